@@ -1,0 +1,76 @@
+"""Run every example of the docs, then build the site.
+
+An example is a fenced ```python block of a Markdown page, or a program of docs/examples. The blocks
+of one page run in order as one program, in an empty folder, with warnings as errors; a block whose
+fence says ```python no-run is left out. Blocks with `>>>` prompts are checked as doctests.
+
+Usage: python ci/docs.py [PAGE ...]
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from packages import PACKAGES, ROOT
+
+BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCTEST = "import doctest, sys; sys.exit(bool(doctest.testfile(sys.argv[1], False).failed))"
+
+
+def pages() -> list[Path]:
+    """Every Markdown page whose examples must run."""
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    found.extend(package.path / "README.md" for package in PACKAGES)
+    found.extend(sorted((ROOT / "docs").rglob("*.md")))
+    return [page for page in found if page.is_file()]
+
+
+def run(arguments: list[str], label: str) -> bool:
+    """Run Python with these arguments in an empty folder; print what it says if it fails."""
+    with tempfile.TemporaryDirectory(prefix="rushlight-docs-") as folder:
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=folder, capture_output=True, text=True
+        )
+    if done.returncode:
+        print(f"FAILED {label}\n{done.stdout}{done.stderr}", flush=True)
+    return done.returncode == 0
+
+
+def check_page(page: Path) -> tuple[int, bool]:
+    """Number of blocks of a page, and whether they run."""
+    blocks = [body for mark, body in BLOCK.findall(page.read_text()) if "no-run" not in mark]
+    programs = [body for body in blocks if not body.lstrip().startswith(">>>")]
+    sessions = [body for body in blocks if body.lstrip().startswith(">>>")]
+    label = str(page.relative_to(ROOT))
+    fine = True
+    if programs:
+        fine &= run(["-W", "error", "-c", "\n".join(programs)], label)
+    if sessions:
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as text:
+            text.write("\n".join(sessions))
+            text.flush()
+            fine &= run(["-c", DOCTEST, text.name], f"{label} (doctest)")
+    return len(blocks), fine
+
+
+def main() -> int:
+    chosen = [Path(name).resolve() for name in sys.argv[1:]]
+    fine = True
+    count = 0
+    for page in chosen or pages():
+        blocks, page_fine = check_page(page)
+        count += blocks
+        fine &= page_fine
+    print(f"docs: {count} examples run")
+    build = ROOT / "docs" / "build.py"
+    if not chosen and build.is_file():
+        fine &= subprocess.run([sys.executable, str(build)], cwd=ROOT).returncode == 0
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

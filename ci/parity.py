@@ -1,0 +1,74 @@
+"""Run every test that compares with PyTorch, with PyTorch there, and say how many there are.
+
+A test file takes part if it names the oracle. `quick` (the default) takes the op table's quick
+tier, `full` the full one.
+
+Usage: python ci/parity.py [quick|full] [--if-available] [PYTEST ARGUMENT ...]
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import oracle
+from packages import PACKAGES, Package
+
+NAMES_ORACLE = re.compile(r"importorskip\(\s*[\"']torch|^\s*import torch\b|^\s*from torch\b", re.M)
+USES_TABLE = re.compile(r"rushlight\.testing|from rushlight import testing")
+CLOSING = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed)")
+
+
+def files(package: Package) -> list[str]:
+    """Test files of a package that compare with the oracle."""
+    chosen = []
+    for path in sorted((package.path / "tests").rglob("test_*.py")):
+        text = path.read_text()
+        if NAMES_ORACLE.search(text) or USES_TABLE.search(text):
+            chosen.append(str(path.relative_to(package.path)))
+    return chosen
+
+
+def run(package: Package, arguments: list[str], environment: dict[str, str]) -> tuple[int, str]:
+    """Run a package's comparing tests; return the exit status and pytest's closing line."""
+    chosen = files(package)
+    if not chosen:
+        return 0, "no test compares with the oracle"
+    command = [sys.executable, "-m", "pytest", "-q", *chosen, *arguments]
+    process = subprocess.Popen(
+        command, cwd=package.path, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    closing = "no output"
+    for line in process.stdout:
+        sys.stdout.write(line)
+        if CLOSING.search(line):
+            closing = line.strip("= \n")
+    return process.wait(), closing
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    tier = "full" if "full" in arguments else "quick"
+    optional = "--if-available" in arguments
+    rest = [word for word in arguments if word not in ("quick", "full", "--if-available")]
+    if not oracle.install():
+        print(f"torch oracle not available ({oracle.REQUIREMENT}): parity was NOT checked")
+        return 0 if optional else 1
+    environment = {**os.environ, "RUSHLIGHT_OPS_TIER": tier}
+    environment.setdefault("OMP_NUM_THREADS", "1")
+    environment.setdefault("MKL_NUM_THREADS", "1")
+    rows = [(package.distribution, *run(package, rest, environment)) for package in PACKAGES]
+    print(f"\n--- parity with torch {oracle.VERSION} ({tier})")
+    for name, status, closing in rows:
+        print(f"{name:26} {'ok' if status == 0 else 'FAILED':8} {closing}")
+    passed = sum(
+        int(n) for _, _, line in rows for n, what in CLOSING.findall(line) if what == "passed"
+    )
+    print(f"parity: {passed} tests passed")
+    return 1 if any(status for _, status, _ in rows) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

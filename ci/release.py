@@ -1,0 +1,171 @@
+"""Release one package: check, collect the changelog, bump the version, commit, record and tag.
+
+The tag is `<folder>-v<version>`; publishing builds from the tag only. Nothing is pushed.
+
+Usage: python ci/release.py PACKAGE major|minor|patch [--check] [--no-tests]
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from packages import CORE, ROOT, SATELLITES, Package, package_named
+
+KINDS = ("added", "changed", "fixed", "removed", "performance")
+FRAGMENT = re.compile(rf"^[a-z0-9][a-z0-9_-]*\.({'|'.join(KINDS)})\.md$")
+RELEASES = ROOT / "ci" / "releases.toml"
+
+
+def git(*arguments: str) -> str:
+    """Output of a git command."""
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"git {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def bumped(version: str, level: str) -> str:
+    """The version after a release of that level."""
+    major, minor, patch = (int(part) for part in version.split("."))
+    steps = {
+        "major": (major + 1, 0, 0),
+        "minor": (major, minor + 1, 0),
+        "patch": (major, minor, patch + 1),
+    }
+    if level not in steps:
+        raise SystemExit(f"level {level!r}: expected major, minor or patch")
+    return ".".join(str(part) for part in steps[level])
+
+
+def next_version(package: Package, level: str) -> str:
+    """The version to release: the tree's own if it was never released, else the bumped one."""
+    tag = f"{package.folder}-v{package.version}"
+    return bumped(package.version, level) if git("tag", "--list", tag) else package.version
+
+
+def fragments(package: Package) -> dict[str, list[Path]]:
+    """Changelog fragments by kind."""
+    found: dict[str, list[Path]] = {kind: [] for kind in KINDS}
+    for path in sorted((package.path / "changelog.d").glob("*.md")):
+        if path.name == "README.md":
+            continue
+        match = FRAGMENT.match(path.name)
+        if match is None:
+            raise SystemExit(f"{path.name}: expected <slug>.<{'|'.join(KINDS)}>.md")
+        found[match[1]].append(path)
+    return found
+
+
+def changelog_entry(version: str, date: str, found: dict[str, list[Path]]) -> str:
+    """The changelog's section of a release."""
+    lines = [f"## {version} ({date})", ""]
+    for kind, paths in found.items():
+        if paths:
+            lines += [f"### {kind.capitalize()}", ""]
+            lines += [f"- {' '.join(path.read_text().split())}" for path in paths]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def insert_entry(changelog: str, entry: str) -> str:
+    """The changelog with a section put before the newest one."""
+    position = changelog.find("\n## ")
+    if position < 0:
+        return changelog.rstrip() + "\n\n" + entry
+    return changelog[: position + 1] + entry + "\n" + changelog[position + 1 :]
+
+
+def check_window(version: str) -> None:
+    """A new core lies inside the window that every satellite states."""
+    for package in SATELLITES:
+        text = next(t for t in package.requirements() if re.match(r"rushlight\b(?!-)", t))
+        low = re.search(r">=\s*([0-9.]+)", text)[1]
+        high = re.search(r"<\s*([0-9.]+)", text)[1]
+        numbers = [tuple(int(p) for p in each.split(".")) for each in (low, version, high)]
+        if not numbers[0] <= numbers[1] < numbers[2]:
+            where = f"{package.folder}/pyproject.toml"
+            raise SystemExit(
+                f"{where}: {text} leaves out the core that is to be released, {version}"
+            )
+
+
+def check_state(package: Package, version: str, found: dict[str, list[Path]]) -> None:
+    """The tree is clean, the tag is new, and there is something to say."""
+    if git("status", "--porcelain", "--untracked-files=no"):
+        raise SystemExit("the working tree has changes: commit them first")
+    tag = f"{package.folder}-v{version}"
+    if git("tag", "--list", tag):
+        raise SystemExit(f"the tag {tag} is there already")
+    if not any(found.values()):
+        raise SystemExit(f"{package.folder}/changelog.d holds no fragment: nothing to release")
+    if package is CORE:
+        check_window(version)
+
+
+def check_health(package: Package) -> None:
+    """Structure and tests pass."""
+    for command in (["ci/structure.py"], ["-m", "nox", "-s", "tests", "--", package.folder]):
+        if subprocess.run([sys.executable, *command], cwd=ROOT).returncode:
+            raise SystemExit(f"{' '.join(command)} failed: nothing was released")
+
+
+def record_commit(package: Package, version: str, commit: str) -> None:
+    """Write the released commit into ci/releases.toml."""
+    text = RELEASES.read_text().rstrip("\n") + "\n"
+    heading = f"[{package.folder}]"
+    line = f'"{version}" = "{commit}"\n'
+    if heading in text:
+        text = text.replace(f"{heading}\n", f"{heading}\n{line}")
+    else:
+        text += f"\n{heading}\n{line}"
+    RELEASES.write_text(text)
+
+
+def write_release(package: Package, version: str, found: dict[str, list[Path]]) -> None:
+    """Bump, collect, commit, tag; then record the commit in a second one."""
+    date = datetime.date.today().isoformat()
+    changelog = package.path / "CHANGELOG.md"
+    entry = changelog_entry(version, date, found)
+    changelog.write_text(insert_entry(changelog.read_text(), entry))
+    text = package.version_file.read_text()
+    package.version_file.write_text(text.replace(f'"{package.version}"', f'"{version}"'))
+    for paths in found.values():
+        for path in paths:
+            git("rm", "--quiet", str(path.relative_to(ROOT)))
+    git("add", str(changelog), str(package.version_file))
+    name = f"{package.distribution} {version}"
+    git("commit", "--quiet", "-m", f"Release {name}")
+    commit = git("rev-parse", "HEAD")
+    git("tag", "--annotate", f"{package.folder}-v{version}", "-m", name)
+    record_commit(package, version, commit)
+    git("add", str(RELEASES))
+    git("commit", "--quiet", "-m", f"Record the commit of {name}, which satellites are tested with")
+
+
+def main() -> int:
+    options = [word for word in sys.argv[1:] if word.startswith("--")]
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    if len(words) != 2 or set(options) - {"--check", "--no-tests"}:
+        raise SystemExit(__doc__)
+    package = package_named(words[0])
+    version = next_version(package, words[1])
+    found = fragments(package)
+    print(f"{package.distribution} {package.version} -> {version}")
+    print(changelog_entry(version, datetime.date.today().isoformat(), found))
+    check_state(package, version, found)
+    if "--no-tests" not in options:
+        check_health(package)
+    if "--check" in options:
+        print("ready; nothing was written (--check)")
+        return 0
+    write_release(package, version, found)
+    print(f"released {package.folder}-v{version}; push the branch and the tag to publish it")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

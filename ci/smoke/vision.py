@@ -1,0 +1,19 @@
+"""The wheel of rushlight-vision, installed alone: a version, an image, its mean."""
+
+import sys
+
+from rushlight_vision.datasets import DigitsSample
+
+import rushlight as rl
+import rushlight_vision
+
+expected = sys.argv[1]
+if rushlight_vision.__version__ != expected:
+    raise SystemExit(f"version {rushlight_vision.__version__}, expected {expected}")
+digits = DigitsSample(split="test")
+image, label = digits[0]
+if len(digits) != 1000 or image.size != (28, 28) or label not in range(10):
+    raise SystemExit(f"{len(digits)} digits, the first {image.size} of class {label}")
+ink = digits.data.to(rl.float32).mean().item()
+if not 20 < ink < 50:
+    raise SystemExit(f"mean of all pixels {ink}, expected about 33")

@@ -1,0 +1,78 @@
+"""Run the tests of the packages, one pytest process each, and print one table at the end.
+
+Usage: python ci/tests.py [PACKAGE ...] [PYTEST ARGUMENT ...]
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from packages import PACKAGES, Package, package_named
+
+NO_TESTS_COLLECTED = 5
+
+
+def split(arguments: list[str]) -> tuple[list[Package], list[str]]:
+    """Leading package names, and everything else for pytest."""
+    folders = {package.folder for package in PACKAGES}
+    count = 0
+    while count < len(arguments) and arguments[count] in folders:
+        count += 1
+    chosen = [package_named(name) for name in arguments[:count]] or list(PACKAGES)
+    return chosen, arguments[count:]
+
+
+def run(package: Package, arguments: list[str], environment: dict[str, str]) -> tuple[int, str]:
+    """Run one package's tests; return the exit status and pytest's closing line."""
+    command = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5"]
+    process = subprocess.Popen(
+        [*command, *arguments],
+        cwd=package.path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    closing = "no output"
+    for line in process.stdout:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+        if re.search(r"\b(passed|failed|errors?|skipped|no tests ran)\b.* in \d", line):
+            closing = line.strip("= \n")
+    return process.wait(), closing
+
+
+def verdict(status: int) -> str:
+    """One word for an exit status."""
+    return "ok" if status == 0 else f"FAILED ({status})"
+
+
+def main() -> int:
+    packages, arguments = split(sys.argv[1:])
+    environment = dict(os.environ)
+    # The oracle's spinning OpenMP threads and our own pool would fight for the same cores.
+    environment.setdefault("OMP_NUM_THREADS", "1")
+    environment.setdefault("MKL_NUM_THREADS", "1")
+    rows = []
+    for package in packages:
+        print(f"\n--- {package.distribution} {package.version}", flush=True)
+        status, closing = run(package, arguments, environment)
+        if status == NO_TESTS_COLLECTED and arguments:
+            status = 0  # `-k name` need not match something in every package
+        rows.append((package.distribution, status, closing))
+    lines = [f"{name:26} {verdict(status):12} {closing}" for name, status, closing in rows]
+    print("\n--- all packages")
+    print("\n".join(lines))
+    if summary := environment.get("RUSHLIGHT_TESTS_SUMMARY"):
+        Path(summary).write_text("\n".join(lines) + "\n")
+    return 1 if any(status for _, status, _ in rows) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

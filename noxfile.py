@@ -1,0 +1,126 @@
+"""Every check of the repository by name; each calls one script of ci/ that also runs by hand.
+
+python3 -m pip install nox
+python3 -m nox -s quickstart     trains a network that reads handwriting
+python3 -m nox -s tests          all tests of all packages
+python3 -m nox --list            the rest
+"""
+
+from __future__ import annotations
+
+import sys
+
+import nox
+
+nox.needs_version = ">=2024.4.15"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["tests"]
+
+FOLDERS = ("core", "vision", "text", "audio", "lightning_lite")
+TEST_TOOLS = ("pytest>=8", "rich>=13.7")
+
+
+def install(session: nox.Session, *more: str, folders: tuple[str, ...] = FOLDERS) -> None:
+    """Install packages of this repository from their folders, editable, and what else is named."""
+    editable = [word for folder in folders for word in ("-e", f"./{folder}")]
+    session.install(*editable, *more)
+
+
+def outside(session: nox.Session, *command: str) -> None:
+    """Run a script that needs nothing but Python, without an environment of its own."""
+    session.run(sys.executable, *command, external=True)
+
+
+@nox.session
+def quickstart(session: nox.Session) -> None:
+    """Train a network that reads handwriting and show what it learnt: runs/quickstart/."""
+    install(session, "matplotlib>=3.9", folders=("core", "vision", "lightning_lite"))
+    session.run("python", "docs/examples/quickstart.py", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests of all packages; `-- core -k name` chooses a package and passes on the rest."""
+    install(session, *TEST_TOOLS)
+    session.run("python", "ci/oracle.py")
+    session.run("python", "ci/tests.py", *session.posargs)
+
+
+@nox.session
+def ops(session: nox.Session) -> None:
+    """The generated tests of the op table: `-- quick` (as in the tests) or `-- full`."""
+    install(session, *TEST_TOOLS, folders=("core",))
+    session.run("python", "ci/oracle.py")
+    session.run("python", "ci/ops.py", *session.posargs)
+
+
+@nox.session
+def parity(session: nox.Session) -> None:
+    """Every test that compares with PyTorch, with PyTorch there: `-- quick` or `-- full`."""
+    install(session, *TEST_TOOLS)
+    session.run("python", "ci/parity.py", *session.posargs)
+
+
+@nox.session
+def minimum(session: nox.Session) -> None:
+    """The tests with the lowest versions that the packages allow of what they depend on."""
+    session.run("python", "ci/minimum.py", "constraints", f"{session.create_tmp()}/lowest.txt")
+    install(session, *TEST_TOOLS, "-c", f"{session.create_tmp()}/lowest.txt")
+    session.run("python", "ci/minimum.py", "installed")
+    session.run("python", "ci/tests.py", *session.posargs)
+
+
+@nox.session
+def window(session: nox.Session) -> None:
+    """The satellites' tests with the lowest core that they allow, built from its release commit."""
+    session.install("build", "hatchling")
+    session.run("python", "ci/window.py", session.create_tmp(), *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Format and rules; `-- fix` repairs what can be repaired."""
+    session.install("ruff>=0.14")
+    session.run("python", "ci/lint.py", *session.posargs)
+
+
+@nox.session
+def typecheck(session: nox.Session) -> None:
+    """Types of the public signatures."""
+    install(session, "mypy>=1.14", "rich>=13.7")
+    session.run("python", "ci/typecheck.py", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site and run every example of the docs."""
+    install(session, "matplotlib>=3.9", "rich>=13.7")
+    session.run("python", "ci/docs.py", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Compare with PyTorch in alternating processes; writes bench/results/."""
+    install(session, "matplotlib>=3.9")
+    session.run("python", "ci/oracle.py", "--required")
+    session.run("python", "ci/bench.py", *session.posargs)
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Build every wheel, install each alone in a clean environment and compute something."""
+    session.install("build", "hatchling", "virtualenv")
+    session.run("python", "ci/package.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def structure(session: nox.Session) -> None:
+    """Layers, sizes, file names, documented public names."""
+    outside(session, "ci/structure.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def release(session: nox.Session) -> None:
+    """Release one package: `-- PACKAGE major|minor|patch`; checks, changelog, version, tag."""
+    outside(session, "ci/release.py", *session.posargs)
