@@ -1,0 +1,136 @@
+"""The LLVM engine of the elementwise compiler: IR text to addresses, through the disk cache.
+
+Imported at first need: llvmlite costs 50 to 150 ms. The engine lives as long as the process, since
+addresses are handed out freely.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pathlib
+import struct
+import threading
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from rushlight._version import __version__
+from rushlight.backends import llvm_cache
+
+_NOTE = struct.Struct("<q")
+_lock = threading.RLock()
+
+
+def _source_version():
+    """Changes with everything that shapes generated code."""
+    backends = pathlib.Path(__file__).parent
+    digest = hashlib.sha256(f"{__version__} {llvmlite.__version__}".encode())
+    for file in (*backends.glob("llvm*.py"), *(backends.parent / "compiler").glob("*.py")):
+        digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+class Engine:
+    """Compiles IR text for one CPU and links the result into the process.
+
+    `cpu` names another processor than the host's (say ``"haswell"``), for tests.
+    """
+
+    def __init__(self, cpu=None):
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.cpu = cpu or llvm.get_host_cpu_name()
+        self.features = llvm.get_host_cpu_features().flatten() if cpu is None else ""
+        wide = "+avx512f" in self.features or self.cpu in ("skylake-avx512", "znver4")
+        narrow = "+avx2" in self.features or self.cpu == "haswell"
+        self.scalef = wide
+        self.vector_bits = 512 if wide else 256 if narrow else 128
+        self.machine = llvm.Target.from_default_triple().create_target_machine(
+            cpu=self.cpu,
+            features=self.features,
+            opt=2,
+            jit=True,
+            codemodel="default",
+            reloc="pic",
+        )
+        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.machine)
+        self.fingerprint = f"{self.cpu} {self.features} {_source_version()}"
+        self.loaded: dict[str, tuple[int, int]] = {}
+        self.compiled = 0  # modules built, not found on disk
+        with_libm = not llvm.address_of_symbol("lgammaf")
+        if with_libm and os.name == "posix":  # the interpreter may be linked without it
+            llvm.load_library_permanently("libm.so.6")
+
+    def key(self, text: str) -> str:
+        """Name of the code generated from a description."""
+        return "r" + hashlib.sha256(f"{text}|{self.fingerprint}".encode()).hexdigest()[:31]
+
+    def function(self, key: str, build) -> tuple[int, int]:
+        """Address of the function named `key`, and the note stored with it.
+
+        ``build()`` gives ``(IR text, note, optimise)`` when the code is not on disk. With
+        `optimise` LLVM's passes run over the text; generated kernels do without.
+        """
+        found = self.loaded.get(key)
+        if found is None:
+            with _lock:
+                found = self.loaded.get(key) or self._load(key, build)
+        return found
+
+    def _load(self, key, build):
+        stored = llvm_cache.read(key)
+        if stored is None:
+            text, note, optimise = build()
+            stored = _NOTE.pack(note) + self.compile(text, optimise)
+            llvm_cache.write(key, stored)
+        (note,) = _NOTE.unpack_from(stored)
+        self.link(stored[_NOTE.size :])
+        address = self.symbol(key)
+        self.loaded[key] = address, note
+        return address, note
+
+    def compile(self, text: str, optimise: bool) -> bytes:
+        """Object code of a module."""
+        self.compiled += 1
+        module = llvm.parse_assembly(text)
+        if optimise:
+            options = llvm.create_pipeline_tuning_options(speed_level=2)
+            builder = llvm.create_pass_builder(self.machine, options)
+            builder.getModulePassManager().run(module, builder)
+        return self.machine.emit_object(module)
+
+    def link(self, data: bytes) -> None:
+        """Make an object file's functions callable."""
+        self.engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self.engine.finalize_object()
+
+    def symbol(self, name: str) -> int:
+        """Address of a linked function."""
+        address = self.engine.get_function_address(name)
+        if not address:
+            raise RuntimeError(f"machine code without the function {name}")
+        return address
+
+    def provide(self, name: str, address: int) -> None:
+        """Resolve a C name in cached code, which must not hold addresses."""
+        llvm.add_symbol(name, address)
+
+
+@functools.cache
+def _engine():
+    with _lock:
+        return Engine()
+
+
+def engine() -> Engine:
+    """The process's engine, made at first need."""
+    with _lock:
+        return _engine()
+
+
+if hasattr(os, "register_at_fork"):  # another thread may hold the lock while this one forks
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )

@@ -1,0 +1,80 @@
+"""Object code on disk: one file per key, written aside and renamed, read only when intact.
+
+The folder is ``RUSHLIGHT_CACHE_DIR`` or ``~/.cache/rushlight``; where that cannot be written, a
+private folder below the system's temporary one. Losing a write only costs a later compilation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import pathlib
+import stat
+import tempfile
+
+DIGEST = 32
+
+
+def _usable(folder):
+    """Whether files can be made in a folder (made if missing)."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _private(folder):
+    """Whether only this user can have put files there: what lies in it is executed."""
+    if not hasattr(os, "getuid"):
+        return True
+    status = folder.stat()
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+@functools.cache
+def _choose(configured):
+    with contextlib.suppress(RuntimeError):  # no home directory
+        root = pathlib.Path(configured) if configured else pathlib.Path.home() / ".cache/rushlight"
+        folder = root / "elementwise"
+        if _usable(folder):
+            return folder
+    owner = os.getuid() if hasattr(os, "getuid") else "user"
+    folder = pathlib.Path(tempfile.gettempdir()) / f"rushlight-{owner}" / "elementwise"
+    with contextlib.suppress(OSError):
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
+    if folder.parent.is_dir() and _private(folder.parent) and _usable(folder):
+        return folder
+    return pathlib.Path(tempfile.mkdtemp(prefix="rushlight-"))
+
+
+def folder() -> pathlib.Path:
+    """The folder of the object files, made at first need."""
+    return _choose(os.environ.get("RUSHLIGHT_CACHE_DIR"))
+
+
+def read(key: str):
+    """What was stored under `key`, or None if it is missing or damaged."""
+    try:
+        data = (folder() / f"{key}.o").read_bytes()
+    except OSError:
+        return None
+    body = data[DIGEST:]
+    return body if body and hashlib.sha256(body).digest() == data[:DIGEST] else None
+
+
+def write(key: str, body: bytes) -> None:
+    """Store under `key`; processes may do so at once. A full disk loses the entry, not the run."""
+    name = None
+    try:
+        handle, name = tempfile.mkstemp(dir=folder(), suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(body).digest() + body)
+        os.replace(name, folder() / f"{key}.o")
+    except OSError:
+        if name is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(name)

@@ -1,0 +1,364 @@
+"""Python-callable functions over compiled kernels, made without a C compiler.
+
+Two functions in LLVM IR follow CPython's METH_FASTCALL protocol. They read the public fields of
+array objects (stable since NumPy 1.7), check them, convert scalars, allocate the result through
+NumPy's C API, call a driver (`rushlight.compiler.drivers`) and return. A kernel's function is a
+``PyCFunction`` over one of the two whose ``self`` is an int64 array, the plan; nothing is compiled
+for it. What does not fit gives NotImplemented and takes the Python way.
+
+``rl_fast``     same-shape, C-contiguous, aligned arrays of the plan's dtypes, up to a size
+``rl_layout``   arrays whose shapes and strides the caller has looked up: the plan holds the rest
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import struct
+import sys
+import sysconfig
+
+from rushlight.backends import np
+from rushlight.backends.llvm_text import Function
+
+# ---- plan words of rl_fast; then the inputs' dtypes
+DRIVER, INPUTS, PARAMS, OUT, TYPE, KINDS, GIVEN, LIMIT, DESCRIPTOR = range(9)
+FAST_DTYPES = 9
+# ---- plan words of rl_layout; the first ones as above, GIVEN counts the outputs passed in
+N, GRAIN, POOL, LAUNCH, DIMS, SHAPE = 7, 9, 10, 11, 12, 13
+STRIDES, TAIL = SHAPE + 8, SHAPE + 16  # bytes per step; words after the scalars in the table
+LAYOUT_DTYPES = TAIL + 1  # outputs passed in first, then inputs; then bounds, masks and the tail
+TABLE_WORDS = 256
+# ---- offsets in PyObject and PyArrayObject, 64-bit
+TYPE_AT, DATA_AT, NDIM_AT, SHAPE_AT, DTYPE_AT, FLAGS_AT = 8, 16, 24, 32, 56, 64
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+METH_FASTCALL = 0x80
+DECLARATIONS = """declare double @PyFloat_AsDouble(ptr)
+declare i64 @PyLong_AsLongLong(ptr)
+declare ptr @PyErr_Occurred()
+declare void @Py_IncRef(ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i32 @memcmp(ptr, ptr, i64)
+declare ptr @memcpy(ptr, ptr, i64)
+declare ptr @rl_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+@_Py_NotImplementedStruct = external global i8"""
+FASTCALL = "ptr %self, ptr %args, i64 %count"
+
+
+class _Door(Function):
+    """What the two functions share."""
+
+    def __init__(self, name):
+        super().__init__("ptr", name, FASTCALL)
+        self.table = self.slot(TABLE_WORDS, 16)
+        self.plan = self.field("%self", DATA_AT, "ptr")
+        self.inputs, self.params = self.load(self.plan, INPUTS), self.load(self.plan, PARAMS)
+        self.given, self.type = self.load(self.plan, GIVEN), self.load(self.plan, TYPE)
+        expected = self.add(self.add(self.inputs, self.params), self.given)
+        self.exit_unless(self.compare("eq", "%count", expected), "fallback")
+
+    def argument(self, index):
+        """An argument that must be an exact ndarray."""
+        x = self.load("%args", index, "ptr")
+        kind = self.field(x, TYPE_AT)
+        self.exit_unless(self.compare("eq", kind, self.type), "fallback")
+        return x
+
+    def check(self, x, dtype, flags):
+        """Its dtype object and flags."""
+        right = self.compare("eq", self.field(x, DTYPE_AT), dtype)
+        self.exit_unless(right, "fallback")
+        masked = self.value(f"and i32 {self.field(x, FLAGS_AT, 'i32')}, {flags}")
+        self.exit_unless(self.compare("eq", masked, flags, "i32"), "fallback")
+
+    def convert_scalars(self, first_slot):
+        """Numbers to table words; integers as they are, floats by their bits."""
+        kinds = self.load(self.plan, KINDS)
+        with self.loop(self.params) as p:
+            x = self.load("%args", self.add(self.inputs, p), "ptr")
+            slot = self.slot()
+            bit = self.value(f"trunc i64 {self.value(f'lshr i64 {kinds}, {p}')} to i1")
+            integer, other, join = self.name("int"), self.name("float"), self.name("join")
+            self.do(f"br i1 {bit}, label %{integer}, label %{other}")
+            self.lines.append(f"{integer}:")
+            self.store(self.call("i64", "@PyLong_AsLongLong", f"ptr {x}"), slot)
+            self.do(f"br label %{join}")
+            self.lines.append(f"{other}:")
+            number = self.call("double", "@PyFloat_AsDouble", f"ptr {x}")
+            self.store(number, slot, 0, "double")
+            self.label(join)
+            word = self.load(slot)
+            minus = self.value("bitcast double -1.0 to i64")
+            suspicious = self.choose(bit, -1, minus)
+            with self.when(self.compare("eq", word, suspicious)):
+                error = self.call("ptr", "@PyErr_Occurred", "")
+                self.exit_if(self.compare("ne", error, "null", "ptr"), "failed")
+            self.store(word, self.table, self.add(first_slot, p))
+
+    def new_array(self, dims, shape, strides):
+        """A fresh array, owned by the caller of the door."""
+        dtype = self.pointer(self.load(self.plan, OUT))
+        self.call("void", "@Py_IncRef", f"ptr {dtype}")
+        narrow = self.value(f"trunc i64 {dims} to i32")
+        out = self.call(
+            "ptr",
+            "@rl_new_array",
+            f"ptr {self.pointer(self.type)}, ptr {dtype}, i32 {narrow}, ptr {shape}, "
+            f"ptr {strides}, ptr null, i32 0, ptr null",
+        )
+        self.exit_if(self.compare("eq", out, "null", "ptr"), "failed")
+        return out
+
+    def finish(self):
+        """The ways out: an error is set, or the caller must try another door."""
+        self.lines.append("failed:")
+        self.do("ret ptr null")
+        self.lines.append("fallback:")
+        self.call("void", "@Py_IncRef", "ptr @_Py_NotImplementedStruct")
+        self.do("ret ptr @_Py_NotImplementedStruct")
+        return self.text()
+
+
+def _fast():
+    f = _Door("rl_fast")
+    first = f.argument(0)
+    dims32 = f.field(first, NDIM_AT, "i32")
+    dims = f.value(f"zext i32 {dims32} to i64")
+    shape = f.field(first, SHAPE_AT, "ptr")
+    size = f.multiply(dims, 8)
+
+    def same_shape(x):
+        own = f.field(x, NDIM_AT, "i32")
+        f.exit_unless(f.compare("eq", own, dims32, "i32"), "fallback")
+        differs = f.call(
+            "i32", "@memcmp", f"ptr {f.field(x, SHAPE_AT, 'ptr')}, ptr {shape}, i64 {size}"
+        )
+        f.exit_unless(f.compare("eq", differs, 0, "i32"), "fallback")
+
+    with f.loop(f.inputs) as j:
+        x = f.argument(j)
+        f.check(x, f.load(f.plan, f.add(j, FAST_DTYPES)), CONTIGUOUS | ALIGNED)
+        with f.when(f.compare("ne", j, 0)):
+            same_shape(x)
+        f.store(f.field(x, DATA_AT), f.table, f.add(j, 2))
+    total = f.slot()
+    f.store(1, total)
+    with f.loop(dims) as d:
+        f.store(f.multiply(f.load(total), f.load(shape, d)), total)
+    n = f.load(total)
+    f.exit_if(f.compare("ugt", n, f.load(f.plan, LIMIT)), "fallback")
+    f.convert_scalars(f.add(f.inputs, 2))
+    result = f.slot()
+    existing, fresh, ready = f.name("existing"), f.name("fresh"), f.name("ready")
+    is_given = f.compare("ne", f.given, 0)
+    f.do(f"br i1 {is_given}, label %{existing}, label %{fresh}")
+    f.lines.append(f"{existing}:")
+    target = f.argument(f.add(f.inputs, f.params))
+    f.check(target, f.load(f.plan, OUT), CONTIGUOUS | ALIGNED | WRITEABLE)
+    same_shape(target)
+    # The same address is safe (a block is loaded before it is stored), other overlap is not.
+    start, widest = f.field(target, DATA_AT), f.multiply(n, 8)
+    with f.loop(f.inputs) as j:
+        distance = f.subtract(start, f.load(f.table, f.add(j, 2)))
+        gap = f.choose(f.compare("slt", distance, 0), f.subtract(0, distance), distance)
+        with f.when(f.compare("ne", distance, 0)):
+            f.exit_if(f.compare("ult", gap, widest), "fallback")
+    f.call("void", "@Py_IncRef", f"ptr {target}")
+    f.store(target, result, 0, "ptr")
+    f.do(f"br label %{ready}")
+    f.lines.append(f"{fresh}:")
+    f.store(f.new_array(dims, shape, "null"), result, 0, "ptr")
+    f.label(ready)
+    out = f.load(result, 0, "ptr")
+    f.store(f.load(f.plan, DESCRIPTOR), f.table)
+    f.store(f.field(out, DATA_AT), f.table, 1)
+    f.call("void", f.load(f.plan, DRIVER, "ptr"), f"ptr {f.table}, i64 0, i64 {n}, i64 0")
+    f.do(f"ret ptr {out}")
+    return f.finish()
+
+
+def _layout():
+    """Plan tail: dtypes[given + inputs], then low and high byte bounds of each of these, then for
+    each output passed in a mask of the inputs that have its very layout, then the table's tail."""
+    f = _Door("rl_layout")
+    operands = f.add(f.given, f.inputs)
+    dtypes = f.at(f.plan, LAYOUT_DTYPES)
+    lows = f.at(dtypes, operands)
+    highs = f.at(lows, operands)
+    masks = f.at(highs, operands)
+    tail = f.at(masks, f.given)
+    fresh_outputs = f.value(f"zext i1 {f.compare('eq', f.given, 0)} to i64")
+    outputs = f.add(f.given, fresh_outputs)
+    first_input = f.add(outputs, 1)
+    after_params = f.add(f.inputs, f.params)
+    with f.loop(f.inputs) as j:
+        x = f.argument(j)
+        f.check(x, f.load(dtypes, f.add(f.given, j)), ALIGNED)
+        f.store(f.field(x, DATA_AT), f.table, f.add(first_input, j))
+    with f.loop(f.given) as o:
+        target = f.argument(f.add(after_params, o))
+        f.check(target, f.load(dtypes, o), ALIGNED | WRITEABLE)
+        data = f.field(target, DATA_AT)
+        f.store(data, f.table, f.add(o, 1))
+        low, high = f.add(data, f.load(lows, o)), f.add(data, f.load(highs, o))
+        mask = f.load(masks, o)
+        with f.loop(f.inputs) as j:
+            other = f.load(f.table, f.add(first_input, j))
+            k = f.add(f.given, j)
+            ends_before = f.compare("sle", f.add(other, f.load(highs, k)), low)
+            starts_after = f.compare("sge", f.add(other, f.load(lows, k)), high)
+            apart = f.value(f"or i1 {ends_before}, {starts_after}")
+            alike = f.value(f"trunc i64 {f.value(f'lshr i64 {mask}, {j}')} to i1")
+            same = f.value(f"and i1 {alike}, {f.compare('eq', other, data)}")
+            f.exit_unless(f.value(f"or i1 {apart}, {same}"), "fallback")
+    scalars = f.add(first_input, f.inputs)
+    f.convert_scalars(scalars)
+    words = f.multiply(f.load(f.plan, TAIL), 8)
+    target = f.at(f.table, f.add(scalars, f.params))
+    f.call("ptr", "@memcpy", f"ptr {target}, ptr {tail}, i64 {words}")
+    result = f.slot()
+    existing, fresh, ready = f.name("existing"), f.name("fresh"), f.name("ready")
+    f.do(f"br i1 {f.compare('ne', f.given, 0)}, label %{existing}, label %{fresh}")
+    f.lines.append(f"{existing}:")
+    out = f.load("%args", after_params, "ptr")
+    f.call("void", "@Py_IncRef", f"ptr {out}")
+    f.store(out, result, 0, "ptr")
+    f.do(f"br label %{ready}")
+    f.lines.append(f"{fresh}:")
+    strides = f.at(f.plan, STRIDES)
+    made = f.new_array(f.load(f.plan, DIMS), f.at(f.plan, SHAPE), strides)
+    f.store(f.field(made, DATA_AT), f.table, 1)
+    f.store(made, result, 0, "ptr")
+    f.label(ready)
+    f.store(f.load(f.plan, DESCRIPTOR), f.table)
+    driver, n = f.load(f.plan, DRIVER, "ptr"), f.load(f.plan, N)
+    launch = f.load(f.plan, LAUNCH, "ptr")
+    inline, shared, done = f.name("inline"), f.name("shared"), f.name("done")
+    f.do(f"br i1 {f.compare('eq', launch, 'null', 'ptr')}, label %{inline}, label %{shared}")
+    f.lines.append(f"{inline}:")
+    f.call("void", driver, f"ptr {f.table}, i64 0, i64 {n}, i64 0")
+    f.do(f"br label %{done}")
+    f.lines.append(f"{shared}:")
+    thread = f.call("ptr", "@PyEval_SaveThread", "")
+    pool, grain = f.load(f.plan, POOL), f.load(f.plan, GRAIN)
+    f.call(
+        "void",
+        launch,
+        f"i64 {pool}, i64 {f.address(driver)}, i64 {f.address(f.table)}, i64 {n}, i64 {grain}",
+    )
+    f.call("void", "@PyEval_RestoreThread", f"ptr {thread}")
+    f.label(done)
+    f.do(f"ret ptr {f.load(result, 0, 'ptr')}")
+    return f.finish()
+
+
+def module(key: str) -> str:
+    """IR text of both functions; `key` becomes a function that says which build this is."""
+    marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
+    return "\n".join([DECLARATIONS, _fast(), _layout(), marker])
+
+
+# ------------------------------------------------------------------------------------ Python's side
+class _MethodDef(ctypes.Structure):
+    """CPython's ``PyMethodDef``."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def _array_api():
+    """From NumPy's C API table: the array type (slot 2) and PyArray_NewFromDescr (slot 94)."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    capsule = np._core._multiarray_umath._ARRAY_API
+    table = ctypes.cast(pointer(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+    return table[2], table[94]
+
+
+def _layout_is_known():
+    """Whether objects of this interpreter and NumPy have their fields where the code reads them."""
+    word = ctypes.c_int64.from_address
+    for probe in (np.arange(6.0).reshape(2, 3), np.zeros((), np.int32), np.zeros((3, 4))[:, 1]):
+        at = id(probe)
+        dims = ctypes.c_int.from_address(at + NDIM_AT).value
+        flags = ctypes.c_int.from_address(at + FLAGS_AT).value
+        if (
+            word(at + TYPE_AT).value != id(np.ndarray)
+            or word(at + DATA_AT).value != probe.ctypes.data
+            or word(at + DTYPE_AT).value != id(probe.dtype)
+            or dims != probe.ndim
+            or bool(flags & CONTIGUOUS) != probe.flags.c_contiguous
+            or not flags & ALIGNED
+            or not flags & WRITEABLE
+        ):
+            return False
+        shape = word(at + SHAPE_AT).value
+        if any(word(shape + 8 * d).value != n for d, n in enumerate(probe.shape)):
+            return False
+    return _array_api()[0] == id(np.ndarray)
+
+
+@functools.cache
+def is_available() -> bool:
+    """Whether the doors may be used: not with ``RUSHLIGHT_DOOR=python``, nor where objects have
+    other headers (free-threaded or unknown interpreters)."""
+    if os.environ.get("RUSHLIGHT_DOOR") == "python" or sys.implementation.name != "cpython":
+        return False
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or struct.calcsize("P") != 8:
+        return False
+    try:
+        return sys.byteorder == "little" and _layout_is_known()
+    except AttributeError:  # a NumPy that keeps its C API elsewhere
+        return False
+
+
+class Doors:
+    """The two compiled functions, and how Python functions are made of them."""
+
+    def __init__(self, engine):
+        self.type, new_array = _array_api()
+        engine.provide("rl_new_array", new_array)
+        key = engine.key("doors")
+        engine.function(key, lambda: (module(key), 0, True))
+        self.fast_address = engine.symbol("rl_fast")
+        self.layout_address = engine.symbol("rl_layout")
+        self.alive = []  # CPython keeps pointers into method definitions
+        self.make = ctypes.pythonapi.PyCMethod_New
+        self.make.restype = ctypes.py_object
+        self.make.argtypes = [
+            ctypes.POINTER(_MethodDef),
+            ctypes.py_object,
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+        ]
+        self.fast_definition = self._define(b"fast", self.fast_address)
+        self.layout_definition = self._define(b"layout", self.layout_address)
+
+    def _define(self, name, address):
+        definition = _MethodDef(name, address, METH_FASTCALL, None)
+        self.alive.append(definition)
+        return definition
+
+    def fast(self, words):
+        """A function over ``rl_fast``; `words` is its plan."""
+        plan = np.array(words, np.int64)
+        return self.make(ctypes.byref(self.fast_definition), plan, None, None)
+
+    def layout(self, words):
+        """A function over ``rl_layout``; `words` is its plan."""
+        plan = np.array(words, np.int64)
+        return self.make(ctypes.byref(self.layout_definition), plan, None, None)
+
+
+@functools.cache
+def doors() -> Doors:
+    """The process's doors, made at first need."""
+    from rushlight.backends.llvm import engine
+
+    return Doors(engine())

@@ -1,0 +1,47 @@
+"""The two entries: a body to a compiled kernel, or to one that NumPy evaluates."""
+
+from __future__ import annotations
+
+from rushlight.compiler.graph import trace
+from rushlight.compiler.kernel import Kernel, ReferenceKernel
+from rushlight.compiler.machine import is_supported
+from rushlight.compiler.storage import COMPLEX, check
+from rushlight.settings import kernels_mode
+
+_KINDS = ("i64", "f64")
+
+
+def _trace(body, inputs, operands, scalars, static, outputs):
+    for name, dtype in (*inputs.items(), *operands.items()):
+        check(dtype, f"compile(): argument {name!r}")
+    for dtype in outputs:
+        check(dtype, "compile(): outputs")
+    for name, kind in scalars.items():
+        if kind not in _KINDS:
+            raise TypeError(f"compile(): scalar {name!r} must be 'i64' or 'f64', got {kind!r}")
+    return trace(body, inputs, operands, scalars, static, outputs)
+
+
+def compile(body, inputs, operands, scalars, static, outputs):
+    """A kernel for ``body(**named)``, which returns one traced value or a tuple.
+
+    - `inputs`: name -> storage dtype of each array argument, in call order.
+    - `operands`: name -> the dtype an input is cast to before the body sees it.
+    - `scalars`: name -> ``"i64"`` or ``"f64"``, numbers given at run time after the arrays; they
+      are weak, and a new value compiles nothing.
+    - `static`: name -> value known now (strings, bools, None, tuples).
+    - `outputs`: storage dtype of each result; values are cast to it, rounding once.
+
+    Tracing happens here, machine code is made at the first call. Complex programs, processors
+    without AVX2 and ``RUSHLIGHT_KERNELS=reference`` give what :func:`reference` gives.
+    """
+    program = _trace(body, inputs, operands, scalars, static, outputs)
+    dtypes = {*inputs.values(), *operands.values(), *outputs}
+    if kernels_mode() == "reference" or dtypes & set(COMPLEX) or not is_supported():
+        return ReferenceKernel(program)
+    return Kernel(program)
+
+
+def reference(body, inputs, operands, scalars, static, outputs):
+    """Like :func:`compile`, evaluated by NumPy: the definition that kernels are tested against."""
+    return ReferenceKernel(_trace(body, inputs, operands, scalars, static, outputs))

@@ -1,0 +1,323 @@
+"""Range functions that drive a kernel's blocks over any layout, as LLVM IR text.
+
+Compiled once for all kernels. Each is ``void f(i64* args, i64 lo, i64 hi, i64 tid)``, the form the
+worker pool calls:
+
+flat     one dimension, every operand contiguous or scalar; lo..hi are elements
+rows     contiguous or scalar along the last dimension, arbitrary outside; lo..hi are rows
+packed   anything else (transposed, stepped, negative strides, short rows); lo..hi are elements:
+         blocks of 512 are copied into stack buffers, the blocks run on them, outputs are copied back
+
+The argument table (int64 words)::
+
+    descriptor, address of each operand (outputs first), scalars,
+    then for rows and packed: dims, shape[dims], strides[operand][dims] in bytes
+
+The descriptor belongs to a compiled kernel and never changes::
+
+    blocks function, log2 of its lanes, operands, outputs, scalars,
+    element size of each operand, step per element of each operand (0 for a scalar one)
+"""
+
+from __future__ import annotations
+
+from rushlight.backends.llvm_text import Function
+
+BLOCK = 512
+MAX_DIMS = 8
+DESCRIPTOR_SIZES = 5
+PARAMETERS = "ptr %args, i64 %lo, i64 %hi, i64 %tid"
+DECLARATIONS = """declare ptr @memcpy(ptr, ptr, i64)
+declare ptr @memset(ptr, i32, i64)"""
+
+
+class _Call:
+    """The parts of the argument table that every driver reads."""
+
+    def __init__(self, f: Function):
+        self.f = f
+        self.descriptor = f.load("%args", 0, "ptr")
+        self.operands = f.load(self.descriptor, 2)
+        self.outputs = f.load(self.descriptor, 3)
+        self.addresses = f.at("%args", 1)
+        self.scalars = f.at(self.addresses, self.operands)
+        layout = f.at(self.scalars, f.load(self.descriptor, 4))
+        self.layout = layout
+
+    def dimensions(self):
+        """dims, pointer to shape, pointer to strides."""
+        f = self.f
+        dims = f.load(self.layout)
+        shape = f.at(self.layout, 1)
+        return dims, shape, f.at(shape, dims)
+
+    def run(self, pointers, n):
+        """The kernel on `n` elements."""
+        arguments = f"ptr {self.descriptor}, ptr {pointers}, i64 {n}, ptr {self.scalars}"
+        self.f.call("void", "@rl_run", arguments)
+
+
+def run() -> str:
+    """Whole blocks, then the rest through stack buffers."""
+    f = Function(
+        "void", "rl_run", "ptr %descriptor, ptr %pointers, i64 %n, ptr %scalars", "alwaysinline"
+    )
+    blocks, shift = f.load("%descriptor", 0, "ptr"), f.load("%descriptor", 1)
+    count = f.value(f"lshr i64 %n, {shift}")
+    whole = f.value(f"shl i64 {count}, {shift}")
+    left = f.subtract("%n", whole)
+    with f.when(f.compare("ne", count, 0)):
+        f.call("void", blocks, f"ptr %pointers, i64 {count}, ptr %scalars")
+    with f.when(f.compare("ne", left, 0)):
+        f.call(
+            "void",
+            "@rl_tail",
+            f"ptr %descriptor, ptr %pointers, i64 {whole}, i64 {left}, ptr %scalars",
+        )
+    f.do("ret void")
+    return f.text()
+
+
+def tail() -> str:
+    """One block on copies of the last `left` elements, so that nothing outside is touched."""
+    f = Function(
+        "void",
+        "rl_tail",
+        "ptr %descriptor, ptr %pointers, i64 %whole, i64 %left, ptr %scalars",
+        "noinline",
+    )
+    blocks, shift = f.load("%descriptor", 0, "ptr"), f.load("%descriptor", 1)
+    operands, outputs = f.load("%descriptor", 2), f.load("%descriptor", 3)
+    sizes = f.at("%descriptor", DESCRIPTOR_SIZES)
+    steps = f.at(sizes, operands)
+    buffer_bytes = f.value(f"shl i64 8, {shift}")
+    total = f.multiply(buffer_bytes, operands)
+    buffers = f.value(f"alloca i8, i64 {total}, align 64")
+    passed = f.value(f"alloca i64, i64 {operands}, align 8")
+    f.call("ptr", "@memset", f"ptr {buffers}, i32 0, i64 {total}")
+    with f.loop(operands) as j:
+        step, source = f.load(steps, j), f.load("%pointers", j)
+        buffer = f.at(buffers, f.multiply(j, buffer_bytes), "i8")
+        is_scalar = f.compare("eq", step, 0)
+        f.store(f.choose(is_scalar, source, f.address(buffer)), passed, j)
+        is_input = f.compare("uge", j, outputs)
+        copied = f.value(f"select i1 {is_scalar}, i1 false, i1 {is_input}")
+        with f.when(copied):
+            start = f.pointer(f.add(source, f.multiply("%whole", step)))
+            size = f.multiply("%left", step)
+            f.call("ptr", "@memcpy", f"ptr {buffer}, ptr {start}, i64 {size}")
+    f.call("void", blocks, f"ptr {passed}, i64 1, ptr %scalars")
+    with f.loop(outputs) as j:
+        step = f.load(steps, j)
+        target = f.pointer(f.add(f.load("%pointers", j), f.multiply("%whole", step)))
+        buffer = f.at(buffers, f.multiply(j, buffer_bytes), "i8")
+        size = f.multiply("%left", step)
+        f.call("ptr", "@memcpy", f"ptr {target}, ptr {buffer}, i64 {size}")
+    f.do("ret void")
+    return f.text()
+
+
+def flat() -> str:
+    """Elements lo..hi; from 0 the table's own addresses serve."""
+    f = Function("void", "rl_flat", PARAMETERS)
+    call = _Call(f)
+    n = f.subtract("%hi", "%lo")
+    with f.when(f.compare("eq", "%lo", 0)):
+        call.run(call.addresses, n)
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
+    steps = f.at(f.at(call.descriptor, DESCRIPTOR_SIZES), call.operands)
+    moved = f.value(f"alloca i64, i64 {call.operands}, align 8")
+    with f.loop(call.operands) as j:
+        offset = f.multiply("%lo", f.load(steps, j))
+        f.store(f.add(f.load(call.addresses, j), offset), moved, j)
+    call.run(moved, n)
+    f.do("ret void")
+    return f.text()
+
+
+def _locate(f, dims, shape, index, coordinates):
+    """Split a row-major index over the first `dims` dimensions into coordinates."""
+    rest = f.slot()
+    f.store(index, rest)
+    with f.loop(dims) as k:
+        d = f.subtract(f.subtract(dims, k), 1)
+        quotient, remainder = f.divide(f.load(rest), f.load(shape, d))
+        f.store(remainder, coordinates, d)
+        f.store(quotient, rest)
+
+
+def _offset(f, dims, strides, coordinates):
+    """Byte offset of coordinates."""
+    total = f.slot()
+    f.store(0, total)
+    with f.loop(dims) as d:
+        step = f.multiply(f.load(coordinates, d), f.load(strides, d))
+        f.store(f.add(f.load(total), step), total)
+    return f.load(total)
+
+
+def _advance(f, dims, shape, coordinates, move):
+    """Next coordinates, last dimension fastest; `move(d, steps)` shifts the addresses.
+
+    Leaving early is done by a flag: the loop runs over few dimensions.
+    """
+    moving = f.slot()
+    f.store(1, moving)
+    with f.loop(dims) as k, f.when(f.compare("ne", f.load(moving), 0)):
+        d = f.subtract(f.subtract(dims, k), 1)
+        extent = f.load(shape, d)
+        following = f.add(f.load(coordinates, d), 1)
+        wraps = f.compare("eq", following, extent)
+        f.store(f.choose(wraps, 0, following), coordinates, d)
+        f.store(f.value(f"zext i1 {wraps} to i64"), moving)
+        move(d, f.choose(wraps, f.subtract(1, extent), 1))
+
+
+def rows() -> str:
+    """Rows lo..hi; addresses move like an odometer."""
+    f = Function("void", "rl_rows", PARAMETERS)
+    call = _Call(f)
+    dims, shape, strides = call.dimensions()
+    outer = f.subtract(dims, 1)
+    inner = f.load(shape, outer)
+    coordinates = f.slot(MAX_DIMS)
+    pointers = f.value(f"alloca i64, i64 {call.operands}, align 8")
+    _locate(f, outer, shape, "%lo", coordinates)
+    with f.loop(call.operands) as j:
+        own = f.at(strides, f.multiply(j, dims))
+        offset = _offset(f, outer, own, coordinates)
+        f.store(f.add(f.load(call.addresses, j), offset), pointers, j)
+
+    def move(d, steps):
+        with f.loop(call.operands) as j:
+            stride = f.load(strides, f.add(f.multiply(j, dims), d))
+            f.store(f.add(f.load(pointers, j), f.multiply(stride, steps)), pointers, j)
+
+    with f.loop("%hi", "%lo"):
+        call.run(pointers, inner)
+        _advance(f, outer, shape, coordinates, move)
+    f.do("ret void")
+    return f.text()
+
+
+def copy_run() -> str:
+    """`count` elements of 1, 2, 4 or 8 bytes from one stride to another."""
+    f = Function(
+        "void",
+        "rl_copy_run",
+        "i64 %target, i64 %to, i64 %source, i64 %from, i64 %size, i64 %count",
+        "noinline",
+    )
+    same = f.value(
+        f"and i1 {f.compare('eq', '%to', '%size')}, {f.compare('eq', '%from', '%size')}"
+    )
+    with f.when(same):
+        size = f.multiply("%size", "%count")
+        f.call(
+            "ptr",
+            "@memcpy",
+            f"ptr {f.pointer('%target')}, ptr {f.pointer('%source')}, i64 {size}",
+        )
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
+    for size in (4, 8, 2, 1):
+        with f.when(f.compare("eq", "%size", size)):
+            kind = f"i{8 * size}"
+            with f.loop("%count") as i:
+                source = f.pointer(f.add("%source", f.multiply(i, "%from")))
+                target = f.pointer(f.add("%target", f.multiply(i, "%to")))
+                f.store(f.load(source, 0, kind), target, 0, kind)
+            f.do("ret void")
+            f.lines.append(f"{f.name('dead')}:")
+    f.do("ret void")
+    return f.text()
+
+
+def copy_block() -> str:
+    """Elements start..start+count of a strided operand to (or from) a buffer, run by run."""
+    f = Function(
+        "void",
+        "rl_copy_block",
+        "i64 %base, ptr %strides, i64 %dims, ptr %shape, i64 %size, i64 %buffer, i64 %start, "
+        "i64 %count, i1 %out",
+        "noinline",
+    )
+    outer = f.subtract("%dims", 1)
+    inner, stride = f.load("%shape", outer), f.load("%strides", outer)
+    coordinates = f.slot(MAX_DIMS)
+    row, first = f.divide("%start", inner)
+    _locate(f, outer, "%shape", row, coordinates)
+    address, column, done = f.slot(), f.slot(), f.slot()
+    f.store(f.add("%base", _offset(f, outer, "%strides", coordinates)), address)
+    f.store(first, column)
+    f.store(0, done)
+
+    def move(d, steps):
+        f.store(f.add(f.load(address), f.multiply(f.load("%strides", d), steps)), address)
+
+    head, end = f.name("next"), f.name("end")
+    f.label(head)
+    finished = f.load(done)
+    at = f.load(column)
+    in_row, left = f.subtract(inner, at), f.subtract("%count", finished)
+    count = f.choose(f.compare("ult", in_row, left), in_row, left)
+    element = f.add(f.load(address), f.multiply(at, stride))
+    cell = f.add("%buffer", f.multiply(finished, "%size"))
+    target, source = (f.choose("%out", *p) for p in ((element, cell), (cell, element)))
+    to, come = (f.choose("%out", *p) for p in ((stride, "%size"), ("%size", stride)))
+    f.call(
+        "void",
+        "@rl_copy_run",
+        f"i64 {target}, i64 {to}, i64 {source}, i64 {come}, i64 %size, i64 {count}",
+    )
+    total = f.add(finished, count)
+    f.store(total, done)
+    f.exit_if(f.compare("uge", total, "%count"), end)
+    f.store(0, column)
+    _advance(f, outer, "%shape", coordinates, move)
+    f.do(f"br label %{head}")
+    f.lines.append(f"{end}:")
+    f.do("ret void")
+    return f.text()
+
+
+def packed() -> str:
+    """Elements lo..hi through stack buffers."""
+    f = Function("void", "rl_packed", PARAMETERS)
+    call = _Call(f)
+    dims, shape, strides = call.dimensions()
+    sizes = f.at(call.descriptor, DESCRIPTOR_SIZES)
+    pointers = f.value(f"alloca i64, i64 {call.operands}, align 8")
+    room = f.multiply(8 * BLOCK, call.operands)
+    buffers = f.address(f.value(f"alloca i8, i64 {room}, align 64"))
+
+    def copy(j, start, count, out):
+        own = f.at(strides, f.multiply(j, dims))
+        buffer = f.add(buffers, f.multiply(j, 8 * BLOCK))
+        f.store(buffer, pointers, j)
+        f.call(
+            "void",
+            "@rl_copy_block",
+            f"i64 {f.load(call.addresses, j)}, ptr {own}, i64 {dims}, ptr {shape}, "
+            f"i64 {f.load(sizes, j)}, i64 {buffer}, i64 {start}, i64 {count}, i1 {out}",
+        )
+
+    with f.loop(call.outputs) as j:
+        f.store(f.add(buffers, f.multiply(j, 8 * BLOCK)), pointers, j)
+    with f.loop("%hi", "%lo", BLOCK) as start:
+        left = f.subtract("%hi", start)
+        count = f.choose(f.compare("ult", left, BLOCK), left, BLOCK)
+        with f.loop(call.operands, call.outputs) as j:
+            copy(j, start, count, "false")
+        call.run(pointers, count)
+        with f.loop(call.outputs) as j:
+            copy(j, start, count, "true")
+    f.do("ret void")
+    return f.text()
+
+
+def module() -> str:
+    """Text of all drivers."""
+    parts = [run(), tail(), flat(), rows(), copy_run(), copy_block(), packed()]
+    return "\n".join([DECLARATIONS, *parts])

@@ -1,0 +1,149 @@
+"""Programs to LLVM IR text, without type inference and without LLVM's IR optimiser.
+
+The graph is already minimal (shared, hoisted, explicitly vectorised), so parsing and code
+generation are all that is left to pay. A module exports one function::
+
+    void SYMBOL(ptr pointers, i64 count, ptr params)
+
+which processes `count` whole blocks of :attr:`Emitter.lanes` elements. Pointers are the outputs,
+then the inputs; an operand in `scalars` is one element used for all. Ranges, tails, rows and strides
+are the drivers' business (`drivers.py`), which are compiled once for all kernels.
+"""
+
+from __future__ import annotations
+
+from rushlight.compiler.graph import topological
+from rushlight.compiler.instructions import MEMORY, SCALAR, Instructions
+from rushlight.compiler.lowering import lower
+from rushlight.compiler.storage import SIZE
+
+LONG = 110  # nodes after lowering
+LEAVES = ("const", "param")
+
+
+class Emitter(Instructions):
+    """Text of one kernel.
+
+    Values that are the same for all elements (scalars, literals, scalar operands and what follows
+    from them) are computed once, in the entry block.
+    """
+
+    def __init__(self, program, scalars, vector_bits, scalef, streaming=False):
+        super().__init__()
+        self.program, self.scalars, self.streaming = program, scalars, streaming
+        self.scalef = scalef
+        self.roots = lower([e for e, _ in program.outputs])
+        self.order = topological(self.roots)
+        self.uniform = {}
+        for e in self.order:
+            self.uniform[e] = self.is_uniform_leaf(e) or (
+                bool(e.args) and all(self.uniform[a] for a in e.args)
+            )
+        self.lanes = self.choose_lanes(vector_bits)
+        self.entry, self.loop = [], []
+        self.scalar_names, self.vector_names, self.block = {}, {}, "loop"
+
+    def is_uniform_leaf(self, e):
+        """A literal, a run-time scalar, or an operand of stride 0."""
+        return e.op in LEAVES or e.op == "load" and e.value[0] in self.scalars
+
+    def choose_lanes(self, vector_bits):
+        """Two registers per value hide latency; a long chain needs four.
+
+        One iteration of a long chain fills the reorder buffer (measured: 246 us with two registers,
+        184 with four), at about twice the code generation time.
+        """
+        dtypes = {e.dtype for e in self.order if not self.uniform[e]}
+        size = 64 if dtypes & {"i64", "f64"} else 32 if dtypes - {"bool"} else 16
+        return vector_bits // size * (4 if len(self.order) > LONG else 2)
+
+    # ---- one node
+    def emit(self, e):
+        """Emit into the entry block (uniform) or the loop."""
+        if self.uniform[e]:
+            self.out, self.width = self.entry, 1
+            self.scalar_names[e] = self.instruction(e, [self.scalar_names[a] for a in e.args])
+        else:
+            self.out, self.width = self.loop, self.lanes
+            self.vector_names[e] = self.instruction(e, [self.vector(a) for a in e.args])
+
+    def vector(self, e):
+        """Vector of a value; a uniform one is broadcast once, before the loop."""
+        name = self.vector_names.get(e)
+        if name is None:
+            name = self.vector_names[e] = self.broadcast(e)
+        return name
+
+    def broadcast(self, e):
+        """All lanes equal to a scalar value."""
+        t = SCALAR[e.dtype]
+        if e.op == "const":
+            return f"splat ({t} {self.scalar_names[e]})"
+        v, a, b = f"<{self.lanes} x {t}>", self.fresh(), self.fresh()
+        self.entry.append(f"  {a} = insertelement {v} poison, {t} {self.scalar_names[e]}, i32 0")
+        self.entry.append(
+            f"  {b} = shufflevector {v} {a}, {v} poison, <{self.lanes} x i32> zeroinitializer"
+        )
+        return b
+
+    def emit_param(self, e, a):
+        """A run-time scalar."""
+        address = self.put(f"getelementptr i64, ptr %params, i64 {e.value}")
+        return self.put(f"load {SCALAR[e.dtype]}, ptr {address}, align 8")
+
+    def emit_load(self, e, a):
+        """An element, or a vector of neighbours, of an input."""
+        index, storage = e.value
+        pointer = f"%in{index}"
+        if self.width > 1:
+            pointer = self.put(f"getelementptr {MEMORY[storage]}, ptr {pointer}, i64 %i")
+        raw = f"load {self.vector_type(MEMORY[storage])}, ptr {pointer}, align {SIZE[storage]}"
+        return self.decode(self.put(raw), storage)
+
+    # ---- the module
+    def module(self, symbol):
+        """The module's text; the function is named `symbol`."""
+        for e in self.order:
+            self.emit(e)
+        self.out, self.width = self.loop, self.lanes
+        for j, (root, (_, storage)) in enumerate(
+            zip(self.roots, self.program.outputs, strict=True)
+        ):
+            self.store(j, self.encode(self.vector(root), storage), storage)
+        lines = [
+            f"define void @{symbol}(ptr %pointers, i64 %count, ptr %params) {{",
+            "entry:",
+            *self.pointers(),
+            *self.entry,
+            f"  %end = mul i64 %count, {self.lanes}",
+            "  br label %loop",
+            "loop:",
+            f"  %i = phi i64 [ 0, %entry ], [ %next, %{self.block} ]",
+            *self.loop,
+            f"  %next = add i64 %i, {self.lanes}",
+            "  %more = icmp ult i64 %next, %end",
+            "  br i1 %more, label %loop, label %done",
+            "done:",
+            "  ret void",
+            "}",
+        ]
+        parts = [*sorted(self.declared), *self.functions.values(), *lines]
+        return "\n".join([*parts, "!0 = !{i32 1}"])
+
+    def pointers(self):
+        """Fetch the operands' addresses from the table."""
+        count = len(self.program.outputs)
+        names = [f"%out{j}" for j in range(count)]
+        names += [f"%in{j}" for j in range(len(self.program.inputs))]
+        for j, name in enumerate(names):
+            yield f"  {name}.a = getelementptr i64, ptr %pointers, i64 {j}"
+            yield f"  {name} = load ptr, ptr {name}.a, align 8"
+
+    def store(self, j, raw, storage):
+        """Write a vector of output `j`."""
+        memory = MEMORY[storage]
+        pointer = self.put(f"getelementptr {memory}, ptr %out{j}, i64 %i")
+        how = f"{SIZE[storage]}"
+        if self.streaming:  # blocks start on a cache line then
+            how = f"{min(64, self.lanes * SIZE[storage])}, !nontemporal !0"
+        self.out.append(f"  store <{self.lanes} x {memory}> {raw}, ptr {pointer}, align {how}")

@@ -1,0 +1,348 @@
+"""Kernels: compiled or reference executors of one program, called with arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+import threading
+
+from rushlight.backends import np
+from rushlight.compiler import layout
+from rushlight.compiler.cost import inline_limit
+from rushlight.compiler.evaluation import evaluate
+from rushlight.compiler.graph import Program
+from rushlight.compiler.storage import NUMPY, SIZE, decode, encode
+
+LAYOUTS = 256  # layouts remembered by a kernel
+STREAM = 16 << 20  # bytes of an output from which stores bypass the caches
+_RANGE = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
+
+
+class _Executor:
+    """What both kinds of kernel share: argument checks and broadcasting."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.inputs = tuple(NUMPY[d] for _, d in program.inputs)
+        self.outputs = tuple(NUMPY[d] for _, d in program.outputs)
+        self.kinds = tuple(kind for _, kind in program.params)
+
+    def __repr__(self):
+        names = ", ".join(f"{n}: {d}" for n, d in (*self.program.inputs, *self.program.params))
+        results = ", ".join(d for _, d in self.program.outputs)
+        return f"<{type(self).__name__} ({names}) -> {results}>"
+
+    def split(self, args):
+        """Arrays and run-time scalars of a call, checked."""
+        count = len(self.inputs)
+        if len(args) != count + len(self.kinds):
+            raise TypeError(
+                f"{self!r} takes {count} arrays and {len(self.kinds)} numbers, got {len(args)} "
+                "arguments"
+            )
+        arrays = []
+        for (name, _), dtype, x in zip(self.program.inputs, self.inputs, args, strict=False):
+            if not isinstance(x, np.ndarray):
+                raise TypeError(f"{self!r}: argument {name!r} must be an array, not {type(x)!r}")
+            if x.dtype != dtype:
+                raise TypeError(f"{self!r}: argument {name!r} must be {dtype}, got {x.dtype}")
+            arrays.append(x if x.flags.aligned else x.copy())
+        return arrays, args[count:]
+
+    def check_outputs(self, outs, shape):
+        """The arrays given to write into."""
+        if len(outs) != len(self.outputs):
+            raise TypeError(
+                f"{self!r}: expected {len(self.outputs)} output arrays, got {len(outs)}"
+            )
+        for j, (out, dtype) in enumerate(zip(outs, self.outputs, strict=True)):
+            if not isinstance(out, np.ndarray) or out.dtype != dtype:
+                raise TypeError(f"{self!r}: output {j} must be an array of {dtype}")
+            if out.shape != shape:
+                raise ValueError(
+                    f"{self!r}: output {j} must have shape {shape}, got {out.shape}"
+                )
+            if not out.flags.writeable:
+                raise ValueError(f"{self!r}: output {j} is read-only")
+
+
+def _words(values, kinds):
+    """Scalars as table words: doubles by their bits, integers as they are."""
+    return [
+        struct.unpack("<q", struct.pack("<d", value))[0] if kind == "f64" else int(value)
+        for value, kind in zip(values, kinds, strict=True)
+    ]
+
+
+class ReferenceKernel(_Executor):
+    """A program evaluated by NumPy, node by node; same interface as :class:`Kernel`."""
+
+    fast = None
+    fast_into = None
+
+    def _results(self, args):
+        arrays, values = self.split(args)
+        shape = np.broadcast_shapes(*[x.shape for x in arrays])
+        stored = zip(arrays, self.program.inputs, strict=True)
+        loaded = [decode(x, dtype) for x, (_, dtype) in stored]
+        roots, dtypes = zip(*self.program.outputs, strict=True)
+        with np.errstate(all="ignore"):
+            results = evaluate(roots, loaded, values)
+            return shape, [encode(r, d) for r, d in zip(results, dtypes, strict=True)], arrays
+
+    def __call__(self, *args):
+        """New outputs for arrays, then scalars; a tuple when the program has several."""
+        shape, results, arrays = self._results(args)
+        order = layout.output_order(shape, arrays)
+        outs = [layout.empty(shape, dtype, order) for dtype in self.outputs]
+        for out, result in zip(outs, results, strict=True):
+            out[...] = result
+        return outs[0] if len(outs) == 1 else tuple(outs)
+
+    def into(self, outs, *args):
+        """Write the outputs into given arrays."""
+        shape, results, _ = self._results(args)
+        self.check_outputs(outs, outs[0].shape if not self.inputs else shape)
+        for out, result in zip(outs, results, strict=True):
+            out[...] = result
+
+
+class Kernel(_Executor):
+    """A program compiled for this CPU.
+
+    ``kernel(*arrays, *scalars)`` broadcasts, takes any strides and gives a new array (a tuple of
+    arrays for several outputs). Machine code is made at the first call. Kernels may be called from
+    several threads at once.
+    """
+
+    def __init__(self, program: Program):
+        super().__init__(program)
+        self.limit = inline_limit(program)
+        self._codes, self._doors, self._lock = {}, {}, threading.Lock()
+
+    # ---- machine code
+    def code(self, scalars=frozenset(), streaming=False):
+        """Descriptor (int64 array) of the compiled blocks for a pattern of one-element inputs."""
+        key = scalars, streaming
+        found = self._codes.get(key)
+        if found is None:
+            from rushlight.compiler.machine import descriptor
+
+            with self._lock:
+                found = self._codes.get(key)
+                if found is None:
+                    found = self._codes[key] = descriptor(self.program, scalars, streaming)
+        return found
+
+    @functools.cached_property
+    def fast(self):
+        """Built-in ``f(*arrays, *scalars)`` for same-shape, C-contiguous, aligned arrays.
+
+        It gives NotImplemented for everything else and for more elements than one thread should
+        do. None when the program has several outputs or no inputs, or built-in doors are off.
+        """
+        return self._fast(0)
+
+    @functools.cached_property
+    def fast_into(self):
+        """Like :attr:`fast`, with the array to write as one more, last argument."""
+        return self._fast(1)
+
+    def _fast(self, given):
+        from rushlight.backends import llvm_door as door
+
+        if len(self.outputs) != 1 or not self.inputs or not door.is_available():
+            return None
+        if 2 + len(self.inputs) + len(self.kinds) > door.TABLE_WORDS:
+            return None
+        from rushlight.compiler.machine import driver
+
+        doors = door.doors()
+        words = [
+            driver("flat"),
+            len(self.inputs),
+            len(self.kinds),
+            id(self.outputs[0]),
+            doors.type,
+            self._kind_bits(),
+            given,
+            self.limit,
+            self.code().ctypes.data,
+            *map(id, self.inputs),
+        ]
+        return doors.fast(words)
+
+    def _kind_bits(self):
+        return sum(1 << j for j, kind in enumerate(self.kinds) if kind == "i64")
+
+    # ---- calls
+    def __call__(self, *args):
+        """New outputs for arrays, then scalars; a tuple when the program has several."""
+        fast = self.fast
+        if fast is not None:
+            result = fast(*args)
+            if result is not NotImplemented:
+                return result
+        try:
+            key = tuple([(x.shape, x.strides) for x in args[: len(self.inputs)]])
+        except AttributeError:
+            self.split(args)
+            raise
+        call = self._doors.get(key)
+        if call is not None:
+            result = call(*args)
+            if result is not NotImplemented:
+                return result
+        return self._general(args, key)
+
+    def into(self, outs, *args):
+        """Write the outputs into given arrays of any strides.
+
+        An output may be exactly an input (in place); any other overlap is handled by copying.
+        """
+        try:
+            key = tuple([(x.shape, x.strides) for x in (*outs, *args[: len(self.inputs)])])
+        except AttributeError:
+            self.split(args)
+            raise
+        call = self._doors.get((len(outs), key))
+        if call is not None and call(*args, *outs) is not NotImplemented:
+            return
+        arrays, values = self.split(args)
+        shape = outs[0].shape
+        if arrays:
+            shape = np.broadcast_shapes(*[x.shape for x in arrays])
+        self.check_outputs(outs, shape)
+        copied = [x.copy() if any(overlaps(x, out) for out in outs) else x for x in arrays]
+        targets = [out if out.flags.aligned else out.copy() for out in outs]
+        found = self._layout(shape, targets, copied)
+        self._execute(found, targets, copied, values)
+        for out, target in zip(outs, targets, strict=True):
+            if target is not out:
+                out[...] = target
+        if all(a is b for a, b in zip(copied, arrays, strict=True)):
+            self._remember((len(outs), key), found, targets, copied, len(outs))
+
+    def _general(self, args, key):
+        """The first call of a layout, and every call without built-in doors."""
+        arrays, values = self.split(args)
+        if not arrays:
+            raise TypeError(f"{self!r}: without input arrays only `into` knows the shape")
+        shape = np.broadcast_shapes(*[x.shape for x in arrays])
+        order = layout.output_order(shape, arrays)
+        outs = [layout.empty(shape, dtype, order) for dtype in self.outputs]
+        found = self._layout(shape, outs, arrays)
+        self._execute(found, outs, arrays, values, fresh=True)
+        if len(outs) == 1 and outs[0].nbytes < layout.ALIGNED_FROM:
+            self._remember(key, found, outs, arrays, 0)
+        else:
+            self._remember(key, found, outs, arrays, len(outs), order)
+        return outs[0] if len(outs) == 1 else tuple(outs)
+
+    def _layout(self, shape, outs, arrays):
+        strides = [x.strides for x in outs]
+        strides += [layout.broadcast_strides(x, shape) for x in arrays]
+        sizes = [SIZE[d] for d in self.program.dtypes]
+        return layout.plan(shape, strides, sizes, len(outs), self.limit)
+
+    def _streams(self, found, outs, fresh):
+        """Stores past the caches: new, large, aligned outputs."""
+        return (
+            fresh
+            and found.driver == "flat"
+            and all(out.nbytes >= STREAM and out.ctypes.data % 64 == 0 for out in outs)
+        )
+
+    def _execute(self, found, outs, arrays, values, fresh=False):
+        """Run by the argument table, made here for this call."""
+        if found.n == 0:
+            return
+        from rushlight.compiler.machine import driver
+
+        code = self.code(found.scalars, self._streams(found, outs, fresh))
+        addresses = [x.ctypes.data for x in (*outs, *arrays)]
+        words = [code.ctypes.data, *addresses, *_words(values, self.kinds), *found.words]
+        table = np.array(words, np.int64)
+        function = driver(found.driver)
+        if found.is_shared:
+            from rushlight.backends.threads import launch
+
+            launch(function, table.ctypes.data, found.n, found.grain)
+        else:
+            _RANGE(function)(table.ctypes.data, 0, found.n, 0)
+
+    # ---- layouts seen before
+    def _remember(self, key, found, outs, arrays, given, order=None):
+        """Keep a built-in function for this layout; `given`: outputs passed in after the scalars.
+
+        Outputs that Python allocates (several, or large ones) are made by a closure around it.
+        """
+        from rushlight.backends import llvm_door as door
+
+        if not door.is_available() or outs[0].ndim > layout.MAX_DIMS:
+            return
+        size = 1 + len(outs) + len(arrays) + len(self.kinds) + len(found.words)
+        if size > door.TABLE_WORDS or len(arrays) > 62:
+            return
+        fresh = given and key[0] != len(outs)
+        call = self._layout_door(found, outs, arrays, given, bool(fresh))
+        if fresh:
+            call = self._allocating(call, outs, order)
+        if len(self._doors) >= LAYOUTS:
+            self._doors.clear()
+        self._doors[key] = call
+
+    def _allocating(self, call, outs, order):
+        shape, dtypes, single = outs[0].shape, self.outputs, len(outs) == 1
+
+        def allocate(*args):
+            made = [layout.empty(shape, dtype, order) for dtype in dtypes]
+            result = call(*args, *made)
+            if result is NotImplemented or single:
+                return result
+            return tuple(made)
+
+        return allocate
+
+    def _layout_door(self, found, outs, arrays, given, fresh):
+        from rushlight.backends import llvm_door as door
+        from rushlight.compiler.machine import driver
+
+        code = self.code(found.scalars, self._streams(found, outs, fresh))
+        words = [0] * door.LAYOUT_DTYPES
+        doors = door.doors()
+        words[door.DRIVER] = driver(found.driver)
+        words[door.INPUTS], words[door.PARAMS] = len(arrays), len(self.kinds)
+        words[door.OUT], words[door.TYPE] = id(self.outputs[0]), doors.type
+        words[door.KINDS], words[door.GIVEN] = self._kind_bits(), given
+        words[door.DESCRIPTOR], words[door.N] = code.ctypes.data, found.n
+        words[door.GRAIN] = found.grain
+        if found.is_shared:
+            from rushlight.backends.threads import launch_entry
+
+            words[door.LAUNCH], words[door.POOL] = launch_entry()
+        out = outs[0]
+        words[door.DIMS] = out.ndim
+        words[door.SHAPE : door.SHAPE + out.ndim] = out.shape
+        words[door.STRIDES : door.STRIDES + out.ndim] = out.strides
+        words[door.TAIL] = len(found.words)
+        passed = [*(outs if given else []), *arrays]
+        words += map(id, (*(self.outputs if given else ()), *self.inputs))
+        ends = [layout.bounds(x.shape, x.strides, x.itemsize) for x in passed]
+        words += [low for low, _ in ends] + [high for _, high in ends]
+        if given:
+            words += [_alike(o, arrays) for o in outs]
+        return doors.layout([*words, *found.words])
+
+
+def _alike(out, arrays):
+    """Bits of the inputs with the very layout of an output: those may be the output itself."""
+    same = (
+        x.shape == out.shape and x.strides == out.strides and x.itemsize == out.itemsize
+        for x in arrays
+    )
+    return sum(1 << j for j, equal in enumerate(same) if equal)
+
+
+overlaps = layout.overlaps

@@ -1,0 +1,191 @@
+"""From shapes and strides to a driver, its argument words, and the layout of new outputs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rushlight.backends import np
+
+SHORT_ROW = 32
+MAX_DIMS = 8
+CHUNKS = 64
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How one call is driven. Words are those of the argument table after the scalars."""
+
+    driver: str  # "flat", "rows" or "packed"
+    scalars: frozenset  # inputs that one element serves
+    words: tuple
+    n: int
+    grain: int  # items of one chunk
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the call has several chunks, so that the worker pool runs it."""
+        return self.n > self.grain
+
+
+def contiguous_strides(shape, itemsize):
+    """Strides of a C-ordered array."""
+    strides, step = [0] * len(shape), itemsize
+    for d in range(len(shape) - 1, -1, -1):
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
+# ---------------------------------------------------------------------------- layout of new outputs
+def output_order(shape, arrays):
+    """Dimensions from the slowest to the fastest in a new output, or None for C order.
+
+    PyTorch's rule: operands of one dense layout pass it on; otherwise dimensions are sorted by the
+    strides of the operands, earlier operands first, broadcast dimensions without a vote.
+    """
+    dims = len(shape)
+    if dims < 2 or all(x.shape == shape and x.flags.c_contiguous for x in arrays):
+        return None
+    padded = [
+        tuple(
+            abs(s) if n > 1 or extent == 1 else 0
+            for n, s, extent in zip(
+                (1,) * (dims - x.ndim) + x.shape, (0,) * (dims - x.ndim) + x.strides, shape,
+                strict=True,
+            )
+        )
+        for x in arrays
+    ]
+    order = list(range(dims - 1, -1, -1))  # fastest first
+    for i in range(1, dims):
+        at = i
+        for before in range(i - 1, -1, -1):
+            vote = _vote(order[before], order[at], shape, padded)
+            if vote < 0:
+                break
+            if vote > 0:
+                order[before], order[at] = order[at], order[before]
+                at = before
+    slowest_first = order[::-1]
+    return None if slowest_first == list(range(dims)) else tuple(slowest_first)
+
+
+def _vote(first, second, shape, strides):
+    """1 if dimension `first` is slower than `second`, -1 if faster, 0 if no operand tells."""
+    for own in strides:
+        a, b = own[first], own[second]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return 1 if a > b else -1
+        if shape[first] > shape[second]:
+            return 1
+    return 0
+
+
+def ordered_strides(shape, order, itemsize):
+    """Strides of a dense array whose dimensions lie in `order`, slowest first."""
+    inner = contiguous_strides([shape[d] for d in order], itemsize)
+    strides = [0] * len(shape)
+    for d, step in zip(order, inner, strict=True):
+        strides[d] = step
+    return tuple(strides)
+
+
+ALIGNED_FROM = 1 << 18  # bytes
+
+
+def empty(shape, dtype, order=None):
+    """A new array; large ones start on a cache line, where NumPy aligns to 16 bytes only."""
+    if order is not None:
+        return empty(tuple(shape[d] for d in order), dtype).transpose(np.argsort(order))
+    size = math.prod(shape) * dtype.itemsize
+    if size < ALIGNED_FROM:
+        return np.empty(shape, dtype)
+    block = np.empty(size + 64, np.uint8)
+    start = -block.ctypes.data % 64
+    return block[start : start + size].view(dtype).reshape(shape)
+
+
+# ------------------------------------------------------------------------------------------ drivers
+def collapse(shape, strides):
+    """Drop extents of one, sort so that the densest dimension of the first operand (an output) is
+    last, merge what is adjacent."""
+    dims = [d for d, n in enumerate(shape) if n != 1]
+    dims.sort(key=lambda d: [-abs(s[d]) for s in strides])
+    merged_shape, merged = [], [[] for _ in strides]
+    for d in dims:
+        if merged_shape and all(
+            m[-1] == s[d] * shape[d] for m, s in zip(merged, strides, strict=True)
+        ):
+            merged_shape[-1] *= shape[d]
+            for m, s in zip(merged, strides, strict=True):
+                m[-1] = s[d]
+        else:
+            merged_shape.append(shape[d])
+            for m, s in zip(merged, strides, strict=True):
+                m.append(s[d])
+    return merged_shape, merged
+
+
+def broadcast_strides(array, shape):
+    """Strides of an array seen with a larger shape."""
+    extra = len(shape) - array.ndim
+    own = zip(array.shape, array.strides, shape[extra:], strict=True)
+    return (0,) * extra + tuple(0 if n == 1 and extent != 1 else s for n, s, extent in own)
+
+
+def chunk(n, inner, limit, multiple):
+    """Items of a chunk: all of them below `limit` elements, else at most 64 chunks.
+
+    A function of shape and program alone, so that results do not depend on the number of threads.
+    """
+    if n * inner <= limit:
+        return max(n, 1)
+    least = max(1, limit // 2 // inner)
+    return -(-max(least, -(-n // CHUNKS)) // multiple) * multiple
+
+
+def plan(shape, strides, sizes, outputs, limit):
+    """The layout of a call: `strides` and `sizes` of the outputs, then of the inputs."""
+    extent, strides = collapse(shape, strides)
+    if len(extent) > MAX_DIMS:
+        raise NotImplementedError(
+            f"an elementwise kernel takes up to {MAX_DIMS} dimensions that cannot be merged, "
+            f"got {len(extent)}: make an operand contiguous"
+        )
+    total = math.prod(extent)
+    if not extent:
+        extent, strides = [1], [[s] for s in sizes]
+    inner = [s[-1] for s in strides]
+    regular = all(
+        s == size or s == 0 and j >= outputs
+        for j, (s, size) in enumerate(zip(inner, sizes, strict=True))
+    )
+    scalars = frozenset(j - outputs for j, s in enumerate(inner) if s == 0)
+    if regular and len(extent) == 1:
+        return Layout("flat", scalars, (), total, chunk(total, 1, limit, 1024))
+    words = (len(extent), *extent, *(s for own in strides for s in own))
+    if not regular or extent[-1] < SHORT_ROW:
+        return Layout("packed", frozenset(), words, total, chunk(total, 1, limit, 512))
+    count = total // extent[-1]
+    return Layout("rows", scalars, words, count, chunk(count, extent[-1], limit, 1))
+
+
+def bounds(shape, strides, itemsize):
+    """Lowest and highest (exclusive) byte of a layout, relative to its first element."""
+    low, high = 0, itemsize
+    for n, s in zip(shape, strides, strict=True):
+        if n == 0:
+            return 0, 0
+        low, high = low + min(0, (n - 1) * s), high + max(0, (n - 1) * s)
+    return low, high
+
+
+def overlaps(x, out):
+    """Whether writing `out` would change elements of `x` other than those in the same place."""
+    if x.__array_interface__["data"] == out.__array_interface__["data"]:
+        if x.shape == out.shape and x.strides == out.strides and x.itemsize == out.itemsize:
+            return False
+    return bool(np.may_share_memory(x, out))

@@ -1,0 +1,63 @@
+"""Programs to machine code on this CPU, by the engine in the backends (imported at first need)."""
+
+from __future__ import annotations
+
+import functools
+
+from rushlight.backends import np
+from rushlight.compiler.storage import SIZE
+
+
+@functools.cache
+def is_supported() -> bool:
+    """Whether kernels are compiled here: x86 needs AVX2 and FMA, or a fused multiply-add would be
+    a library call for every lane; other 64-bit processors have it."""
+    features = np._core._multiarray_umath.__cpu_features__
+    if "AVX2" not in features:
+        return bool(features.get("ASIMD"))
+    return bool(features["AVX2"] and features["FMA3"])
+
+
+@functools.cache
+def _drivers():
+    from rushlight.backends.llvm import engine
+    from rushlight.compiler import drivers
+
+    target = engine()
+    key = target.key("drivers")
+    marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
+    target.function(key, lambda: (drivers.module() + "\n" + marker, 0, True))
+    return {name: target.symbol(f"rl_{name}") for name in ("flat", "rows", "packed")}
+
+
+def driver(name: str) -> int:
+    """Address of the range function ``flat``, ``rows`` or ``packed``."""
+    return _drivers()[name]
+
+
+def blocks(program, scalars=frozenset(), streaming=False, target=None):
+    """Address of a program's compiled blocks, and the lanes of one block."""
+    from rushlight.backends.llvm import engine
+
+    target = target or engine()
+    variant = f"{sorted(scalars)}{' streaming' * streaming}"
+    key = target.key(f"{program.text}|{variant}")
+
+    def build():
+        from rushlight.compiler.emitter import Emitter
+
+        emitter = Emitter(program, scalars, target.vector_bits, target.scalef, streaming)
+        return emitter.module(key), emitter.lanes, False
+
+    return target.function(key, build)
+
+
+def descriptor(program, scalars=frozenset(), streaming=False, target=None):
+    """The descriptor words that drivers read (see `drivers.py`)."""
+    address, lanes = blocks(program, scalars, streaming, target)
+    sizes = [SIZE[d] for d in program.dtypes]
+    outputs = len(program.outputs)
+    steps = [0 if j - outputs in scalars else size for j, size in enumerate(sizes)]
+    shift = lanes.bit_length() - 1
+    head = [address, shift, len(sizes), outputs, len(program.params)]
+    return np.array([*head, *sizes, *steps], np.int64)
