@@ -1,0 +1,230 @@
+"""Machine code: the LLVM engine, the disk cache, and the way from a kernel to its address.
+
+This file, :mod:`kernel_compiler` and :mod:`microkernel` are the only ones that touch llvmlite. It
+is imported at first kernel need. Code is cached as object files, one per kernel and choice of
+parameters, in a folder named after everything that shaped them: Python, llvmlite, the CPU and the
+text of the kernel sources. Files are written aside and renamed, and carry a digest: concurrent
+processes and torn files are harmless. Where the folder cannot be written a private temporary one
+is used. Cached code holds no address: C functions are resolved by name when it is loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from rushlight.backends import np
+from rushlight.backends.kernel_language import External, NativeFunction
+
+_lock = threading.RLock()
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
+_SOURCES = ("backends", "kernels")
+
+
+class _Engine:
+    """One MCJIT engine for the life of the process: addresses are handed out freely."""
+
+    def __init__(self):
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self.cpu = llvm.get_host_cpu_name()
+        self.features = llvm.get_host_cpu_features()
+        self.machine = llvm.Target.from_default_triple().create_target_machine(
+            cpu=self.cpu,
+            features=self.features.flatten(),
+            opt=3,
+            jit=True,
+            codemodel="default",
+            reloc="pic",
+        )
+        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.machine)
+        tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+        tuning.loop_vectorization = tuning.slp_vectorization = True
+        tuning.loop_interleaving = tuning.loop_unrolling = True
+        self.passes = llvm.create_pass_builder(self.machine, tuning)
+
+    def compile(self, module):
+        """Object code of an ``llvmlite.ir`` module."""
+        parsed = llvm.parse_assembly(str(module))
+        parsed.verify()
+        manager = self.passes.getModulePassManager()
+        manager.run(parsed, self.passes)
+        return self.machine.emit_object(parsed)
+
+    def load(self, data):
+        self.engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self.engine.finalize_object()
+
+
+_engine = None
+_loaded: dict[str, int] = {}
+
+
+def engine():
+    """The engine, made at first need."""
+    global _engine
+    with _lock:
+        if _engine is None:
+            _engine = _Engine()
+    return _engine
+
+
+def vector_length():
+    """float32 lanes of one register; ``RUSHLIGHT_VECTOR_LENGTH`` overrides it (16, 8 or 4)."""
+    chosen = os.environ.get("RUSHLIGHT_VECTOR_LENGTH")
+    if chosen:
+        return int(chosen)
+    features = engine().features
+    return 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
+
+
+# ---- the disk cache ----------------------------------------------------------------------------
+
+
+def _fingerprint():
+    """Whatever, when changed, makes stored code wrong."""
+    digest = hashlib.sha256()
+    for part in (
+        sys.version.split()[0],
+        llvmlite.__version__,
+        np.__version__,
+        engine().cpu,
+        engine().features.flatten(),
+        str(vector_length()),
+    ):
+        digest.update(part.encode() + b"\0")
+    root = pathlib.Path(__file__).parents[1]
+    for folder in _SOURCES:
+        for path in sorted((root / folder).glob("*.py")):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+_folder = None
+
+
+def cache_folder():
+    """The folder of this build's object files, created at first need."""
+    global _folder
+    with _lock:
+        if _folder is None:
+            chosen = os.environ.get("RUSHLIGHT_CACHE_DIR")
+            root = pathlib.Path(chosen) if chosen else _home() / ".cache" / "rushlight"
+            folder = root / _fingerprint()
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                with tempfile.TemporaryFile(dir=folder):
+                    pass
+            except OSError:
+                folder = pathlib.Path(tempfile.mkdtemp(prefix="rushlight-"))
+            _folder = folder
+    return _folder
+
+
+def _home():
+    try:
+        return pathlib.Path.home()
+    except RuntimeError:
+        return pathlib.Path(tempfile.gettempdir())
+
+
+def _read(path):
+    """Stored code, or None when it is missing or not what was written."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    body = data[32:]
+    return body if hashlib.sha256(body).digest() == data[:32] else None
+
+
+def _write(path, body):
+    """Store aside and rename; a full disk only costs the next process a compilation."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(body).digest() + body)
+            os.replace(name, path)
+        except OSError:
+            os.unlink(name)
+            raise
+    except OSError:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+# ---- from kernels to addresses -------------------------------------------------------------------
+
+
+def load_module(symbol, build):
+    """Load the code stored under ``symbol``, or that of the IR module that ``build()`` returns."""
+    with _lock:
+        if symbol in _loaded:
+            return _loaded[symbol]
+        path = cache_folder() / (symbol + ".o")
+        data = _read(path)
+        if data is None:
+            data = engine().compile(build())
+            _write(path, data)
+        engine().load(data)
+        address = engine().engine.get_function_address(symbol)
+        if not address:
+            raise RuntimeError(f"kernel {symbol}: the loaded code has no such symbol")
+        llvm.add_symbol(symbol, address)
+        _loaded[symbol] = address
+        return address
+
+
+def address_of(function, parameters):
+    """Address of a kernel; what it calls is loaded first."""
+    symbol = function.symbol(parameters)
+    found = _loaded.get(symbol)
+    if found is not None:
+        return found
+    with _lock:
+        for needed in _dependencies(function):
+            if isinstance(needed, External):
+                needed.library()
+            else:
+                address_of(needed, {})
+
+        def build():
+            compiler = importlib.import_module("rushlight.backends.kernel_compiler")
+            return compiler.lower_module(function, parameters, symbol)
+
+        return load_module(symbol, build)
+
+
+def _dependencies(function, seen=None):
+    """Shared functions and C libraries that the text of a kernel names, directly or not."""
+    seen = set() if seen is None else seen
+    scope = function.definition.__globals__
+    for name in function.definition.__code__.co_names:
+        used = scope.get(name)
+        if not isinstance(used, External | NativeFunction) or used in seen:
+            continue
+        seen.add(used)
+        if isinstance(used, External):
+            if used.library is not None:
+                yield used
+        elif used.kind == "shared":
+            yield used
+        else:
+            yield from _dependencies(used, seen)
+
+
+def compiled_symbols():
+    """Names of the kernels this process has loaded, for tests and ``warmup`` reports."""
+    return sorted(_loaded)

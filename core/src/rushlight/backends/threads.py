@@ -1,0 +1,261 @@
+"""Worker threads for the CPU kernels: one pool per process, without OpenMP and without the GIL.
+
+A *range kernel* is a compiled function ``void k(int64 args, int64 lo, int64 hi, int64 tid)`` that
+does items ``lo..hi-1`` of a job; ``args`` is the address of its int64 argument words and ``tid`` an
+opaque handle of the OS thread, good for :func:`worker_pool.scratch`. :func:`launch` runs a kernel
+in chunks on all threads. Chunks depend on ``n`` and ``grain`` only, so a result has the same bits
+for any number of threads. Workers start with the first job of several chunks, stop before a fork
+and come back at the next need, in parent and child.
+
+The number of threads is ``RUSHLIGHT_NUM_THREADS``, or what the CPU mask and the cgroup quota
+allow. Workers are bound to CPUs (``RUSHLIGHT_PIN=0`` leaves them free).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import math
+import os
+import pathlib
+import sys
+import threading
+
+from rushlight.backends import np
+
+__all__ = ["get_num_threads", "launch", "plan", "run", "set_num_threads"]
+
+_METH_FASTCALL = 0x80
+
+
+def _cgroup_quota():
+    """CPUs that the control group grants, or infinity."""
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = pathlib.Path("/sys/fs/cgroup/cpu.max").read_text().split()[:2]
+        return math.inf if quota == "max" else int(quota) / int(period)
+    with contextlib.suppress(OSError, ValueError):
+        folder = pathlib.Path("/sys/fs/cgroup/cpu")
+        quota = int((folder / "cpu.cfs_quota_us").read_text())
+        if quota > 0:
+            return quota / int((folder / "cpu.cfs_period_us").read_text())
+    return math.inf
+
+
+def _allowed_cpus():
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def _default_threads():
+    chosen = os.environ.get("RUSHLIGHT_NUM_THREADS", "").strip()
+    if chosen:
+        if not chosen.isdigit() or int(chosen) < 1:
+            raise ValueError(f"RUSHLIGHT_NUM_THREADS must be a positive integer, got {chosen!r}")
+        return int(chosen)
+    return max(1, math.ceil(min(len(_allowed_cpus()), _cgroup_quota())))
+
+
+_lock = threading.Lock()
+_threads: int | None = None
+_pool: _Pool | None = None
+
+
+class _Method(ctypes.Structure):
+    """CPython's ``PyMethodDef``."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("code", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class _Pool:
+    """The state array, the compiled entry points, and the doors through which Python calls."""
+
+    def __init__(self, threads):
+        from rushlight.backends import worker_pool as native
+
+        self.native = native
+        raw = np.zeros(native.STATE_BYTES // 8 + 8, np.int64)
+        skipped = -(raw.ctypes.data // 8) % 8
+        self.words = raw[skipped : skipped + native.STATE_BYTES // 8]
+        self.address = self.words.ctypes.data
+        one = ctypes.c_int64
+        self.stop_code = ctypes.CFUNCTYPE(None, one)(native.stop_workers.address())
+        self.launch_address = native.launch.address()
+        self.set(native.WORKER_CODE, native.worker_loop.address())
+        self.set(native.SPIN, 3000)
+        self.words[native.SIGNALS // 8 : native.SIGNALS // 8 + 16] = -1
+        self.set(native.KEY, self._thread_key(native.release_slot.address()))
+        for offset, value in (
+            (native.FLOAT_TYPE, float),
+            (native.INT_TYPE, int),
+            (native.BOOL_TYPE, bool),
+            (native.NONE, None),
+        ):
+            self.set(offset, id(value))
+        self.configure(threads)
+        if _door_is_safe():
+            self.run = self._door("run", native.door_run.address())
+            self.launch = self._door("launch", native.door_launch.address())
+        else:
+            self._foreign = ctypes.CFUNCTYPE(None, *[one] * 5)(self.launch_address)
+            self.run, self.launch = self._run_by_ctypes, self._launch_by_ctypes
+
+    def set(self, offset, value):
+        self.words[offset // 8] = value
+
+    @staticmethod
+    def _thread_key(destructor):
+        key = ctypes.c_uint32()
+        error = ctypes.CDLL(None).pthread_key_create(ctypes.byref(key), ctypes.c_void_p(destructor))
+        if error:
+            raise OSError(error, "no thread-specific key left for kernel scratch memory")
+        return key.value
+
+    def configure(self, threads):
+        """Number of workers and their CPUs; only while none is running."""
+        native = self.native
+        cpus = _allowed_cpus()
+        workers = min(threads - 1, native.MAX_WORKERS)
+        pinned = os.environ.get("RUSHLIGHT_PIN", "1") != "0" and len(cpus) > workers
+        pinned = pinned and hasattr(os, "sched_setaffinity")
+        self.set(native.WANTED, workers)
+        self.set(native.HOME, cpus[0] if pinned else -1)
+        for w in range(workers):
+            cpu = cpus[w + 1] if pinned else -1
+            self.set(native.WORKER + native.WORKER_BYTES * w + 40, cpu)
+
+    def stop(self):
+        """End all workers; leaves the pool marked busy, so that jobs run inline."""
+        self.stop_code(self.address)
+
+    def resume(self):
+        self.set(self.native.COUNTER, 0)
+        self.set(self.native.BUSY, 0)
+
+    # ---- doors
+
+    def _door(self, name, code):
+        """A built-in function over machine code; ``self`` of the function is the state array."""
+        method = _Method(name.encode(), code, _METH_FASTCALL, None)
+        self.__dict__.setdefault("methods", []).append(method)  # CPython keeps the address
+        create = ctypes.pythonapi.PyCFunction_NewEx
+        create.restype = ctypes.py_object
+        create.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+        return create(ctypes.addressof(method), self.words, None)
+
+    def _launch_by_ctypes(self, function_address, args_address, n, grain):
+        self._foreign(self.address, function_address, args_address, n, grain)
+
+    def _run_by_ctypes(self, plan, *arguments):
+        words = plan[self.native.PLAN_HEAD :].copy()
+        for i, value in enumerate(arguments):
+            if isinstance(value, float):
+                words[i : i + 1].view(np.float64)[0] = value
+            elif isinstance(value, int):
+                words[i] = value
+            else:
+                words[i] = 0 if value is None else value.ctypes.data
+        kernel, n, grain = (int(v) for v in plan[:3])
+        self._foreign(self.address, kernel, words.ctypes.data, n, grain)
+
+
+def _door_is_safe():
+    """Whether objects lie in memory as the compiled door reads them."""
+    if os.environ.get("RUSHLIGHT_DOOR") == "python" or sys.implementation.name != "cpython":
+        return False
+    if not getattr(sys, "_is_gil_enabled", lambda: True)() or object.__basicsize__ != 16:
+        return False
+    probe, number = np.arange(3), 1.5
+    data = ctypes.c_void_p.from_address(id(probe) + 16).value
+    value = ctypes.c_double.from_address(id(number) + 16).value
+    kind = ctypes.c_void_p.from_address(id(number) + 8).value
+    return data == probe.ctypes.data and value == number and kind == id(float)
+
+
+def pool():
+    """The process's pool, built at first need (the number of threads is read then)."""
+    global _pool, run, launch
+    if _pool is None:
+        with _lock:
+            if _pool is None:
+                made = _Pool(get_num_threads())
+                run, launch = made.run, made.launch
+                _pool = made
+    return _pool
+
+
+# Until the pool exists these two build it; afterwards the module's names are the compiled doors.
+
+
+def launch(function_address: int, args_address: int, n: int, grain: int) -> None:
+    """Run the range kernel at an address over items ``0..n-1``, ``grain`` items to a chunk.
+
+    At most 64 chunks: a smaller grain is enlarged. One chunk, nested jobs and jobs that meet a
+    busy pool run in the calling thread, over the same chunks. Returns when all items are done;
+    the GIL is released while several chunks run.
+    """
+    pool().launch(function_address, args_address, n, grain)
+
+
+def run(plan, *arguments) -> None:
+    """Run a :func:`plan` with its first argument words given by ``arguments``.
+
+    An array gives the address of its data, a float its bits, an int itself, None zero.
+    """
+    pool().run(plan, *arguments)
+
+
+def plan(kernel_address, n, grain, words):
+    """A prepared job for :func:`run`: int64 array of kernel, items, grain and argument words."""
+    if len(words) > 64:
+        raise ValueError(f"a kernel takes at most 64 argument words, got {len(words)}")
+    return np.array([kernel_address, n, grain, len(words), 0, 0, 0, 0, *words], np.int64)
+
+
+@functools.cache
+def launch_entry() -> tuple[int, int]:
+    """For compiled callers: address of ``launch(pool, fn, args, n, grain)``, and ``pool``."""
+    made = pool()
+    return made.launch_address, made.address
+
+
+def get_num_threads() -> int:
+    """Number of threads that share a job, the caller among them."""
+    global _threads
+    if _threads is None:
+        _threads = _default_threads()
+    return _threads
+
+
+def set_num_threads(n: int) -> None:
+    """Set the number of threads; waits for a running job. Raises ValueError for n < 1."""
+    global _threads
+    if not isinstance(n, int) or n < 1:
+        raise ValueError(f"set_num_threads expects a positive integer, got {n!r}")
+    with _lock:
+        _threads = n
+        if _pool is not None:
+            _pool.stop()
+            _pool.configure(n)
+            _pool.resume()
+
+
+def _before_fork():
+    _lock.acquire()
+    if _pool is not None:
+        _pool.stop()
+
+
+def _after_fork():
+    if _pool is not None:
+        _pool.resume()
+    _lock.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

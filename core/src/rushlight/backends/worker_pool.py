@@ -1,0 +1,334 @@
+"""The compiled half of the worker pool: workers, jobs, per-thread scratch, and the Python door.
+
+All functions here are kernels (:mod:`rushlight.backends.kernel_language`) over one array of int64
+words, the pool state; :mod:`rushlight.backends.threads` owns that array. Workers are plain
+pthreads: they never hold the GIL and Python does not know them.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends.kernel_language import (
+    External,
+    array,
+    atomic_add,
+    atomic_subtract,
+    atomic_swap,
+    call_address,
+    entry,
+    function,
+    i32,
+    i64,
+    load_acquire,
+    shared_function,
+    spin_pause,
+    stack,
+    store_release,
+)
+
+# ---- layout of the pool state (byte offsets; words that threads write lie on their own lines) ----
+
+MAX_WORKERS, MAX_CHUNKS = 64, 64
+COUNTER, BUSY, DONE = 0, 64, 128  # chunks not yet claimed; a job is running; chunks finished
+FN, ARGS, N, GRAIN, CHUNKS = 192, 200, 208, 216, 224  # the job
+WORKERS, SPIN, STOP, HOME = 256, 264, 272, 280  # running workers; HOME: the CPU no worker owns
+WANTED, WORKER_CODE, KEY, STARTED = 320, 328, 336, 344
+FLOAT_TYPE, INT_TYPE, BOOL_TYPE, NONE = 384, 392, 400, 408  # addresses of Python objects
+SIGNALS = 448  # two signal sets of 128 bytes: all signals, and the caller's
+WORKER, WORKER_BYTES = 768, 256
+# per worker: asleep flag, pool (+8), thread (+16), kernel thread id (+32), CPU (+40),
+# semaphore (+64), CPU set (+128)
+STATE_BYTES = WORKER + WORKER_BYTES * MAX_WORKERS
+
+DATA = 16  # offset of an array's data pointer, and of a float's value, in a CPython object
+PLAN_HEAD = 8  # words before the arguments of a plan: kernel, n, grain, number of arguments
+MAX_ARGUMENTS = 64
+
+sem_init = External("sem_init", i32, (i64, i32, i32))
+sem_post = External("sem_post", i32, (i64,))
+sem_wait = External("sem_wait", i32, (i64,))
+sched_yield = External("sched_yield", i32, ())
+sched_getcpu = External("sched_getcpu", i32, ())
+sched_setaffinity = External("sched_setaffinity", i32, (i32, i64, i64))
+gettid = External("gettid", i32, ())
+pthread_create = External("pthread_create", i32, (i64, i64, i64, i64))
+pthread_join = External("pthread_join", i32, (i64, i64))
+pthread_sigmask = External("pthread_sigmask", i32, (i32, i64, i64))
+pthread_getspecific = External("pthread_getspecific", i64, (i32,))
+pthread_setspecific = External("pthread_setspecific", i32, (i32, i64))
+posix_memalign = External("posix_memalign", i32, (i64, i64, i64))
+calloc = External("calloc", i64, (i64, i64))
+free = External("free", None, (i64,))
+memset = External("memset", i64, (i64, i32, i64))
+memcpy = External("memcpy", i64, (i64, i64, i64))
+madvise = External("madvise", i32, (i64, i64, i32))
+PyEval_SaveThread = External("PyEval_SaveThread", i64, ())
+PyEval_RestoreThread = External("PyEval_RestoreThread", None, (i64,))
+PyLong_AsLongLong = External("PyLong_AsLongLong", i64, (i64,))
+Py_IncRef = External("Py_IncRef", None, (i64,))
+
+
+@function
+def load(address):
+    return array(i64, address)[0]
+
+
+@function
+def store(address, value):
+    array(i64, address)[0] = value
+
+
+# ---- scratch -------------------------------------------------------------------------------------
+
+
+@function
+def thread_slot(pool):
+    """The calling thread's slot (address and size of its scratch); kernels get it as ``tid``."""
+    key = i32(load(pool + KEY))
+    slot = pthread_getspecific(key)
+    if slot == 0:
+        slot = calloc(1, 64)
+        pthread_setspecific(key, slot)
+    return slot
+
+
+@entry(None, i64)
+def release_slot(slot):
+    """Runs when a thread ends."""
+    free(load(slot))
+    free(slot)
+
+
+@shared_function
+def scratch(slot, size) -> i64:
+    """At least ``size`` bytes, private to the thread until its next call; contents are not kept.
+
+    A kernel that uses scratch may not launch another one that does.
+    """
+    if load(slot + 8) < size:
+        free(load(slot))
+        huge_page = 1 << 21
+        size = (size + huge_page - 1) // huge_page * huge_page
+        store(slot + 8, 0)
+        posix_memalign(slot, huge_page, size)
+        madvise(load(slot), size, 14)  # MADV_HUGEPAGE: fewer TLB misses in strided tiles
+        store(slot + 8, size)
+    return load(slot)
+
+
+# ---- workers -------------------------------------------------------------------------------------
+
+
+@function
+def drain(pool, slot):
+    """Claim and run chunks until none is left.
+
+    The counter counts down, so a thread that arrives late finds it at or below zero and can never
+    claim a chunk of a finished job.
+    """
+    while True:
+        remaining = atomic_subtract(pool + COUNTER, 1)
+        if remaining <= 0:
+            break
+        n, grain = load_acquire(pool + N), load_acquire(pool + GRAIN)
+        first = (load_acquire(pool + CHUNKS) - remaining) * grain
+        last = min(n, first + grain)
+        call_address(load_acquire(pool + FN), load_acquire(pool + ARGS), first, last, slot)
+        atomic_add(pool + DONE, 1)
+
+
+@function
+def bind(worker, thread, cpu):
+    """Let a thread (0: the caller) run on one CPU only."""
+    memset(worker + 128, 0, 128)
+    store(worker + 128 + 8 * (cpu // 64), i64(1) << (cpu % 64))
+    sched_setaffinity(i32(thread), 128, worker + 128)
+
+
+@function
+def wait_for_post(worker):
+    while sem_wait(worker + 64) != 0:
+        spin_pause()
+
+
+@entry(i64, i64)
+def worker_loop(worker):
+    """The life of a worker: spin a little, sleep, work."""
+    pool = load(worker + 8)
+    if load(worker + 40) >= 0:
+        bind(worker, 0, load(worker + 40))
+    store_release(worker + 32, i64(gettid()))
+    slot = thread_slot(pool)
+    while True:
+        budget, spins = load_acquire(pool + SPIN), 0
+        while spins < budget and load_acquire(pool + COUNTER) <= 0:
+            if load_acquire(pool + STOP) != 0:
+                break
+            spin_pause()
+            spins += 1
+        if load_acquire(pool + COUNTER) <= 0 and load_acquire(pool + STOP) == 0:
+            atomic_swap(worker, 1)  # announce sleep, look again, then sleep
+            if load_acquire(pool + COUNTER) > 0 or load_acquire(pool + STOP) != 0:
+                if atomic_swap(worker, 0) == 0:  # somebody has already posted: take the post
+                    wait_for_post(worker)
+            else:
+                wait_for_post(worker)
+        if load_acquire(pool + STOP) != 0:
+            break
+        drain(pool, slot)
+    return 0
+
+
+@function
+def start_workers(pool):
+    """Called with BUSY held. Workers block all signals: those belong to Python's threads."""
+    wanted = load(pool + WANTED)
+    pthread_sigmask(2, pool + SIGNALS, pool + SIGNALS + 128)
+    running = 0
+    for w in range(wanted):
+        worker = pool + WORKER + WORKER_BYTES * w
+        store(worker, 0)
+        store(worker + 8, pool)
+        store(worker + 32, 0)
+        sem_init(worker + 64, 0, 0)
+        if pthread_create(worker + 16, 0, load(pool + WORKER_CODE), worker) != 0:
+            break  # no more threads to be had: go on with fewer
+        running += 1
+    pthread_sigmask(2, pool + SIGNALS + 128, 0)
+    store_release(pool + WORKERS, running)
+    store_release(pool + STARTED, 1)
+
+
+@entry(None, i64)
+def stop_workers(pool):
+    """Waits for a running job, ends all workers, and keeps BUSY: the caller clears it."""
+    while atomic_swap(pool + BUSY, 1) == 1:
+        sched_yield()
+    count = load_acquire(pool + WORKERS)
+    store_release(pool + STOP, 1)
+    for w in range(count):
+        worker = pool + WORKER + WORKER_BYTES * w
+        if atomic_swap(worker, 0) == 1:
+            sem_post(worker + 64)
+    for w in range(count):
+        pthread_join(load(pool + WORKER + WORKER_BYTES * w + 16), 0)
+    store_release(pool + WORKERS, 0)
+    store_release(pool + STARTED, 0)
+    store_release(pool + STOP, 0)
+
+
+@function
+def avoid_caller_cpu(pool):
+    """Linux likes to wake a worker on the caller's own CPU, where it would wait for the caller.
+
+    Every worker owns one CPU and one CPU is "home". If the caller sits on a worker's CPU, that
+    worker moves home.
+    """
+    home = load_acquire(pool + HOME)
+    if home < 0:
+        return
+    here = i64(sched_getcpu())
+    if here == home:
+        return
+    for w in range(load_acquire(pool + WORKERS)):
+        worker = pool + WORKER + WORKER_BYTES * w
+        if load_acquire(worker + 40) == here and load_acquire(worker + 32) != 0:
+            bind(worker, load_acquire(worker + 32), home)
+            store_release(worker + 40, home)
+            store_release(pool + HOME, here)
+            return
+
+
+@shared_function
+def launch(pool, fn, args, n, grain):
+    """Run the range kernel at ``fn`` over 0..n-1. Small, nested and concurrent jobs run inline.
+
+    A kernel always sees the same chunks, at most MAX_CHUNKS, whoever runs them: results that
+    depend on chunk borders do not depend on threads.
+    """
+    slot = thread_slot(pool)
+    grain = max(grain, (n + MAX_CHUNKS - 1) // MAX_CHUNKS, 1)
+    chunks = (n + grain - 1) // grain
+    inline = chunks <= 1 or load_acquire(pool + WANTED) == 0
+    if inline or atomic_swap(pool + BUSY, 1) == 1:
+        for first in range(0, n, grain):
+            call_address(fn, args, first, min(n, first + grain), slot)
+        return
+    if load_acquire(pool + STARTED) == 0:
+        start_workers(pool)
+    store_release(pool + FN, fn)
+    store_release(pool + ARGS, args)
+    store_release(pool + N, n)
+    store_release(pool + GRAIN, grain)
+    store_release(pool + CHUNKS, chunks)
+    store_release(pool + DONE, 0)
+    atomic_swap(pool + COUNTER, chunks)
+    avoid_caller_cpu(pool)
+    for w in range(min(load_acquire(pool + WORKERS), chunks - 1)):
+        worker = pool + WORKER + WORKER_BYTES * w
+        if atomic_swap(worker, 0) == 1:
+            sem_post(worker + 64)
+    drain(pool, slot)
+    spins = 0
+    while load_acquire(pool + DONE) < chunks:  # waits for chunks, never for a worker
+        spins += 1
+        if spins < 2000:
+            spin_pause()
+        else:
+            sched_yield()
+    atomic_swap(pool + BUSY, 0)
+
+
+# ---- the Python door: METH_FASTCALL functions ------------------------------------------------------
+
+
+@function
+def argument_word(pool, item):
+    """An argument as a word: array -> address of its data, float -> its bits, int, None -> 0."""
+    kind = load(item + 8)
+    word = i64(0)
+    if kind == load(pool + INT_TYPE) or kind == load(pool + BOOL_TYPE):
+        word = PyLong_AsLongLong(item)
+    elif item != load(pool + NONE):
+        word = load(item + DATA)
+    return word
+
+
+@function
+def launch_without_gil(pool, fn, args, n, grain):
+    """One chunk is too short a job to be worth letting other Python threads in."""
+    if n > grain:
+        state = PyEval_SaveThread()
+        launch(pool, fn, args, n, grain)
+        PyEval_RestoreThread(state)
+    else:
+        launch(pool, fn, args, n, grain)
+
+
+@entry(i64, i64, i64, i64)
+def door_run(self, arguments, count):
+    """``run(plan, *arguments)``: the plan's words with the first ones replaced by arguments."""
+    pool = load(self + DATA)
+    plan = load(load(arguments) + DATA)
+    words = stack(MAX_ARGUMENTS)
+    total = load(plan + 24)
+    for i in range(count - 1, total):
+        store(words + 8 * i, load(plan + 8 * PLAN_HEAD + 8 * i))
+    for i in range(count - 1):
+        store(words + 8 * i, argument_word(pool, load(arguments + 8 * i + 8)))
+    launch_without_gil(pool, load(plan), words, load(plan + 8), load(plan + 16))
+    result = load(pool + NONE)
+    Py_IncRef(result)
+    return result
+
+
+@entry(i64, i64, i64, i64)
+def door_launch(self, arguments, count):
+    """``launch(function_address, args_address, n, grain)``."""
+    pool = load(self + DATA)
+    fn = PyLong_AsLongLong(load(arguments))
+    args = PyLong_AsLongLong(load(arguments + 8))
+    n = PyLong_AsLongLong(load(arguments + 16))
+    launch_without_gil(pool, fn, args, n, PyLong_AsLongLong(load(arguments + 24)))
+    result = load(pool + NONE)
+    Py_IncRef(result)
+    return result

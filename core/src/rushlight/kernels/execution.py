@@ -1,0 +1,57 @@
+"""How kernel functions run: compiled or by their reference text, and in which dtype."""
+
+from __future__ import annotations
+
+import os
+
+from rushlight.backends import np
+
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+COMPILED_DTYPES = (FLOAT32, FLOAT64)
+
+
+def _read_mode():
+    try:
+        from rushlight.settings import kernels_mode
+    except ImportError:
+        return os.environ.get("RUSHLIGHT_KERNELS", "compiled")
+    return kernels_mode()
+
+
+REFERENCE = _read_mode() == "reference"
+
+
+def referenced_by(reference):
+    """Decorator: with ``RUSHLIGHT_KERNELS=reference`` the reference takes the function's place."""
+
+    def choose(compiled):
+        chosen = reference if REFERENCE else compiled
+        chosen.__doc__ = compiled.__doc__
+        chosen.reference = reference
+        return chosen
+
+    return choose
+
+
+def is_low_precision(dtype):
+    """float16 and bfloat16: computed in float32 and rounded once."""
+    return dtype.itemsize == 2 and dtype.kind not in "iub"
+
+
+def compute_array(array):
+    """The array as the kernels take it: dense rows of float32 or float64."""
+    if array.dtype not in COMPILED_DTYPES:
+        array = array.astype(FLOAT64 if array.dtype.kind in "iub" else FLOAT32)
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def language_type(dtype):
+    """The kernel language's name of a dtype."""
+    from rushlight.backends.kernel_language import f32, f64
+
+    return f32 if dtype == FLOAT32 else f64
+
+
+def chunk(items, work_per_item, target=32_768):
+    """Grain for :func:`threads.launch`: about ``target`` units of work, at least one item."""
+    return max(1, min(items, -(-target // max(1, work_per_item))))

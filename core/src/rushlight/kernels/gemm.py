@@ -1,0 +1,308 @@
+"""Compiled matrix products: plans and range kernels behind :mod:`rushlight.kernels.matrix`.
+
+Large float32 products: one item of work is a group of B panels times a range of rows of A. The
+item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies.
+Only when the row stride of A is a multiple of 4096 bytes is A copied first: its rows would all
+fall into the same cache sets. Products with few columns, one row or little work, float64, and
+batches of small matrices go to OpenBLAS at one thread, in chunks over the pool. The chunks depend
+on shapes only. This module imports the compiler: import it at first need.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import microkernel as mk
+from rushlight.backends import np, threads
+from rushlight.backends.kernel_language import (
+    array,
+    f32,
+    function,
+    i32,
+    i64,
+    range_kernel,
+    real,
+    stack,
+)
+from rushlight.backends.microkernel import (
+    MAX_ROWS,
+    PANEL,
+    START_BIAS,
+    START_C,
+    START_ZERO,
+    TILE_WORDS,
+    call_tile,
+    pack_rows,
+    split,
+    transpose,
+)
+from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
+from rushlight.backends.worker_pool import memcpy, scratch
+from rushlight.kernels.execution import language_type
+
+# Argument words. The first four are given at each call.
+A, B, C, BIAS, M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(13)
+ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B = range(13, 20)
+WORDS = 20
+
+MAX_DEPTH = 4096  # a panel of this depth takes half of a 1 MB L2
+L2_BUDGET = 512 * 1024  # bytes of packed B in one item
+SMALL_WORK = 33_000  # multiply-adds below which OpenBLAS wins
+INLINE_WORK = 130_000  # multiply-adds below which a second thread does not pay
+ITEMS = 16  # parts of a large product
+PACK_A_STRIDE = 4096
+
+
+@function
+def pack_b(b, row, transposed, k, depth, column, columns, target):
+    """One panel of op(B): rows k..k+depth, PANEL columns, zero-filled."""
+    if transposed != 0:
+        transpose(b + column * row + 4 * k, row, target, PANEL * 4, columns, depth, PANEL)
+    else:
+        pack_rows(b + k * row + 4 * column, row, target, depth, columns)
+
+
+@range_kernel
+def panel_kernel(args, lo, hi, tid):
+    """Items: groups of panels times parts of the rows."""
+    g = array(i64, args)
+    m, n, k_total, group_size, row_parts = g[M], g[N], g[K], g[GROUP], g[ROW_PARTS]
+    a_row, a_k, c_row, bias, tile = g[A_ROW], g[A_K], g[C_ROW], g[BIAS], g[TILE]
+    max_depth = min(k_total, g[DEPTH])
+    panel_bytes = max_depth * PANEL * 4
+    packed = scratch(tid, group_size * panel_bytes)
+    block = stack(TILE_WORDS)
+    segment = stack(2)
+    array(i64, segment)[0] = 0
+    array(i64, segment)[1] = 0
+    p = array(i64, block)
+    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a_row, a_k, c_row
+    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = segment, 1, 0
+    packed_group = i64(-1)
+    for item in range(lo, hi):
+        group, part = item // row_parts, item % row_parts
+        first_row, last_row = m * part // row_parts, m * (part + 1) // row_parts
+        first_panel = group * group_size
+        last_panel = min(first_panel + group_size, (n + PANEL - 1) // PANEL)
+        rows = last_row - first_row
+        for k in range(0, k_total, max_depth):
+            depth = min(max_depth, k_total - k)
+            p[mk.DEPTH] = depth
+            if packed_group != group or k_total > max_depth:
+                for j in range(first_panel, last_panel):
+                    target = packed + (j - first_panel) * panel_bytes
+                    columns = min(PANEL, n - j * PANEL)
+                    pack_b(g[B], g[B_ROW], g[TRANS_B], k, depth, j * PANEL, columns, target)
+                packed_group = group
+            for t in range((rows + MAX_ROWS - 1) // MAX_ROWS):
+                row, size = split(rows, MAX_ROWS, t)
+                row += first_row
+                p[mk.A] = g[A] + row * a_row + k * a_k
+                for j in range(first_panel, last_panel):
+                    column = j * PANEL
+                    p[mk.START] = START_ZERO
+                    if k > 0 or g[ACCUMULATE] != 0:
+                        p[mk.START] = START_C
+                    elif bias != 0:
+                        p[mk.START] = START_BIAS
+                        p[mk.BIAS] = bias + 4 * column
+                    p[mk.B] = packed + (j - first_panel) * panel_bytes
+                    p[mk.C] = g[C] + row * c_row + 4 * column
+                    p[mk.COLUMNS] = n - column
+                    call_tile(tile, size, block)
+
+
+@range_kernel
+def pack_a_kernel(args, lo, hi, tid):
+    """Copy (or transpose) rows lo..hi of op(A), at B, to rows A_ROW apart at A."""
+    g = array(i64, args)
+    if g[TRANS_A] != 0:
+        transpose(g[B] + 4 * lo, g[B_ROW], g[A] + lo * g[A_ROW], g[A_ROW], g[K], hi - lo, 0)
+    else:
+        for i in range(lo, hi):
+            memcpy(g[A] + i * g[A_ROW], g[B] + i * g[B_ROW], 4 * g[K])
+
+
+@function
+def blas_product(g, a, b, c, rows, columns):
+    """OpenBLAS on a rectangle of C."""
+    trans_a = i32(TRANSPOSE) if g[TRANS_A] != 0 else i32(NO_TRANSPOSE)
+    trans_b = i32(TRANSPOSE) if g[TRANS_B] != 0 else i32(NO_TRANSPOSE)
+    beta = real(1) if g[ACCUMULATE] != 0 else real(0)
+    if real is f32:
+        sgemm(ROW_MAJOR, trans_a, trans_b, rows, columns, g[K], 1.0, a, g[A_ROW], b, g[B_ROW],
+              beta, c, g[C_ROW])  # fmt: skip
+    else:
+        dgemm(ROW_MAJOR, trans_a, trans_b, rows, columns, g[K], 1.0, a, g[A_ROW], b, g[B_ROW],
+              beta, c, g[C_ROW])  # fmt: skip
+
+
+@range_kernel
+def blas_kernel(args, lo, hi, tid):
+    """Items are rows of C, or columns when there is only one row. Strides count elements."""
+    g = array(i64, args)
+    size = 4 if real is f32 else 8
+    row, rows, column, columns = i64(0), i64(1), lo, hi - lo
+    if g[M] > 1:
+        row, rows, column, columns = lo, hi - lo, i64(0), g[N]
+    a = g[A] + size * (row if g[TRANS_A] != 0 else row * g[A_ROW])
+    b = g[B] + size * (column * g[B_ROW] if g[TRANS_B] != 0 else column)
+    c = g[C] + size * (row * g[C_ROW] + column)
+    blas_product(g, a, b, c, rows, columns)
+    if g[BIAS] != 0:
+        bias = array(real, g[BIAS] + size * column)
+        for i in range(rows):
+            line = array(real, c + size * i * g[C_ROW])
+            for j in range(columns):
+                line[j] += bias[j]
+
+
+@range_kernel
+def batch_kernel(args, lo, hi, tid):
+    """Items are whole products; the operands lie at byte offsets from two tables."""
+    g = array(i64, args)
+    size = 4 if real is f32 else 8
+    offsets_a, offsets_b = array(i64, g[OFFSETS_A]), array(i64, g[OFFSETS_B])
+    for item in range(lo, hi):
+        c = g[C] + size * item * g[M] * g[N]
+        blas_product(g, g[A] + offsets_a[item], g[B] + offsets_b[item], c, g[M], g[N])
+
+
+# ---- plans -----------------------------------------------------------------------------------------
+
+
+def layout(shape, strides, itemsize):
+    """(row stride in bytes, is transposed) of a matrix BLAS can read, or None: copy it first."""
+    (rows, columns), (down, across) = shape, strides
+    if across == itemsize or columns == 1:
+        if rows == 1 or (columns == 1 and down == itemsize):
+            return columns * itemsize, False
+        if down >= columns * itemsize and down % itemsize == 0:
+            return down, False
+    if (down == itemsize or rows == 1) and across >= rows * itemsize and across % itemsize == 0:
+        return across, True
+    return None
+
+
+class Product:
+    """How to run ``C = op(A) op(B)`` for one set of shapes, strides and dtype."""
+
+    __slots__ = ("buffer_words", "copy_a", "copy_b", "keep", "pack", "words")
+
+    def __init__(self, a_shape, a_strides, b_shape, b_strides, dtype, accumulate):
+        size = dtype.itemsize
+        a, b = layout(a_shape, a_strides, size), layout(b_shape, b_strides, size)
+        self.copy_a, self.copy_b = a is None, b is None
+        a, b = a or (a_shape[1] * size, False), b or (b_shape[1] * size, False)
+        (m, k), n = a_shape, b_shape[1]
+        self.pack = self.keep = None
+        words = [0] * WORDS
+        words[M], words[N], words[K] = m, n, k
+        words[A_ROW], words[B_ROW], words[C_ROW] = a[0], b[0], n * size
+        words[TRANS_A], words[TRANS_B], words[ACCUMULATE] = a[1], b[1], accumulate
+        if size == 4 and n >= PANEL and m > 1 and m * n * k >= SMALL_WORK:
+            self.words = self._tiles(words)
+        else:
+            self.words = self._blas(words, dtype)
+
+    @staticmethod
+    def _blas(words, dtype):
+        for stride in (A_ROW, B_ROW, C_ROW):
+            words[stride] //= dtype.itemsize
+        m, n, k = words[M], words[N], words[K]
+        items = n if m == 1 else m
+        grain = items if m * n * k < INLINE_WORK else -(-items // (8 if m < 512 else 32))
+        code = blas_kernel.address(real=language_type(dtype))
+        return threads.plan(code, items, grain, words)
+
+    def _tiles(self, words):
+        m, n, k = words[M], words[N], words[K]
+        words[A_K] = 4
+        transposed = words[TRANS_A]
+        if words[A_ROW] % PACK_A_STRIDE == 0 and m > MAX_ROWS:
+            packed = [0] * WORDS
+            packed[K], packed[TRANS_A], packed[B_ROW] = k, transposed, words[A_ROW]
+            words[A_ROW] = packed[A_ROW] = 4 * k + 64  # one cache line more than a power of two
+            grain = max(16, -(-m // 16) // 16 * 16)
+            self.pack = threads.plan(pack_a_kernel.address(), m, grain, packed)
+            self.buffer_words = m * (k + 16)
+            transposed = False
+        elif transposed:
+            words[A_K], words[A_ROW] = words[A_ROW], 4
+        panels = -(-n // PANEL)
+        words[DEPTH] = k if k <= MAX_DEPTH else MAX_DEPTH // 2
+        group = 1
+        if m * k * 4 > L2_BUDGET // 2:  # a small A stays in L2 anyway
+            group = max(1, min(L2_BUDGET // (words[DEPTH] * PANEL * 4), panels // ITEMS))
+        groups = -(-panels // group)
+        parts = max(1, min(-(-ITEMS // groups), m // (4 * MAX_ROWS)))
+        words[GROUP], words[ROW_PARTS] = group, parts
+        tiles = mk.COLUMNS_OF_A if transposed else mk.ROWS
+        words[TILE] = tiles.need(*{m * (i + 1) // parts - m * i // parts for i in range(parts)})
+        items = groups * parts
+        grain = items if m * n * k < INLINE_WORK else 1
+        return threads.plan(panel_kernel.address(), items, grain, words)
+
+    def run(self, a, b, out, bias):
+        """Write the product (plus bias, or plus ``out``) into a dense ``out``."""
+        if self.copy_a:
+            a = np.ascontiguousarray(a)
+        if self.copy_b:
+            b = np.ascontiguousarray(b)
+        if self.pack is not None:
+            packed = np.empty(self.buffer_words, np.float32)
+            threads.run(self.pack, packed, a)
+            a = packed
+        threads.run(self.words, a, b, out, bias)
+
+
+class BatchProduct:
+    """How to run a batch of small products with broadcast batch dimensions."""
+
+    __slots__ = ("copy_a", "copy_b", "keep", "words")
+
+    def __init__(self, a_shape, a_strides, b_shape, b_strides, dtype, batch):
+        size = dtype.itemsize
+        a = layout(a_shape[-2:], a_strides[-2:], size)
+        b = layout(b_shape[-2:], b_strides[-2:], size)
+        self.copy_a, self.copy_b = a is None, b is None
+        if a is None:
+            a, a_strides = (a_shape[-1] * size, False), _dense_strides(a_shape, size)
+        if b is None:
+            b, b_strides = (b_shape[-1] * size, False), _dense_strides(b_shape, size)
+        m, n, k = a_shape[-2], b_shape[-1], a_shape[-1]
+        self.keep = (_offsets(a_shape, a_strides, batch), _offsets(b_shape, b_strides, batch))
+        words = [0] * WORDS
+        words[M], words[N], words[K] = m, n, k
+        words[A_ROW], words[B_ROW], words[C_ROW] = a[0] // size, b[0] // size, n
+        words[TRANS_A], words[TRANS_B] = a[1], b[1]
+        words[OFFSETS_A], words[OFFSETS_B] = (offsets.ctypes.data for offsets in self.keep)
+        items = self.keep[0].size
+        grain = max(1, min(items, INLINE_WORK // 2 // (m * n * k)))
+        code = batch_kernel.address(real=language_type(dtype))
+        self.words = threads.plan(code, items, grain, words)
+
+    def run(self, a, b, out):
+        """Write the products into a dense ``out``."""
+        if self.copy_a:
+            a = np.ascontiguousarray(a)
+        if self.copy_b:
+            b = np.ascontiguousarray(b)
+        threads.run(self.words, a, b, out)
+
+
+def _dense_strides(shape, size):
+    strides = []
+    for length in reversed(shape):
+        strides.append(size)
+        size *= length
+    return tuple(reversed(strides))
+
+
+def _offsets(shape, strides, batch):
+    """Byte offset of every matrix of the broadcast batch."""
+    total = np.zeros(batch, np.int64)
+    extra = len(batch) - (len(shape) - 2)
+    for dim, (length, stride) in enumerate(zip(shape[:-2], strides[:-2], strict=True)):
+        if length > 1:
+            steps = np.arange(length, dtype=np.int64) * stride
+            total += steps.reshape([-1] + [1] * (len(batch) - extra - dim - 1))
+    return np.ascontiguousarray(total.reshape(-1))

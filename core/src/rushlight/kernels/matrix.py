@@ -1,0 +1,237 @@
+"""Matrix products: 2-D and batched, any strides, any numeric dtype."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.kernels.execution import (
+    COMPILED_DTYPES,
+    FLOAT32,
+    FLOAT64,
+    is_low_precision,
+    referenced_by,
+)
+
+__all__ = ["addmm", "linear", "matmul"]
+
+_TINY = 4096  # multiply-adds: NumPy's product runs these on the calling thread
+_LOOP_WORK = 2_000_000  # multiply-adds of one matrix of a batch worth its own parallel product
+_plans: dict = {}
+_MAX_PLANS = 4096
+
+
+def _matmul_reference(a, b, out=None):
+    """Products in float64 (float32 for low precision), rounded once."""
+    dtype = np.result_type(a, b)
+    wide = np.float64 if dtype == FLOAT32 else np.float32 if is_low_precision(dtype) else dtype
+    result = np.matmul(a.astype(wide), b.astype(wide)).astype(dtype)
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+def _addmm_reference(input, a, b, beta=1, alpha=1):
+    dtype = np.result_type(a, b)
+    wide = np.float64 if dtype == FLOAT32 else np.float32 if is_low_precision(dtype) else dtype
+    result = np.matmul(a.astype(wide), b.astype(wide)) * alpha
+    if beta != 0:
+        result = result + input.astype(wide) * beta
+    return result.astype(dtype)
+
+
+def _linear_reference(input, weight, bias=None):
+    result = _matmul_reference(input, weight.T)
+    return result if bias is None else (result + bias).astype(result.dtype)
+
+
+def _remember(key, plan):
+    if len(_plans) >= _MAX_PLANS:
+        _plans.clear()
+    _plans[key] = plan
+    return plan
+
+
+def _check_inner(a, b):
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(
+            f"matmul: inner sizes differ: {a.shape} @ {b.shape} (got {a.shape[-1]} and "
+            f"{b.shape[-2]}, expected equal)"
+        )
+
+
+def _product(a, b, out, bias, accumulate=False):
+    """2-D float32 or float64 product into ``out`` (fresh if None), plus bias row or plus out."""
+    key = (a.shape, a.strides, b.shape, b.strides, a.itemsize, accumulate)
+    plan = _plans.get(key)
+    if plan is None:
+        plan = _plan_product(key, a, b)
+    if out is None:
+        out = np.empty((key[0][0], key[2][1]), a.dtype)
+    if plan is _EMPTY:
+        if not accumulate:
+            out[...] = 0 if bias is None else bias
+        return out
+    plan.run(a, b, out, bias)
+    return out
+
+
+_EMPTY = object()
+
+
+def _plan_product(key, a, b):
+    _check_inner(a, b)
+    if a.shape[0] * a.shape[1] * b.shape[1] == 0:
+        return _remember(key, _EMPTY)
+    from rushlight.kernels.gemm import Product
+
+    return _remember(key, Product(*key[:4], a.dtype, key[5]))
+
+
+def _is_plain(a, b):
+    return a.dtype is b.dtype and a.dtype in COMPILED_DTYPES
+
+
+@referenced_by(_matmul_reference)
+def matmul(a, b, out=None):
+    """``a @ b`` for 2-D arrays or batches ``(..., M, K) @ (..., K, N)`` with broadcast batches.
+
+    Any strides. float32 and float64 run on the tile kernels or OpenBLAS; float16 and bfloat16
+    are computed in float32 and rounded once; other dtypes by NumPy. ``out`` may have any strides
+    but must not overlap the operands. Raises ValueError when inner sizes differ.
+    """
+    if a.ndim != 2 or b.ndim != 2 or out is not None or not _is_plain(a, b):
+        return _general_matmul(a, b, out)
+    if a.size * b.shape[1] <= _TINY:
+        _check_inner(a, b)
+        return np.dot(a, b)
+    return _product(a, b, None, None)
+
+
+def _general_matmul(a, b, out):
+    if a.ndim == 1 or b.ndim == 1:
+        left = a[None] if a.ndim == 1 else a
+        result = matmul(left, b[:, None] if b.ndim == 1 else b)
+        if a.ndim == 1:
+            result = result.squeeze(-2 if b.ndim > 1 else -2)
+        result = result.squeeze(-1) if b.ndim == 1 else result
+        return _deliver(result, out)
+    _check_inner(a, b)
+    if not _is_plain(a, b):
+        dtype = np.result_type(a, b)
+        if is_low_precision(dtype):
+            a, b = a.astype(FLOAT32), b.astype(FLOAT32)
+        elif dtype in COMPILED_DTYPES:
+            a, b = a.astype(dtype), b.astype(dtype)
+        else:
+            return np.matmul(a, b, out=out)
+        return _deliver(matmul(a, b).astype(dtype, copy=False), out)
+    if out is not None and not (out.dtype is a.dtype and out.flags.c_contiguous):
+        return _deliver(matmul(a, b), out)
+    if a.ndim == 2 and b.ndim == 2:
+        return _product(a, b, out, None)
+    return _batched(a, b, out)
+
+
+def _deliver(result, out):
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+def _batched(a, b, out):
+    key = (a.shape, a.strides, b.shape, b.strides, a.itemsize)
+    plan = _plans.get(key)
+    if plan is None:
+        plan = _remember(key, _plan_batch(a, b))
+    batch, plan = plan
+    if out is None:
+        out = np.empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
+    if plan == "empty":
+        out[...] = 0
+    elif plan == "rows":  # (..., M, K) @ (K, N) is one tall product
+        _product(a.reshape(-1, a.shape[-1]), b, out.reshape(-1, b.shape[-1]), None)
+    elif plan == "loop":
+        left = np.broadcast_to(a, (*batch, *a.shape[-2:]))
+        right = np.broadcast_to(b, (*batch, *b.shape[-2:]))
+        for index in np.ndindex(*batch):
+            _product(left[index], right[index], out[index], None)
+    else:
+        plan.run(a, b, out)
+    return out
+
+
+def _plan_batch(a, b):
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ValueError(f"matmul: batch sizes do not broadcast: {a.shape} @ {b.shape}") from None
+    m, k, n = *a.shape[-2:], b.shape[-1]
+    if m * k * n * int(np.prod(batch)) == 0:
+        return batch, "empty"
+    if b.ndim == 2 and a.flags.c_contiguous:
+        return batch, "rows"
+    if m * k * n >= _LOOP_WORK and a.dtype is FLOAT32:
+        return batch, "loop"
+    from rushlight.kernels.gemm import BatchProduct
+
+    return batch, BatchProduct(a.shape, a.strides, b.shape, b.strides, a.dtype, batch)
+
+
+@referenced_by(_addmm_reference)
+def addmm(input, a, b, beta=1, alpha=1):
+    """``beta * input + alpha * (a @ b)`` for 2-D ``a`` and ``b``; ``input`` broadcasts to (M, N).
+
+    With ``beta == 0`` the input is ignored, NaN included, as in torch.
+    """
+    _check_inner(a, b)
+    shape = (a.shape[0], b.shape[1])
+    plain = _is_plain(a, b) and input.dtype is a.dtype and alpha == 1 and beta == 1
+    if plain and input.ndim == 1 and input.shape[0] == shape[1]:
+        return _product(a, b, None, np.ascontiguousarray(input))
+    if plain:
+        out = np.empty(shape, a.dtype)
+        out[...] = input
+        return _product(a, b, out, None, accumulate=True)
+    dtype = np.result_type(a, b)
+    if is_low_precision(dtype):
+        wide = [v.astype(FLOAT32) for v in (input, a, b)]
+        return addmm(*wide, beta=beta, alpha=alpha).astype(dtype)
+    result = matmul(a, b)
+    if alpha != 1:
+        result = result * np.asarray(alpha).astype(dtype)
+    if beta != 0:
+        scaled = input if beta == 1 else input * np.asarray(beta).astype(dtype)
+        result = result + scaled
+    return result.astype(dtype, copy=False)
+
+
+@referenced_by(_linear_reference)
+def linear(input, weight, bias=None):
+    """``input @ weight.T + bias`` for input (..., K) and weight (N, K); the bias is fused.
+
+    Raises ValueError when K differs.
+    """
+    if input.shape[-1] != weight.shape[1]:
+        raise ValueError(
+            f"linear: input {input.shape} has {input.shape[-1]} features, "
+            f"weight {weight.shape} expects {weight.shape[1]}"
+        )
+    if not _is_plain(input, weight) or (bias is not None and bias.dtype is not input.dtype):
+        dtype = np.result_type(input, weight)
+        if not (is_low_precision(dtype) or dtype in COMPILED_DTYPES):
+            result = matmul(input, weight.T)
+            return result if bias is None else result + bias
+        wide = FLOAT64 if dtype == FLOAT64 else FLOAT32
+        wide_bias = None if bias is None else bias.astype(wide)
+        return linear(input.astype(wide), weight.astype(wide), wide_bias).astype(dtype, copy=False)
+    flat = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
+    if bias is not None and not bias.flags.c_contiguous:
+        bias = np.ascontiguousarray(bias)
+    if flat.size * weight.shape[0] <= _TINY:
+        out = np.dot(flat, weight.T)
+        if bias is not None:
+            np.add(out, bias, out=out)
+    else:
+        out = _product(flat, weight.T, None, bias)
+    return out if input.ndim == 2 else out.reshape(*input.shape[:-1], weight.shape[0])

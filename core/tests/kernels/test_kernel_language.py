@@ -1,0 +1,176 @@
+"""The kernel language: semantics against Python, errors, and the disk cache."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rushlight.backends import machine_code, threads
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    f32,
+    f64,
+    function,
+    i32,
+    i64,
+    range_kernel,
+    real,
+    static,
+)
+from rushlight.backends.kernel_values import KernelError
+
+flavour = Parameter("flavour")
+
+
+@function
+def quotient_and_rest(a, b):
+    return a // b, a % b
+
+
+@function
+def first_above(x, n, limit):
+    for i in range(n):
+        if x[i] > limit:
+            return i
+    return i64(-1)
+
+
+@range_kernel
+def integers(args, lo, hi, tid):
+    g = array(i64, args)
+    x, y = array(i64, g[0]), array(i64, g[1])
+    for i in range(lo, hi):
+        q, r = quotient_and_rest(x[2 * i], x[2 * i + 1])
+        y[4 * i], y[4 * i + 1] = q, r
+        y[4 * i + 2] = x[2 * i] % 8 + (x[2 * i] // 8) * 100
+        total = i64(0)
+        for j in range(10):
+            if j == 3:
+                continue
+            if j > 6 or (j > 4 and x[2 * i] < 0):
+                break
+            total += j
+        y[4 * i + 3] = total if 0 <= x[2 * i] < 50 else -total
+
+
+@range_kernel
+def floats(args, lo, hi, tid):
+    g = array(i64, args)
+    x, y = array(real, g[0]), array(real, g[1])
+    for i in range(lo, hi):
+        value = x[i] * 2.0 - 1
+        if flavour == 1:
+            value = -value
+        for k in static(3):
+            value += k
+        y[i] = value if not value != value else real(7)
+    if lo == 0:
+        array(i64, g[2])[0] = first_above(x, hi, real(0))
+
+
+@range_kernel
+def wrong(args, lo, hi, tid):
+    value = array(i32, args)[0]
+    array(f32, args)[0] = value
+
+
+def test_integers_follow_python():
+    x = np.array([[7, 2], [-7, 2], [7, -2], [-7, -2], [100, 9], [-1, 8], [0, 5]], np.int64)
+    y = np.zeros((len(x), 4), np.int64)
+    threads.run(threads.plan(integers.address(), len(x), 100, [0, 0]), x, y)
+    for (a, b), got in zip(x.tolist(), y.tolist(), strict=True):
+        total = sum(j for j in range(7 if a >= 0 else 5) if j != 3)
+        assert got == [a // b, a % b, a % 8 + a // 8 * 100, total if 0 <= a < 50 else -total]
+
+
+@pytest.mark.parametrize("flavour_value", [0, 1])
+@pytest.mark.parametrize("kind", [f32, f64])
+def test_types_and_parameters_are_chosen_by_the_caller(kind, flavour_value):
+    x = np.array([-3, -1, 0, np.nan, 2], np.float32 if kind is f32 else np.float64)
+    y, found = np.zeros_like(x), np.zeros(1, np.int64)
+    code = floats.address(real=kind, flavour=flavour_value)
+    threads.run(threads.plan(code, len(x), 100, [0, 0, 0]), x, y, found)
+    want = (x * 2 - 1) * (-1 if flavour_value else 1) + 3
+    assert np.array_equal(y, np.where(np.isnan(want), 7, want))
+    assert found[0] == 4
+
+
+def test_type_errors_name_the_line():
+    with pytest.raises(KernelError, match=r"test_kernel_language.py:\d+: a value of type i32"):
+        wrong.address()
+
+
+def run_product(environment):
+    code = (
+        "import numpy as np\n"
+        "from rushlight.kernels.matrix import matmul\n"
+        "from rushlight.backends import machine_code\n"
+        "a = np.ones((64, 128), np.float32)\n"
+        "assert (matmul(a, a.T) == 128).all()\n"
+        "print(machine_code.cache_folder())\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env=dict(os.environ, **environment),
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+def test_torn_cache_files_are_replaced(tmp_path):
+    folder = run_product({"RUSHLIGHT_CACHE_DIR": str(tmp_path)})
+    assert folder.startswith(str(tmp_path))
+    files = [os.path.join(folder, name) for name in os.listdir(folder)]
+    assert len(files) > 3
+    for path in files:
+        with open(path, "r+b") as file:
+            file.truncate(50)
+    run_product({"RUSHLIGHT_CACHE_DIR": str(tmp_path)})
+    assert all(os.path.getsize(path) > 50 for path in files)
+
+
+def test_unusable_cache_folder_falls_back(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    folder = run_product({"RUSHLIGHT_CACHE_DIR": str(blocked)})
+    assert not folder.startswith(str(tmp_path))
+
+
+def test_vector_lengths_agree(tmp_path):
+    code = (
+        "import numpy as np\n"
+        "from rushlight.kernels.matrix import matmul\n"
+        "a = np.random.default_rng(0).standard_normal((61, 200)).astype(np.float32)\n"
+        "b = np.random.default_rng(1).standard_normal((200, 77)).astype(np.float32)\n"
+        "for left, right in ((a, b), (a.T.copy().T, b), (a, b.T.copy().T)):\n"
+        "    assert np.abs(matmul(left, right) - left.astype('d') @ right).max() < 1e-4\n"
+    )
+    for length in ("8", "4"):
+        environment = dict(
+            os.environ, RUSHLIGHT_VECTOR_LENGTH=length, RUSHLIGHT_CACHE_DIR=str(tmp_path)
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+        )
+        assert run.returncode == 0, run.stderr
+
+
+def test_importing_kernels_imports_no_compiler():
+    code = (
+        "import sys, rushlight.kernels.matrix, rushlight.backends.threads\n"
+        "import rushlight.backends.memory\n"
+        "assert not {'numba', 'llvmlite'} & set(sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_loaded_kernels_are_named():
+    threads.pool()
+    assert "rl_worker_pool_launch" in machine_code.compiled_symbols()
