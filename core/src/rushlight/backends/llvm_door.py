@@ -298,7 +298,10 @@ def _layout_is_known():
             or not flags & WRITEABLE
         ):
             return False
-        shape = word(at + SHAPE_AT).value
+        # NumPy keeps the strides right behind the shape; only then is the pointer followed.
+        shape, strides = (word(at + SHAPE_AT + k).value for k in (0, 8))
+        if strides != shape + 8 * dims or shape % 8:
+            return False
         if any(word(shape + 8 * d).value != n for d, n in enumerate(probe.shape)):
             return False
     return _array_api()[0] == id(np.ndarray)

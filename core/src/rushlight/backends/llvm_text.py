@@ -124,7 +124,7 @@ class Function:
 
     @contextmanager
     def loop(self, stop, start=0, step=1):
-        """A counted loop ``for i in range(start, stop, step)``; gives `i` and a label to leave by."""
+        """A counted loop ``for i in range(start, stop, step)``; gives `i`."""
         head, body, done = self.name("head"), self.name("body"), self.name("done")
         counter = self.slot()
         self.store(start, counter)

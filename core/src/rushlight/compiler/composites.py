@@ -6,6 +6,13 @@ from rushlight.compiler.graph import as_expr, cast
 from rushlight.compiler.storage import COMPLEX, is_inexact
 from rushlight.compiler.vocabulary import word, xp
 
+LARGEST = {
+    "f16": 65504.0,
+    "bf16": 3.3895313892515355e38,
+    "f32": 3.4028234663852886e38,
+    "f64": 1.7976931348623157e308,
+}
+
 
 @word
 def square(x):
@@ -80,11 +87,12 @@ def isneginf(x):
 
 
 @word
-def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
-    """`x` with nan and the infinities replaced; None means the largest finite number."""
+def nan_to_num(x, nan=0.0, posinf=None, neginf=None, storage=None):
+    """`x` with nan and the infinities replaced; None means the largest finite number, that of
+    `storage` where half-width values are computed in float32."""
     if not is_inexact(x.dtype):
         return x
-    largest = 3.4028234663852886e38 if x.dtype == "f32" else 1.7976931348623157e308
+    largest = LARGEST[storage or x.dtype]
     high = largest if posinf is None else posinf
     low = -largest if neginf is None else neginf
     y = xp.where(x == xp.inf, high, xp.where(x == -xp.inf, low, x))

@@ -6,7 +6,7 @@ worker pool calls:
 flat     one dimension, every operand contiguous or scalar; lo..hi are elements
 rows     contiguous or scalar along the last dimension, arbitrary outside; lo..hi are rows
 packed   anything else (transposed, stepped, negative strides, short rows); lo..hi are elements:
-         blocks of 512 are copied into stack buffers, the blocks run on them, outputs are copied back
+         blocks of 512 are copied into stack buffers and run there, outputs are copied back
 
 The argument table (int64 words)::
 
@@ -209,9 +209,7 @@ def copy_run() -> str:
         "i64 %target, i64 %to, i64 %source, i64 %from, i64 %size, i64 %count",
         "noinline",
     )
-    same = f.value(
-        f"and i1 {f.compare('eq', '%to', '%size')}, {f.compare('eq', '%from', '%size')}"
-    )
+    same = f.value(f"and i1 {f.compare('eq', '%to', '%size')}, {f.compare('eq', '%from', '%size')}")
     with f.when(same):
         size = f.multiply("%size", "%count")
         f.call(

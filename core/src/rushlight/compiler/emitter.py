@@ -6,8 +6,8 @@ generation are all that is left to pay. A module exports one function::
     void SYMBOL(ptr pointers, i64 count, ptr params)
 
 which processes `count` whole blocks of :attr:`Emitter.lanes` elements. Pointers are the outputs,
-then the inputs; an operand in `scalars` is one element used for all. Ranges, tails, rows and strides
-are the drivers' business (`drivers.py`), which are compiled once for all kernels.
+then the inputs; an operand in `scalars` is one element used for all. Ranges, tails, rows and
+strides are the business of the drivers (`drivers.py`), which are compiled once for all kernels.
 """
 
 from __future__ import annotations

@@ -36,10 +36,9 @@ def _digamma(x):
     if x == 0:
         return -math.copysign(math.inf, x)
     if x < 0:
-        if x == math.floor(x) or math.isinf(x):
+        if math.isinf(x) or x == math.floor(x):
             return math.nan
-        fraction = x - math.floor(x)
-        return _digamma(1 - x) - math.pi / math.tan(math.pi * fraction)
+        return _digamma(1 - x) - math.pi / math.tan(math.pi * math.remainder(x, 1.0))
     total = 0.0
     while x < 10:
         total -= 1 / x
@@ -177,7 +176,7 @@ def _apply(e, args):
     """The value of one node with operands."""
     if e.op == "cast":
         return _convert(args[0], e)
-    if e.op == "round":
+    if e.op == "round" and e.value is not None:
         x = args[0]
         return round_bfloat16(x) if e.value == "bf16" else x.astype(np.float16).astype(np.float32)
     if e.op == "wrap":

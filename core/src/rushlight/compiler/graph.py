@@ -1,9 +1,9 @@
 """Bodies of elementwise ops turned into a small, shared expression graph.
 
-A body is traced by *calling* it with symbolic scalars, not by walking its syntax tree. Calling needs
-no source text, sees through functions, lambdas, closures and loops over constants, and composes:
-fusing two ops is calling one body on the result of the other. Python control flow on a traced value
-cannot be seen; `Expr.__bool__` turns it into an error that names the cure.
+A body is traced by *calling* it with symbolic scalars, not by walking its syntax tree. Calling
+needs no source text, sees through functions, lambdas, closures and loops over constants, and
+composes: fusing two ops is calling one body on the result of the other. Python control flow on a
+traced value cannot be seen; `Expr.__bool__` turns it into an error that names the cure.
 """
 
 from __future__ import annotations
@@ -188,7 +188,9 @@ def listing(roots):
     names, lines = {}, []
     for e in topological(roots):
         names[e] = f"%{len(names)}"
-        value = "" if e.value is None else f" {e.value.hex() if type(e.value) is float else e.value}"
+        value = (
+            "" if e.value is None else f" {e.value.hex() if type(e.value) is float else e.value}"
+        )
         operands = " ".join(names[a] for a in e.args)
         weak = "?" if e.weak else ""
         lines.append(f"{names[e]}:{e.dtype}{weak} = {e.op}{value} {operands}".rstrip())

@@ -62,7 +62,8 @@ def literal(value, dtype: str) -> str:
         value = struct.unpack("f", struct.pack("f", value))[0]
     elif dtype == "f32" and value == value:
         value = float("inf") if value > 0 else float("-inf")
-    return "0x%016X" % struct.unpack("Q", struct.pack("d", value))[0]
+    (bits,) = struct.unpack("Q", struct.pack("d", value))
+    return f"0x{bits:016X}"
 
 
 class Instructions:
@@ -235,7 +236,9 @@ class Instructions:
     def emit_negative(self, e, a):
         """Sign change."""
         t = self.type(e.dtype)
-        return self.put(f"fneg {t} {a[0]}" if is_float(e.dtype) else f"sub {t} {self.zero()}, {a[0]}")
+        return self.put(
+            f"fneg {t} {a[0]}" if is_float(e.dtype) else f"sub {t} {self.zero()}, {a[0]}"
+        )
 
     def emit_abs(self, e, a):
         """Absolute value; the smallest integer stays itself."""

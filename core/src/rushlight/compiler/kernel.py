@@ -60,9 +60,7 @@ class _Executor:
             if not isinstance(out, np.ndarray) or out.dtype != dtype:
                 raise TypeError(f"{self!r}: output {j} must be an array of {dtype}")
             if out.shape != shape:
-                raise ValueError(
-                    f"{self!r}: output {j} must have shape {shape}, got {out.shape}"
-                )
+                raise ValueError(f"{self!r}: output {j} must have shape {shape}, got {out.shape}")
             if not out.flags.writeable:
                 raise ValueError(f"{self!r}: output {j} is read-only")
 

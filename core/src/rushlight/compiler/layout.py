@@ -51,7 +51,9 @@ def output_order(shape, arrays):
         tuple(
             abs(s) if n > 1 or extent == 1 else 0
             for n, s, extent in zip(
-                (1,) * (dims - x.ndim) + x.shape, (0,) * (dims - x.ndim) + x.strides, shape,
+                (1,) * (dims - x.ndim) + x.shape,
+                (0,) * (dims - x.ndim) + x.strides,
+                shape,
                 strict=True,
             )
         )

@@ -169,7 +169,6 @@ def erfinv(x):
         denominator = where(near, horner(t, QUANTILE[3]), horner(t, QUANTILE[5]))
         tail = copysign(numerator / denominator, x)
         y = where(a <= 0.85, middle, tail) * math.sqrt(0.5)
-        y = where(a <= 0.85, middle * math.sqrt(2.0), y)
     edge = where(a == 1.0, copysign(constant(INF, x.dtype), x), NAN)
     return where(x == 0.0, x, where(a < 1.0, y, edge))
 

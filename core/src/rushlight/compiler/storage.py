@@ -1,8 +1,8 @@
 """Names of element types: in memory, in arithmetic, and in NumPy.
 
-A dtype is a short string here (``"f32"``, ``"bf16"``, ...). Memory types outnumber arithmetic types:
-narrow integers compute as 32-bit integers and wrap when stored, half-width floats compute as
-float32 and are rounded when stored.
+A dtype is a short string here (``"f32"``, ``"bf16"``, ...). Memory types outnumber arithmetic
+types: narrow integers compute as 32-bit integers and wrap when stored, half-width floats compute
+as float32 and are rounded when stored.
 """
 
 from __future__ import annotations
@@ -77,5 +77,5 @@ def decode(array, dtype: str):
 
 
 def encode(values, dtype: str):
-    """Arithmetic form (``COMPUTE[dtype]``) to memory form: what storing does (wraps, rounds once)."""
+    """Arithmetic form to memory form: what storing does (wraps, rounds once)."""
     return np.asarray(values).astype(NUMPY[dtype], copy=False)

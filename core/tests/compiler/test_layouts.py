@@ -1,0 +1,209 @@
+"""Shapes, strides, aliasing and the layout of results."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from rushlight.compiler import compile, reference, xp
+from rushlight.compiler.layout import CHUNKS, chunk, collapse
+
+A = np.random.default_rng(2).standard_normal((37, 53)).astype(np.float32)
+WIDE = A[0, 0] + np.arange(840, dtype=np.float32).reshape(4, 3, 2, 5, 7)
+ONE = A[:1, :1].reshape(())
+PAIRS = {
+    "same": (A, A),
+    "row": (A, A[0]),
+    "column": (A, A[:, :1]),
+    "row and column": (A[0], A[:, :1]),
+    "one element": (A, A[:1, :1]),
+    "transposed": (A.T, A.T),
+    "transposed and column": (A.T, A[:, 0]),
+    "stepped": (A[::2, ::3], A[::2, ::-3]),
+    "backwards": (A[::-1, ::-1], A),
+    "no rows": (A[:0], A[:0]),
+    "no columns": (A[:, :0], A[:, :0]),
+    "none and one": (A[:0], ONE),
+    "0-d first": (ONE, A),
+    "0-d": (ONE, ONE),
+    "outer": (A[:, None, :5], A[None, :, :5]),
+    "offset": (A.ravel()[1:], A.ravel()[:-1]),
+    "five dimensions": (WIDE.transpose(4, 0, 2, 1, 3), WIDE.transpose(4, 0, 2, 1, 3)[:, :, ::-1]),
+    "stride 0": (np.broadcast_to(A[0, 0], (9, 9)), np.broadcast_to(A[0, :9], (9, 9))),
+    "long rows": (WIDE.reshape(4, -1)[:, 5:200], WIDE.reshape(4, -1)[:, :195]),
+    "middle": (WIDE, WIDE[:, :1, :, :1]),
+    "eight dimensions": (A[:16, :16].reshape((2,) * 8).transpose(7, 1, 3, 5, 0, 2, 4, 6), ONE),
+}
+XY = {"x": "f32", "y": "f32"}
+
+
+@pytest.fixture(scope="module")
+def add():
+    return compile(lambda x, y, alpha: x + alpha * y, XY, XY, {"alpha": "f64"}, {}, ("f32",))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_any_operands(add, name):
+    x, y = PAIRS[name]
+    want = x + 2 * y
+    for _ in range(3):  # the first call plans, later ones use what it planned
+        got = add(x, y, 2)
+        assert type(got) is np.ndarray and got.shape == want.shape
+        np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(add(x, y, -1.5), x + np.float32(-1.5) * y)
+
+
+def _every_other(shape):
+    """An array of a shape whose elements lie two apart."""
+    return np.zeros((*shape, 2), np.float32)[..., 0:1].squeeze(-1)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_strided_output(add, name):
+    x, y = PAIRS[name]
+    want = x + 2 * y
+    for target in (
+        _every_other(want.shape),
+        np.zeros(want.shape[::-1], np.float32).T,
+        np.zeros(want.shape, np.float32)[(slice(None, None, -1),) * want.ndim + (...,)],
+    ):
+        for _ in range(3):
+            target[...] = 7
+            add.into((target,), x, y, 2)
+            np.testing.assert_array_equal(target, want)
+
+
+@pytest.mark.parametrize("kind", ["compiled", "reference"])
+@pytest.mark.parametrize("shift", [-40, -1, 0, 1, 3, 600])
+@pytest.mark.parametrize("step", [1, 2])
+def test_aliasing(kind, shift, step):
+    """In place is safe; partial overlap acts as if the operand had been copied."""
+    maker = compile if kind == "compiled" else reference
+    double = maker(lambda x, y: x + 2 * y, XY, XY, {}, {}, ("f32",))
+    for _ in range(2):
+        b = A.ravel().copy()
+        low, high = max(0, -shift), max(0, shift)
+        source = b[low : b.size - high : step]
+        target = b[high : b.size - low : step]
+        want = source * 3
+        double.into((target,), source, source)
+        np.testing.assert_array_equal(target, want)
+
+
+def test_in_place_with_other_operands(add):
+    for x, y in (PAIRS["row"], PAIRS["transposed"], PAIRS["stepped"], PAIRS["0-d"]):
+        for _ in range(3):
+            target, before = x.copy(order="K"), x.copy()
+            add.into((target,), target, y, 2)
+            np.testing.assert_array_equal(target, before + 2 * y)
+    square = A[:37, :37].copy()
+    want = square + 2 * square.T
+    add.into((square,), square, square.T, 2)  # the transposed view overlaps and is copied
+    np.testing.assert_array_equal(square, want)
+
+
+@pytest.mark.parametrize("n", [*range(70), 127, 511, 512, 513, 1025])
+def test_tails_touch_nothing_else(add, n):
+    guard = np.full(n + 64, 7, np.float32)
+    x = A.ravel()[:n]
+    add.into((guard[:n],), x, x, 2)
+    np.testing.assert_array_equal(guard[:n], x * 3)
+    assert (guard[n:] == 7).all()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "u8", "i16", "f16", "bf16", "f64", "i64"])
+def test_strides_of_every_item_size(dtype):
+    storage = (
+        ml_dtypes.bfloat16
+        if dtype == "bf16"
+        else np.dtype(
+            {"bool": "?", "u8": "u1", "i16": "i2", "f16": "f2", "f64": "f8", "i64": "i8"}[dtype]
+        )
+    )
+    x = (A * 3).astype(np.int64).astype(storage)
+    names = {"x": dtype, "y": dtype}
+    either = compile(lambda x, y: xp.maximum(x, y), names, names, {}, {}, (dtype,))
+    for a, b in (
+        (x, x[0]),
+        (x.T, x[:, 0]),
+        (x[::2, ::-3], x[::2, ::3]),
+        (x[:, None, :4], x[:5, :4]),
+    ):
+        want = np.maximum(a, b)
+        for _ in range(2):
+            got = either(a, b)
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got.astype(float), want.astype(float))
+
+
+def test_large_arrays_are_aligned_and_shared_among_threads(add):
+    big = np.arange(5_000_003, dtype=np.float32)
+    for _ in range(2):
+        got = add(big, big, 2)
+        np.testing.assert_array_equal(got, big * 3)
+        assert got.ctypes.data % 64 == 0
+    matrix = big[:4_000_000].reshape(2000, 2000)
+    for x, y in ((matrix, matrix[0]), (matrix.T, matrix), (matrix, matrix[:, :1])):
+        for _ in range(2):
+            np.testing.assert_array_equal(add(x, y, 2), x + 2 * y)
+            target = x.copy(order="K")
+            add.into((target,), target, y, 2)
+            np.testing.assert_array_equal(target, x + 2 * y)
+
+
+def test_chunks_depend_on_shape_only_and_do_not_change_bits():
+    for n in (1, 32768, 32769, 10**6, 10**9):
+        grain = chunk(n, 1, 32768, 1024)
+        assert -(-n // grain) <= CHUNKS and (n > 32768 or grain == n)
+    gelu = compile(lambda x: 0.5 * x * (1 + xp.erf(x * 0.7071)), {"x": "f32"}, {}, {}, {}, ("f32",))
+    x = np.random.default_rng(0).standard_normal(70_001).astype(np.float32)
+    whole = gelu(x)
+    pieces = np.concatenate([gelu(part) for part in np.array_split(x, [1, 18, 518, 2449, 39999])])
+    np.testing.assert_array_equal(whole, pieces)
+
+
+def test_collapse_merges_what_is_adjacent():
+    assert collapse((2, 1, 3, 4), [(48, 48, 16, 4)]) == ([24], [[4]])
+    extent, strides = collapse((2, 3, 4), [(48, 16, 4), (0, 16, 4)])
+    assert extent == [2, 12] and strides == [[48, 4], [0, 4]]
+
+
+def _strides(x):
+    return tuple(s // x.itemsize for s in x.strides)
+
+
+N, C, H, W = 2, 3, 4, 5
+IMAGE = np.arange(N * C * H * W, dtype=np.float32).reshape(N, C, H, W)
+LAST = np.ascontiguousarray(IMAGE.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (LAST, LAST),
+        (LAST, IMAGE),
+        (IMAGE, LAST),
+        (LAST, ONE),
+        (ONE, LAST),
+        (LAST, LAST[:1, :, :1, :1]),
+        (LAST[:1, :, :1, :1], LAST),
+        (A.T, A.T),
+        (A.T, ONE),
+        (A.T, A[:, 0]),
+        (A.T[::2], A.T[::2]),
+        (WIDE.transpose(4, 0, 2, 1, 3), ONE),
+        (WIDE[:, None, :, 0], WIDE[:1, :, 0, :1]),
+        (LAST[:, :1], LAST[:, :1]),
+        (LAST[:, :, :1, :1], LAST[:, :, :1, :1]),
+        (IMAGE.transpose(3, 2, 1, 0), IMAGE.transpose(3, 2, 1, 0)),
+    ],
+)
+def test_results_have_torchs_layout(add, x, y):
+    torch = pytest.importorskip("torch")
+    # from_numpy normalises nothing, so both start from the same strides
+    want = torch.from_numpy(x) + torch.from_numpy(y)
+    for _ in range(2):
+        got = add(x, y, 1)
+        np.testing.assert_array_equal(got, want.numpy())
+        assert _strides(got) == want.stride()
