@@ -1,0 +1,410 @@
+"""Convolution over one, two or three spatial dims: forward, input gradient, weight gradient.
+
+Arrays are channels-first, (N, C, *spatial); weights (O, C / groups, *kernel). float32 over one or
+two dims runs on the tile kernels (:mod:`direct_convolution`), stride-1 3x3 with at least 32
+channels on both sides by Winograd F(2x2, 3x3) (:mod:`winograd`; ``RUSHLIGHT_WINOGRAD=0`` turns it
+off). Everything else gathers windows into columns and multiplies matrices.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rushlight.backends import np
+from rushlight.kernels.execution import (
+    FLOAT32,
+    FLOAT64,
+    compute_array,
+    is_low_precision,
+    referenced_by,
+)
+from rushlight.kernels.matrix import matmul
+
+__all__ = ["convolution_forward", "convolution_input_gradient", "convolution_weight_gradient"]
+
+_WINOGRAD = os.environ.get("RUSHLIGHT_WINOGRAD", "1") != "0"
+_WINOGRAD_CHANNELS = 32
+_COLUMN_BYTES = 64 << 20  # windows gathered at a time on the generic path
+_plans: dict = {}
+
+
+def output_size(size, kernel, stride, padding, dilation):
+    """Spatial sizes of the result."""
+    return tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True)
+    )
+
+
+# ---- reference -----------------------------------------------------------------------------------
+
+
+def _taps(kernel, size, stride, dilation):
+    """For every kernel tap: its index and the slices of the padded input that it meets."""
+    for tap in np.ndindex(*kernel):
+        yield (
+            tap,
+            tuple(
+                slice(t * d, t * d + (n - 1) * s + 1, s)
+                for t, d, n, s in zip(tap, dilation, size, stride, strict=True)
+            ),
+        )
+
+
+def _padded(x, padding, dtype=np.float64):
+    return np.pad(x.astype(dtype), [(0, 0), (0, 0), *((p, p) for p in padding)])
+
+
+def _split_groups(x, groups):
+    return x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+
+
+def _forward_reference(input, weight, bias, stride, padding, dilation, groups):
+    kernel = weight.shape[2:]
+    size = output_size(input.shape[2:], kernel, stride, padding, dilation)
+    wide = _padded(input, padding)
+    w = weight.astype(np.float64).reshape(groups, -1, *weight.shape[1:])
+    out = np.zeros((input.shape[0], groups, w.shape[1], *size))
+    for tap, window in _taps(kernel, size, stride, dilation):
+        x = _split_groups(wide[(..., *window)], groups)
+        out += np.einsum("ngc...,goc->ngo...", x, w[(..., *tap)])
+    out = out.reshape(input.shape[0], weight.shape[0], *size)
+    if bias is not None:
+        out = out + bias.astype(np.float64).reshape(-1, *[1] * len(size))
+    return out.astype(input.dtype)
+
+
+def _input_gradient_reference(grad, weight, input_shape, stride, padding, dilation, groups):
+    kernel, size = weight.shape[2:], grad.shape[2:]
+    w = weight.astype(np.float64).reshape(groups, -1, *weight.shape[1:])
+    wide = _padded(np.zeros(input_shape), padding)
+    dy = _split_groups(grad.astype(np.float64), groups)
+    for tap, window in _taps(kernel, size, stride, dilation):
+        part = np.einsum("ngo...,goc->ngc...", dy, w[(..., *tap)])
+        wide[(..., *window)] += part.reshape(*input_shape[:2], *size)
+    return _crop(wide, input_shape, padding).astype(grad.dtype)
+
+
+def _crop(wide, input_shape, padding):
+    inside = tuple(slice(p, p + n) for p, n in zip(padding, input_shape[2:], strict=True))
+    return wide[(..., *inside)]
+
+
+def _weight_gradient_reference(grad, input, weight_shape, stride, padding, dilation, groups):
+    kernel, size = weight_shape[2:], grad.shape[2:]
+    wide = _padded(input, padding)
+    dy = _split_groups(grad.astype(np.float64), groups)
+    dw = np.zeros((groups, weight_shape[0] // groups, *weight_shape[1:]))
+    for tap, window in _taps(kernel, size, stride, dilation):
+        x = _split_groups(wide[(..., *window)], groups)
+        flat = [v.reshape(*v.shape[:3], -1) for v in (dy, x)]
+        dw[(..., *tap)] = np.einsum("ngop,ngcp->goc", *flat)
+    return dw.reshape(weight_shape).astype(grad.dtype)
+
+
+# ---- generic path: columns -----------------------------------------------------------------------
+
+
+def _windows(wide, kernel, size, stride, dilation):
+    """View (N, C, *kernel, *size) of a padded input."""
+    spatial = wide.strides[2:]
+    strides = [s * d for s, d in zip(spatial, dilation, strict=True)]
+    strides += [s * step for s, step in zip(spatial, stride, strict=True)]
+    return np.lib.stride_tricks.as_strided(
+        wide, (*wide.shape[:2], *kernel, *size), (*wide.strides[:2], *strides), writeable=False
+    )
+
+
+def _column_batches(input, kernel, size, stride, padding, dilation, groups):
+    """Windows as (images, columns[n, groups, C/groups * taps, pixels]), some images at a time."""
+    wide = _padded(input, padding, input.dtype) if any(padding) else input
+    taps, pixels = int(np.prod(kernel)), int(np.prod(size))
+    per_image = input.shape[1] * taps * pixels * input.itemsize
+    step = max(1, _COLUMN_BYTES // max(1, per_image))
+    for first in range(0, input.shape[0], step):
+        images = slice(first, min(first + step, input.shape[0]))
+        windows = _windows(wide[images], kernel, size, stride, dilation)
+        yield images, windows.reshape(len(windows), groups, -1, pixels)
+
+
+def _generic_forward(input, weight, stride, padding, dilation, groups):
+    kernel = weight.shape[2:]
+    size = output_size(input.shape[2:], kernel, stride, padding, dilation)
+    out = np.empty((input.shape[0], weight.shape[0], *size), input.dtype)
+    w = weight.reshape(groups, weight.shape[0] // groups, -1)
+    for images, columns in _column_batches(input, kernel, size, stride, padding, dilation, groups):
+        out[images] = matmul(w, columns).reshape(-1, weight.shape[0], *size)
+    return out
+
+
+def _generic_input_gradient(grad, weight, input_shape, stride, padding, dilation, groups):
+    kernel, size = weight.shape[2:], grad.shape[2:]
+    taps, pixels = int(np.prod(kernel)), int(np.prod(size))
+    wide = _padded(np.zeros(input_shape, grad.dtype), padding, grad.dtype)
+    w = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(-1, -2)
+    per_image = input_shape[1] * taps * pixels * grad.itemsize
+    step = max(1, _COLUMN_BYTES // max(1, per_image))
+    for first in range(0, grad.shape[0], step):
+        dy = grad[first : first + step].reshape(-1, groups, weight.shape[0] // groups, pixels)
+        columns = matmul(w, dy).reshape(len(dy), input_shape[1], *kernel, *size)
+        for tap, window in _taps(kernel, size, stride, dilation):
+            wide[(slice(first, first + step), slice(None), *window)] += columns[
+                (slice(None), slice(None), *tap)
+            ]
+    return np.ascontiguousarray(_crop(wide, input_shape, padding))
+
+
+def _generic_weight_gradient(grad, input, weight_shape, stride, padding, dilation, groups):
+    kernel, size = weight_shape[2:], grad.shape[2:]
+    total = np.zeros(
+        (groups, weight_shape[0] // groups, int(np.prod(weight_shape[1:]))), grad.dtype
+    )
+    for images, columns in _column_batches(input, kernel, size, stride, padding, dilation, groups):
+        dy = grad[images].reshape(len(columns), groups, weight_shape[0] // groups, -1)
+        total += matmul(dy, columns.swapaxes(-1, -2)).sum(axis=0, dtype=grad.dtype)
+    return total.reshape(weight_shape)
+
+
+# ---- tile paths ----------------------------------------------------------------------------------
+
+
+def _planned(key, build):
+    plan = _plans.get(key)
+    if plan is None:
+        if len(_plans) >= 1024:
+            _plans.clear()
+        plan = _plans[key] = build()
+    return plan
+
+
+def _as_two_dims(arrays, stride, padding, dilation):
+    """A convolution over one dim as one over two."""
+    if arrays[0].ndim == 4:
+        return *arrays, stride, padding, dilation
+    lifted = (a.reshape(*a.shape[:2], 1, a.shape[2]) for a in arrays)
+    return *lifted, (1, *stride), (0, *padding), (1, *dilation)
+
+
+def _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
+    return (
+        _WINOGRAD
+        and kernel == (3, 3)
+        and stride == dilation == (1, 1)
+        and groups == 1
+        and max(padding) <= 2
+        and min(c, o) >= _WINOGRAD_CHANNELS
+        and min(size) >= 2
+    )
+
+
+def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups):
+    size = output_size(image, kernel, stride, padding, dilation)
+    if _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
+        from rushlight.kernels.winograd import Forward
+
+        return Forward(n, c, image, o, padding, False)
+    from rushlight.kernels.direct_convolution import Forward
+
+    return Forward(n, c // groups, image, o // groups, kernel, stride, padding, dilation, False,
+                   c, o)  # fmt: skip
+
+
+def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, groups):
+    """None where only the generic path can do it."""
+    size = output_size(image, kernel, stride, padding, dilation)
+    back = tuple(d * (k - 1) - p for k, d, p in zip(kernel, dilation, padding, strict=True))
+    if stride == (1, 1) and min(back) >= 0:
+        if _is_winograd(kernel, c, o, stride, padding, dilation, groups, image):
+            from rushlight.kernels.winograd import Forward
+
+            return Forward(n, o, size, c, back, True)
+        from rushlight.kernels.direct_convolution import Forward
+
+        return Forward(n, o // groups, size, c // groups, kernel, stride, back, dilation, True,
+                       o, c)  # fmt: skip
+    if dilation == (1, 1) and all(p < k for p, k in zip(padding, kernel, strict=True)):
+        from rushlight.kernels.direct_convolution import InputGradient
+
+        return InputGradient(n, c // groups, image, o // groups, kernel, stride, padding, groups)
+    return None
+
+
+def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, groups):
+    size = output_size(image, kernel, stride, padding, dilation)
+    if _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
+        from rushlight.kernels.winograd import WeightGradient
+
+        return WeightGradient(n, c, image, o, padding)
+    from rushlight.kernels.direct_convolution import WeightGradient
+
+    return WeightGradient(n, c // groups, image, o // groups, kernel, stride, padding, dilation,
+                          groups)  # fmt: skip
+
+
+def _channel_slices(array, groups):
+    step = array.shape[1] // groups
+    return [array[:, i * step :] for i in range(groups)]
+
+
+def _output_slices(array, groups):
+    step = array.shape[0] // groups
+    return [array[i * step :] for i in range(groups)]
+
+
+# ---- public --------------------------------------------------------------------------------------
+
+
+def _check(op, input_shape, weight_shape, stride, padding, dilation, groups):
+    spatial = len(weight_shape) - 2
+    lengths = (len(input_shape) - 2, len(stride), len(padding), len(dilation))
+    if spatial not in (1, 2, 3) or any(length != spatial for length in lengths):
+        raise ValueError(
+            f"{op}: input {input_shape}, weight {weight_shape}, stride {stride}, padding "
+            f"{padding} and dilation {dilation} must have the same 1, 2 or 3 spatial dims"
+        )
+    if input_shape[1] != weight_shape[1] * groups or weight_shape[0] % groups:
+        raise ValueError(
+            f"{op}: weight {weight_shape} with groups={groups} expects input with "
+            f"{weight_shape[1] * groups} channels and outputs divisible by groups, got input "
+            f"{input_shape}"
+        )
+    size = output_size(input_shape[2:], weight_shape[2:], stride, padding, dilation)
+    if min(size) < 1:
+        raise ValueError(
+            f"{op}: kernel {weight_shape[2:]} with dilation {dilation} is larger than the padded "
+            f"input {tuple(n + 2 * p for n, p in zip(input_shape[2:], padding, strict=True))}"
+        )
+    return size
+
+
+def _wide_dtype(dtype):
+    """dtype to compute in, or None where arrays can stay as they are."""
+    if dtype in (FLOAT32, FLOAT64):
+        return None
+    return FLOAT32 if is_low_precision(dtype) else FLOAT64
+
+
+def _check_gradient(op, grad, expected):
+    if grad.shape != expected:
+        raise ValueError(f"{op}: grad has shape {grad.shape}, expected {expected}")
+
+
+@referenced_by(_forward_reference)
+def convolution_forward(input, weight, bias, stride, padding, dilation, groups):
+    """Cross-correlation of input (N, C, *S) with weight (O, C / groups, *K), plus bias (O,).
+
+    ``stride``, ``padding`` (both sides) and ``dilation`` are tuples of one int per spatial dim.
+    Raises ValueError when shapes do not fit.
+    """
+    args = (stride, padding, dilation, groups)
+    size = _check("convolution", input.shape, weight.shape, *args)
+    wide = _wide_dtype(input.dtype)
+    if wide is not None:
+        wide_bias = None if bias is None else bias.astype(wide)
+        return convolution_forward(
+            input.astype(wide), weight.astype(wide), wide_bias, *args
+        ).astype(input.dtype)
+    n, c = input.shape[:2]
+    o = weight.shape[0]
+    if n == 0 or c == 0:
+        out = np.zeros((n, o, *size), input.dtype)
+    elif input.dtype == FLOAT32 and len(size) < 3:
+        out = np.empty((n, o, *size), input.dtype)
+        x, w, row = (None if v is None else compute_array(v) for v in (input, weight, bias))
+        _tile_forward(x, w, row, out, *args)
+        return out
+    else:
+        out = _generic_forward(input, weight, *args)
+    if bias is not None:
+        out += bias.reshape(-1, *[1] * len(size))
+    return out
+
+
+def _tile_forward(x, w, bias, out, stride, padding, dilation, groups):
+    x, w, out, stride, padding, dilation = _as_two_dims((x, w, out), stride, padding, dilation)
+    key = ("forward", x.shape, w.shape, stride, padding, dilation, groups)
+    n, c = x.shape[:2]
+    plan = _planned(key, lambda: _build_forward(n, c, x.shape[2:], w.shape[0], w.shape[2:], stride,
+                                                padding, dilation, groups))  # fmt: skip
+    if groups == 1:
+        plan.run(x, w, out, bias)
+        return
+    biases = [None] * groups if bias is None else _output_slices(bias, groups)
+    for part in zip(_channel_slices(x, groups), _output_slices(w, groups),
+                    _channel_slices(out, groups), biases, strict=True):  # fmt: skip
+        plan.run(*part)
+
+
+@referenced_by(_input_gradient_reference)
+def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilation, groups):
+    """Gradient of :func:`convolution_forward` with respect to its input, of ``input_shape``."""
+    input_shape = tuple(input_shape)
+    args = (stride, padding, dilation, groups)
+    size = _check("convolution_input_gradient", input_shape, weight.shape, *args)
+    _check_gradient("convolution_input_gradient", grad, (input_shape[0], weight.shape[0], *size))
+    wide = _wide_dtype(grad.dtype)
+    if wide is not None:
+        return convolution_input_gradient(
+            grad.astype(wide), weight.astype(wide), input_shape, *args
+        ).astype(grad.dtype)
+    if 0 in input_shape or weight.shape[0] == 0:
+        return np.zeros(input_shape, grad.dtype)
+    if grad.dtype == FLOAT32 and len(size) < 3:
+        out = np.empty(input_shape, grad.dtype)
+        if _tile_input_gradient(compute_array(grad), compute_array(weight), out, *args):
+            return out
+    return _generic_input_gradient(grad, weight, input_shape, *args)
+
+
+def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups):
+    dy, w, out, stride, padding, dilation = _as_two_dims((dy, w, out), stride, padding, dilation)
+    key = ("input", out.shape, w.shape, stride, padding, dilation, groups)
+    n, c = out.shape[:2]
+    plan = _planned(key, lambda: _build_input_gradient(n, c, out.shape[2:], w.shape[0],
+                                                       w.shape[2:], stride, padding, dilation,
+                                                       groups))  # fmt: skip
+    if plan is None:
+        return False
+    if groups == 1:
+        plan.run(dy, w, out, None)
+        return True
+    for part in zip(_channel_slices(dy, groups), _output_slices(w, groups),
+                    _channel_slices(out, groups), strict=True):  # fmt: skip
+        plan.run(*part, None)
+    return True
+
+
+@referenced_by(_weight_gradient_reference)
+def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dilation, groups):
+    """Gradient of :func:`convolution_forward` with respect to its weight, of ``weight_shape``."""
+    weight_shape = tuple(weight_shape)
+    args = (stride, padding, dilation, groups)
+    size = _check("convolution_weight_gradient", input.shape, weight_shape, *args)
+    _check_gradient("convolution_weight_gradient", grad, (input.shape[0], weight_shape[0], *size))
+    wide = _wide_dtype(grad.dtype)
+    if wide is not None:
+        return convolution_weight_gradient(
+            grad.astype(wide), input.astype(wide), weight_shape, *args
+        ).astype(grad.dtype)
+    if 0 in input.shape or 0 in weight_shape:
+        return np.zeros(weight_shape, grad.dtype)
+    if grad.dtype == FLOAT32 and len(size) < 3:
+        out = np.empty(weight_shape, grad.dtype)
+        _tile_weight_gradient(compute_array(grad), compute_array(input), out, *args)
+        return out
+    return _generic_weight_gradient(grad, input, weight_shape, *args)
+
+
+def _tile_weight_gradient(dy, x, out, stride, padding, dilation, groups):
+    dy, x, out, stride, padding, dilation = _as_two_dims((dy, x, out), stride, padding, dilation)
+    key = ("weight", x.shape, out.shape, stride, padding, dilation, groups)
+    n, c = x.shape[:2]
+    plan = _planned(key, lambda: _build_weight_gradient(n, c, x.shape[2:], out.shape[0],
+                                                        out.shape[2:], stride, padding, dilation,
+                                                        groups))  # fmt: skip
+    if groups == 1:
+        plan.run(x, dy, out)
+        return
+    for part in zip(_channel_slices(x, groups), _channel_slices(dy, groups),
+                    _output_slices(out, groups), strict=True):  # fmt: skip
+        plan.run(*part)

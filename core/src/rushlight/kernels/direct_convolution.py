@@ -1,0 +1,523 @@
+"""Direct float32 convolution over two spatial dims, NCHW in and out, by implicit GEMM on tiles.
+
+One forward item = one image, some output rows, some output channels. Its input rows are transposed
+in registers into a zero-padded channels-last block in L2; there a kernel tap is only an address
+offset, so the taps are the segments of one tile kernel call. The tile [pixels x channels] is
+transposed back when it is stored. Weights are packed as [panel][tap][C][PANEL].
+
+Strides, paddings and dilations may differ between the dims. Groups are runs over slices of the
+channels. Shapes alone decide the chunks. Import at first need: it imports the compiler.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import microkernel as mk
+from rushlight.backends import np, threads
+from rushlight.backends.kernel_language import (
+    array,
+    call_address,
+    function,
+    i64,
+    range_kernel,
+    shared_function,
+    stack,
+)
+from rushlight.backends.microkernel import (
+    GROUP,
+    GROUPS_FIT,
+    MAX_ROWS,
+    PANEL,
+    START_BIAS,
+    START_C,
+    START_ZERO,
+    TILE_WORDS,
+    call_tile,
+    pack_rows,
+    split,
+    sum_rows,
+    transpose,
+)
+from rushlight.backends.worker_pool import load, memset, scratch
+
+# Argument words. The first four are given at each call.
+X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, KH, KW, SY, SX, PY, PX, DY, DX = range(19)
+CS, ROWS, BLOCKS, PANELS, PANEL_GROUPS, TABLE, SEGMENTS, TILE, TILE_GROUPS = range(19, 28)
+CHUNKS, IMAGES, FLIPPED, X_IMAGE, Y_IMAGE = range(28, 33)
+WORDS = 34
+
+BLOCK_BYTES = 300 * 1024  # input block of one item
+PARTIAL_BYTES = 560 * 1024  # weight-gradient accumulators of one item
+ITEMS = 16  # at least that many items where the shape allows
+SMALL_WORK = 130_000  # multiply-adds below which a second thread does not pay
+
+
+# ---- pieces shared by forward, gradients and Winograd --------------------------------------------
+
+
+def channel_stride(channels):
+    """Floats between pixels of a channels-last block.
+
+    Multiples of 128 would put neighbouring pixels into the same cache sets.
+    """
+    return channels + 16 if channels % 128 == 0 else channels
+
+
+@shared_function
+def load_rows(
+    image, channels, height, width, first, rows, step, used, pad, padded_width, stride, target
+):
+    """Rows first..first+rows of a C x H x W image as a padded [rows][padded_width][stride] block.
+
+    Only rows r with r % step < used are needed (strided 1x1 convolutions skip the others).
+    """
+    pixel = 4 * stride
+    right = padded_width - pad - width
+    inside = first >= 0 and first + rows <= height
+    if pad == 0 and right == 0 and step == 1 and inside:
+        source = image + 4 * first * width
+        transpose(source, 4 * height * width, target, pixel, channels, rows * width, 0)
+        return  # nothing to pad: the rows are one long run
+    for r in range(rows):
+        if r % step >= used:
+            continue
+        y = first + r
+        row = target + r * padded_width * pixel
+        if y < 0 or y >= height:
+            memset(row, 0, padded_width * pixel)
+            continue
+        if pad > 0:
+            memset(row, 0, pad * pixel)
+        if right > 0:
+            memset(row + (pad + width) * pixel, 0, right * pixel)
+        source = image + 4 * y * width
+        transpose(source, 4 * height * width, row + pad * pixel, pixel, channels, width, 0)
+
+
+@range_kernel
+def pack_weights(args, lo, hi, tid):
+    """Panels lo..hi of the weights: [O][C][taps] -> [panel][tap][C][PANEL], zeros beyond O."""
+    g = array(i64, args)
+    taps, channels, outputs = g[KH] * g[KW], g[C], g[O]
+    columns = channels * taps
+    buffer = scratch(tid, columns * PANEL * 4)
+    for panel in range(lo, hi):
+        source = g[W] + 4 * panel * PANEL * columns
+        target = g[Y] + 4 * panel * PANEL * columns
+        valid = min(PANEL, outputs - panel * PANEL)
+        if taps == 1:
+            transpose(source, 4 * columns, target, 4 * PANEL, valid, columns, PANEL)
+            continue
+        transpose(source, 4 * columns, buffer, 4 * PANEL, valid, columns, PANEL)
+        for tap in range(taps):
+            start = target + 4 * PANEL * channels * tap
+            pack_rows(buffer + 4 * PANEL * tap, 4 * PANEL * taps, start, channels, PANEL)
+
+
+@range_kernel
+def pack_weights_transposed(args, lo, hi, tid):
+    """For input gradients: panels of [O][C][taps] -> [panel of C][tap][O][PANEL].
+
+    The taps run backwards if FLIPPED.
+    """
+    g = array(i64, args)
+    taps, outputs, channels, flipped = g[KH] * g[KW], g[O], g[C], g[FLIPPED]
+    tap_bytes = 4 * PANEL * outputs
+    step = -tap_bytes if flipped != 0 else tap_bytes
+    for panel in range(lo, hi):
+        target = g[Y] + panel * taps * tap_bytes
+        if flipped != 0:
+            target += (taps - 1) * tap_bytes
+        valid = min(PANEL, channels - panel * PANEL)
+        for o in range(outputs):
+            source = g[W] + 4 * taps * (o * channels + panel * PANEL)
+            transpose(source, 4 * taps, target + 4 * PANEL * o, step, valid, taps, PANEL)
+
+
+# ---- forward -------------------------------------------------------------------------------------
+
+
+@function
+def tap_rows(g, y, rows):
+    """First kernel row and number of kernel rows that touch the image for rows y..y+rows."""
+    first = max(0, (g[PY] - (y + rows - 1) * g[SY] + g[DY] - 1) // g[DY])
+    last = min(g[KH], (g[H] + g[PY] - y * g[SY] + g[DY] - 1) // g[DY])
+    return first, max(0, last - first)
+
+
+@function
+def forward_panel(g, block_words, block, tile, y0, rows):
+    """One output panel of rows y0..y0+rows into tile[pixel][PANEL]."""
+    p = array(i64, block_words)
+    wo, pixel = g[WO], 4 * g[CS]
+    row_bytes = (g[WIDTH] + 2 * g[PX]) * pixel
+    per_row = g[SEGMENTS] // g[KH]
+    pairs = rows // 2 if wo == GROUP and g[TILE_GROUPS] != 0 else i64(0)
+    for q in range(pairs):
+        first, count = tap_rows(g, y0 + 2 * q, 2)
+        p[mk.SEGMENTS], p[mk.SEGMENT_COUNT] = g[TABLE] + 16 * first * per_row, count * per_row
+        p[mk.A] = block + 2 * q * g[SY] * row_bytes
+        p[mk.C] = tile + 4 * PANEL * wo * 2 * q
+        call_address(g[TILE_GROUPS], block_words)
+    for r in range(2 * pairs, rows):
+        first, count = tap_rows(g, y0 + r, 1)
+        p[mk.SEGMENTS], p[mk.SEGMENT_COUNT] = g[TABLE] + 16 * first * per_row, count * per_row
+        for t in range((wo + MAX_ROWS - 1) // MAX_ROWS):
+            x, size = split(wo, MAX_ROWS, t)
+            p[mk.A] = block + r * g[SY] * row_bytes + x * g[SX] * pixel
+            p[mk.C] = tile + 4 * PANEL * (r * wo + x)
+            call_tile(g[TILE], size, block_words)
+
+
+@range_kernel
+def forward_kernel(args, lo, hi, tid):
+    """Items: (image, block of output rows, group of output panels)."""
+    g = array(i64, args)
+    pixels, panel_bytes = g[HO] * g[WO], 4 * PANEL * g[C] * g[KH] * g[KW]
+    padded = g[WIDTH] + 2 * g[PX]
+    reach = (g[KH] - 1) * g[DY] + 1
+    block_bytes = (((g[ROWS] - 1) * g[SY] + reach) * padded * g[CS] * 4 + 63) // 64 * 64
+    block = scratch(tid, block_bytes + g[ROWS] * g[WO] * PANEL * 4)
+    tile = block + block_bytes
+    words = stack(TILE_WORDS)
+    p = array(i64, words)
+    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = 4 * g[CS] * g[SX], 4, 4 * PANEL
+    p[mk.A_GROUP] = 4 * g[CS] * padded * g[SY]
+    p[mk.C_GROUP] = 4 * PANEL * GROUP
+    p[mk.DEPTH] = g[C] * g[KH] * g[KW] // g[SEGMENTS]
+    p[mk.RELU] = 0
+    for item in range(lo, hi):
+        panel_group, rest = item % g[PANEL_GROUPS], item // g[PANEL_GROUPS]
+        image, part = rest // g[BLOCKS], rest % g[BLOCKS]
+        y0, rows = split(g[HO], g[ROWS], part)
+        load_rows(g[X] + image * g[X_IMAGE], g[C], g[H], g[WIDTH], y0 * g[SY] - g[PY],
+                  (rows - 1) * g[SY] + reach, g[SY], reach, g[PX], padded, g[CS], block)  # fmt: skip
+        first_panel = g[PANELS] * panel_group // g[PANEL_GROUPS]
+        for panel in range(first_panel, g[PANELS] * (panel_group + 1) // g[PANEL_GROUPS]):
+            channel = panel * PANEL
+            valid = min(PANEL, g[O] - channel)
+            p[mk.B], p[mk.COLUMNS] = g[W] + panel * panel_bytes, valid
+            p[mk.START] = START_ZERO
+            if g[BIAS] != 0:
+                p[mk.START], p[mk.BIAS] = START_BIAS, g[BIAS] + 4 * channel
+            forward_panel(g, words, block, tile, y0, rows)
+            target = g[Y] + image * g[Y_IMAGE] + 4 * (channel * pixels + y0 * g[WO])
+            transpose(tile, 4 * PANEL, target, 4 * pixels, rows * g[WO], valid, 0)
+
+
+# ---- weight gradient -----------------------------------------------------------------------------
+
+
+@function
+def accumulate_taps(g, words, block, gradient, partial, panels, pixel_rows):
+    """partial[panel][tap][C][PANEL] += block' gradient for every tap."""
+    p = array(i64, words)
+    pixel = 4 * g[CS]
+    row_bytes = pixel * (g[WIDTH] + 2 * g[PX])
+    taps, channels = g[KH] * g[KW], g[C]
+    for panel in range(panels):
+        p[mk.B] = gradient + panel * pixel_rows * 4 * PANEL
+        for tap in range(taps):
+            shift = (tap // g[KW]) * g[DY] * row_bytes + (tap % g[KW]) * g[DX] * pixel
+            c = partial + 4 * PANEL * channels * (panel * taps + tap)
+            for t in range((channels + MAX_ROWS - 1) // MAX_ROWS):
+                channel, size = split(channels, MAX_ROWS, t)
+                p[mk.A], p[mk.C] = block + shift + 4 * channel, c + 4 * PANEL * channel
+                call_tile(g[TILE], size, words)
+
+
+@range_kernel
+def weight_gradient_kernel(args, lo, hi, tid):
+    """Items: (chunk of images, group of output panels); the item's accumulators stay in L2."""
+    g = array(i64, args)
+    pixels, taps, padded = g[HO] * g[WO], g[KH] * g[KW], g[WIDTH] + 2 * g[PX]
+    reach = (g[KH] - 1) * g[DY] + 1
+    images_limit, rows_limit, wo = g[IMAGES], g[ROWS], g[WO]
+    block_bytes = (((rows_limit - 1) * g[SY] + reach) * padded * g[CS] * 4 + 63) // 64 * 64
+    group_size = (g[PANELS] + g[PANEL_GROUPS] - 1) // g[PANEL_GROUPS]
+    pixel_rows = images_limit * rows_limit * wo
+    table_bytes = (16 * images_limit * rows_limit + 63) // 64 * 64
+    gradient_bytes = group_size * pixel_rows * PANEL * 4
+    block = scratch(tid, images_limit * block_bytes + gradient_bytes + table_bytes)
+    gradient = block + images_limit * block_bytes
+    segments = gradient + gradient_bytes
+    table = array(i64, segments)
+    words = stack(TILE_WORDS)
+    p = array(i64, words)
+    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW], p[mk.COLUMNS] = 4, 4 * g[CS] * g[SX], 4 * PANEL, PANEL
+    p[mk.SEGMENTS], p[mk.DEPTH], p[mk.RELU] = segments, wo, 0
+    for item in range(lo, hi):
+        panel_group, chunk = item % g[PANEL_GROUPS], item // g[PANEL_GROUPS]
+        first_panel = g[PANELS] * panel_group // g[PANEL_GROUPS]
+        last_panel = g[PANELS] * (panel_group + 1) // g[PANEL_GROUPS]
+        partial = g[W] + 4 * PANEL * g[C] * taps * (chunk * g[PANELS] + first_panel)
+        p[mk.START] = START_ZERO
+        last_image = g[N] * (chunk + 1) // g[CHUNKS]
+        for image in range(g[N] * chunk // g[CHUNKS], last_image, images_limit):
+            images = min(images_limit, last_image - image)
+            for part in range(g[BLOCKS]):
+                y0, rows = split(g[HO], rows_limit, part)
+                for i in range(images):
+                    load_rows(g[X] + (image + i) * g[X_IMAGE], g[C], g[H], g[WIDTH],
+                              y0 * g[SY] - g[PY], (rows - 1) * g[SY] + reach, g[SY], reach, g[PX],
+                              padded, g[CS], block + i * block_bytes)  # fmt: skip
+                    for panel in range(first_panel, last_panel):
+                        channel = panel * PANEL
+                        source = g[Y] + (image + i) * g[Y_IMAGE] + 4 * (channel * pixels + y0 * wo)
+                        position = (panel - first_panel) * pixel_rows + i * rows * wo
+                        transpose(source, 4 * pixels, gradient + 4 * PANEL * position, 4 * PANEL,
+                                  min(PANEL, g[O] - channel), rows * wo, PANEL)  # fmt: skip
+                    for r in range(rows):
+                        shift = i * block_bytes + r * g[SY] * padded * 4 * g[CS]
+                        table[2 * (i * rows + r)] = shift
+                        table[2 * (i * rows + r) + 1] = 4 * PANEL * wo * (i * rows + r)
+                p[mk.SEGMENT_COUNT] = images * rows
+                panels = last_panel - first_panel
+                accumulate_taps(g, words, block, gradient, partial, panels, pixel_rows)
+                p[mk.START] = START_C
+
+
+@range_kernel
+def reduce_kernel(args, lo, hi, tid):
+    """Sum the chunks in fixed order and store as [O][C][taps]. Items: (panel, 16 channels)."""
+    g = array(i64, args)
+    taps, channels, limit = g[KH] * g[KW], g[C], 16
+    buffer = scratch(tid, limit * taps * PANEL * 4)
+    chunk_bytes = 4 * PANEL * channels * taps * g[PANELS]
+    parts = (channels + limit - 1) // limit
+    for item in range(lo, hi):
+        panel, part = item // parts, item % parts
+        first, count = split(channels, limit, part)
+        for c in range(count):
+            for tap in range(taps):
+                source = g[W] + 4 * PANEL * ((panel * taps + tap) * channels + first + c)
+                target = buffer + 4 * PANEL * (c * taps + tap)
+                sum_rows(target, source, chunk_bytes, g[CHUNKS])
+        target = g[Y] + 4 * taps * (panel * PANEL * channels + first)
+        valid = min(PANEL, g[O] - panel * PANEL)
+        transpose(buffer, 4 * PANEL, target, 4 * taps * channels, count * taps, valid, 0)
+
+
+# ---- input gradient of any stride -----------------------------------------------------------------
+# Pixel u = y + PAD of the padded input meets kernel row ky only where the stride divides u - ky. So
+# the pixels fall into SY x SX classes; inside a class neighbouring pixels use neighbouring gradients
+# and the same taps: each class is a stride-1 convolution of dy, told apart only by its segments and
+# by the row stride of its output tile. Here A = dy (O channels), outputs = C channels.
+
+
+@function
+def class_segments(g, table_address, row_bytes):
+    """Segments of class (py, px) from table[class * taps]; their number lies behind the tables."""
+    table = array(i64, table_address)
+    sy, sx, taps = g[SY], g[SX], g[KH] * g[KW]
+    for py in range(sy):
+        for px in range(sx):
+            index, count = py * sx + px, i64(0)
+            for ky in range(py, g[KH], sy):
+                for kx in range(px, g[KW], sx):
+                    entry = 2 * (index * taps + count)
+                    table[entry] = -(ky // sy * row_bytes + kx // sx * 4 * g[CS])
+                    table[entry + 1] = 4 * PANEL * g[O] * (ky * g[KW] + kx)
+                    count += 1
+            table[2 * sy * sx * taps + index] = count
+
+
+@function
+def input_gradient_row(g, words, table, y, row_address, left, target):
+    """One output row: the classes of its pixels in turn."""
+    p = array(i64, words)
+    sx, taps, pixel = g[SX], g[KH] * g[KW], 4 * g[CS]
+    for px in range(sx):
+        index = (y + g[PY]) % g[SY] * sx + px
+        x0 = (px - g[PX]) % sx
+        count = (g[WIDTH] - x0 + sx - 1) // sx
+        p[mk.SEGMENTS] = table + 16 * index * taps
+        p[mk.SEGMENT_COUNT] = load(table + 8 * (2 * g[SY] * sx * taps + index))
+        for t in range((count + MAX_ROWS - 1) // MAX_ROWS):
+            first, size = split(count, MAX_ROWS, t)
+            p[mk.A] = row_address + ((x0 + g[PX]) // sx + first + left) * pixel
+            p[mk.C] = target + 4 * PANEL * (x0 + sx * first)
+            call_tile(g[TILE], size, words)
+
+
+@range_kernel
+def input_gradient_kernel(args, lo, hi, tid):
+    """Items: (image, some rows of dx, group of panels of C)."""
+    g = array(i64, args)
+    sy, sx, taps, pixels = g[SY], g[SX], g[KH] * g[KW], g[H] * g[WIDTH]
+    above, left = (g[KH] - 1) // sy, (g[KW] - 1) // sx - g[PX] // sx
+    padded = (g[WIDTH] - 1 + g[PX]) // sx + left + 1
+    row_bytes = padded * 4 * g[CS]
+    block_bytes = (((g[ROWS] + sy - 1) // sy + above + 1) * row_bytes + 63) // 64 * 64
+    tile_bytes = g[ROWS] * g[WIDTH] * PANEL * 4
+    block = scratch(tid, block_bytes + tile_bytes + 16 * sy * sx * taps + 8 * sy * sx)
+    tile = block + block_bytes
+    table = tile + tile_bytes
+    class_segments(g, table, row_bytes)
+    words = stack(TILE_WORDS)
+    p = array(i64, words)
+    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW], p[mk.DEPTH] = 4 * g[CS], 4, 4 * PANEL * sx, g[O]
+    p[mk.START], p[mk.RELU] = START_ZERO, 0
+    for item in range(lo, hi):
+        panel_group, rest = item % g[PANEL_GROUPS], item // g[PANEL_GROUPS]
+        image, part = rest // g[BLOCKS], rest % g[BLOCKS]
+        y0, rows = split(g[H], g[ROWS], part)
+        first = (y0 + g[PY]) // sy - above
+        load_rows(g[X] + image * g[X_IMAGE], g[O], g[HO], g[WO], first,
+                  (y0 + rows - 1 + g[PY]) // sy - first + 1, 1, 1, left, padded, g[CS],
+                  block)  # fmt: skip
+        first_panel = g[PANELS] * panel_group // g[PANEL_GROUPS]
+        for panel in range(first_panel, g[PANELS] * (panel_group + 1) // g[PANEL_GROUPS]):
+            valid = min(PANEL, g[C] - panel * PANEL)
+            p[mk.B], p[mk.COLUMNS] = g[W] + 4 * panel * PANEL * taps * g[O], valid
+            for r in range(rows):
+                row_address = block + ((y0 + r + g[PY]) // sy - first) * row_bytes
+                target = tile + 4 * PANEL * g[WIDTH] * r
+                input_gradient_row(g, words, table, y0 + r, row_address, left, target)
+            target = g[Y] + image * g[Y_IMAGE] + 4 * (panel * PANEL * pixels + y0 * g[WIDTH])
+            transpose(tile, 4 * PANEL, target, 4 * pixels, rows * g[WIDTH], valid, 0)
+
+
+# ---- plans ---------------------------------------------------------------------------------------
+
+
+def _geometry(n, c, image, o, kernel, stride, padding, dilation):
+    """Argument words that all kernels share; groups already divided out of c and o."""
+    words = [0] * WORDS
+    words[N], words[C], words[O] = n, c, o
+    (words[H], words[WIDTH]), (words[KH], words[KW]) = image, kernel
+    (words[SY], words[SX]), (words[PY], words[PX]) = stride, padding
+    words[DY], words[DX] = dilation
+    words[HO], words[WO] = (
+        (image[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1
+        for i in range(2)
+    )
+    words[CS], words[PANELS] = channel_stride(c), -(-o // PANEL)
+    reach = (kernel[0] - 1) * dilation[0] + 1
+    rows = BLOCK_BYTES // (4 * words[CS] * (image[1] + 2 * padding[1]))
+    words[ROWS] = min(words[HO], max(1, (rows - reach) // stride[0] + 1))
+    words[BLOCKS] = -(-words[HO] // words[ROWS])
+    return words
+
+
+class Forward:
+    """Plan of a forward convolution, or (``flipped``) of an input gradient at stride 1.
+
+    ``c`` and ``o`` are channels of one group of this convolution; x_channels and y_channels those
+    of the whole arrays it reads and writes.
+    """
+
+    def __init__(
+        self, n, c, image, o, kernel, stride, padding, dilation, flipped, x_channels, y_channels
+    ):
+        pixels = image[0] * image[1]
+        one = kernel == (1, 1) and stride == (1, 1) and padding == (0, 0)
+        if one and image[1] < 2 * MAX_ROWS and pixels < 512:
+            image = (1, pixels)  # small maps of a 1x1 convolution: one long row fills the tiles
+        words = _geometry(n, c, image, o, kernel, stride, padding, dilation)
+        words[X_IMAGE] = 4 * x_channels * pixels
+        words[Y_IMAGE] = 4 * y_channels * words[HO] * words[WO]
+        self.table = self._segments(words)
+        words[TABLE] = self.table.ctypes.data
+        words[TILE] = mk.ROWS.need(words[WO])
+        if words[WO] == GROUP and GROUPS_FIT:
+            words[TILE_GROUPS] = mk.group_tile()
+        items = n * words[BLOCKS]
+        words[PANEL_GROUPS] = min(words[PANELS], max(1, -(-ITEMS // items)))
+        items *= words[PANEL_GROUPS]
+        work = n * words[HO] * words[WO] * o * c * kernel[0] * kernel[1]
+        self.plan = threads.plan(forward_kernel.address(), items, 1 if work > SMALL_WORK else items,
+                                 words)  # fmt: skip
+        self.pack, self.packed_words = weight_packing(words, flipped)
+
+    @staticmethod
+    def _segments(words):
+        """Taps as (offset in block, offset in packed panel); a kernel row is one segment when its
+        pixels are dense."""
+        row_bytes = 4 * words[CS] * (words[WIDTH] + 2 * words[PX])
+        across = 1 if words[CS] == words[C] and words[DX] == 1 else words[KW]
+        words[SEGMENTS] = words[KH] * across
+        table = [
+            (
+                ky * words[DY] * row_bytes + kx * words[DX] * 4 * words[CS],
+                4 * PANEL * words[C] * (ky * words[KW] + kx),
+            )
+            for ky in range(words[KH])
+            for kx in range(across)
+        ]
+        return np.array(table, np.int64)
+
+    def run(self, x, w, y, bias):
+        packed = np.empty(self.packed_words, np.float32)
+        threads.run(self.pack, None, w, packed)
+        threads.run(self.plan, x, packed, y, bias)
+
+
+def weight_packing(words, flipped):
+    """The plan that packs weights for convolution ``words``, and the floats it needs.
+
+    ``flipped``: the weights are those of the forward convolution whose input gradient this is.
+    """
+    own = list(words)
+    taps = words[KH] * words[KW]
+    grain = 1 if words[O] * words[C] * taps > 16384 else words[PANELS]
+    code = pack_weights.address()
+    if flipped:
+        own[O], own[C], own[FLIPPED] = words[C], words[O], 1
+        code = pack_weights_transposed.address()
+    floats = words[PANELS] * PANEL * words[C] * taps
+    return threads.plan(code, words[PANELS], grain, own), floats
+
+
+class InputGradient:
+    """Plan of an input gradient for any stride, dilation 1, padding smaller than the kernel."""
+
+    def __init__(self, n, c, image, o, kernel, stride, padding, groups):
+        words = _geometry(n, c, image, o, kernel, stride, padding, (1, 1))
+        words[CS], words[PANELS] = channel_stride(o), -(-c // PANEL)
+        (sy, sx), (height, width) = stride, image
+        row_bytes = 4 * words[CS] * (width // sx + kernel[1]) + 4 * PANEL * width * sy
+        words[ROWS] = min(height, max(sy, BLOCK_BYTES // row_bytes * sy))
+        words[BLOCKS] = -(-height // words[ROWS])
+        words[X_IMAGE] = 4 * o * groups * words[HO] * words[WO]
+        words[Y_IMAGE] = 4 * c * groups * height * width
+        words[TILE] = mk.ROWS.need(*{max(0, -(-(width - x0) // sx)) for x0 in range(sx)})
+        items = n * words[BLOCKS]
+        words[PANEL_GROUPS] = min(words[PANELS], max(1, -(-ITEMS // items)))
+        items *= words[PANEL_GROUPS]
+        self.plan = threads.plan(input_gradient_kernel.address(), items, 1, words)
+        taps = kernel[0] * kernel[1]
+        self.pack = threads.plan(pack_weights_transposed.address(), words[PANELS], 1, words)
+        self.packed_words = words[PANELS] * PANEL * o * taps
+
+    def run(self, dy, w, dx, bias=None):
+        packed = np.empty(self.packed_words, np.float32)
+        threads.run(self.pack, None, w, packed)
+        threads.run(self.plan, dy, packed, dx, None)
+
+
+class WeightGradient:
+    """Plan of a weight gradient."""
+
+    def __init__(self, n, c, image, o, kernel, stride, padding, dilation, groups):
+        words = _geometry(n, c, image, o, kernel, stride, padding, dilation)
+        words[X_IMAGE] = 4 * c * groups * image[0] * image[1]
+        words[Y_IMAGE] = 4 * o * groups * words[HO] * words[WO]
+        words[TILE] = mk.COLUMNS_OF_A.need(c)
+        panel_bytes = 4 * PANEL * c * kernel[0] * kernel[1]
+        group_size = max(1, min(words[PANELS], PARTIAL_BYTES // panel_bytes))
+        words[PANEL_GROUPS] = -(-words[PANELS] // group_size)
+        words[CHUNKS] = min(n, max(1, ITEMS // words[PANEL_GROUPS]))
+        image_bytes = 4 * words[CS] * (image[0] + 2 * padding[0]) * (image[1] + 2 * padding[1])
+        words[IMAGES] = 1
+        if words[BLOCKS] == 1:
+            words[IMAGES] = max(1, min(n // words[CHUNKS], BLOCK_BYTES // image_bytes))
+        self.partial_words = words[CHUNKS] * words[PANELS] * panel_bytes // 4
+        items = words[CHUNKS] * words[PANEL_GROUPS]
+        self.plan = threads.plan(weight_gradient_kernel.address(), items, 1, words)
+        items = words[PANELS] * -(-c // 16)
+        self.reduce = threads.plan(reduce_kernel.address(), items, max(1, items // 8), words)
+
+    def run(self, x, dy, dw):
+        partial = np.empty(self.partial_words, np.float32)
+        threads.run(self.plan, x, partial, dy)
+        threads.run(self.reduce, None, partial, dw)

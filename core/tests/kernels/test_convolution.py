@@ -1,0 +1,186 @@
+"""Convolution in all three passes against sums over taps in float64, and against the oracle."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from rushlight.backends import threads
+from rushlight.kernels import convolution
+
+# N, C, spatial, O, kernel, stride, padding, dilation, groups
+CASES = {
+    "mnist 1": (8, 1, (28, 28), 16, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "mnist 2": (5, 16, (14, 14), 32, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "lenet": (3, 6, (14, 14), 16, (5, 5), (1, 1), (0, 0), (1, 1), 1),
+    "winograd even": (3, 32, (8, 10), 64, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "winograd odd": (2, 37, (9, 7), 45, (3, 3), (1, 1), (0, 2), (1, 1), 1),
+    "winograd wide": (1, 130, (5, 31), 33, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "winograd batch": (40, 64, (4, 4), 96, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "resnet stem": (2, 3, (41, 40), 20, (7, 7), (2, 2), (3, 3), (1, 1), 1),
+    "1x1": (3, 40, (7, 7), 50, (1, 1), (1, 1), (0, 0), (1, 1), 1),
+    "1x1 wide": (2, 20, (20, 30), 35, (1, 1), (1, 1), (0, 0), (1, 1), 1),
+    "1x1 strided": (2, 128, (9, 8), 20, (1, 1), (2, 2), (0, 0), (1, 1), 1),
+    "1x1 padded": (2, 5, (4, 4), 6, (1, 1), (1, 1), (1, 1), (1, 1), 1),
+    "7 wide, strided": (2, 20, (14, 14), 40, (3, 3), (2, 2), (1, 1), (1, 1), 1),
+    "stride 3": (2, 4, (10, 13), 6, (2, 3), (3, 3), (1, 1), (1, 1), 1),
+    "stride over kernel": (2, 4, (11, 12), 6, (2, 2), (3, 3), (0, 0), (1, 1), 1),
+    "unequal": (2, 5, (12, 9), 7, (3, 2), (2, 1), (1, 0), (1, 1), 1),
+    "dilated": (2, 5, (13, 12), 7, (3, 3), (1, 1), (2, 2), (2, 2), 1),
+    "dilated, strided": (2, 4, (13, 12), 6, (3, 3), (2, 2), (2, 1), (2, 3), 1),
+    "groups": (3, 12, (9, 9), 8, (3, 3), (1, 1), (1, 1), (1, 1), 4),
+    "groups, strided": (3, 6, (9, 8), 9, (3, 3), (2, 2), (1, 1), (1, 1), 3),
+    "depthwise": (2, 10, (8, 9), 10, (3, 3), (1, 1), (1, 1), (1, 1), 10),
+    "depthwise times 2": (2, 5, (8, 9), 10, (3, 3), (2, 2), (1, 1), (1, 1), 5),
+    "large padding": (2, 3, (5, 6), 4, (2, 2), (1, 1), (3, 3), (1, 1), 1),
+    "tall image": (1, 40, (150, 60), 8, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "1 dim": (3, 5, (30,), 7, (5,), (1,), (2,), (1,), 1),
+    "1 dim, all": (3, 6, (31,), 8, (3,), (2,), (2,), (2,), 2),
+    "3 dims": (2, 3, (5, 6, 7), 4, (3, 2, 3), (1, 2, 1), (1, 0, 1), (1, 1, 2), 1),
+    "3 dims, groups": (2, 4, (5, 6, 5), 6, (3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1), 2),
+}
+
+
+def arrays(rng, case, dtype=np.float32):
+    n, c, size, o, kernel, stride, padding, dilation, groups = case
+    x = rng.standard_normal((n, c, *size)).astype(dtype)
+    w = rng.standard_normal((o, c // groups, *kernel)).astype(dtype)
+    b = rng.standard_normal(o).astype(dtype)
+    out = convolution.output_size(size, kernel, stride, padding, dilation)
+    dy = rng.standard_normal((n, o, *out)).astype(dtype)
+    return x, w, b, dy, (stride, padding, dilation, groups)
+
+
+def scattered(array):
+    """The same values at other strides, with NaN between them."""
+    big = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), np.nan, array.dtype)
+    view = big[..., 1::2]
+    view[...] = array
+    return view
+
+
+def check(got, exact, scale, bound):
+    assert got.shape == exact.shape
+    assert np.isfinite(got).all()
+    # `scale` is the same sum over absolute values: the natural measure of rounding
+    assert (np.abs(got - exact) <= bound * (scale + scale.max() * 0.05)).all()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_passes(rng, dtype, name):
+    x, w, b, dy, args = arrays(rng, CASES[name], dtype)
+    bound = 3e-6 if dtype == np.float32 else 1e-14
+    wide = [v.astype(np.float64) for v in (x, w, b, dy)]
+    size = [np.abs(v) for v in wide]
+    forward = convolution.convolution_forward.reference
+    exact, scale = forward(wide[0], wide[1], wide[2], *args), forward(*size[:3], *args)
+    check(convolution.convolution_forward(x, w, b, *args), exact, scale, bound)
+    check(
+        convolution.convolution_forward(scattered(x), scattered(w), b, *args), exact, scale, bound
+    )
+    without = convolution.convolution_forward(x, w, None, *args)
+    check(without, forward(wide[0], wide[1], None, *args), scale, bound)
+    back = convolution.convolution_input_gradient.reference
+    exact, scale = (back(v[3], v[1], x.shape, *args) for v in (wide, size))
+    check(convolution.convolution_input_gradient(dy, w, x.shape, *args), exact, scale, bound)
+    got = convolution.convolution_input_gradient(scattered(dy), scattered(w), x.shape, *args)
+    check(got, exact, scale, bound)
+    weights = convolution.convolution_weight_gradient.reference
+    exact, scale = (weights(v[3], v[0], w.shape, *args) for v in (wide, size))
+    check(convolution.convolution_weight_gradient(dy, x, w.shape, *args), exact, scale, bound)
+    got = convolution.convolution_weight_gradient(scattered(dy), scattered(x), w.shape, *args)
+    check(got, exact, scale, bound)
+
+
+@pytest.mark.parametrize("name", ["mnist 2", "winograd odd", "7 wide, strided", "groups", "1 dim"])
+def test_nothing_is_written_behind_the_output(rng, name, monkeypatch):
+    x, w, b, dy, args = arrays(rng, CASES[name])
+    guarded = []
+    plain = np.empty
+
+    def empty(shape, dtype=np.float64):
+        count = int(np.prod(shape))
+        memory = plain(count + 64, dtype)
+        memory[...] = np.nan
+        guarded.append((memory, count))
+        return memory[:count].reshape(shape)
+
+    monkeypatch.setattr(convolution.np, "empty", empty)
+    convolution.convolution_forward(x, w, b, *args)
+    convolution.convolution_input_gradient(dy, w, x.shape, *args)
+    convolution.convolution_weight_gradient(dy, x, w.shape, *args)
+    monkeypatch.undo()
+    assert len(guarded) >= 6
+    assert all(np.isnan(memory[count:]).all() for memory, count in guarded)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_oracle(rng, name):
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)
+    x, w, b, dy, args = arrays(rng, CASES[name])
+    tx, tw, tb = (torch.tensor(v, requires_grad=True) for v in (x, w, b))
+    function = [torch.conv1d, torch.conv2d, torch.conv3d][x.ndim - 3]
+    y = function(tx, tw, tb, *args)
+    y.backward(torch.tensor(dy))
+    tolerance = {"rtol": 1e-4, "atol": 1e-4 * max(1.0, float(tw.grad.abs().max()) / 50)}
+    got = convolution.convolution_forward(x, w, b, *args)
+    assert np.allclose(got, y.detach().numpy(), **tolerance)
+    got = convolution.convolution_input_gradient(dy, w, x.shape, *args)
+    assert np.allclose(got, tx.grad.numpy(), **tolerance)
+    got = convolution.convolution_weight_gradient(dy, x, w.shape, *args)
+    assert np.allclose(got, tw.grad.numpy(), **tolerance)
+
+
+@pytest.mark.parametrize("name", ["mnist 2", "winograd batch", "resnet stem", "unequal", "3 dims"])
+def test_same_bits_for_any_number_of_threads(rng, name):
+    x, w, b, dy, args = arrays(rng, CASES[name])
+    before, results = threads.get_num_threads(), []
+    for count in (1, 2, 5):
+        threads.set_num_threads(count)
+        results.append(
+            (
+                convolution.convolution_forward(x, w, b, *args),
+                convolution.convolution_input_gradient(dy, w, x.shape, *args),
+                convolution.convolution_weight_gradient(dy, x, w.shape, *args),
+            )
+        )
+    threads.set_num_threads(before)
+    for other in results[1:]:
+        assert all(np.array_equal(a, c) for a, c in zip(results[0], other, strict=True))
+
+
+def test_empty_batch():
+    x, w = np.zeros((0, 3, 8, 8), np.float32), np.ones((4, 3, 3, 3), np.float32)
+    args = ((1, 1), (1, 1), (1, 1), 1)
+    y = convolution.convolution_forward(x, w, np.ones(4, np.float32), *args)
+    assert y.shape == (0, 4, 8, 8)
+    assert convolution.convolution_input_gradient(y, w, x.shape, *args).shape == x.shape
+    dw = convolution.convolution_weight_gradient(y, x, w.shape, *args)
+    assert np.array_equal(dw, np.zeros(w.shape))
+
+
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])
+def test_low_precision_rounds_once(rng, kind):
+    x, w, b, dy, args = arrays(rng, CASES["lenet"], kind)
+    wide = [v.astype(np.float32) for v in (x, w, b, dy)]
+    want = convolution.convolution_forward(*wide[:3], *args).astype(kind)
+    assert np.array_equal(convolution.convolution_forward(x, w, b, *args), want)
+    want = convolution.convolution_weight_gradient(wide[3], wide[0], w.shape, *args).astype(kind)
+    assert np.array_equal(convolution.convolution_weight_gradient(dy, x, w.shape, *args), want)
+
+
+def test_errors_spell_out_the_shapes():
+    x, w = np.zeros((2, 3, 8, 8), np.float32), np.zeros((4, 2, 3, 3), np.float32)
+    with pytest.raises(ValueError, match="expects input with 2 channels"):
+        convolution.convolution_forward(x, w, None, (1, 1), (0, 0), (1, 1), 1)
+    with pytest.raises(ValueError, match="same 1, 2 or 3 spatial dims"):
+        convolution.convolution_forward(x, w, None, (1,), (0,), (1,), 1)
+    w = np.zeros((4, 3, 9, 9), np.float32)
+    with pytest.raises(ValueError, match="larger than the padded"):
+        convolution.convolution_forward(x, w, None, (1, 1), (0, 0), (1, 1), 1)
+    with pytest.raises(ValueError, match="grad has shape"):
+        convolution.convolution_weight_gradient(
+            np.zeros((2, 4, 5, 5), np.float32), x, (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1
+        )
