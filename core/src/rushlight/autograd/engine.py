@@ -1,0 +1,340 @@
+"""The backward pass: nodes reachable from the roots, newest first.
+
+A node's inputs always exist before it, so descending sequence numbers are a topological order.
+A leaf is accumulated as soon as its last contribution is in: optimizers that step during backward
+and data-parallel overlap hang on that.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from operator import attrgetter
+
+from rushlight.autograd.mode import mode
+from rushlight.autograd.node import Node, gradient_edge
+from rushlight.backends import np
+from rushlight.dtypes import COMPLEX, FLOAT
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+_accumulation = threading.Lock()
+_by_sequence = attrgetter("sequence")
+
+
+def backward(
+    tensors,
+    grad_tensors=None,
+    retain_graph=None,
+    create_graph=False,
+    grad_variables=None,
+    inputs=None,
+):
+    """Add the gradients of `tensors` into ``.grad`` of the leaves they were computed from.
+
+    See :meth:`rushlight.Tensor.backward`; here several roots may be given at once.
+    """
+    tensors = _sequence(tensors)
+    gradients = _sequence(grad_tensors, len(tensors))
+    roots = [_root(t, g, create_graph) for t, g in zip(tensors, gradients, strict=True)]
+    retain = create_graph if retain_graph is None else retain_graph
+    targets = None
+    if inputs is not None:
+        targets = _sequence(inputs)
+        if not targets:
+            raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+    _Run(roots, retain, create_graph, targets, accumulate=True).go()
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
+    """The sum of gradients of `outputs` with respect to each of `inputs`, as a tuple.
+
+    An input the outputs do not depend on is an error, unless `allow_unused` (it then gets None) or
+    `materialize_grads` (it then gets zeros).
+    """
+    if is_grads_batched:
+        raise NotImplementedError(
+            "grad(is_grads_batched=True) is not available; call grad once per row of grad_outputs"
+        )
+    outputs, inputs = _sequence(outputs), _sequence(inputs)
+    gradients = _sequence(grad_outputs, len(outputs))
+    roots = [_root(t, g, create_graph) for t, g in zip(outputs, gradients, strict=True)]
+    for tensor in inputs:
+        if not tensor.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    retain = create_graph if retain_graph is None else retain_graph
+    found = _Run(roots, retain, create_graph, inputs, accumulate=False).go()
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    results = []
+    for tensor in inputs:
+        value = found.get(gradient_edge(tensor))
+        if value is None and not allow_unused:
+            raise RuntimeError(
+                "One of the differentiated Tensors appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
+        if value is None and materialize_grads:
+            value = _filled(tensor, 0)
+        results.append(value)
+    return tuple(results)
+
+
+def _sequence(value, length=None):
+    if value is None:
+        return (None,) * length
+    if isinstance(value, Tensor):
+        return (value,)
+    values = tuple(value)
+    if length is not None and len(values) != length:
+        raise RuntimeError(f"got {length} tensors and {len(values)} gradients")
+    return values
+
+
+def _root(tensor, gradient, create_graph):
+    """One starting point: where its gradient goes and the gradient itself."""
+    edge, number = gradient_edge(tensor)
+    if edge is None:
+        raise RuntimeError(
+            "element 0 of tensors does not require grad and does not have a grad_fn"
+        )
+    if gradient is None:
+        if tensor._array.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if tensor._dtype.category == COMPLEX:
+            raise RuntimeError(
+                f"grad can be implicitly created only for real scalar outputs but got "
+                f"{tensor._dtype}"
+            )
+        gradient = _filled(tensor, 1)
+    elif not isinstance(gradient, Tensor):
+        raise TypeError(
+            f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
+        )
+    elif gradient._array.shape != tensor._array.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[0] has a shape of {gradient.shape} and output[0] has "
+            f"a shape of {tensor.shape}."
+        )
+    return edge, number, gradient if create_graph else gradient.detach()
+
+
+def _filled(tensor, value):
+    array = np.full(tensor._array.shape, value, tensor._array.dtype)
+    return make_tensor(array, tensor._dtype, tensor._device)
+
+
+class _Run:
+    """One backward pass."""
+
+    def __init__(self, roots, retain, create, targets, accumulate):
+        self.roots, self.retain, self.create = roots, retain, create
+        self.accumulate = accumulate
+        self.pending, self.owned = {}, set()
+        self.leaf_pending, self.leaf_counts, self.ready = {}, {}, []
+        self.wanted = None
+        if targets is not None:
+            self.wanted = {gradient_edge(t): None for t in targets}
+            self.tensors = {gradient_edge(t): t for t in targets}
+
+    def go(self):
+        previous = mode.recording
+        mode.recording = self.create
+        try:
+            self._run()
+        finally:
+            mode.recording = previous
+        return self.wanted
+
+    def _run(self):
+        nodes = self._reachable()
+        needed = self._needed(nodes) if self.wanted is not None else None
+        for edge, number, gradient in self.roots:
+            self._deliver(edge, number, gradient)
+        self._finish()
+        retain, create, pending, ready = self.retain, self.create, self.pending, self.ready
+        for node in sorted(nodes, key=_by_sequence, reverse=True):
+            grads = pending.pop(node, None)
+            if grads is not None and (node.tensor_hooks is not None or self.wanted is not None):
+                grads = self._observe(node, grads)
+            if grads is None or (needed is not None and node not in needed):
+                self._skip(node)
+                continue
+            if node.pre_hooks:
+                grads = _run_prehooks(node, grads)
+            pieces = node.op.backward(node, grads, create)
+            if node.hooks:
+                pieces = _run_hooks(node, pieces, grads)
+            if not retain:
+                node.saved = None
+            numbers = node.numbers
+            for i, edge in enumerate(node.edges):
+                if edge is not None:
+                    self._deliver(edge, 0 if numbers is None else numbers[i], pieces[i])
+            if ready:
+                pieces = None  # a finished leaf may take over a gradient nobody else holds
+                self._finish()
+
+    def _reachable(self):
+        """Every node below the roots, and how many contributions each leaf will get."""
+        counts = self.leaf_counts
+        seen, stack = set(), []
+        for edge, _, _ in self.roots:
+            if type(edge) is not Node:
+                counts[edge] = counts.get(edge, 0) + 1
+            elif edge not in seen:
+                seen.add(edge)
+                stack.append(edge)
+        while stack:
+            for edge in stack.pop().edges:
+                if type(edge) is Node:
+                    if edge not in seen:
+                        seen.add(edge)
+                        stack.append(edge)
+                elif edge is not None:
+                    counts[edge] = counts.get(edge, 0) + 1
+        return seen
+
+    def _needed(self, nodes):
+        """The nodes that must run so that a wanted input gets its gradient."""
+        targets = {edge for edge, _ in self.wanted}
+        needed = set()
+        for node in sorted(nodes, key=_by_sequence):
+            if any(e is not None and (e in needed or e in targets) for e in node.edges):
+                needed.add(node)
+        return needed
+
+    def _deliver(self, edge, number, piece):
+        if type(edge) is not Node:
+            self._deliver_leaf(edge, piece)
+            return
+        if piece is None:
+            return
+        pending = self.pending
+        if edge.outputs == 1:
+            old = pending.get(edge)
+            pending[edge] = piece if old is None else self._add(edge, old, piece)
+            return
+        slots = pending.setdefault(edge, [None] * edge.outputs)
+        old = slots[number]
+        slots[number] = piece if old is None else self._add((edge, number), old, piece)
+
+    def _deliver_leaf(self, leaf, piece):
+        waiting = self.leaf_pending
+        if piece is not None:
+            old = waiting.get(leaf)
+            waiting[leaf] = piece if old is None else self._add(leaf, old, piece)
+        left = self.leaf_counts[leaf] = self.leaf_counts[leaf] - 1
+        if not left and leaf in waiting:
+            self.ready.append(leaf)
+
+    def _finish(self):
+        ready, self.ready[:] = self.ready[:], []
+        for leaf in ready:
+            self._finish_leaf(leaf)
+
+    def _add(self, key, old, piece):
+        """The sum; in place when `old` is a sum this pass made itself."""
+        if self.create:
+            return old + piece
+        if key in self.owned:
+            return old.add_(piece)
+        self.owned.add(key)
+        return old + piece
+
+    def _skip(self, node):
+        for edge in node.edges:
+            if edge is not None and type(edge) is not Node:
+                self._deliver_leaf(edge, None)
+        if self.ready:
+            self._finish()
+
+    def _observe(self, node, grads):
+        """Run tensor hooks on complete gradients and note the ones that were asked for."""
+        many = node.outputs > 1
+        values = grads if many else [grads]
+        hooks = node.tensor_hooks or {}
+        for number, value in enumerate(values):
+            if value is None:
+                continue
+            value = values[number] = _call_hooks(hooks.get(number), value)
+            if self.wanted is not None and (node, number) in self.wanted:
+                self.wanted[node, number] = value
+                if self.accumulate:
+                    _accumulate(self.tensors[node, number], value, self.create)
+        return values if many else values[0]
+
+    def _finish_leaf(self, leaf):
+        total = self.leaf_pending.pop(leaf)
+        lone = sys.getrefcount(total) <= 2 and _takeable(total)
+        if leaf._hooks:
+            total, lone = _call_hooks(leaf._hooks, total), False
+        if self.wanted is not None:
+            if (leaf, 0) not in self.wanted:
+                return
+            self.wanted[leaf, 0] = total
+            if not self.accumulate:
+                return
+        _accumulate(leaf, total, self.create, lone)
+        if leaf._post_hooks:
+            for hook in tuple(leaf._post_hooks.values()):
+                hook(leaf)
+
+
+def _call_hooks(hooks, grad):
+    for hook in tuple(hooks.values()) if hooks else ():
+        result = hook(grad)
+        if result is not None:
+            grad = result
+    return grad
+
+
+def _run_prehooks(node, grads):
+    many = node.outputs > 1
+    values = tuple(grads) if many else (grads,)
+    for hook in tuple(node.pre_hooks.values()):
+        result = hook(values)
+        if result is not None:
+            values = result if isinstance(result, tuple) else (result,)
+    return list(values) if many else values[0]
+
+
+def _run_hooks(node, pieces, grads):
+    outputs = tuple(grads) if node.outputs > 1 else (grads,)
+    pieces = tuple(pieces)
+    for hook in tuple(node.hooks.values()):
+        result = hook(pieces, outputs)
+        if result is not None:
+            pieces = result if isinstance(result, tuple) else (result,)
+    return pieces
+
+
+def _accumulate(leaf, grad, create, lone=False):
+    """Add into ``leaf.grad``. The first gradient is taken over if nobody else holds its memory."""
+    with _accumulation:
+        old = leaf._grad
+        if old is None:
+            leaf._grad = grad if lone or create else grad.detach().clone()
+        elif create:
+            leaf._grad = old + grad
+        else:
+            old.add_(grad)
+
+
+def _takeable(grad):
+    """Whether a gradient object nobody else holds also owns its memory alone."""
+    if type(grad) is not Tensor or grad._node is not None or grad._storage is not None:
+        return False
+    array = grad._array
+    flags = array.flags
+    return (
+        array.base is None and flags.c_contiguous and flags.owndata and sys.getrefcount(array) <= 3
+    )

@@ -1,0 +1,142 @@
+"""Whether operations are recorded: `no_grad`, `enable_grad`, `inference_mode`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+
+
+class _Mode(threading.local):
+    recording = True
+    inference = False
+
+
+mode = _Mode()
+
+
+class _Decorator:
+    """A context manager that also wraps functions and generator functions."""
+
+    def clone(self):
+        """A fresh manager with the same settings, one per call of a wrapped function."""
+        return type(self)()
+
+    def __call__(self, function):
+        if inspect.isclass(function):
+            raise TypeError(f"{type(self).__name__} cannot decorate a class; decorate its methods")
+        if inspect.isgeneratorfunction(function):
+            return self._wrap_generator(function)
+
+        @functools.wraps(function)
+        def wrapped(*args, **kwargs):
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return wrapped
+
+    def _wrap_generator(self, function):
+        @functools.wraps(function)
+        def wrapped(*args, **kwargs):
+            generator, value = function(*args, **kwargs), None
+            try:
+                while True:
+                    with self.clone():
+                        item = generator.send(value)
+                    value = yield item
+            except StopIteration as stop:
+                return stop.value
+            finally:
+                generator.close()
+
+        return wrapped
+
+
+class _Recording(_Decorator):
+    value = True
+
+    def __enter__(self):
+        self.previous, mode.recording = mode.recording, self.value
+        return self
+
+    def __exit__(self, *exc):
+        mode.recording = self.previous
+
+
+class no_grad(_Recording):  # noqa: N801 - PyTorch's public name
+    """Operations inside are not recorded; use it for evaluation and for updating weights.
+
+    >>> import rushlight
+    >>> x = rushlight.ones(2, requires_grad=True)
+    >>> with rushlight.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    value = False
+
+    def __new__(cls, function=None):
+        self = object.__new__(cls)
+        return self if function is None else self(function)
+
+    def __init__(self, function=None):
+        """`function` makes ``@no_grad`` without parentheses a decorator."""
+
+
+class enable_grad(no_grad):  # noqa: N801 - PyTorch's public name
+    """Operations inside are recorded again, within `no_grad`."""
+
+    value = True
+
+
+class set_grad_enabled(_Recording):  # noqa: N801 - PyTorch's public name
+    """Record or not from here on; as a context manager, until its end."""
+
+    def __init__(self, mode_: bool):
+        self.value, self.previous = bool(mode_), mode.recording
+        mode.recording = self.value
+
+    def clone(self):
+        return type(self)(self.value)
+
+    def __call__(self, function):
+        mode.recording = self.previous
+        return super().__call__(function)
+
+    def __enter__(self):
+        mode.recording = self.value
+        return self
+
+
+class inference_mode(_Decorator):  # noqa: N801 - PyTorch's public name
+    """Like `no_grad`; results are inference tensors, which can never enter a recorded graph."""
+
+    def __new__(cls, mode=True):
+        if callable(mode):
+            return cls(True)(mode)
+        return object.__new__(cls)
+
+    def __init__(self, mode=True):
+        self.enabled = bool(mode)
+
+    def clone(self):
+        return type(self)(self.enabled)
+
+    def __enter__(self):
+        self.previous = mode.recording, mode.inference
+        mode.recording, mode.inference = not self.enabled, self.enabled
+        return self
+
+    def __exit__(self, *exc):
+        mode.recording, mode.inference = self.previous
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations of this thread are recorded now."""
+    return mode.recording
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return mode.inference

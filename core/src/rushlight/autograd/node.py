@@ -1,0 +1,157 @@
+"""The graph: one Node per recorded call. A leaf tensor is its own end of the graph."""
+
+from __future__ import annotations
+
+import itertools
+
+next_sequence = itertools.count(1).__next__
+
+
+class _Marker:
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return self.name
+
+
+LEAF = _Marker("LEAF")  # in `tensor._node`: requires grad and has no history
+STALE = _Marker("STALE")  # in `view._node`: its storage was written to; replay the path when asked
+
+
+class Node:
+    """One recorded call: enough to run its gradient formulas.
+
+    `edges[i]` is where the gradient of the i-th tensor argument goes: a Node, a leaf tensor, or
+    None; `numbers[i]` is the output number there (`numbers` is None while all are 0).
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "edges",
+        "hooks",
+        "metadata",
+        "numbers",
+        "op",
+        "outputs",
+        "plan",
+        "pre_hooks",
+        "saved",
+        "sequence",
+        "shapes",
+        "tensor_hooks",
+        "values",
+        "versions",
+    )
+
+    def __init__(self, op, edges, numbers, outputs=1):
+        self.op, self.edges, self.numbers, self.outputs = op, edges, numbers, outputs
+        self.sequence = next_sequence()
+        self.hooks = self.pre_hooks = self.tensor_hooks = self.metadata = None
+        self.saved = self.versions = self.values = self.shapes = self.plan = None
+
+    def name(self) -> str:
+        """The node's type name as PyTorch prints it, for example ``AddBackward0``."""
+        return self.op.node_name
+
+    @property
+    def next_functions(self):
+        """``((node, output number), ...)`` of the arguments; leaves as `AccumulateGrad`."""
+        numbers = self.numbers or (0,) * len(self.edges)
+        return tuple(
+            (as_function(edge), number) for edge, number in zip(self.edges, numbers, strict=True)
+        )
+
+    def register_hook(self, hook):
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; it may return new inputs."""
+        self.hooks = self.hooks if self.hooks is not None else {}
+        return HookHandle(self.hooks, hook)
+
+    def register_prehook(self, hook):
+        """Call ``hook(grad_outputs)`` before this node runs; it may return new outputs."""
+        self.pre_hooks = self.pre_hooks if self.pre_hooks is not None else {}
+        return HookHandle(self.pre_hooks, hook)
+
+    def __repr__(self):
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class AccumulateGrad:
+    """The end of the graph at a leaf; `variable` is the tensor. Made when somebody asks for it."""
+
+    __slots__ = ("__weakref__", "variable")
+
+    def __init__(self, variable):
+        self.variable = variable
+
+    next_functions = ()
+
+    def name(self) -> str:
+        """The node's type name as PyTorch prints it."""
+        return "AccumulateGrad"
+
+    def register_hook(self, hook):
+        """Call ``hook((), (grad,))`` after the leaf's gradient is accumulated."""
+        return self.variable.register_post_accumulate_grad_hook(lambda leaf: hook((), (leaf.grad,)))
+
+    def __eq__(self, other):
+        return isinstance(other, AccumulateGrad) and other.variable is self.variable
+
+    def __hash__(self):
+        return id(self.variable)
+
+
+def as_function(edge):
+    """An edge as users see it: None, a Node, or the AccumulateGrad of a leaf."""
+    return edge if edge is None or isinstance(edge, Node) else AccumulateGrad(edge)
+
+
+class HookHandle:
+    """Removes the hook it was returned for; also a context manager that does so at its end."""
+
+    __slots__ = ("hooks", "id")
+    _ids = itertools.count()
+
+    def __init__(self, hooks, hook):
+        self.hooks, self.id = hooks, next(self._ids)
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Remove the hook; removing twice is harmless."""
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+def gradient_edge(tensor):
+    """Where a tensor's gradient goes: ``(node, output number)`` or ``(leaf tensor, 0)``."""
+    node = tensor._node
+    if node is None:
+        return None, 0
+    if node is LEAF:
+        return tensor, 0
+    if node is STALE:
+        tensor._refresh()
+        return gradient_edge(tensor)
+    return node, tensor._index
+
+
+def edges_of(tensors):
+    """Edges and output numbers of a tuple of tensors or Nones."""
+    edges, numbers = [], None
+    for i, tensor in enumerate(tensors):
+        if tensor is None:
+            edges.append(None)
+            continue
+        node, number = gradient_edge(tensor)
+        edges.append(node)
+        if number:
+            numbers = numbers or [0] * len(tensors)
+            numbers[i] = number
+    return tuple(edges), numbers

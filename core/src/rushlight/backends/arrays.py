@@ -1,0 +1,51 @@
+"""The array library's dtypes by Rushlight's codes, and allocation."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+from rushlight.dtypes import ALL
+
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+BY_CODE = tuple(bfloat16 if d.name == "bfloat16" else np.dtype(d.name) for d in ALL)
+BY_ARRAY_DTYPE = dict(zip(BY_CODE, ALL, strict=True))
+
+
+class MetaArray(np.ndarray):
+    """Shape and dtype without memory: every stride is zero, over one element that reads as 0."""
+
+    __slots__ = ()
+
+
+def meta_array(shape, array_dtype) -> MetaArray:
+    """A meta array of any size; it costs one element of memory."""
+    return np.broadcast_to(np.zeros((), array_dtype), shape).view(MetaArray)
+
+
+def empty(shape, code: int):
+    """Uninitialised memory of a shape and a dtype code."""
+    return np.empty(shape, BY_CODE[code])
+
+
+def as_array(value, array_dtype=None):
+    """An ndarray from what NumPy returned (its reductions give scalars), without a copy if it is one."""
+    return np.asarray(value, array_dtype)
+
+
+def cast(array, code: int):
+    """`array` in another dtype by PyTorch's rules: complex to real drops the imaginary part,
+    floats that an integer type cannot hold wrap as on x86."""
+    target = BY_CODE[code]
+    if array.dtype is target or array.dtype == target:
+        return array
+    if array.dtype.kind == "c" and target.kind != "c":
+        array = array != 0 if target.kind == "b" else array.real
+    with np.errstate(all="ignore"):
+        if target.kind in "iu" and target.itemsize < 8 and _is_float(array.dtype):
+            return array.astype(np.int64).astype(target)
+        return array.astype(target)
+
+
+def _is_float(array_dtype):
+    return array_dtype.kind == "f" or array_dtype == bfloat16

@@ -1,0 +1,151 @@
+"""PyTorch's CPU random numbers: MT19937 and the transforms from its 32-bit draws to samples.
+
+Same seed, same draws, in the same order as PyTorch's generic (non-MKL) CPU path.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import threading
+
+import numpy as np
+
+_STATE_BYTES = 5056
+_WORDS = 624
+
+
+class MersenneTwister:
+    """The engine and the cached second value of the double Box-Muller transform."""
+
+    def __init__(self, seed: int):
+        self.lock = threading.RLock()
+        self.bits = np.random.MT19937()
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Start the stream of a 64-bit seed (its low 32 bits count)."""
+        self.initial_seed = seed & 0xFFFFFFFFFFFFFFFF
+        self.bits._legacy_seeding(self.initial_seed & 0xFFFFFFFF)
+        self.cached_normal, self.fresh = None, True
+
+    def raw(self, count: int):
+        """The next `count` 32-bit draws, as uint64."""
+        self.fresh = False
+        return self.bits.random_raw(count)
+
+    # ------------------------------------------------------------------ uniforms
+    def uniform(self, count: int, double: bool):
+        """Uniforms in [0, 1): 24 bits of one draw, or 53 bits of two."""
+        if not double:
+            low = (self.raw(count) & np.uint64(0xFFFFFF)).astype(np.float32)
+            return low * np.float32(2.0**-24)
+        return (self.raw64(count) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
+
+    def raw64(self, count: int):
+        """64-bit values, the first draw high."""
+        pairs = self.raw(2 * count).reshape(count, 2)
+        return (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
+
+    def uniform_between(self, count: int, low: float, high: float, double: bool):
+        """``u * (high - low) + low`` in the sample's precision, multiplied and added in one step."""
+        kind = np.float64 if double else np.float32
+        u = self.uniform(count, double)
+        low, high = kind(low), kind(high)
+        if low == 0 and high == 1:
+            return u
+        if double:
+            wide = np.longdouble
+        else:
+            wide = np.float64
+        return (u.astype(wide) * wide(high - low) + wide(low)).astype(kind)
+
+    # ------------------------------------------------------------------ normals
+    def normal(self, count: int, mean: float, std: float, double: bool):
+        """Normals: Box-Muller on blocks of 16, or one by one below 16 values."""
+        if count < 16:
+            return np.array([self._one_normal() * std + mean for _ in range(count)])
+        kind = np.float64 if double else np.float32
+        data = self.uniform(count, double)
+        whole = count - count % 16
+        out = np.empty(count, kind)
+        out[:whole] = _box_muller(data[:whole], mean, std)
+        if whole != count:
+            out[-16:] = _box_muller(self.uniform(16, double), mean, std)
+        return out
+
+    def _one_normal(self) -> float:
+        if self.cached_normal is not None:
+            value, self.cached_normal = self.cached_normal, None
+            return value
+        u1, u2 = self.uniform(2, True).tolist()
+        radius = math.sqrt(-2.0 * math.log1p(-u2))
+        theta = 2.0 * math.pi * u1
+        self.cached_normal = radius * math.sin(theta)
+        return radius * math.cos(theta)
+
+    # ------------------------------------------------------------------ integers
+    def integers(self, count: int, low: int, high: int):
+        """Integers in [low, high)."""
+        span = high - low
+        draws = self.raw64(count) if span >= 1 << 32 else self.raw(count)
+        if span >= 1 << 64:
+            return draws.astype(np.int64)
+        return (draws % np.uint64(span)).astype(np.int64) + low
+
+    def permutation(self, count: int):
+        """A permutation of 0..count-1: each place swaps with one of those not yet fixed."""
+        order = list(range(count))
+        if count > 1:
+            spans = np.arange(count, 1, -1, dtype=np.uint64)
+            steps = (self.raw(count - 1) % spans).tolist()
+            for i, step in enumerate(steps):
+                j = i + step
+                order[i], order[j] = order[j], order[i]
+        return np.array(order, np.int64)
+
+    def bernoulli(self, count: int, probability):
+        """0/1 with `probability` (a number or one per sample): a 53-bit uniform below it."""
+        return self.uniform(count, True) < probability
+
+    def exponential(self, count: int, rate: float):
+        """Exponential samples by inversion of a 53-bit uniform."""
+        return -1.0 / rate * np.log1p(-self.uniform(count, True))
+
+    # ------------------------------------------------------------------ state
+    def get_state(self) -> bytes:
+        """The state in PyTorch's layout of 5,056 bytes."""
+        inner = self.bits.state["state"]
+        position = int(inner["pos"])
+        left, following = (1, 0) if self.fresh else (_WORDS - position + 1, position)
+        key = inner["key"].astype("<u8").tobytes()
+        cached = self.cached_normal
+        normal = struct.pack(
+            "<dddi4x", 0.0, cached or 0.0, 0.0, 0 if cached is None else 1
+        )
+        head = struct.pack("<QiiQ", self.initial_seed, left, 1, following)
+        return (head + key + normal + struct.pack("<f?3x", 0.0, False)).ljust(_STATE_BYTES, b"\0")
+
+    def set_state(self, data: bytes) -> None:
+        """Continue from a state of :meth:`get_state`, or of PyTorch."""
+        if len(data) != _STATE_BYTES:
+            raise RuntimeError(
+                f"RNG state is wrong size: expected {_STATE_BYTES} bytes, got {len(data)}"
+            )
+        seed, left, _, following = struct.unpack_from("<QiiQ", data)
+        key = np.frombuffer(data, "<u8", _WORDS, 24).astype(np.uint32)
+        self.initial_seed, self.fresh = seed, following == 0
+        position = _WORDS if following == 0 and left == 1 else following
+        self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
+        _, cached, _, valid = struct.unpack_from("<dddi", data, 24 + 8 * _WORDS)
+        self.cached_normal = cached if valid else None
+
+
+def _box_muller(data, mean, std):
+    """Blocks of 16 uniforms to normals: the first half gives radii, the second angles."""
+    kind = data.dtype.type
+    blocks = data.reshape(-1, 2, 8)
+    radius = np.sqrt(kind(-2) * np.log(kind(1) - blocks[:, 0]))
+    theta = kind(2 * math.pi) * blocks[:, 1]
+    out = np.stack([radius * np.cos(theta), radius * np.sin(theta)], 1)
+    return (out * kind(std) + kind(mean)).reshape(-1)

@@ -1,0 +1,99 @@
+"""Devices: where a tensor's elements live."""
+
+from __future__ import annotations
+
+TYPES = ("cpu", "cuda", "meta")
+
+
+class device:  # noqa: N801 - PyTorch's public name
+    """``device("cpu")``, ``device("cuda", 0)``, ``device("cuda:0")`` or ``device("meta")``."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type, index: int | None = None):
+        if isinstance(type, device):
+            type, index = type.type, type.index if index is None else index
+        if isinstance(type, int):
+            type, index = "cuda", type
+        if not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+        if ":" in type:
+            if index is not None:
+                raise RuntimeError(
+                    f"device(): 'type' must not include an index because index was given: {type}"
+                )
+            type, _, number = type.partition(":")
+            if not number.isdigit():
+                raise RuntimeError(f"Invalid device string: '{type}:{number}'")
+            index = int(number)
+        if type not in TYPES:
+            raise RuntimeError(
+                f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}"
+            )
+        self.type, self.index = type, index
+
+    def __eq__(self, other):
+        return (
+            isinstance(other, device) and self.type == other.type and self.index == other.index
+        )
+
+    def __hash__(self):
+        return hash((self.type, self.index))
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self):
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __reduce__(self):
+        return device, (self.type, self.index)
+
+    def __enter__(self):
+        current.stack.append(self)
+        return self
+
+    def __exit__(self, *exc):
+        current.stack.pop()
+
+
+cpu = device("cpu")
+meta = device("meta")
+
+
+class _Current:
+    """The default-device stack; its bottom is what `set_default_device` set."""
+
+    __slots__ = ("stack",)
+
+    def __init__(self):
+        self.stack = [cpu]
+
+
+current = _Current()
+
+
+def as_device(value) -> device:
+    """Any spelling of a device, or None for the default one, as a device object that exists."""
+    if value is None:
+        return current.stack[-1]
+    found = value if isinstance(value, device) else device(value)
+    if found.type == "cpu":
+        return cpu
+    if found.type == "meta":
+        return meta
+    raise RuntimeError(
+        f"device '{found}' is not available: this build of rushlight computes on the CPU only; "
+        "guard GPU code with rushlight.cuda.is_available()"
+    )
+
+
+def set_default_device(device) -> None:
+    """The device new tensors are made on when none is named; None means the CPU."""
+    current.stack[0] = cpu if device is None else as_device(device)
+
+
+def get_default_device() -> device:
+    """The device new tensors are made on when none is named."""
+    return current.stack[-1]

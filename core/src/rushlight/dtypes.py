@@ -1,0 +1,181 @@
+"""Data types: codes, categories and PyTorch's promotion table.
+
+An integer ``code`` stands for a dtype wherever speed matters (kernel tables, promotion). The array
+library's own dtype objects are found by code in :mod:`rushlight.backends.arrays`.
+"""
+
+from __future__ import annotations
+
+from rushlight.errors import type_name
+
+BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # categories, lowest first
+
+
+class dtype:  # noqa: N801 - PyTorch's public name
+    """The element type of a tensor, for example ``rushlight.float32``."""
+
+    __slots__ = ("category", "code", "is_signed", "itemsize", "name", "short")
+
+    def __init__(self, code, name, short, itemsize, category, is_signed=True):
+        self.code, self.name, self.short = code, name, short
+        self.itemsize, self.category, self.is_signed = itemsize, category, is_signed
+
+    @property
+    def is_floating_point(self) -> bool:
+        """True for the float types (not for complex ones)."""
+        return self.category == FLOAT
+
+    @property
+    def is_complex(self) -> bool:
+        """True for the complex types."""
+        return self.category == COMPLEX
+
+    def to_real(self) -> dtype:
+        """The real type of a complex type's parts; other types give themselves."""
+        return {complex64: float32, complex128: float64}.get(self, self)
+
+    def to_complex(self) -> dtype:
+        """The complex type with parts of this precision."""
+        return {float64: complex128, complex128: complex128}.get(self, complex64)
+
+    def __repr__(self):
+        return f"rushlight.{self.name}"
+
+    def __reduce__(self):
+        return _by_name, (self.name,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+bool_ = dtype(0, "bool", "bool", 1, BOOL, False)
+uint8 = dtype(1, "uint8", "u8", 1, INTEGER, False)
+int8 = dtype(2, "int8", "i8", 1, INTEGER)
+int16 = dtype(3, "int16", "i16", 2, INTEGER)
+int32 = dtype(4, "int32", "i32", 4, INTEGER)
+int64 = dtype(5, "int64", "i64", 8, INTEGER)
+float16 = dtype(6, "float16", "f16", 2, FLOAT)
+bfloat16 = dtype(7, "bfloat16", "bf16", 2, FLOAT)
+float32 = dtype(8, "float32", "f32", 4, FLOAT)
+float64 = dtype(9, "float64", "f64", 8, FLOAT)
+complex64 = dtype(10, "complex64", "c64", 8, COMPLEX)
+complex128 = dtype(11, "complex128", "c128", 16, COMPLEX)
+
+ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64)
+ALL = (*ALL, complex128)
+ALIASES = {
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "short": int16,
+    "int": int32,
+    "long": int64,
+    "cfloat": complex64,
+    "cdouble": complex128,
+}
+NAMES = {d.name: d for d in ALL} | ALIASES
+
+
+def _by_name(name):
+    return NAMES[name]
+
+
+def _promote(a: dtype, b: dtype) -> dtype:
+    """PyTorch's rule for two dtypes of equal standing."""
+    if a is b:
+        return a
+    high, low = (a, b) if a.category >= b.category else (b, a)
+    if high.category == COMPLEX:
+        wide = complex128 in (a, b) or float64 in (a, b)
+        return complex128 if wide else complex64
+    if high.category != low.category:
+        return high
+    if high.category == FLOAT:
+        return float32 if {a, b} == {float16, bfloat16} else ALL[max(a.code, b.code)]
+    if uint8 in (a, b):  # unsigned with signed: the next signed type that holds both
+        other = b if a is uint8 else a
+        return int16 if other is int8 else other
+    return ALL[max(a.code, b.code)]
+
+
+PROMOTION = tuple(tuple(_promote(a, b) for b in ALL) for a in ALL)
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that holds both, by PyTorch's table.
+
+    >>> import rushlight
+    >>> rushlight.promote_types(rushlight.int32, rushlight.float32)
+    rushlight.float32
+    """
+    return PROMOTION[type1.code][type2.code]
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether PyTorch's casting rules let results of dtype `from_` be stored as `to`."""
+    if from_.category > to.category:
+        return False
+    return not (to is bool_ and from_ is not bool_)
+
+
+class _Default:
+    __slots__ = ("float",)
+
+
+default = _Default()
+default.float = float32
+
+
+def get_default_dtype() -> dtype:
+    """The dtype given to floating-point data without an explicit one (initially float32)."""
+    return default.float
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Set the default floating-point dtype (float16, bfloat16, float32 or float64)."""
+    if not isinstance(d, dtype):
+        raise TypeError(f"set_default_dtype(): invalid dtype object, got {type_name(d)}")
+    if d.category != FLOAT:
+        raise TypeError(f"set_default_dtype(): only floating-point types are supported, got {d}")
+    default.float = d
+
+
+class finfo:  # noqa: N801 - PyTorch's public name
+    """Limits of a floating-point dtype: ``bits, eps, max, min, tiny, smallest_normal, resolution``."""
+
+    _LIMITS = {
+        "float16": (16, 2.0**-10, 65504.0, 2.0**-14, 1e-3),
+        "bfloat16": (16, 2.0**-7, 3.3895313892515355e38, 2.0**-126, 1e-2),
+        "float32": (32, 2.0**-23, 3.4028234663852886e38, 2.0**-126, 1e-6),
+        "float64": (64, 2.0**-52, 1.7976931348623157e308, 2.0**-1022, 1e-15),
+    }
+
+    def __init__(self, type: dtype | None = None):
+        type = (type or default.float).to_real()
+        if type.category != FLOAT:
+            raise TypeError(f"finfo() requires a floating-point dtype, got {type}; use iinfo")
+        self.dtype = type.name
+        self.bits, self.eps, self.max, self.tiny, self.resolution = self._LIMITS[type.name]
+        self.min, self.smallest_normal = -self.max, self.tiny
+
+    def __repr__(self):
+        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        body = ", ".join(f"{name}={getattr(self, name):g}" for name in fields)
+        return f"finfo({body}, dtype={self.dtype})"
+
+
+class iinfo:  # noqa: N801 - PyTorch's public name
+    """Limits of an integer dtype: ``bits, min, max``."""
+
+    def __init__(self, type: dtype):
+        if type.category != INTEGER:
+            raise TypeError(f"iinfo() requires an integer dtype, got {type}; use finfo")
+        self.dtype, self.bits = type.name, 8 * type.itemsize
+        self.max = 2 ** (self.bits - type.is_signed) - 1
+        self.min = -(2 ** (self.bits - 1)) if type.is_signed else 0
+
+    def __repr__(self):
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -1,0 +1,554 @@
+"""Maximum and average pooling over one, two or three spatial dims.
+
+All arrays are (N, C, *spatial); one and three dims are the two-dim case with another leading or
+windowed dim, so one kernel over (planes, depth, height, width) serves all. Indices are torch's:
+flat positions in the spatial dims of the input.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from rushlight.backends import np, threads
+from rushlight.backends.kernel_language import (
+    array,
+    f32,
+    i64,
+    infinity,
+    range_kernel,
+    real,
+)
+from rushlight.kernels.execution import (
+    chunk,
+    compute_array,
+    language_type,
+    referenced_by,
+)
+
+__all__ = [
+    "adaptive_avg_pool_backward",
+    "adaptive_avg_pool_forward",
+    "adaptive_max_pool_forward",
+    "avg_pool_backward",
+    "avg_pool_forward",
+    "max_pool_backward",
+    "max_pool_forward",
+]
+
+# Argument words: three arrays, then the two dims of the image and of the result, then the windows
+# (start and end of each along each dim, as tables).
+X, Y, INDEX, D, H, W, OD, OH, OW, STEP_D, STEP_H, STEP_W = range(12)
+TABLE_D, TABLE_H, TABLE_W, COUNTED, PLANES = range(12, 17)
+KD, KH, KW, SD, SH, SW = range(17, 23)
+WORDS = 24
+
+
+def output_size(size, kernel, stride, padding, dilation, ceil_mode):
+    """Spatial sizes of the result; a window must start inside the image or its left padding."""
+    result = []
+    for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
+        span = n + 2 * p - d * (k - 1) - 1
+        length = (span + (s - 1 if ceil_mode else 0)) // s + 1
+        if ceil_mode and (length - 1) * s >= n + p:
+            length -= 1
+        result.append(length)
+    return tuple(result)
+
+
+# ---- kernels -------------------------------------------------------------------------------------
+
+
+@range_kernel
+def max_forward(args, lo, hi, tid):
+    """Items are planes (image, channel)."""
+    g = array(i64, args)
+    depth, height, width = g[D], g[H], g[W]
+    od, oh, ow = g[OD], g[OH], g[OW]
+    step_d, step_h, step_w = g[STEP_D], g[STEP_H], g[STEP_W]
+    planes_d, rows_h = array(i64, g[TABLE_D]), array(i64, g[TABLE_H])
+    columns_w = array(i64, g[TABLE_W])
+    size = 4 if real is f32 else 8
+    for plane in range(lo, hi):
+        x = array(real, g[X] + size * plane * depth * height * width)
+        y = array(real, g[Y] + size * plane * od * oh * ow)
+        index = array(i64, g[INDEX] + 8 * plane * od * oh * ow)
+        for i in range(od * oh):
+            a, b = i // oh, i % oh
+            for c in range(ow):
+                first = columns_w[2 * c]
+                best = -infinity(real)
+                place = (planes_d[2 * a] * height + rows_h[2 * b]) * width + first
+                for z in range(planes_d[2 * a], planes_d[2 * a + 1], step_d):
+                    for v in range(rows_h[2 * b], rows_h[2 * b + 1], step_h):
+                        base = (z * height + v) * width
+                        for u in range(first, columns_w[2 * c + 1], step_w):
+                            value = x[base + u]
+                            if value > best or value != value:
+                                best = value
+                                place = base + u
+                y[i * ow + c] = best
+                index[i * ow + c] = place
+
+
+@range_kernel
+def max_forward_pairs(args, lo, hi, tid):
+    """Windows of 2 x 2 at stride 2 without padding: the common case, free of inner loops."""
+    g = array(i64, args)
+    height, width, oh, ow = g[H], g[W], g[OH], g[OW]
+    size = 4 if real is f32 else 8
+    for plane in range(lo, hi):
+        for b in range(oh):
+            top = 2 * b * width
+            x = array(real, g[X] + size * (plane * height * width + top))
+            y = array(real, g[Y] + size * (plane * oh + b) * ow)
+            index = array(i64, g[INDEX] + 8 * (plane * oh + b) * ow)
+            for c in range(ow):
+                u = 2 * c
+                best, place = x[u], top + u
+                right = x[u + 1]
+                take = (right > best) | (right != right)
+                best, place = right if take else best, top + u + 1 if take else place
+                left = x[u + width]
+                take = (left > best) | (left != left)
+                best, place = left if take else best, top + u + width if take else place
+                last = x[u + width + 1]
+                take = (last > best) | (last != last)
+                best, place = last if take else best, top + u + width + 1 if take else place
+                y[c] = best
+                index[c] = place
+
+
+@range_kernel
+def max_backward(args, lo, hi, tid):
+    """Gradients go to the places of the maxima. Items are planes."""
+    g = array(i64, args)
+    inside, outside = g[D] * g[H] * g[W], g[OD] * g[OH] * g[OW]
+    size = 4 if real is f32 else 8
+    for plane in range(lo, hi):
+        x = array(real, g[X] + size * plane * inside)
+        y = array(real, g[Y] + size * plane * outside)
+        index = array(i64, g[INDEX] + 8 * plane * outside)
+        for i in range(inside):
+            x[i] = 0
+        for i in range(outside):
+            x[index[i]] += y[i]
+
+
+@range_kernel(reassociate=True)
+def avg_forward(args, lo, hi, tid):
+    """Items are planes. COUNTED holds one divisor per result of a plane (as its reciprocal)."""
+    g = array(i64, args)
+    depth, height, width = g[D], g[H], g[W]
+    od, oh, ow = g[OD], g[OH], g[OW]
+    planes_d, rows_h = array(i64, g[TABLE_D]), array(i64, g[TABLE_H])
+    columns_w = array(i64, g[TABLE_W])
+    size = 4 if real is f32 else 8
+    divisors = array(real, g[COUNTED])
+    for plane in range(lo, hi):
+        x = array(real, g[X] + size * plane * depth * height * width)
+        y = array(real, g[Y] + size * plane * od * oh * ow)
+        for i in range(od * oh):
+            a, b = i // oh, i % oh
+            for c in range(ow):
+                total = real(0)
+                first, last = columns_w[2 * c], columns_w[2 * c + 1]
+                for z in range(planes_d[2 * a], planes_d[2 * a + 1]):
+                    for v in range(rows_h[2 * b], rows_h[2 * b + 1]):
+                        row = (z * height + v) * width
+                        for u in range(first, last):
+                            total += x[row + u]
+                y[i * ow + c] = total / divisors[i * ow + c]
+
+
+@range_kernel
+def avg_backward(args, lo, hi, tid):
+    """Every input of a window receives its share. Items are planes."""
+    g = array(i64, args)
+    depth, height, width = g[D], g[H], g[W]
+    od, oh, ow = g[OD], g[OH], g[OW]
+    planes_d, rows_h = array(i64, g[TABLE_D]), array(i64, g[TABLE_H])
+    columns_w = array(i64, g[TABLE_W])
+    size = 4 if real is f32 else 8
+    divisors = array(real, g[COUNTED])
+    for plane in range(lo, hi):
+        x = array(real, g[X] + size * plane * depth * height * width)
+        y = array(real, g[Y] + size * plane * od * oh * ow)
+        for i in range(depth * height * width):
+            x[i] = 0
+        for i in range(od * oh):
+            a, b = i // oh, i % oh
+            for c in range(ow):
+                share = y[i * ow + c] / divisors[i * ow + c]
+                first, last = columns_w[2 * c], columns_w[2 * c + 1]
+                for z in range(planes_d[2 * a], planes_d[2 * a + 1]):
+                    for v in range(rows_h[2 * b], rows_h[2 * b + 1]):
+                        row = (z * height + v) * width
+                        for u in range(first, last):
+                            x[row + u] += share
+
+
+# ---- plans ---------------------------------------------------------------------------------------
+
+
+def _max_windows(size, out, kernel, stride, padding, dilation):
+    """Start and end of every window along one dim, clipped to the image on the dilation's grid."""
+    start = np.arange(out, dtype=np.int64) * stride - padding
+    end = np.minimum(start + (kernel - 1) * dilation + 1, size)
+    missing = np.maximum(0, -(start // dilation))
+    start = np.where(start < 0, start + missing * dilation, start)
+    return start, end
+
+
+def _adaptive_windows(size, out):
+    i = np.arange(out, dtype=np.int64)
+    return i * size // out, -(-(i + 1) * size // out)
+
+
+def _three(values, neutral):
+    return (neutral,) * (3 - len(values)) + tuple(values)
+
+
+_plans: dict = {}
+
+
+class _Pool:
+    """Window tables and plans of one pooling geometry."""
+
+    def __init__(self, planes, size, out, tables, steps, divisors, dtype):
+        self.tables = [np.ascontiguousarray(np.stack(t, axis=1)) for t in tables]
+        self.divisors = None
+        words = [0] * WORDS
+        words[D : W + 1], words[OD : OW + 1] = size, out
+        words[STEP_D : STEP_W + 1] = steps
+        words[TABLE_D : TABLE_W + 1] = [t.ctypes.data for t in self.tables]
+        if divisors is not None:
+            self.divisors = np.ascontiguousarray(divisors, dtype)
+            words[COUNTED] = self.divisors.ctypes.data
+        work = max(int(np.prod(size)), int(np.prod(out)) * 4)
+        self.words, self.items = words, planes
+        self.grain, self.kind = chunk(planes, work), language_type(dtype)
+        self.plans = {}
+
+    def run(self, kernel, *arrays):
+        plan = self.plans.get(kernel)
+        if plan is None:
+            code = kernel.address(real=self.kind)
+            plan = threads.plan(code, self.items, self.grain, self.words)
+            self.plans[kernel] = plan
+        threads.run(plan, *arrays)
+
+
+def _planned(key, build):
+    pool = _plans.get(key)
+    if pool is None:
+        if len(_plans) >= 1024:
+            _plans.clear()
+        pool = _plans[key] = build()
+    return pool
+
+
+def _max_pool(shape, dtype, kernel, stride, padding, dilation, out):
+    def build():
+        size = _three(shape[2:], 1)
+        k, s, d = (_three(v, 1) for v in (kernel, stride, dilation))
+        tables = [
+            _max_windows(*settings)
+            for settings in zip(size, _three(out, 1), k, s, _three(padding, 0), d, strict=True)
+        ]
+        return _Pool(shape[0] * shape[1], size, _three(out, 1), tables, d, None, dtype)
+
+    return _planned(("max", shape, dtype, kernel, stride, padding, dilation, out), build)
+
+
+def _avg_pool(shape, dtype, kernel, stride, padding, out, count_include_pad, divisor):
+    def build():
+        size = _three(shape[2:], 1)
+        whole = _three(out, 1)
+        tables, extents = [], []
+        for n, o, k, s, p in zip(size, whole, _three(kernel, 1), _three(stride, 1),
+                                 _three(padding, 0), strict=True):  # fmt: skip
+            start = np.arange(o, dtype=np.int64) * s - p
+            end = np.minimum(start + k, n + p)
+            inside = np.maximum(start, 0), np.minimum(end, n)
+            tables.append(inside)
+            extents.append(end - start if count_include_pad else inside[1] - inside[0])
+        counts = extents[0][:, None, None] * extents[1][:, None] * extents[2]
+        if divisor is not None:
+            counts = np.full(whole, divisor)
+        return _Pool(shape[0] * shape[1], size, whole, tables, (1, 1, 1), counts, dtype)
+
+    key = ("avg", shape, dtype, kernel, stride, padding, out, count_include_pad, divisor)
+    return _planned(key, build)
+
+
+def _adaptive(shape, dtype, out):
+    def build():
+        size, whole = _three(shape[2:], 1), _three(out, 1)
+        tables = [_adaptive_windows(n, o) for n, o in zip(size, whole, strict=True)]
+        extents = [end - start for start, end in tables]
+        counts = extents[0][:, None, None] * extents[1][:, None] * extents[2]
+        return _Pool(shape[0] * shape[1], size, whole, tables, (1, 1, 1), counts, dtype)
+
+    return _planned(("adaptive", shape, dtype, out), build)
+
+
+# ---- reference -----------------------------------------------------------------------------------
+
+
+def _window_slices(tables, steps):
+    for place in itertools.product(*(range(len(t[0])) for t in tables)):
+        yield (
+            place,
+            tuple(
+                slice(t[0][i], t[1][i], step) for i, t, step in zip(place, tables, steps, strict=True)
+            ),
+        )
+
+
+def _max_reference(input, tables, steps, out):
+    n, c = input.shape[:2]
+    flat = np.arange(int(np.prod(input.shape[2:]))).reshape(input.shape[2:])
+    result = np.empty((n, c, *out), input.dtype)
+    index = np.empty((n, c, *out), np.int64)
+    for place, window in _window_slices(tables, steps):
+        values = input[(..., *window)].reshape(n, c, -1)
+        best = np.argmax(values, axis=-1)
+        nan = np.isnan(values)
+        # torch keeps the last NaN it meets
+        best = np.where(nan.any(-1), values.shape[-1] - 1 - np.argmax(nan[..., ::-1], -1), best)
+        result[(..., *place)] = np.take_along_axis(values, best[..., None], -1)[..., 0]
+        index[(..., *place)] = flat[window].reshape(-1)[best]
+    return result, index
+
+
+def _max_pool_forward_reference(input, kernel_size, stride, padding, dilation, ceil_mode):
+    out = output_size(input.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
+    tables = [
+        _max_windows(*settings)
+        for settings in zip(input.shape[2:], out, kernel_size, stride, padding, dilation,
+                            strict=True)  # fmt: skip
+    ]
+    return _max_reference(input, tables, dilation, out)
+
+
+def _max_pool_backward_reference(grad, indices, input_shape):
+    planes = input_shape[0] * input_shape[1]
+    result = np.zeros((planes, int(np.prod(input_shape[2:]))))
+    rows = np.arange(planes)[:, None]
+    np.add.at(result, (rows, indices.reshape(planes, -1)), grad.reshape(planes, -1))
+    return result.reshape(input_shape).astype(grad.dtype)
+
+
+def _avg_settings(shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor):
+    out = output_size(shape[2:], kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+    pool = _avg_pool(shape, np.dtype(np.float64), kernel, stride, padding, out,
+                     count_include_pad, divisor)  # fmt: skip
+    tables = [t.T for t in pool.tables[3 - len(kernel) :]]
+    return out, tables, pool.divisors.reshape(out)
+
+
+def _averages(input, out, tables, divisors):
+    result = np.empty((*input.shape[:2], *out))
+    axes = tuple(range(2, input.ndim))
+    for place, window in _window_slices(tables, (1,) * len(out)):
+        total = input[(..., *window)].astype(np.float64).sum(axis=axes)
+        result[(..., *place)] = total / divisors[place]
+    return result.astype(input.dtype)
+
+
+def _spread(grad, input_shape, tables, divisors):
+    result = np.zeros(input_shape)
+    lift = (..., *[None] * (len(input_shape) - 2))
+    for place, window in _window_slices(tables, (1,) * (len(input_shape) - 2)):
+        share = grad[(..., *place)].astype(np.float64) / divisors[place]
+        result[(..., *window)] += share[lift]
+    return result.astype(grad.dtype)
+
+
+def _avg_pool_forward_reference(input, kernel_size, stride, padding, ceil_mode,
+                                count_include_pad, divisor_override):  # fmt: skip
+    return _averages(input, *_avg_settings(input.shape, kernel_size, stride, padding, ceil_mode,
+                                           count_include_pad, divisor_override))  # fmt: skip
+
+
+def _avg_pool_backward_reference(grad, input_shape, kernel_size, stride, padding, ceil_mode,
+                                 count_include_pad, divisor_override):  # fmt: skip
+    _, tables, divisors = _avg_settings(input_shape, kernel_size, stride, padding, ceil_mode,
+                                        count_include_pad, divisor_override)  # fmt: skip
+    return _spread(grad, input_shape, tables, divisors)
+
+
+def _adaptive_settings(shape, out):
+    tables = [_adaptive_windows(n, o) for n, o in zip(shape[2:], out, strict=True)]
+    counts = np.ones(())
+    for start, end in tables:
+        counts = np.multiply.outer(counts, end - start)
+    return tables, counts
+
+
+def _adaptive_avg_pool_forward_reference(input, output_size):
+    return _averages(input, output_size, *_adaptive_settings(input.shape, output_size))
+
+
+def _adaptive_avg_pool_backward_reference(grad, input_shape):
+    return _spread(grad, input_shape, *_adaptive_settings(input_shape, grad.shape[2:]))
+
+
+def _adaptive_max_pool_forward_reference(input, output_size):
+    tables, _ = _adaptive_settings(input.shape, output_size)
+    return _max_reference(input, tables, (1,) * len(output_size), output_size)
+
+
+# ---- public --------------------------------------------------------------------------------------
+
+
+def _check(op, shape, kernel, stride, padding, dilation, ceil_mode):
+    spatial = len(shape) - 2
+    settings = {"kernel_size": kernel, "stride": stride, "padding": padding, "dilation": dilation}
+    for name, value in settings.items():
+        if spatial not in (1, 2, 3) or len(value) != spatial:
+            raise ValueError(
+                f"{op}: {name} {tuple(value)} must have one number for each spatial dim of input "
+                f"{shape} (N, C and 1 to 3 spatial dims)"
+            )
+    if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
+        raise ValueError(
+            f"{op}: padding {tuple(padding)} must be at most half of kernel_size {tuple(kernel)}"
+        )
+    out = output_size(shape[2:], kernel, stride, padding, dilation, ceil_mode)
+    if min(out) < 1:
+        raise ValueError(f"{op}: input {shape} is smaller than kernel_size {tuple(kernel)}")
+    return out
+
+
+@referenced_by(_max_pool_forward_reference)
+def max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode):
+    """Maxima of windows and their flat spatial positions (int64); NaN wins.
+
+    All settings are tuples of one int per spatial dim. Padding never wins. Integers and low
+    precision keep their dtype. Raises ValueError when shapes do not fit.
+    """
+    settings = (kernel_size, stride, padding, dilation)
+    out = _check("max_pool", input.shape, *settings, ceil_mode)
+    x = compute_array(input)
+    y, index = np.empty((*x.shape[:2], *out), x.dtype), np.empty((*x.shape[:2], *out), np.int64)
+    if y.size:
+        pool = _max_pool(x.shape, x.dtype, *settings, out)
+        pairs = x.ndim == 4 and kernel_size == stride == (2, 2)
+        pairs = pairs and padding == (0, 0) and dilation == (1, 1)
+        pairs = pairs and 2 * out[0] <= x.shape[2] and 2 * out[1] <= x.shape[3]
+        pool.run(max_forward_pairs if pairs else max_forward, x, y, index)
+    return y.astype(input.dtype, copy=False), index
+
+
+def _flat_pool(input_shape, out, dtype):
+    """Geometry without windows: for gradients that follow indices."""
+    key = ("flat", input_shape, out, dtype)
+    size, whole = _three(input_shape[2:], 1), _three(out, 1)
+    empty = np.zeros(0, np.int64)
+    tables = [(empty, empty)] * 3
+    planes = input_shape[0] * input_shape[1]
+    return _planned(key, lambda: _Pool(planes, size, whole, tables, (1, 1, 1), None, dtype))
+
+
+@referenced_by(_max_pool_backward_reference)
+def max_pool_backward(grad, indices, input_shape):
+    """Gradient of any maximum pooling (adaptive too) from the positions it returned."""
+    input_shape = tuple(input_shape)
+    if grad.shape != indices.shape:
+        raise ValueError(f"max_pool: grad {grad.shape} and indices {indices.shape} differ")
+    dy = compute_array(grad)
+    index = np.ascontiguousarray(indices, np.int64)
+    dx = np.empty(input_shape, dy.dtype)
+    if dx.size:
+        if grad.size and not 0 <= int(index.min()) <= int(index.max()) < np.prod(input_shape[2:]):
+            raise IndexError(f"max_pool: indices outside the input {input_shape}")
+        _flat_pool(input_shape, dy.shape[2:], dy.dtype).run(max_backward, dx, dy, index)
+    return dx.astype(grad.dtype, copy=False)
+
+
+@referenced_by(_avg_pool_forward_reference)
+def avg_pool_forward(
+    input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+):
+    """Means of windows; torch's rules for padding and ``ceil_mode`` in the divisor."""
+    settings = (kernel_size, stride, padding)
+    one = (1,) * len(kernel_size)
+    out = _check("avg_pool", input.shape, *settings, one, ceil_mode)
+    if divisor_override == 0:
+        raise ValueError("avg_pool: divisor_override must not be zero")
+    x = compute_array(input)
+    y = np.empty((*x.shape[:2], *out), x.dtype)
+    if y.size:
+        pool = _avg_pool(x.shape, x.dtype, *settings, out, count_include_pad, divisor_override)
+        pool.run(avg_forward, x, y)
+    return y.astype(input.dtype, copy=False)
+
+
+@referenced_by(_avg_pool_backward_reference)
+def avg_pool_backward(
+    grad, input_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+):
+    """Gradient of :func:`avg_pool_forward` with respect to its input."""
+    input_shape = tuple(input_shape)
+    settings = (kernel_size, stride, padding)
+    one = (1,) * len(kernel_size)
+    out = _check("avg_pool", input_shape, *settings, one, ceil_mode)
+    _check_gradient("avg_pool", grad, (*input_shape[:2], *out))
+    dy = compute_array(grad)
+    dx = np.empty(input_shape, dy.dtype)
+    if dx.size:
+        pool = _avg_pool(input_shape, dy.dtype, *settings, out, count_include_pad,
+                         divisor_override)  # fmt: skip
+        pool.run(avg_backward, dx, dy)
+    return dx.astype(grad.dtype, copy=False)
+
+
+def _check_gradient(op, grad, expected):
+    if grad.shape != expected:
+        raise ValueError(f"{op}: grad has shape {grad.shape}, expected {expected}")
+
+
+def _check_adaptive(op, shape, out):
+    if len(out) != len(shape) - 2 or len(out) not in (1, 2, 3) or 0 in shape[2:] or min(out) < 0:
+        raise ValueError(
+            f"{op}: output_size {tuple(out)} must have one number for each of the 1 to 3 "
+            f"non-empty spatial dims of input {shape}"
+        )
+
+
+@referenced_by(_adaptive_avg_pool_forward_reference)
+def adaptive_avg_pool_forward(input, output_size):
+    """Means of windows that divide every spatial dim into ``output_size`` parts."""
+    output_size = tuple(output_size)
+    _check_adaptive("adaptive_avg_pool", input.shape, output_size)
+    x = compute_array(input)
+    y = np.empty((*x.shape[:2], *output_size), x.dtype)
+    if y.size:
+        _adaptive(x.shape, x.dtype, output_size).run(avg_forward, x, y)
+    return y.astype(input.dtype, copy=False)
+
+
+@referenced_by(_adaptive_avg_pool_backward_reference)
+def adaptive_avg_pool_backward(grad, input_shape):
+    """Gradient of :func:`adaptive_avg_pool_forward` with respect to its input."""
+    input_shape = tuple(input_shape)
+    _check_adaptive("adaptive_avg_pool", input_shape, grad.shape[2:])
+    dy = compute_array(grad)
+    dx = np.zeros(input_shape, dy.dtype)
+    if dy.size:
+        _adaptive(input_shape, dy.dtype, dy.shape[2:]).run(avg_backward, dx, dy)
+    return dx.astype(grad.dtype, copy=False)
+
+
+@referenced_by(_adaptive_max_pool_forward_reference)
+def adaptive_max_pool_forward(input, output_size):
+    """Maxima of the windows of :func:`adaptive_avg_pool_forward`, and their flat positions."""
+    output_size = tuple(output_size)
+    _check_adaptive("adaptive_max_pool", input.shape, output_size)
+    x = compute_array(input)
+    y = np.empty((*x.shape[:2], *output_size), x.dtype)
+    index = np.empty(y.shape, np.int64)
+    if y.size:
+        _adaptive(x.shape, x.dtype, output_size).run(max_forward, x, y, index)
+    return y.astype(input.dtype, copy=False), index

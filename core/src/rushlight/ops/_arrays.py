@@ -1,0 +1,189 @@
+"""Running ops whose bodies take arrays: plain ops, reductions and views."""
+
+from __future__ import annotations
+
+from rushlight import devices
+from rushlight.autograd.mode import mode
+from rushlight.backends.arrays import (
+    BY_ARRAY_DTYPE,
+    BY_CODE,
+    MetaArray,
+    as_array,
+    cast,
+    meta_array,
+)
+from rushlight.errors import argument_error
+from rushlight.ops._op import OPTIONAL, TENSORS
+from rushlight.ops._recording import record
+from rushlight.ops._rules import result_type
+from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+
+def run_arrays(op, values):
+    """Execute bound values of an `op`; results are new tensors."""
+    tensors, device = collect(op, values)
+    arrays = _to_arrays(op, values, tensors)
+    if device is devices.cpu:
+        body = op.__dict__.get("cpu_kernel") or op.body
+        results = body(*_positional(op, arrays), **_keywords(op, arrays))
+    else:
+        results = _meta(op, arrays)
+    many = isinstance(results, (tuple, list))
+    outs = [
+        None if r is None else _wrap(r, device) for r in (results if many else (results,))
+    ]
+    if mode.recording and any(t is not None and t._node is not None for t in tensors):
+        if op.options.get("differentiable", True) and (op.formulas or op.joint):
+            record(op, tensors, [None if isinstance(v, Tensor) else v for v in values], outs)
+        elif op.options.get("differentiable", True):
+            raise NotImplementedError(f"the derivative of '{op.name}' is not implemented")
+    if not many:
+        return outs[0]
+    named = op.options.get("result")
+    return named(*outs) if named is not None else tuple(outs)
+
+
+def _positional(op, arrays):
+    return arrays[: op.positional]
+
+
+def _keywords(op, arrays):
+    return dict(zip(op.names[op.positional :], arrays[op.positional :], strict=True))
+
+
+def _wrap(result, device):
+    array = as_array(result)
+    dtype = BY_ARRAY_DTYPE.get(array.dtype)
+    if dtype is None:
+        raise TypeError(f"a kernel returned dtype {array.dtype}")
+    return make_tensor(array, dtype, device)
+
+
+def _meta(op, arrays):
+    """Shapes and dtypes only: the op's own rule, or its body where it only arranges metadata."""
+    rule = op.options.get("meta")
+    if rule is None:
+        raise NotImplementedError(
+            f"{op.name}: no shape rule for meta tensors; compute it on the CPU "
+            f"(tensor.to_empty or tensor.to('cpu'))"
+        )
+    results = rule(*_positional(op, arrays), **_keywords(op, arrays))
+    if isinstance(results, list):
+        return [meta_array(shape, BY_CODE[d.code]) for shape, d in results]
+    shape, dtype = results
+    return meta_array(shape, BY_CODE[dtype.code])
+
+
+def collect(op, values):
+    """The tensor arguments, lists flattened, and their common device; wrong types are refused."""
+    tensors, device = [], None
+    for position in op.tensor_positions:
+        value, kind = values[position], op.kinds[position]
+        if kind == TENSORS:
+            if not isinstance(value, (tuple, list)):
+                raise argument_error(op.name, op.names[position], "tuple of Tensors", value)
+            for i, item in enumerate(value):
+                if not isinstance(item, Tensor):
+                    raise TypeError(
+                        f"{op.name}(): expected Tensor as element {i} in argument "
+                        f"'{op.names[position]}', but got {type(item).__name__}"
+                    )
+                tensors.append(item)
+        elif isinstance(value, Tensor):
+            tensors.append(value)
+        elif value is None and kind == OPTIONAL:
+            tensors.append(None)
+        else:
+            raise argument_error(op.name, op.names[position], "Tensor", value)
+    for tensor in tensors:
+        if tensor is None or tensor._device is device:
+            continue
+        if device is None:
+            device = tensor._device
+        else:
+            raise RuntimeError(
+                f"{op.name}: Expected all tensors to be on the same device, but found at least two "
+                f"devices, {device} and {tensor._device}!"
+            )
+    return tensors, device or devices.cpu
+
+
+def _to_arrays(op, values, tensors):
+    """The bound values with tensors replaced by arrays in the op's compute dtype."""
+    code = None
+    if op.rule is not None:
+        present = [t for t in tensors if t is not None]
+        promoted = result_type([present[0]] if op.options.get("first_dtype") else present)
+        try:
+            operand, _ = op.rule(promoted)
+        except NotImplementedError as error:
+            raise RuntimeError(f'"{op.name}" {error}') from None
+        code = operand.code
+    arrays = list(values)
+    for position in op.tensor_positions:
+        value = values[position]
+        if op.kinds[position] == TENSORS:
+            arrays[position] = [t._array if code is None else cast(t._array, code) for t in value]
+        elif value is not None:
+            keep = code is None or position in op.options.get("aside", ())
+            arrays[position] = value._array if keep else cast(value._array, code)
+    return arrays
+
+
+# ------------------------------------------------------------------------------------------- views
+def run_view(op, values):
+    """Execute a view op: the result shares the first argument's memory and history."""
+    base = values[0]
+    if not isinstance(base, Tensor):
+        raise argument_error(op.name, op.names[0], "Tensor", base)
+    array = op.body(base._array, *values[1 : op.positional])
+    if isinstance(array, (tuple, list)):
+        return _many_views(op, base, array, values)
+    if array is base._array and op.options.get("identity"):
+        return base
+    out = make_tensor(array, base._dtype, base._device)
+    if not isinstance(array, MetaArray) and not _shares(array, base._array):
+        if mode.recording and base._node is not None:
+            record(op, (base,), [None, *values[1:]], (out,))
+        return out
+    _link(out, base, op, values)
+    if mode.recording and base._node is not None:
+        record(op, (base,), [None, *values[1:]], (out,))
+    return out
+
+
+def _shares(array, source):
+    """Whether a view op's result is a view: NumPy copies where strides cannot express it."""
+    return array.base is source or array is source or (
+        array.base is not None and array.base is source.base
+    )
+
+
+def _link(out, base, op, values):
+    storage = out._storage = storage_of(base)
+    storage.add_view(out)
+    if base._base is None:
+        out._base, out._path = base, ((op, values[1:]),)
+    else:
+        out._base, out._path = base._base, (*base._path, (op, values[1:]))
+    if base._writable is not None:
+        out._writable = base._writable
+
+
+def _many_views(op, base, arrays, values):
+    outs = []
+    reason = (
+        f"Output of '{op.name}' is a view and is being modified inplace. This view is the output "
+        "of a function that returns multiple views. Such functions do not allow the output views "
+        "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+    )
+    for array in arrays:
+        out = make_tensor(array, base._dtype, base._device)
+        _link(out, base, op, values)
+        out._path = ()
+        out._writable = reason
+        outs.append(out)
+    if mode.recording and base._node is not None and outs:
+        record(op, (base,), [None, *values[1:]], outs)
+    return tuple(outs)

@@ -1,0 +1,137 @@
+"""From a declaration to what users call: the function, Tensor methods, operators, in-place forms."""
+
+from __future__ import annotations
+
+from rushlight.ops import _fast
+from rushlight.ops._op import ATTRIBUTE, TENSOR
+from rushlight.tensor.dispatch import STATE, call_overrides, interpret, overriding, stack
+from rushlight.tensor.tensor import EXACT, Tensor
+
+
+def public_function(op):
+    """The callable users see: a fast path over `general` where the op's form allows one."""
+    general = general_call(op)
+    call = _fast_form(op, general)
+    call.__name__ = call.__qualname__ = op.name
+    call.__module__ = op.body.__module__
+    call.__doc__ = op.body.__doc__
+    call.__wrapped__ = op.body
+    call.op, call.gradient, call.gradients, call.cpu = op, op.gradient, op.gradients, op.cpu
+    op.function = call
+    return call
+
+
+def _fast_form(op, general):
+    """`general`, behind a fast path when the op is elementwise in one or two tensors."""
+    if op.kind != "elementwise" or op.kinds[:1] != (TENSOR,):
+        return general
+    if op.kinds[1:2] != (TENSOR,):
+        return _fast.unary(op, general)
+    return _fast.binary(op, general) if op.kinds.count(TENSOR) == 2 else general
+
+
+def general_call(op):
+    """The door that takes every form of call: modes, subclasses, keywords, ``out=``."""
+    run = _runner(op)
+
+    def general(*args, **kwargs):
+        if STATE.modes and stack.interpreters:
+            return interpret(op.function, args, kwargs)
+        for value in args:
+            if type(value) not in EXACT and stack.overrides:
+                found = overriding(args, kwargs)
+                if found:
+                    return call_overrides(op.function, found, args, kwargs)
+                break
+        if kwargs and "out" in kwargs and "out" not in op.index:
+            out = kwargs.pop("out")
+            if out is not None:
+                from rushlight.ops._inplace import into
+
+                return into(op, run, out, args, kwargs)
+        return run(op.bind(args, kwargs))
+
+    return general
+
+
+def _runner(op):
+    """How bound values are executed, by the op's kind; modules are imported at the first call."""
+    kind = op.kind
+    if kind == "composite":
+        body, positional, names = op.body, op.positional, op.names
+
+        def run(values):
+            if len(values) == positional:
+                return body(*values)
+            keywords = dict(zip(names[positional:], values[positional:], strict=True))
+            return body(*values[:positional], **keywords)
+
+        return run
+    if kind == "elementwise":
+        from rushlight.ops._elementwise import run_elementwise
+
+        return lambda values: run_elementwise(op, values)
+    from rushlight.ops._arrays import run_arrays, run_view
+
+    return (lambda values: run_view(op, values)) if kind == "view" else (
+        lambda values: run_arrays(op, values)
+    )
+
+
+def bind(op, function, method, operators, reflected, inplace, aliases):
+    """Attach the op to Tensor: its method, aliases, operators and in-place variants."""
+    op.method = method
+    op.aliases = tuple(aliases)
+    names = (op.name, *aliases)
+    if method:
+        for name in names:
+            setattr(Tensor, name, function)
+    op.inplace = None
+    if inplace:
+        op.inplace = inplace_function(op, inplace if isinstance(inplace, str) else op.name + "_")
+        for name in names if inplace is True else (op.name,):
+            setattr(Tensor, name + "_" if inplace is True else inplace, op.inplace)
+    for name in operators:
+        setattr(Tensor, name, _operator(op, function))
+        if op.inplace is not None and name not in _UNARY | _COMPARISONS:
+            setattr(Tensor, "__i" + name[2:], op.inplace)
+    for name in reflected:
+        setattr(Tensor, name, _operator(op, function))
+
+
+_OPERANDS = (Tensor, int, float, complex)
+_UNARY = {"__neg__", "__invert__", "__abs__", "__pos__"}
+_COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
+
+
+def _operator(op, function):
+    """An operator method: an operand the op cannot take gives NotImplemented, as Python expects."""
+    if len(op.names) < 2 or op.kind != "elementwise" or function is not op.function:
+        return function
+
+    def general(input, other):
+        if not isinstance(other, _OPERANDS) and not hasattr(other, "__array__"):
+            return NotImplemented
+        return function(input, other)
+
+    return _fast_form(op, general)
+
+
+def inplace_function(op, name):
+    """``x.op_(...)``: the same op, written into its first argument."""
+
+    def call(self, *args, **kwargs):
+        if STATE.modes and stack.interpreters:
+            return interpret(call, (self, *args), kwargs)
+        if type(self) not in EXACT and stack.overrides:
+            found = overriding((self, *args), kwargs)
+            if found:
+                return call_overrides(call, found, (self, *args), kwargs)
+        from rushlight.ops._inplace import run_inplace
+
+        return run_inplace(op, self, args, kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"In-place version of :func:`rushlight.{op.name}`."
+    return call
+

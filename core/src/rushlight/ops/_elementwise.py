@@ -1,0 +1,231 @@
+"""Running an elementwise op in general: promotion, kernel choice, meta tensors."""
+
+from __future__ import annotations
+
+from rushlight import devices
+from rushlight.autograd.mode import mode
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_CODE, meta_array
+from rushlight.compiler import xp
+from rushlight.errors import argument_error, shape_text
+from rushlight.ops._op import ATTRIBUTE
+from rushlight.ops._recording import record
+from rushlight.ops._rules import number_dtype, result_type
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+_STATIC = (str, bool, tuple, type(None))
+
+
+def run_elementwise(op, values):
+    """Execute bound values; the result is recorded when something requires a gradient."""
+    for position in op.tensor_positions:
+        if xp.is_traced(values[position]):
+            return op.body(*values)
+    call = Call(op, values)
+    outs = call.allocate_and_run()
+    if mode.recording and any(t is not None and t._node is not None for t in call.tensors):
+        record(op, call.tensors, call.attributes, outs)
+    return outs[0] if op.outputs == 1 else tuple(outs)
+
+
+class Call:
+    """One call, sorted: its tensors, its numbers, its dtypes and its kernel."""
+
+    __slots__ = ("attributes", "device", "dtypes", "numbers", "op", "operand", "tensors", "values")
+
+    def __init__(self, op, values):
+        self.op, self.values = op, values
+        self.tensors, self.numbers = [], []
+        promoting, numbers = [], []
+        for position in op.tensor_positions:
+            value = values[position]
+            if isinstance(value, Tensor):
+                self.tensors.append(value)
+                if position not in op.options.get("aside", ()):
+                    promoting.append(value)
+                continue
+            self.tensors.append(None)
+            if value is None and op.kinds[position] == "Optional":
+                continue
+            if number_dtype(value) is None or (value is None):
+                name = op.names[position]
+                raise argument_error(op.name, name, "Tensor or number", value)
+            if position not in op.options.get("aside", ()):
+                numbers.append(value)
+        check = op.options.get("check")
+        if check is not None:
+            check(*values)
+        self.device = self._one_device()
+        self._choose_dtypes(promoting, numbers)
+        self.attributes = [
+            None if isinstance(v, Tensor) else v for v in values
+        ]
+
+    def _one_device(self):
+        """The device of the tensors; a 0-d CPU tensor may join any device."""
+        found = devices.cpu
+        for tensor in self.tensors:
+            if tensor is None or tensor._device is found:
+                continue
+            if found is not devices.cpu and tensor._array.ndim:
+                raise RuntimeError(
+                    f"{self.op.name}: Expected all tensors to be on the same device, but found at "
+                    f"least two devices, {found} and {tensor._device}!"
+                )
+            found = tensor._device if tensor._device is not devices.cpu else found
+        if found is not devices.cpu:
+            for tensor in self.tensors:
+                if tensor is not None and tensor._device is devices.cpu and tensor._array.ndim:
+                    raise RuntimeError(
+                        f"{self.op.name}: Expected all tensors to be on the same device, but found "
+                        f"at least two devices, {found} and cpu!"
+                    )
+        return found
+
+    def _choose_dtypes(self, promoting, numbers):
+        promoted = result_type(promoting, numbers + self._promoting_attributes())
+        try:
+            self.operand, out = self.op.rule(promoted)
+        except NotImplementedError as error:
+            raise RuntimeError(f'"{self.op.name}" {error}') from None
+        self.dtypes = out if isinstance(out, tuple) else (out,)
+
+    def _promoting_attributes(self):
+        """Attributes that take part in promotion, such as the bounds of clamp or alpha of add."""
+        op, found = self.op, []
+        for name in op.options.get("promotes", ()):
+            value = self.values[op.index[name]]
+            if value is not None and not isinstance(value, Tensor):
+                found.append(value)
+        return found
+
+    # ------------------------------------------------------------------ running
+    def allocate_and_run(self):
+        """The results as new tensors."""
+        arrays = [t._array for t in self.tensors if t is not None]
+        if self.device.type == "meta":
+            shape = self.broadcast_shape()
+            results = [meta_array(shape, BY_CODE[d.code]) for d in self.dtypes]
+        else:
+            kernel, scalars = self.kernel()
+            try:
+                results = kernel(*arrays, *scalars)
+            except ValueError:
+                self.broadcast_shape()
+                raise
+            results = results if isinstance(results, tuple) else (results,)
+        return [
+            make_tensor(array, dtype, self.device)
+            for array, dtype in zip(results, self.dtypes, strict=True)
+        ]
+
+    def broadcast_shape(self):
+        """The common shape, or the error that spells out who does not fit."""
+        shapes = [t._array.shape for t in self.tensors if t is not None]
+        try:
+            return np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise mismatch(self.op, self.tensors) from None
+
+    def kernel(self):
+        """The kernel for these dtypes and attributes, and the numbers it is called with."""
+        op = self.op
+        key, scalars = [self.operand.code, self.dtypes[0].code], []
+        for position, kind in enumerate(op.kinds):
+            value = self.values[position]
+            if isinstance(value, Tensor):
+                key.append(value._dtype.code)
+            elif self._is_scalar(position, value):
+                scalars.append(self._number(value))
+                key.append(type(scalars[-1]))
+            else:
+                key.append((kind == ATTRIBUTE, type(value), value))
+        key = tuple(key)
+        kernel = op.kernels.get(key)
+        if kernel is None:
+            kernel = op.kernels[key] = self._compile()
+            self._offer_fast(kernel)
+        return kernel, scalars
+
+    def _is_scalar(self, position, value):
+        """Whether a value is a run-time number rather than part of the code."""
+        if isinstance(value, _STATIC):
+            return False
+        op = self.op
+        if value is op.defaults[position] or isinstance(value, complex):
+            return False
+        constants = op.options.get("constants", {}).get(op.names[position])
+        return constants is None or value not in constants
+
+    def _number(self, value):
+        if type(value) is int or type(value) is float:
+            return value
+        return value.__index__() if hasattr(value, "__index__") else float(value)
+
+    def _compile(self):
+        from rushlight.compiler import compile
+
+        op = self.op
+        inputs, operands, scalars, static = {}, {}, {}, {}
+        for position, name in enumerate(op.names):
+            value = self.values[position]
+            if isinstance(value, Tensor):
+                inputs[name] = value._dtype.short
+                aside = position in op.options.get("aside", ())
+                operands[name] = (value._dtype if aside else self.operand).short
+            elif self._is_scalar(position, value):
+                scalars[name] = "f64" if isinstance(self._number(value), float) else "i64"
+            else:
+                static[name] = value
+        return compile(
+            op.body, inputs, operands, scalars, static, tuple(d.short for d in self.dtypes)
+        )
+
+    def _offer_fast(self, kernel):
+        """Open the fast path for calls that look just like this one."""
+        op = self.op
+        if kernel.fast is None or not hasattr(op, "same") or op.outputs != 1:
+            return
+        code, positions = self.tensors[0]._dtype.code if self.tensors[0] is not None else -1, []
+        for position in range(len(op.names)):
+            value = self.values[position]
+            if isinstance(value, Tensor):
+                if value._dtype.code != code:
+                    return
+                positions.append(position)
+            elif value is not op.defaults[position] and position != 1:
+                return
+        entry = (kernel.fast, self.dtypes[0])
+        if len(positions) == len(op.tensor_positions):
+            op.same[code] = entry
+        elif positions == [0] and self._mixed_is_general(code):
+            op.mixed[code] = entry
+
+    def _mixed_is_general(self, code):
+        """A kernel compiled for a float scalar serves every float and int that follows."""
+        value = self.values[1]
+        if not self._is_scalar(1, value) or "constants" in self.op.options:
+            return False
+        return type(value) is (float if code > 5 else int) and self.dtypes[0].code in (code, 0)
+
+
+def mismatch(op, tensors):
+    """The broadcasting error, naming the first two arguments that do not fit."""
+    named = [
+        (op.names[p], t._array.shape)
+        for p, t in zip(op.tensor_positions, tensors, strict=True)
+        if t is not None
+    ]
+    for i, (first, a) in enumerate(named):
+        for second, b in named[i + 1 :]:
+            for offset in range(1, min(len(a), len(b)) + 1):
+                if a[-offset] != b[-offset] and 1 not in (a[-offset], b[-offset]):
+                    dim = max(len(a), len(b)) - offset
+                    return RuntimeError(
+                        f"{op.name}: The size of tensor {first} ({a[-offset]}) must match the size "
+                        f"of tensor {second} ({b[-offset]}) at non-singleton dimension {dim}: "
+                        f"{first} has shape {shape_text(a)}, {second} has shape {shape_text(b)}"
+                    )
+    return RuntimeError(f"{op.name}: shapes {[shape_text(s) for _, s in named]} do not broadcast")
+
+

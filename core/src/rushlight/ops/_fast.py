@@ -1,0 +1,85 @@
+"""The short way into an elementwise op: exact tensors, default attributes, a prepared kernel.
+
+`op.same[code]` holds, once a general call has met that dtype, ``(door, result dtype)``: a builtin
+that takes arrays and gives a new array or NotImplemented (another layout, broadcasting, size or
+memory kind: the general way handles those). `op.mixed` is the same for a tensor and a number.
+"""
+
+from __future__ import annotations
+
+from rushlight.autograd.mode import mode
+from rushlight.ops._recording import record
+from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.tensor import Parameter, Tensor
+
+_new = object.__new__
+_COUNT = 12
+
+
+def unary(op, general):
+    """The callable of an op of one tensor."""
+    same = op.same = [None] * _COUNT
+
+    def call(input, *args, **kwargs):
+        kind = type(input)
+        if (kind is Tensor or kind is Parameter) and not STATE.modes and not args and not kwargs:
+            entry = same[input._dtype.code]
+            if entry is not None:
+                array = entry[0](input._array)
+                if array is not NotImplemented:
+                    out = _new(Tensor)
+                    out._array, out._dtype, out._node, out._storage = array, entry[1], None, None
+                    if input._node is not None and mode.recording:
+                        record(op, (input,), None, (out,))
+                    return out
+        return general(input, *args, **kwargs)
+
+    return _renamed(call, op, 1)
+
+
+def binary(op, general):
+    """The callable of an op of two tensors, or of a tensor and a number."""
+    if not hasattr(op, "same"):
+        op.same, op.mixed = [None] * _COUNT, [None] * _COUNT
+    same, mixed = op.same, op.mixed
+
+    def call(input, other, *args, **kwargs):
+        kind = type(input)
+        if (kind is Tensor or kind is Parameter) and not STATE.modes and not args and not kwargs:
+            dtype, kind = input._dtype, type(other)
+            if kind is Tensor or kind is Parameter:
+                entry = same[dtype.code]
+                if entry is not None and other._dtype is dtype:
+                    array = entry[0](input._array, other._array)
+                    if array is not NotImplemented:
+                        out = _new(Tensor)
+                        out._array, out._dtype, out._node = array, entry[1], None
+                        out._storage = None
+                        if (
+                            input._node is not None or other._node is not None
+                        ) and mode.recording:
+                            record(op, (input, other), None, (out,))
+                        return out
+            elif kind is float or kind is int:
+                entry = mixed[dtype.code]
+                if entry is not None and (kind is int or dtype.code > 5):
+                    array = entry[0](input._array, other)
+                    if array is not NotImplemented:
+                        out = _new(Tensor)
+                        out._array, out._dtype, out._node = array, entry[1], None
+                        out._storage = None
+                        if input._node is not None and mode.recording:
+                            record(op, (input, None), [None, other, *op.defaults[2:]], (out,))
+                        return out
+        return general(input, other, *args, **kwargs)
+
+    return _renamed(call, op, 2)
+
+
+def _renamed(call, op, count):
+    """Give the template the op's own argument names, so that keywords work."""
+    own, wanted = call.__code__.co_varnames, op.names[:count]
+    if own[:count] != wanted:
+        call.__code__ = call.__code__.replace(co_varnames=(*wanted, *own[count:]))
+    return call
+

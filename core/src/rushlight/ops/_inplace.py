@@ -1,0 +1,177 @@
+"""In-place variants and ``out=``: the same op, written into memory that exists."""
+
+from __future__ import annotations
+
+import warnings
+
+from rushlight.autograd.mode import mode
+from rushlight.autograd.node import LEAF, STALE
+from rushlight.backends import np
+from rushlight.backends.arrays import cast
+from rushlight.dtypes import can_cast
+from rushlight.errors import shape_text
+from rushlight.ops._arrays import collect
+from rushlight.ops._elementwise import Call
+from rushlight.ops._op import TABLE
+from rushlight.ops._recording import record, resave
+from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+
+def run_inplace(op, target, args, kwargs):
+    """``target.op_(...)``."""
+    values = op.bind((target, *args), kwargs)
+    if op.kind == "elementwise":
+        call = Call(op, values)
+        tensors, attributes = call.tensors, call.attributes
+        dtype, shape = call.dtypes[0], call.broadcast_shape()
+    else:
+        tensors, _ = collect(op, values)
+        attributes = [None if isinstance(v, Tensor) else v for v in values]
+        call, dtype, shape = None, None, None
+    recording = mode.recording and any(t is not None and t._node is not None for t in tensors)
+    check_writable(target, recording)
+    if call is not None:
+        check_result(op, target, dtype, shape)
+    node = None
+    if recording:
+        node = record(op, tensors, attributes, (make_tensor(target._array, target._dtype),))
+    if target._device.type != "meta":
+        _compute_into(op, call, values, target)
+    written(target, node)
+    return target
+
+
+def _compute_into(op, call, values, target):
+    if call is None:
+        with np.errstate(all="ignore"):
+            from rushlight.ops._arrays import run_arrays
+
+            previous, mode.recording = mode.recording, False
+            try:
+                result = run_arrays(op, values)
+            finally:
+                mode.recording = previous
+        check_result(op, target, result._dtype, result._array.shape)
+        target._array[...] = cast(result._array, target._dtype.code)
+        return
+    kernel, scalars = call.kernel()
+    arrays = [t._array for t in call.tensors if t is not None]
+    if call.dtypes[0] is target._dtype:
+        kernel.into((target._array,), *arrays, *scalars)
+    else:
+        target._array[...] = cast(kernel(*arrays, *scalars), target._dtype.code)
+
+
+def check_result(op, target, dtype, shape):
+    """Refuse results that the target cannot hold."""
+    if not can_cast(dtype, target._dtype):
+        raise RuntimeError(
+            f"{op.name}_: result type {dtype} can't be cast to the desired output type "
+            f"{target._dtype}"
+        )
+    if shape != target._array.shape:
+        raise RuntimeError(
+            f"{op.name}_: output with shape {shape_text(target._array.shape)} doesn't match the "
+            f"broadcast shape {shape_text(shape)}"
+        )
+
+
+def check_writable(target, recording):
+    """The rules for leaves and views that must not be written to."""
+    if not target._array.flags.writeable and target._device.type != "meta":
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location, or its memory is read-only. Please clone() the tensor before "
+            "performing the operation."
+        )
+    if target._inference and not mode.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
+            "a clone to get a normal tensor before doing inplace update."
+        )
+    if not mode.recording:
+        return
+    if target._node is LEAF:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    if target._base is not None:
+        if target._base._node is LEAF:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place "
+                "operation."
+            )
+        if target._writable is not None and (recording or target._base._node is not None):
+            raise RuntimeError(target._writable)
+
+
+def written(target, node):
+    """After the write: the version counts up, and history moves to the new value."""
+    storage = storage_of(target)
+    storage.version += 1
+    if node is None:
+        return
+    resave(node, target)
+    base = target._base
+    if base is None:
+        target._node, target._index = node, 0
+        _mark_stale(storage, None)
+        return
+    fresh = make_tensor(target._array, target._dtype)
+    fresh._node = node
+    scatter = TABLE["view_scatter"]
+    updated = make_tensor(base._array, base._dtype)
+    tensors = (base, fresh)
+    record(scatter, tensors, [None, None, target._path], (updated,))
+    base._node, base._index = updated._node, 0
+    _mark_stale(storage, base)
+
+
+def _mark_stale(storage, base):
+    for view in storage.live_views():
+        if view is not base and view._path:
+            view._node = STALE
+
+
+def into(op, run, out, args, kwargs):
+    """``op(..., out=out)``."""
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    for item in outs:
+        if not isinstance(item, Tensor):
+            raise TypeError(
+                f"{op.name}(): argument 'out' must be Tensor, not {type(item).__name__}"
+            )
+    if mode.recording:
+        tensors = [v for v in (*args, *kwargs.values(), *outs) if isinstance(v, Tensor)]
+        if any(t.requires_grad for t in tensors):
+            raise RuntimeError(
+                f"{op.name}(): functions with out=... arguments don't support automatic "
+                "differentiation, but one of the arguments requires grad."
+            )
+    results = run(op.bind(args, kwargs))
+    many = isinstance(results, tuple)
+    for item, result in zip(outs, results if many else (results,), strict=True):
+        write_out(op, item, result)
+    return out
+
+
+def write_out(op, out, result):
+    """Copy a result into the tensor given as ``out=``, resizing it where PyTorch does."""
+    if not can_cast(result._dtype, out._dtype):
+        raise RuntimeError(
+            f"{op.name}: result type {result._dtype} can't be cast to the desired output type "
+            f"{out._dtype}"
+        )
+    if out._array.shape != result._array.shape:
+        if out._array.size:
+            warnings.warn(
+                f"{op.name}: an output with one or more elements was resized since it had shape "
+                f"{shape_text(out._array.shape)}, which does not match the required output shape "
+                f"{shape_text(result._array.shape)}.",
+                stacklevel=4,
+            )
+        out._array, out._storage = np.empty(result._array.shape, out._array.dtype), None
+    check_writable(out, False)
+    out._array[...] = cast(result._array, out._dtype.code)
+    written(out, None)

@@ -1,0 +1,186 @@
+"""Op: one declaration, from which everything else about an operation is derived.
+
+A declaration names the op's kind (`elementwise`, `reduction`, `view`, `op`, `composite`), PyTorch's
+signature, a dtype rule, the forward in array language, and one gradient formula per argument whose
+parameter names say what is saved. `TABLE` holds them all; `_fast` makes the callable, `_elementwise`
+and `_arrays` run it, `_recording` plans the backward pass, `_inplace` gives the variants.
+"""
+
+from __future__ import annotations
+
+from rushlight.ops._rules import same
+
+TABLE = {}
+REQUIRED = type("REQUIRED", (), {"__repr__": lambda self: "REQUIRED", "__slots__": ()})()
+# Annotations that declarations use beside Tensor.
+Sizes = TensorList = tuple
+TENSOR, OPTIONAL, TENSORS, SIZES, ATTRIBUTE = "Tensor", "Optional", "TensorList", "Sizes", "attr"
+_KINDS = {
+    "Tensor": TENSOR,
+    "Tensor | None": OPTIONAL,
+    "Optional[Tensor]": OPTIONAL,
+    "TensorList": TENSORS,
+    "Sizes": SIZES,
+}
+_ALIASES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "self": "input"}
+
+
+class Op:
+    """One operation of the table."""
+
+    __slots__ = (
+        "__dict__",
+        "body",
+        "defaults",
+        "formulas",
+        "function",
+        "index",
+        "joint",
+        "kernels",
+        "kind",
+        "kinds",
+        "list_position",
+        "name",
+        "names",
+        "node_name",
+        "options",
+        "outputs",
+        "plans",
+        "positional",
+        "rule",
+        "sizes_position",
+        "tensor_positions",
+    )
+
+    def __init__(self, body, kind, rule=same, outputs=1, **options):
+        self.body, self.kind, self.rule, self.outputs = body, kind, rule, outputs
+        self.name = options.pop("name", None) or body.__name__.rstrip("_")
+        words = options.pop("node", None) or "".join(p.capitalize() for p in self.name.split("_"))
+        self.node_name = words + "Backward0"
+        self.options = options
+        self.formulas, self.joint, self.plans, self.kernels = {}, None, {}, {}
+        self._read_signature(body)
+        TABLE[self.name] = self
+
+    def _read_signature(self, body):
+        code = body.__code__
+        count = code.co_argcount
+        names = self.names = code.co_varnames[: count + code.co_kwonlyargcount]
+        annotations = body.__annotations__
+        defaults = body.__defaults__ or ()
+        keyword_defaults = body.__kwdefaults__ or {}
+        values = [REQUIRED] * (count - len(defaults)) + list(defaults)
+        values += [keyword_defaults.get(name, REQUIRED) for name in names[count:]]
+        self.defaults, self.positional = values, count
+        self.kinds = tuple(
+            _KINDS.get(annotations[name], ATTRIBUTE)
+            if name in annotations
+            else (TENSOR if value is REQUIRED and self.kind == "elementwise" else ATTRIBUTE)
+            for name, value in zip(names, values, strict=True)
+        )
+        self.index = {name: i for i, name in enumerate(names)}
+        tensors = (TENSOR, OPTIONAL, TENSORS)
+        self.tensor_positions = tuple(i for i, k in enumerate(self.kinds) if k in tensors)
+        self.list_position = self.kinds.index(TENSORS) if TENSORS in self.kinds else -1
+        self.sizes_position = self.kinds.index(SIZES) if SIZES in self.kinds else -1
+
+    # ------------------------------------------------------------------ declaring
+    def gradient(self, **formulas):
+        """One formula per differentiable argument. Its parameters are ``grad`` and what it needs:
+        names of arguments (saved), ``out`` (saved), ``<name>_shape``, attributes."""
+        for name in formulas:
+            if name not in self.index:
+                raise TypeError(f"{self.name}: gradient of unknown argument {name!r}")
+        self.formulas = formulas
+        return self.function
+
+    def gradients(self, *names):
+        """Decorates one function that gives the gradients of several arguments at once; beside
+        what a formula may ask for it receives ``needs``, a tuple of bools in the order of `names`."""
+
+        def declare(function):
+            self.joint = names, function
+            return function
+
+        return declare
+
+    def cpu(self, kernel):
+        """Replace the array-language body on the CPU by a kernel of the same signature."""
+        self.cpu_kernel = kernel
+        return self.function
+
+    # ------------------------------------------------------------------ calling
+    def bind(self, args, kwargs):
+        """Arguments in declared order, defaults filled in."""
+        given = len(args)
+        at = self.sizes_position
+        if 0 <= at < given and not isinstance(args[at], (tuple, list)) and args[at] is not None:
+            args, given = (*args[:at], tuple(args[at:])), at + 1
+        if given > self.positional:
+            raise TypeError(
+                f"{self.name}() takes {self.positional} positional arguments but {given} were given"
+            )
+        values = [*args, *self.defaults[given:]]
+        for name, value in kwargs.items():
+            i = self.index.get(name)
+            if i is None:
+                i = self.index.get(_ALIASES.get(name))
+            if i is None:
+                raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
+            if i < given:
+                raise TypeError(f"{self.name}() got multiple values for argument '{name}'")
+            values[i] = value
+        for i, value in enumerate(values):
+            if value is REQUIRED:
+                raise TypeError(
+                    f"{self.name}() missing required argument: '{self.names[i]}' (pos {i + 1})"
+                )
+        return values
+
+    def backward(self, node, grad, create):
+        """The gradients of a node's tensor arguments: what the engine calls."""
+        from rushlight.ops._recording import backward
+
+        return backward(self, node, grad, create)
+
+    def replay(self, tensor, values):
+        """Apply this view op to another tensor: how views get a new history."""
+        from rushlight.ops._arrays import run_view
+
+        return run_view(self, [tensor, *values])
+
+    def __repr__(self):
+        return f"<op {self.name}>"
+
+
+def declare(kind, method=True, operators=(), reflected=(), inplace=None, aliases=(), **options):
+    """The decorator behind all kinds: builds the Op, its public callable and its bindings."""
+    from rushlight.ops import _bindings
+
+    def decorate(body):
+        op = Op(body, kind, **options)
+        function = _bindings.public_function(op)
+        _bindings.bind(op, function, method, operators, reflected, inplace, aliases)
+        return function
+
+    return decorate
+
+
+def elementwise(rule=same, **options):
+    """Each result element depends on the elements at its place; the body is traced and compiled."""
+    return declare("elementwise", rule=rule, inplace=options.pop("inplace", True), **options)
+
+
+def op(rule=None, **options):
+    """Arrays in, arrays out, by NumPy or a kernel."""
+    return declare("op", rule=rule, **options)
+
+
+def view(**options):
+    """A result that shares the first argument's memory."""
+    return declare("view", rule=None, **options)
+
+
+def composite(**options):
+    """Written with other ops, on tensors; it needs no gradient."""
+    return declare("composite", rule=None, **options)

@@ -1,0 +1,330 @@
+"""Recording a call, and running its gradient formulas.
+
+A plan is made once for every pattern of "which tensor arguments need a gradient, which are tensors
+at all": what to save and one generated function that evaluates the formulas. Formulas run on
+tensors, unrecorded in an ordinary backward pass and recorded under ``create_graph``; elementwise
+formulas are first tried as one fused kernel each.
+"""
+
+from __future__ import annotations
+
+from rushlight.autograd.mode import mode
+from rushlight.autograd.node import LEAF, STALE, Node
+from rushlight.dtypes import FLOAT
+from rushlight.ops._fusion import FusedFormula
+from rushlight.ops._op import TENSORS
+from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import make_tensor
+
+_UNKNOWN = object()
+
+
+class Plan:
+    """What one gradient pattern saves and computes."""
+
+    __slots__ = ("inputs", "outputs", "pull")
+
+
+def record(op, tensors, values, outs):
+    """Make the node of a call. `tensors` are its tensor arguments in order (None where a number or
+    nothing was given), lists flattened; `values` all bound arguments, or None when every attribute
+    has its default; `outs` the results, which get the node."""
+    edges, numbers, shapes, metadata = [], None, None, None
+    shape, dtype = outs[0]._array.shape, outs[0]._dtype
+    for tensor in tensors:
+        if tensor is None:
+            edges.append(None)
+            continue
+        node = tensor._node
+        if node is STALE:
+            tensor._refresh()
+            node = tensor._node
+        if node is LEAF:
+            node = tensor
+        elif node is not None and tensor._index:
+            numbers = numbers or [0] * len(tensors)
+            numbers[len(edges)] = tensor._index
+        edges.append(node)
+        if tensor._array.shape != shape:
+            shapes = True
+        if tensor._dtype is not dtype:
+            metadata = True
+    edges = tuple(edges)
+    node = Node(op, edges, numbers, op.outputs or len(outs))
+    key = tuple([(t is not None) + (e is not None) for t, e in zip(tensors, edges, strict=True)])
+    plan = op.plans.get(key)
+    if plan is None:
+        plan = op.plans[key] = make_plan(op, key, values)
+    node.plan, node.values = plan, values
+    if shapes is not None:
+        node.shapes = tuple([None if t is None else t._array.shape for t in tensors])
+    elif plan.pull.needs_shapes:
+        node.shapes = (shape,) * len(tensors)
+    if metadata is not None:
+        node.metadata = tuple([None if t is None else t._dtype for t in tensors])
+    _save(node, plan, tensors, outs)
+    _attach(node, outs)
+    return node
+
+
+def _save(node, plan, tensors, outs):
+    saved = []
+    versions = []
+    for position in plan.inputs:
+        tensor = tensors[position]
+        if tensor._inference and not mode.inference:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. To work around you can make a "
+                "clone to get a normal tensor and use it in autograd."
+            )
+        saved.append(tensor)
+        versions.append(0 if tensor._storage is None else tensor._storage.version)
+    for number in plan.outputs:
+        out = outs[number]
+        storage = storage_of(out)
+        saved.append((out._array, out._dtype, storage, number))
+        versions.append(storage.version)
+    node.saved, node.versions = saved, versions
+
+
+def _attach(node, outs):
+    if len(outs) == 1 and node.outputs == 1:
+        outs[0]._node = node
+        return
+    for number, out in enumerate(outs):
+        if out is not None and out._dtype.category >= FLOAT and out._node is None:
+            out._node = node
+            if number:
+                out._index = number
+
+
+def resave(node, out):
+    """After an in-place write the saved output is the tensor that was written to."""
+    count = len(node.plan.inputs)
+    for i in range(count, len(node.saved)):
+        storage = storage_of(out)
+        node.saved[i] = (out._array, out._dtype, storage, 0)
+        node.versions[i] = storage.version
+
+
+def unpack(node, create):
+    """The saved values as tensors, each checked against later in-place writes."""
+    saved = node.saved
+    if saved is None:
+        raise RuntimeError(
+            f"Trying to backward through the graph a second time: the saved tensors of "
+            f"{node.name()} have already been freed. Specify retain_graph=True if you need to "
+            "backward through the graph a second time or if you need to access saved tensors "
+            "after calling backward."
+        )
+    values = []
+    for i, item in enumerate(saved):
+        if type(item) is tuple:
+            array, dtype, storage, number = item
+            version = storage.version
+            item = make_tensor(array, dtype)
+            item._storage = storage
+            if create:
+                item._node, item._index = node, number
+        else:
+            version = 0 if item._storage is None else item._storage.version
+        if version != node.versions[i]:
+            raise _modified(node, i, item, version)
+        values.append(item)
+    return values
+
+
+def _modified(node, i, tensor, version):
+    inputs = node.plan.inputs
+    name = argument_name(node.op, inputs[i], len(node.edges)) if i < len(inputs) else "its output"
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: {node.op.name} saved {name}, a {tensor._dtype} tensor of shape "
+        f"{list(tensor._array.shape)}, at version {node.versions[i]}; it is at version {version} "
+        "now. Hint: clone it before the in-place operation."
+    )
+
+
+def argument_name(op, position, count):
+    """The declared name of the tensor argument at a flattened position."""
+    if op.list_position >= 0:
+        return op.names[op.list_position]
+    return op.names[op.tensor_positions[position]]
+
+
+def backward(op, node, grad, create):
+    """The gradients of a node's tensor arguments, in the order of its edges."""
+    pieces = node.plan.pull(node, grad, unpack(node, create), node.values or op.defaults)
+    if node.shapes is None and node.metadata is None:
+        return pieces
+    shapes = node.shapes
+    fitted = []
+    for i, piece in enumerate(pieces):
+        if piece is not None:
+            if shapes is not None and piece._array.shape != shapes[i]:
+                piece = piece.sum_to_size(shapes[i])
+            if node.metadata is not None and piece._dtype is not node.metadata[i]:
+                piece = _match_dtype(piece, node.metadata[i])
+        fitted.append(piece)
+    return fitted
+
+
+def _match_dtype(piece, dtype):
+    if piece._dtype.is_complex and not dtype.is_complex:
+        piece = piece.real
+    return piece.to(dtype)
+
+
+def make_plan(op, key, values):
+    """Which values to save and a function ``pull(node, grad, saved, values)``."""
+    plan = Plan()
+    plan.inputs, plan.outputs = [], []
+    writer = _Writer(op, key, plan)
+    plan.pull = writer.joint_pull() if op.joint is not None else writer.single_pull()
+    plan.pull.needs_shapes = writer.needs_shapes
+    return plan
+
+
+class _Writer:
+    """Writes the source of one `pull`: a call per formula with its arguments looked up in place."""
+
+    def __init__(self, op, key, plan):
+        self.op, self.key, self.plan = op, key, plan
+        self.needs_shapes = False
+        self.names = {}
+
+    def flat_positions(self):
+        """Argument position of every flattened tensor argument."""
+        op = self.op
+        if op.list_position < 0:
+            return list(op.tensor_positions)
+        extra = len(self.key) - len(op.tensor_positions) + 1
+        return [
+            p
+            for p in op.tensor_positions
+            for _ in range(extra if op.kinds[p] == TENSORS else 1)
+        ]
+
+    def argument(self, name):
+        """Source text for one formula parameter."""
+        op = self.op
+        if name == "grad" or name == "grads":
+            return "grad"
+        if name == "out" or (name.startswith("out") and name[3:].isdigit()):
+            return f"saved[{self._output(int(name[3:] or 0))}]"
+        if name in op.index:
+            position = op.index[name]
+            if position not in op.tensor_positions:
+                return f"values[{position}]"
+            if position == op.list_position:
+                return f"saved[{self._list()}]"
+            flat = op.tensor_positions.index(position)
+            if flat >= len(self.key) or not self.key[flat]:
+                return f"values[{position}]"
+            return f"saved[{self._input(flat)}]"
+        return self._derived(name)
+
+    def _derived(self, name):
+        op = self.op
+        if name.endswith("_shape") and name[:-6] in op.index:
+            position = op.index[name[:-6]]
+            self.needs_shapes = True
+            if position == op.list_position:
+                first = op.tensor_positions.index(position)
+                last = first + len(self.key) - len(op.tensor_positions) + 1
+                return f"node.shapes[{first}:{last}]"
+            return f"node.shapes[{op.tensor_positions.index(position)}]"
+        raise TypeError(f"{op.name}: a gradient formula asks for unknown {name!r}")
+
+    def _input(self, flat):
+        if flat not in self.plan.inputs:
+            self.plan.inputs.append(flat)
+        return f"@{flat}"
+
+    def _list(self):
+        first = self.op.tensor_positions.index(self.op.list_position)
+        last = first + len(self.key) - len(self.op.tensor_positions) + 1
+        for flat in range(first, last):
+            self._input(flat)
+        return f"@{first}:@{last - 1}+1"
+
+    def _output(self, number):
+        if number not in self.plan.outputs:
+            self.plan.outputs.append(number)
+        return f"#{number}"
+
+    def single_pull(self):
+        op, parts = self.op, []
+        for flat, position in enumerate(self.flat_positions()):
+            name = op.names[position]
+            if self.key[flat] != 2:
+                parts.append("None")
+                continue
+            formula = op.formulas.get(name)
+            if formula is None:
+                parts.append(self._missing(name))
+                continue
+            parameters = _parameters(formula)
+            arguments = [self.argument(p) for p in parameters]
+            tensors = [a == "grad" or a.startswith("saved") for a in arguments]
+            if op.kind == "elementwise":
+                formula = FusedFormula(op, name, formula, parameters, tensors)
+            self.names[f"f{flat}"] = formula
+            parts.append(f"f{flat}({', '.join(arguments)})")
+        return self._compile(f"({', '.join(parts)},)")
+
+    def _missing(self, name):
+        if self.op.options.get("differentiable", True) is False:
+            return "None"
+        self.names["undefined"] = _undefined
+        return f"undefined({self.op.name!r}, {name!r})"
+
+    def joint_pull(self):
+        op = self.op
+        names, function = op.joint
+        flats = self.flat_positions()
+        order = [op.index[n] for n in names]
+        needs = []
+        for position in order:
+            marks = [self.key[i] == 2 for i, p in enumerate(flats) if p == position]
+            needs.append(tuple(marks) if position == op.list_position else marks[0])
+        self.names["joint"], self.names["needs"] = function, tuple(needs)
+        self.names["scatter"] = _scatterer(flats, order, op.list_position)
+        arguments = [
+            "needs" if p == "needs" else self.argument(p) for p in _parameters(function)
+        ]
+        return self._compile(f"scatter(joint({', '.join(arguments)}))")
+
+    def _compile(self, text):
+        inputs, outputs = self.plan.inputs, self.plan.outputs
+        for i, flat in sorted(enumerate(inputs), key=lambda p: -p[1]):
+            text = text.replace(f"@{flat}", str(i))
+        for i, number in enumerate(outputs):
+            text = text.replace(f"#{number}", str(len(inputs) + i))
+        exec(f"def pull(node, grad, saved, values):\n    return {text}\n", self.names)  # noqa: S102
+        return self.names["pull"]
+
+
+def _parameters(formula):
+    code = formula.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def _scatterer(flats, order, list_position):
+    """Put a joint formula's results, one per name, where their edges are."""
+    simple = order == flats
+    if simple:
+        return lambda results: results
+
+    def scatter(results):
+        by_position = dict(zip(order, results, strict=True))
+        lists = {p: iter(v) for p, v in by_position.items() if p == list_position}
+        return [
+            (next(lists[p]) if p in lists else by_position.get(p)) for p in flats
+        ]
+
+    return scatter
+
+
+def _undefined(op, name):
+    raise NotImplementedError(f"the derivative of '{op}' with respect to '{name}' is not implemented")

@@ -1,0 +1,97 @@
+"""Dtype rules by name, and PyTorch's type promotion for mixed operands.
+
+A rule takes the promoted dtype and gives ``(operand dtype, result dtype)``: what the inputs are cast
+to before the body runs, and what its result is stored as.
+"""
+
+from __future__ import annotations
+
+from rushlight import dtypes
+from rushlight.dtypes import BOOL, COMPLEX, FLOAT, PROMOTION, default
+
+_NUMBERS = {bool: dtypes.bool_, int: dtypes.int64}
+
+
+def number_dtype(value):
+    """The dtype a Python number stands for in promotion, or None if it is no number."""
+    kind = type(value)
+    if kind in _NUMBERS:
+        return _NUMBERS[kind]
+    if kind is float:
+        return default.float
+    if kind is complex:
+        return default.float.to_complex()
+    if isinstance(value, bool):
+        return dtypes.bool_
+    if hasattr(value, "__index__"):
+        return dtypes.int64
+    if isinstance(value, complex):
+        return default.float.to_complex()
+    return default.float if hasattr(value, "__float__") else None
+
+
+def result_type(tensors, numbers=()):
+    """Promotion over tensors with dimensions, 0-d tensors, and numbers, in that order of weight."""
+    full = zero = number = None
+    for tensor in tensors:
+        found = tensor._dtype
+        if tensor._array.ndim:
+            full = found if full is None else PROMOTION[full.code][found.code]
+        else:
+            zero = found if zero is None else PROMOTION[zero.code][found.code]
+    for value in numbers:
+        found = number_dtype(value)
+        number = found if number is None else PROMOTION[number.code][found.code]
+    return _combine(_combine(full, zero), number)
+
+
+def _combine(strong, weak):
+    """`weak` counts only where its category is higher; a float meets complex in its precision."""
+    if strong is None or weak is None:
+        return strong or weak
+    if weak.category <= strong.category:
+        return strong
+    if weak.category == COMPLEX and strong.category == FLOAT:
+        return strong.to_complex()
+    return PROMOTION[strong.code][weak.code] if strong.category == BOOL else weak
+
+
+def same(promoted):
+    """The result has the promoted dtype."""
+    return promoted, promoted
+
+
+def floating(promoted):
+    """Integers and bools become the default float."""
+    found = promoted if promoted.category >= FLOAT else default.float
+    return found, found
+
+
+def boolean(promoted):
+    """Operands are compared in the promoted dtype; the result is bool."""
+    return promoted, dtypes.bool_
+
+
+def real_of_complex(promoted):
+    """Complex operands give their real dtype; others keep theirs."""
+    return promoted, promoted.to_real()
+
+
+def floating_only(promoted):
+    """Float or complex operands keep their dtype; anything else is refused."""
+    if promoted.category < FLOAT:
+        raise NotImplementedError(f"not implemented for dtype {promoted}")
+    return promoted, promoted
+
+
+def integral_or_bool(promoted):
+    """Integers and bools keep their dtype; anything else is refused."""
+    if promoted.category >= FLOAT:
+        raise NotImplementedError(f"not implemented for dtype {promoted}")
+    return promoted, promoted
+
+
+def accumulate(promoted):
+    """Sums of bools and integers are int64."""
+    found = dtypes.int64 if promoted.category < FLOAT else promoted
+    return found, found

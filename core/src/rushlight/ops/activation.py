@@ -1,0 +1,272 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.compiler import xp
+from rushlight.ops._domains import away_from, nonzero, real
+from rushlight.ops._op import elementwise
+from rushlight.ops._rules import floating_only, same
+from rushlight.ops.comparison import where
+from rushlight.ops.exponential import erf, exp, sigmoid
+from rushlight.ops.trigonometric import tanh
+
+_NN = {"oracle": "nn.functional"}
+
+
+def _float(**options):
+    merged = {"rule": floating_only, "method": False, "inplace": False, **_NN, **options}
+    return elementwise(**merged)
+
+
+@elementwise(rule=same, domain=nonzero)
+def relu(input):
+    """``max(input, 0)``.
+
+    >>> rushlight.relu(rushlight.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return xp.maximum(input, 0)
+
+
+relu.gradient(input=lambda grad, out: where(out > 0, grad, 0.0))
+
+
+@_float(domain=nonzero, inplace="_leaky_relu_")
+def leaky_relu(input, negative_slope=0.01):
+    """`input` where positive, else ``negative_slope * input``."""
+    return xp.where(input > 0, input, input * negative_slope)
+
+
+leaky_relu.gradient(
+    input=lambda grad, input, negative_slope: where(input > 0, grad, grad * negative_slope)
+)
+
+
+@_float(domain=nonzero, inplace="_elu_")
+def elu(input, alpha=1.0):
+    """`input` where positive, else ``alpha * (exp(input) - 1)`` (Clevert et al., 2016)."""
+    return xp.where(input > 0, input, alpha * xp.expm1(xp.minimum(input, 0)))
+
+
+elu.gradient(
+    input=lambda grad, input, alpha: where(input > 0, grad, grad * (alpha * _exp_negative(input)))
+)
+
+
+def _exp_negative(input):
+    return exp(where(input > 0, 0.0, input))
+
+
+@_float(domain=nonzero, inplace="_celu_")
+def celu(input, alpha=1.0):
+    """`input` where positive, else ``alpha * (exp(input / alpha) - 1)``."""
+    return xp.where(input > 0, input, alpha * xp.expm1(xp.minimum(input, 0) / alpha))
+
+
+celu.gradient(
+    input=lambda grad, input, alpha: where(input > 0, grad, grad * _exp_negative(input / alpha))
+)
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+@_float(domain=nonzero, inplace="_selu_")
+def selu(input):
+    """The self-normalising exponential unit (Klambauer et al., 2017)."""
+    return _SELU_SCALE * xp.where(input > 0, input, _SELU_ALPHA * xp.expm1(xp.minimum(input, 0)))
+
+
+selu.gradient(
+    input=lambda grad, input: where(
+        input > 0, grad * _SELU_SCALE, grad * (_SELU_SCALE * _SELU_ALPHA * _exp_negative(input))
+    )
+)
+
+
+@_float(domain=real, variants=({"approximate": "tanh"},))
+def gelu(input, *, approximate="none"):
+    """The Gaussian error linear unit ``input * Phi(input)`` (Hendrycks and Gimpel, 2016);
+    `approximate` ``"tanh"`` is its tanh form."""
+    if approximate == "tanh":
+        inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input * input * input)
+        return 0.5 * input * (1 + xp.tanh(inner))
+    return 0.5 * input * (1 + xp.erf(input * math.sqrt(0.5)))
+
+
+def _gelu_gradient(grad, input, approximate):
+    if approximate == "tanh":
+        scale = math.sqrt(2 / math.pi)
+        t = tanh(scale * (input + 0.044715 * input * input * input))
+        slope = scale * (1 + 3 * 0.044715 * input * input)
+        return grad * (0.5 * (1 + t) + 0.5 * input * (1 - t * t) * slope)
+    density = exp(-0.5 * input * input) * (1 / math.sqrt(2 * math.pi))
+    return grad * (0.5 * (1 + erf(input * math.sqrt(0.5))) + input * density)
+
+
+gelu.gradient(input=_gelu_gradient)
+
+
+@_float(domain=real, inplace="_silu_")
+def silu(input):
+    """``input * sigmoid(input)``, also called swish."""
+    return input * xp.sigmoid(input)
+
+
+silu.gradient(
+    input=lambda grad, input: grad * sigmoid(input) * (1 + input * (1 - sigmoid(input)))
+)
+
+
+@_float(domain=real, inplace="_mish_")
+def mish(input):
+    """``input * tanh(softplus(input))`` (Misra, 2019)."""
+    return input * xp.tanh(xp.logaddexp(input, 0))
+
+
+def _mish_gradient(grad, input):
+    t = tanh(softplus(input))
+    return grad * (t + input * sigmoid(input) * (1 - t * t))
+
+
+mish.gradient(input=_mish_gradient)
+
+
+@_float(domain=real)
+def softplus(input, beta=1.0, threshold=20.0):
+    """Smooth approximation of :func:`relu`, ``log(1 + exp(beta * input)) / beta``.
+
+    Linear where ``beta * input`` exceeds `threshold`.
+    """
+    scaled = beta * input
+    return xp.where(scaled > threshold, input, xp.logaddexp(scaled, 0) / beta)
+
+
+softplus.gradient(
+    input=lambda grad, input, beta, threshold: grad
+    * where(beta * input > threshold, 1.0, sigmoid(beta * input))
+)
+
+
+@_float(domain=real)
+def logsigmoid(input):
+    """``log(sigmoid(input))`` without underflow."""
+    return xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.abs(input)))
+
+
+logsigmoid.gradient(input=lambda grad, input: grad * sigmoid(-input))
+
+
+@elementwise(
+    rule=same, domain=away_from(-1.0, 1.0), method=False, inplace="_hardtanh_", **_NN
+)
+def hardtanh(input, min_val=-1.0, max_val=1.0):
+    """`input` limited to ``[min_val, max_val]``."""
+    return xp.minimum(xp.maximum(input, min_val), max_val)
+
+
+hardtanh.gradient(
+    input=lambda grad, input, min_val, max_val: where(
+        (input > min_val) & (input < max_val), grad, 0.0
+    )
+)
+
+
+@elementwise(
+    rule=same, domain=away_from(0.0, 6.0, high=8.0), method=False, inplace="_relu6_", **_NN
+)
+def relu6(input):
+    """``min(max(input, 0), 6)``."""
+    return xp.minimum(xp.maximum(input, 0), 6)
+
+
+relu6.gradient(input=lambda grad, input: where((input > 0) & (input < 6), grad, 0.0))
+
+
+@_float(domain=away_from(-3.0, 3.0, low=-5.0, high=5.0), inplace="_hardsigmoid_")
+def hardsigmoid(input):
+    """``relu6(input + 3) / 6``."""
+    return xp.minimum(xp.maximum(input + 3, 0), 6) / 6
+
+
+hardsigmoid.gradient(
+    input=lambda grad, input: where((input > -3) & (input < 3), grad * (1 / 6), 0.0)
+)
+
+
+@_float(domain=away_from(-3.0, 3.0, low=-5.0, high=5.0), inplace="_hardswish_")
+def hardswish(input):
+    """``input * relu6(input + 3) / 6`` (Howard et al., 2019)."""
+    return input * (xp.minimum(xp.maximum(input + 3, 0), 6) / 6)
+
+
+hardswish.gradient(
+    input=lambda grad, input: where(
+        input < -3, 0.0, where(input <= 3, grad * (input / 3 + 0.5), grad)
+    )
+)
+
+
+@_float(domain=nonzero)
+def softsign(input):
+    """``input / (1 + |input|)``."""
+    return input / (1 + xp.abs(input))
+
+
+softsign.gradient(
+    input=lambda grad, input: grad / _square(1 + where(input < 0, -input, input))
+)
+
+
+def _square(x):
+    return x * x
+
+
+@_float(domain=real)
+def tanhshrink(input):
+    """``input - tanh(input)``."""
+    return input - xp.tanh(input)
+
+
+tanhshrink.gradient(input=lambda grad, input: grad * _square(tanh(input)))
+
+
+@_float(domain=away_from(-0.5, 0.5))
+def softshrink(input, lambd=0.5):
+    """`input` moved toward zero by `lambd`; zero within."""
+    return xp.where(input > lambd, input - lambd, xp.where(input < -lambd, input + lambd, input * 0))
+
+
+softshrink.gradient(
+    input=lambda grad, input, lambd: where((input > lambd) | (input < -lambd), grad, 0.0)
+)
+
+
+@_float(domain=away_from(-0.5, 0.5))
+def hardshrink(input, lambd=0.5):
+    """`input` where its absolute value exceeds `lambd`, else zero."""
+    return xp.where((input >= -lambd) & (input <= lambd), 0, input)
+
+
+hardshrink.gradient(
+    input=lambda grad, input, lambd: where((input >= -lambd) & (input <= lambd), 0.0, grad)
+)
+
+
+@elementwise(
+    rule=same,
+    domain=away_from(0.4),
+    method=False,
+    inplace="_threshold_",
+    variants=({"threshold": 0.4, "value": 2.0},),
+    **_NN,
+)
+def threshold(input, threshold: float, value: float):
+    """`input` where it exceeds `threshold`, else `value`."""
+    return xp.where(input > threshold, input, value)
+
+
+threshold.gradient(
+    input=lambda grad, input, threshold: where(input > threshold, grad, 0.0)
+)

@@ -1,0 +1,480 @@
+"""Sums, products, quotients, powers, bounds."""
+
+from __future__ import annotations
+
+from rushlight.compiler import xp
+from rushlight.dtypes import BOOL, COMPLEX, FLOAT
+from rushlight.ops._domains import away_from, nonzero, positive
+from rushlight.ops._op import composite, elementwise
+from rushlight.ops._rules import floating, number_dtype, real_of_complex, same
+from rushlight.tensor.tensor import Tensor
+
+
+def _category(value):
+    return value._dtype.category if isinstance(value, Tensor) else number_dtype(value).category
+
+
+def _no_bools(input, other, *rest):
+    if _category(input) == _category(other) == BOOL:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+
+
+def _no_bool(input, *rest):
+    if _category(input) == BOOL:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
+def _no_zero(input, other, *rest):
+    """Integer division by zero is an error, as in PyTorch."""
+    if not isinstance(other, Tensor):
+        zero = other == 0
+    else:
+        zero = other._device.type != "meta" and not other._array.all()
+    if zero and max(_category(input), _category(other)) < FLOAT:
+        raise RuntimeError("ZeroDivisionError")
+
+
+@elementwise(operators=("__add__",), reflected=("__radd__",), promotes=("alpha",))
+def add(input, other, *, alpha=1):
+    """``input + alpha * other``, broadcast.
+
+    >>> rushlight.add(rushlight.tensor([1.0, 2.0]), 10)
+    tensor([11., 12.])
+    """
+    return input + other if alpha is True or _is_one(alpha) else input + alpha * other
+
+
+def _is_one(value):
+    return type(value) in (int, float) and value == 1
+
+
+add.gradient(
+    input=lambda grad: grad,
+    other=lambda grad, alpha: grad if _is_one(alpha) else grad * conj_number(alpha),
+)
+
+
+def conj_number(value):
+    """The conjugate of a Python number."""
+    return value.conjugate() if isinstance(value, complex) else value
+
+
+@elementwise(
+    operators=("__sub__",), aliases=("subtract",), promotes=("alpha",), check=_no_bools
+)
+def sub(input, other, *, alpha=1):
+    """``input - alpha * other``, broadcast."""
+    return input - other if _is_one(alpha) else input - alpha * other
+
+
+sub.gradient(
+    input=lambda grad: grad,
+    other=lambda grad, alpha: -grad if _is_one(alpha) else grad * -conj_number(alpha),
+)
+
+
+@elementwise(reflected=("__rsub__",), inplace=False, promotes=("alpha",), check=_no_bools)
+def rsub(input, other, *, alpha=1):
+    """``other - alpha * input``, broadcast."""
+    return other - input if _is_one(alpha) else other - alpha * input
+
+
+rsub.gradient(
+    input=lambda grad, alpha: -grad if _is_one(alpha) else grad * -conj_number(alpha),
+    other=lambda grad: grad,
+)
+
+
+@elementwise(operators=("__mul__",), reflected=("__rmul__",), aliases=("multiply",))
+def mul(input, other):
+    """The product, broadcast."""
+    return input * other
+
+
+mul.gradient(
+    input=lambda grad, other: grad * conj_of(other),
+    other=lambda grad, input: grad * conj_of(input),
+)
+
+
+def _divide_check(input, other, rounding_mode=None):
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+
+
+@elementwise(
+    rule=floating, domain=nonzero, inplace="_true_divide_", operators=("__truediv__",), node="Div"
+)
+def true_divide(input, other):
+    """``input / other`` in floating point, broadcast."""
+    return input / other
+
+
+true_divide.gradient(
+    input=lambda grad, other: grad / conj_of(other),
+    other=lambda grad, other, out: -grad * conj_of(out / other),
+)
+
+
+@elementwise(domain=nonzero, check=_no_zero, inplace="_trunc_divide_", variants=())
+def trunc_divide(input, other):
+    """The quotient rounded toward zero, in the promoted dtype."""
+    quotient = input / other
+    return xp.trunc(quotient)
+
+
+@elementwise(
+    operators=("__floordiv__",), domain=nonzero, check=_no_zero
+)
+def floor_divide(input, other):
+    """The quotient rounded down, in the promoted dtype, broadcast."""
+    return xp.floor_divide(input, other)
+
+
+@elementwise(reflected=("__rfloordiv__",), method=False, inplace=False)
+def _rfloor_divide(input, other):
+    """``other // input``."""
+    return xp.floor_divide(other, input)
+
+
+@composite(aliases=("divide",))
+def div(input: Tensor, other, *, rounding_mode=None):
+    """``input / other``, broadcast. `rounding_mode` ``"trunc"`` or ``"floor"`` rounds the quotient
+    and keeps integer dtypes; None divides in floating point.
+
+    >>> rushlight.div(rushlight.tensor([7.0, -7.0]), 2.0, rounding_mode="floor")
+    tensor([ 3., -4.])
+    """
+    if rounding_mode is None:
+        return true_divide(input, other)
+    _divide_check(input, other, rounding_mode)
+    return (floor_divide if rounding_mode == "floor" else trunc_divide)(input, other)
+
+
+def _div_inplace(self, other, *, rounding_mode=None):
+    """In-place version of :func:`rushlight.div`."""
+    _divide_check(self, other, rounding_mode)
+    if rounding_mode is None:
+        return self._true_divide_(other)
+    return self.floor_divide_(other) if rounding_mode == "floor" else self._trunc_divide_(other)
+
+
+Tensor.div_ = Tensor.divide_ = Tensor.true_divide_ = Tensor.__itruediv__ = _div_inplace
+
+
+@elementwise(rule=floating, domain=nonzero, reflected=("__rtruediv__",), method=False, inplace=False)
+def _rdiv(input, other):
+    """``other / input``."""
+    return other / input
+
+
+_rdiv.gradient(
+    input=lambda grad, input, out: -grad * conj_of(out / input),
+    other=lambda grad, input: grad / conj_of(input),
+)
+
+
+@elementwise(operators=("__mod__",), domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero)
+def remainder(input, other):
+    """The remainder with the sign of `other`, as Python's ``%``."""
+    return xp.remainder(input, other)
+
+
+remainder.gradient(
+    input=lambda grad: grad,
+    other=lambda grad, input, other: -grad * floor_divide(input, other),
+)
+
+
+@elementwise(domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero)
+def fmod(input, other):
+    """The remainder with the sign of `input`, as C's ``fmod``."""
+    return xp.fmod(input, other)
+
+
+fmod.gradient(
+    input=lambda grad: grad,
+    other=lambda grad, input, other: -grad * (input / other).trunc(),
+)
+
+
+@elementwise(operators=("__neg__",), aliases=("negative",), check=_no_bool)
+def neg(input):
+    """``-input``."""
+    return -input
+
+
+neg.gradient(input=lambda grad: -grad)
+
+
+@elementwise(rule=real_of_complex, operators=("__abs__",), aliases=("absolute",), domain=nonzero)
+def abs(input):
+    """The absolute value."""
+    return xp.abs(input)
+
+
+abs.gradient(input=lambda grad, input: grad * sgn(input))
+
+
+@elementwise(domain=nonzero)
+def sign(input):
+    """-1, 0 or 1 by the sign."""
+    return xp.sign(input)
+
+
+sign.gradient(input=lambda grad: grad * 0)
+
+
+@elementwise(domain=nonzero)
+def sgn(input):
+    """The sign; of a complex number, the number over its absolute value."""
+    return xp.sign(input)
+
+
+sgn.gradient(input=lambda grad: grad * 0)
+
+@elementwise()
+def square(input):
+    """``input * input``."""
+    return input * input
+
+
+square.gradient(input=lambda grad, input: grad * (2 * conj_of(input)))
+
+
+@elementwise(rule=floating, domain=nonzero)
+def reciprocal(input):
+    """``1 / input``."""
+    return 1 / input
+
+
+reciprocal.gradient(input=lambda grad, out: -grad * conj_of(out * out))
+
+
+@elementwise(rule=floating, domain=positive)
+def sqrt(input):
+    """The square root."""
+    return xp.sqrt(input)
+
+
+sqrt.gradient(input=lambda grad, out: grad / (2 * conj_of(out)))
+
+
+@elementwise(rule=floating, domain=positive)
+def rsqrt(input):
+    """``1 / sqrt(input)``."""
+    return 1 / xp.sqrt(input)
+
+
+rsqrt.gradient(input=lambda grad, out: -0.5 * grad * conj_of(out * out * out))
+
+
+def _pow_check(input, exponent):
+    negative = not isinstance(exponent, Tensor) and number_dtype(exponent) and (
+        number_dtype(exponent).category < FLOAT and exponent < 0
+    )
+    if negative and isinstance(input, Tensor) and input._dtype.category < FLOAT:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+
+
+@elementwise(
+    operators=("__pow__",),
+    domain=positive,
+    constants={"exponent": (2, 3, 0.5, -1, 1, 0, 2.0, 3.0, -1.0, 1.0, 0.0, -2, -2.0, -0.5)},
+    check=_pow_check,
+)
+def pow(input, exponent):
+    """``input ** exponent``, broadcast."""
+    return xp.power(input, exponent)
+
+
+def _pow_base_gradient(grad, input, exponent):
+    if not isinstance(exponent, Tensor):
+        if exponent == 0:
+            return grad * 0
+        return grad * (conj_number(exponent) * conj_of(input) ** (exponent - 1))
+    return grad * where(exponent == 0, 0.0, exponent * input ** (exponent - 1))
+
+
+def _pow_exponent_gradient(grad, input, exponent, out):
+    if not isinstance(input, Tensor):
+        import cmath
+        import math
+
+        log = math.log(input) if not isinstance(input, complex) and input > 0 else None
+        if log is None:
+            log = 0.0 if input == 0 else cmath.log(input)
+        return grad * (out * log)
+    return grad * conj_of(where((input == 0) & (exponent >= 0), 0.0, out * input.log()))
+
+
+pow.gradient(input=_pow_base_gradient, exponent=_pow_exponent_gradient)
+
+
+@elementwise(reflected=("__rpow__",), method=False, inplace=False, domain=positive)
+def _rpow(input, other):
+    """``other ** input``."""
+    return xp.power(other, input)
+
+
+_rpow.gradient(
+    input=lambda grad, input, other, out: _pow_exponent_gradient(grad, other, input, out),
+    other=lambda grad, input, other: _pow_base_gradient(grad, other, input),
+)
+
+
+def _no_complex(input, other):
+    if COMPLEX in (_category(input), _category(other)):
+        raise RuntimeError("maximum and minimum are not implemented for complex tensors")
+
+
+@elementwise(check=_no_complex)
+def maximum(input: Tensor, other: Tensor):
+    """The larger element of each pair; nan if either is."""
+    return xp.maximum(input, other)
+
+
+def _half_where_equal(wins, equal, grad):
+    return where(equal, grad * 0.5, where(wins, grad, 0.0))
+
+
+maximum.gradient(
+    input=lambda grad, input, other: _half_where_equal(input > other, input == other, grad),
+    other=lambda grad, input, other: _half_where_equal(other > input, input == other, grad),
+)
+
+
+@elementwise(check=_no_complex)
+def minimum(input: Tensor, other: Tensor):
+    """The smaller element of each pair; nan if either is."""
+    return xp.minimum(input, other)
+
+
+minimum.gradient(
+    input=lambda grad, input, other: _half_where_equal(input < other, input == other, grad),
+    other=lambda grad, input, other: _half_where_equal(other < input, input == other, grad),
+)
+
+
+def _clamp_check(input, min=None, max=None):
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+
+
+@elementwise(
+    aliases=("clip",),
+    promotes=("min", "max"),
+    check=_clamp_check,
+    variants=({"min": -0.5, "max": 0.5}, {"max": 0.7}, {"min": 0.1}),
+    domain=away_from(-0.5, 0.5, 0.7, 0.1),
+)
+def clamp(input, min: Tensor | None = None, max: Tensor | None = None):
+    """`input` limited to ``[min, max]``; either bound (number or tensor) may be left out."""
+    out = input if min is None else xp.maximum(input, min)
+    return out if max is None else xp.minimum(out, max)
+
+
+def _clamp_inside(input, min, max):
+    if min is None:
+        return input <= max
+    return input >= min if max is None else (input >= min) & (input <= max)
+
+
+clamp.gradient(
+    input=lambda grad, input, min, max: where(_clamp_inside(input, min, max), grad, 0.0),
+    min=lambda grad, input, min, max: where(
+        input < min if max is None else (input < min) & (min < max), grad, 0.0
+    ),
+    max=lambda grad, input, min, max: where(
+        input > max if min is None else (input > max) | (max < min), grad, 0.0
+    ),
+)
+
+
+@composite()
+def clamp_min(input: Tensor, min):
+    """`input`, at least `min`."""
+    return clamp(input, min=min)
+
+
+@composite()
+def clamp_max(input: Tensor, max):
+    """`input`, at most `max`."""
+    return clamp(input, max=max)
+
+
+Tensor.clamp_min_ = lambda self, min: self.clamp_(min=min)
+Tensor.clamp_max_ = lambda self, max: self.clamp_(max=max)
+
+
+@elementwise(rule=floating)
+def lerp(input, end, weight):
+    """Linear interpolation ``input + weight * (end - input)``."""
+    return input + weight * (end - input)
+
+
+lerp.gradient(
+    input=lambda grad, weight: grad * (1 - weight),
+    end=lambda grad, weight: grad * weight,
+    weight=lambda grad, input, end: grad * (end - input),
+)
+
+
+@elementwise(promotes=("value",))
+def addcmul(input, tensor1, tensor2, *, value=1):
+    """``input + value * tensor1 * tensor2``."""
+    return input + value * tensor1 * tensor2
+
+
+addcmul.gradient(
+    input=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * (tensor2 * value),
+    tensor2=lambda grad, tensor1, value: grad * (tensor1 * value),
+)
+
+
+@elementwise(promotes=("value",), rule=floating, domain=nonzero)
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    """``input + value * tensor1 / tensor2``."""
+    return input + value * (tensor1 / tensor2)
+
+
+addcdiv.gradient(
+    input=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * (value / tensor2),
+    tensor2=lambda grad, tensor1, tensor2, value: -grad * (value * tensor1 / (tensor2 * tensor2)),
+)
+
+
+@elementwise(rule=same)
+def conj(input):
+    """The complex conjugate; real tensors are returned as they are."""
+    return xp.conj(input) if not xp.is_traced(input) else input
+
+
+conj.gradient(input=lambda grad: conj(grad))
+
+
+def conj_of(value):
+    """The conjugate in a gradient formula; free for real tensors, symbols and numbers."""
+    if isinstance(value, Tensor):
+        return conj(value) if value._dtype.category == COMPLEX else value
+    return conj_number(value)
+
+
+@composite(operators=("__pos__",))
+def positive(input: Tensor):
+    """`input` itself."""
+    return input
+
+
+from rushlight.ops.comparison import where  # noqa: E402 - formulas use it; it uses this module

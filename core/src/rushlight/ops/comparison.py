@@ -1,0 +1,176 @@
+"""Comparisons, logic, bits, choices."""
+
+from __future__ import annotations
+
+from rushlight.compiler import xp
+from rushlight.ops._op import composite, elementwise
+from rushlight.ops._rules import boolean, integral_or_bool
+from rushlight.tensor.tensor import Tensor
+
+_PLAIN = {"rule": boolean, "differentiable": False}
+
+
+@elementwise(operators=("__eq__",), **_PLAIN)
+def eq(input, other):
+    """``input == other``, element by element."""
+    return input == other
+
+
+@elementwise(operators=("__ne__",), aliases=("not_equal",), **_PLAIN)
+def ne(input, other):
+    """``input != other``, element by element."""
+    return input != other
+
+
+@elementwise(operators=("__lt__",), aliases=("less",), **_PLAIN)
+def lt(input, other):
+    """``input < other``, element by element."""
+    return input < other
+
+
+@elementwise(operators=("__le__",), aliases=("less_equal",), **_PLAIN)
+def le(input, other):
+    """``input <= other``, element by element."""
+    return input <= other
+
+
+@elementwise(operators=("__gt__",), aliases=("greater",), **_PLAIN)
+def gt(input, other):
+    """``input > other``, element by element."""
+    return input > other
+
+
+@elementwise(operators=("__ge__",), aliases=("greater_equal",), **_PLAIN)
+def ge(input, other):
+    """``input >= other``, element by element."""
+    return input >= other
+
+
+@elementwise(inplace=False, **_PLAIN)
+def isnan(input):
+    """True where an element is not a number."""
+    return xp.isnan(input)
+
+
+@elementwise(inplace=False, **_PLAIN)
+def isinf(input):
+    """True where an element is an infinity."""
+    return xp.isinf(input)
+
+
+@elementwise(inplace=False, **_PLAIN)
+def isfinite(input):
+    """True where an element is neither infinite nor nan."""
+    return xp.isfinite(input)
+
+
+@elementwise(**_PLAIN)
+def logical_and(input, other):
+    """Truth of both; nonzero counts as true."""
+    return xp.logical_and(input, other)
+
+
+@elementwise(**_PLAIN)
+def logical_or(input, other):
+    """Truth of either; nonzero counts as true."""
+    return xp.logical_or(input, other)
+
+
+@elementwise(**_PLAIN)
+def logical_xor(input, other):
+    """Truth of exactly one; nonzero counts as true."""
+    return xp.logical_xor(input, other)
+
+
+@elementwise(**_PLAIN)
+def logical_not(input):
+    """True where an element is zero."""
+    return xp.logical_not(input)
+
+
+_BITS = {"rule": integral_or_bool, "differentiable": False}
+
+
+@elementwise(operators=("__and__",), reflected=("__rand__",), **_BITS)
+def bitwise_and(input, other):
+    """Bitwise and of integers; logical and of bools."""
+    return xp.bitwise_and(input, other)
+
+
+@elementwise(operators=("__or__",), reflected=("__ror__",), **_BITS)
+def bitwise_or(input, other):
+    """Bitwise or of integers; logical or of bools."""
+    return xp.bitwise_or(input, other)
+
+
+@elementwise(operators=("__xor__",), reflected=("__rxor__",), **_BITS)
+def bitwise_xor(input, other):
+    """Bitwise exclusive or of integers; logical of bools."""
+    return xp.bitwise_xor(input, other)
+
+
+@elementwise(operators=("__invert__",), **_BITS)
+def bitwise_not(input):
+    """Bitwise complement of integers; logical not of bools."""
+    return xp.invert(input)
+
+
+@elementwise(aside=(0,), method=False, inplace=False)
+def _where(condition, input, other):
+    """The ternary choice; conditions are bool."""
+    return xp.where(condition, input, other)
+
+
+_where.gradient(
+    input=lambda grad, condition: _where(condition, grad, 0.0),
+    other=lambda grad, condition: _where(condition, 0.0, grad),
+)
+
+
+@composite(method=False)
+def where(condition: Tensor, input=None, other=None):
+    """`input` where `condition` is true, else `other`; with one argument, the indices of the true.
+
+    >>> rushlight.where(rushlight.tensor([True, False]), 1.0, 2.0)
+    tensor([1., 2.])
+    """
+    if xp.is_traced(condition) or xp.is_traced(input) or xp.is_traced(other):
+        return xp.where(condition, input, other)
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if condition._dtype.name not in ("bool", "uint8"):
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition._dtype}"
+        )
+    if condition._dtype.name != "bool":
+        condition = condition != 0
+    return _where(condition, input, other)
+
+
+Tensor.where = lambda self, condition, other: where(condition, self, other)
+
+
+@composite()
+def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """True where ``|input - other| <= atol + rtol * |other|``."""
+    close = input == other
+    if equal_nan and input.is_floating_point():
+        close = close | (isnan(input) & isnan(other))
+    if not input.is_floating_point() and not input.is_complex():
+        input, other = input.double(), other.double()
+    allowed = atol + (rtol * other).abs()
+    actual = (input - other).abs()
+    return close | (isfinite(actual) & (actual <= allowed))
+
+
+@composite()
+def allclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are close; see :func:`isclose`."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+@composite()
+def equal(input: Tensor, other: Tensor):
+    """Whether both have the same shape and elements, as a Python bool."""
+    return input._array.shape == other._array.shape and bool((input == other).all())

@@ -1,0 +1,223 @@
+"""Changing dtype or device, copying in, filling."""
+
+from __future__ import annotations
+
+from rushlight import devices, dtypes
+from rushlight.autograd.mode import mode
+from rushlight.backends import np
+from rushlight.backends.arrays import cast, meta_array
+from rushlight.errors import shape_text
+from rushlight.ops._inplace import check_writable, written
+from rushlight.ops._op import composite, op
+from rushlight.ops._recording import record
+from rushlight.ops._rules import number_dtype
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+
+@op(method=False, samples=lambda make: [((make(2, 3), dtypes.float32), {})], tested_by="dtypes",
+    meta=lambda input, dtype: (input.shape, dtype))
+def _cast(input: Tensor, dtype):
+    """`input` in another dtype."""
+    return cast(input, dtype.code)
+
+
+_cast.op.node_name = "ToCopyBackward0"
+_cast.gradient(input=lambda grad: grad)  # the engine casts a gradient to its input's dtype
+
+
+def _move(tensor, device):
+    if device is tensor._device:
+        return tensor
+    if device is devices.meta:
+        return make_tensor(meta_array(tensor._array.shape, tensor._array.dtype), tensor._dtype, device)
+    raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+
+
+def parse_to(args, kwargs):
+    """The forms of ``to``: (dtype, device, other), ``copy`` and the rest by keyword."""
+    dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
+    copy = kwargs.pop("copy", False)
+    non_blocking = kwargs.pop("non_blocking", False)
+    memory_format = kwargs.pop("memory_format", None)
+    other = kwargs.pop("other", None)
+    if kwargs:
+        raise TypeError(f"to() received an invalid keyword argument: {next(iter(kwargs))}")
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+    if other is not None:
+        dtype, device = other._dtype, other._device
+    elif rest and isinstance(rest[0], dtypes.dtype):
+        dtype = rest.pop(0)
+    elif rest and (rest[0] is None or isinstance(rest[0], (str, int, devices.device))):
+        device = rest.pop(0)
+        if rest and (rest[0] is None or isinstance(rest[0], dtypes.dtype)):
+            dtype = rest.pop(0)
+    elif rest:
+        raise TypeError(f"to() received an invalid argument of type {type(rest[0]).__name__}")
+    if rest:
+        non_blocking = rest.pop(0)
+    if rest:
+        copy = rest.pop(0)
+    return dtype, device, copy, non_blocking, memory_format
+
+
+def to(input, *args, **kwargs):
+    """`input` with another dtype and/or device: ``to(dtype)``, ``to(device)``,
+    ``to(device, dtype)``, ``to(other)``; the tensor itself when nothing changes, unless `copy`."""
+    dtype, device, copy, _, _ = parse_to(args, kwargs)
+    out = input
+    if dtype is not None and dtype is not input._dtype:
+        out = _cast(out, dtype)
+    if device is not None:
+        out = _move(out, devices.as_device(device))
+    return out.clone() if copy and out is input else out
+
+
+Tensor.to = to
+
+
+def _converter(name, dtype):
+    def convert(self, memory_format=None):
+        return self if self._dtype is dtype else _cast(self, dtype)
+
+    convert.__name__ = name
+    convert.__doc__ = f"The tensor as {dtype}."
+    return convert
+
+
+for _name, _dtype in {
+    **dtypes.ALIASES, "bool": dtypes.bool_, "bfloat16": dtypes.bfloat16, "byte": dtypes.uint8,
+    "char": dtypes.int8,
+}.items():
+    setattr(Tensor, _name, _converter(_name, _dtype))
+
+
+def _cpu(self, memory_format=None):
+    """The tensor on the CPU."""
+    return self.to(devices.cpu)
+
+
+def _cuda(self, device=None, non_blocking=False, memory_format=None):
+    """The tensor on a GPU; raises where there is none."""
+    return self.to(devices.device("cuda") if device is None else device)
+
+
+def _type(self, dtype=None, non_blocking=False):
+    """The type's name, or the tensor in another dtype."""
+    if dtype is None:
+        return f"rushlight.{_LEGACY.get(self._dtype.name, self._dtype.name)}Tensor"
+    return self.to(_FROM_LEGACY[dtype.rsplit(".", 1)[-1]] if isinstance(dtype, str) else dtype)
+
+
+_LEGACY = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
+    "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
+    "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}
+_FROM_LEGACY = {short + "Tensor": dtypes.NAMES[name] for name, short in _LEGACY.items()}
+Tensor.cpu, Tensor.cuda, Tensor.type = _cpu, _cuda, _type
+Tensor.type_as = lambda self, other: self.to(other._dtype)
+
+
+@op(method=False, tested_by="tests/autograd/test_inplace.py", samples=lambda make: [])
+def _copy(input: Tensor, src: Tensor):
+    """The values of `src` in the shape and dtype of `input`."""
+    return np.broadcast_to(cast(src, _code(input)), input.shape)
+
+
+def _code(array):
+    from rushlight.backends.arrays import BY_ARRAY_DTYPE
+
+    return BY_ARRAY_DTYPE[array.dtype].code
+
+
+_copy.gradient(input=lambda grad: grad * 0, src=lambda grad: grad)
+_copy.op.node_name = "CopyBackwards"
+
+
+def copy_(self, src, non_blocking=False):
+    """Write the elements of `src`, broadcast and cast, into this tensor."""
+    if not isinstance(src, Tensor):
+        raise TypeError(f"copy_(): argument 'src' must be Tensor, not {type(src).__name__}")
+    recording = mode.recording and (self._node is not None or src._node is not None)
+    check_writable(self, recording)
+    try:
+        value = np.broadcast_to(src._array, self._array.shape)
+    except ValueError:
+        raise RuntimeError(
+            f"copy_: src has shape {shape_text(src._array.shape)}, which does not broadcast to "
+            f"{shape_text(self._array.shape)}"
+        ) from None
+    node = None
+    if recording:
+        node = record(
+            _copy.op, (self, src), [None, None],
+            (make_tensor(self._array, self._dtype),),
+        )
+    if self._device.type != "meta":
+        if src._device.type == "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        self._array[...] = cast(value, self._dtype.code)
+    written(self, node)
+    return self
+
+
+@op(method=False, tested_by="tests/autograd/test_inplace.py", samples=lambda make: [])
+def _fill(input: Tensor, value):
+    """Every element replaced by a number."""
+    return np.full(input.shape, value, input.dtype)
+
+
+_fill.gradient(input=lambda grad: grad * 0)
+
+
+def fill_(self, value):
+    """Set every element to `value` (a number or a 0-d tensor)."""
+    if isinstance(value, Tensor):
+        if value.dim():
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} "
+                "dimensions."
+            )
+        return copy_(self, value)
+    if number_dtype(value) is None:
+        raise TypeError(f"fill_(): argument 'value' must be Number, not {type(value).__name__}")
+    recording = mode.recording and self._node is not None
+    check_writable(self, recording)
+    node = None
+    if recording:
+        out = make_tensor(self._array, self._dtype)
+        node = record(_fill.op, (self,), [None, value], (out,))
+    if self._device.type != "meta":
+        self._array[...] = value
+    written(self, node)
+    return self
+
+
+def zero_(self):
+    """Set every element to zero."""
+    return fill_(self, 0)
+
+
+Tensor.copy_, Tensor.fill_, Tensor.zero_ = copy_, fill_, zero_
+
+
+@composite()
+def detach_copy(input: Tensor):
+    """A copy outside the recorded graph."""
+    return input.detach().clone()
+
+
+def detach_(self):
+    """Cut this tensor from the graph that made it."""
+    if self._base is not None:
+        raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+    self._node = None
+    return self
+
+
+Tensor.detach_ = detach_
+Tensor.is_nonzero = lambda self: bool(self)
+Tensor.pin_memory = lambda self, device=None: self
+Tensor.is_pinned = lambda self, device=None: False

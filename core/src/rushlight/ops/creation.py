@@ -1,0 +1,293 @@
+"""Making tensors: from data, from a value, from a range."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight import devices, dtypes
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
+from rushlight.dtypes import FLOAT, default
+from rushlight.ops._rules import number_dtype
+from rushlight.tensor.interchange import array_of_data
+from rushlight.tensor.shape import normalize_size
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+
+def finish(array, dtype, device, requires_grad):
+    """A new leaf around an array, moved to the device that was asked for."""
+    device = devices.as_device(device)
+    if device is devices.meta and not isinstance(array, MetaArray):
+        array = meta_array(array.shape, array.dtype)
+    out = make_tensor(array, dtype, device)
+    return out.requires_grad_() if requires_grad else out
+
+
+def _write(out, result):
+    from rushlight.ops._inplace import write_out
+
+    write_out(_Named, out, result)
+    return out
+
+
+class _Named:
+    name = "creation"
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A new tensor holding a copy of `data`: numbers, nested sequences, arrays or tensors.
+
+    The dtype is found from the data: Python floats become the default dtype, ints int64.
+
+    >>> rushlight.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if isinstance(data, Tensor):
+        import warnings
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            "rather than rushlight.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+        device = data._device if device is None else device
+        array, found = data._array.copy(), data._dtype
+    else:
+        array, found = array_of_data(data, dtype)
+    if dtype is not None and dtype is not found:
+        array, found = cast(array, dtype.code), dtype
+    return finish(array, found, device, requires_grad)
+
+
+def as_tensor(data, dtype=None, device=None):
+    """Like :func:`tensor`, sharing memory with arrays and tensors where nothing must change."""
+    if isinstance(data, Tensor):
+        return data.to(device=device, dtype=dtype) if (device or dtype) else data
+    if isinstance(data, np.ndarray):
+        out = from_numpy(data)
+        return out.to(device=device, dtype=dtype) if (device or dtype) else out
+    return tensor(data, dtype=dtype, device=device)
+
+
+def from_numpy(ndarray):
+    """A tensor that shares memory with a NumPy array."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    found = BY_ARRAY_DTYPE.get(ndarray.dtype)
+    if found is None:
+        raise TypeError(
+            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: "
+            + ", ".join(d.name for d in dtypes.ALL)
+            + "."
+        )
+    if any(s < 0 for s in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array with array.copy().)"
+        )
+    return make_tensor(ndarray.view(np.ndarray), found)
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
+    """A tensor of `obj`, sharing memory where possible; `copy` forces or forbids a copy."""
+    out = as_tensor(obj, dtype=dtype, device=device)
+    if copy:
+        out = out.clone() if isinstance(obj, (Tensor, np.ndarray)) else out
+    return out.requires_grad_() if requires_grad else out
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A 1-D tensor that shares memory with an object with the buffer protocol."""
+    array = np.frombuffer(buffer, BY_CODE[dtype.code], count, offset)
+    return finish(array, dtype, None, requires_grad)
+
+
+def _filled(size, fill, dtype, device, requires_grad, out):
+    size = normalize_size(size)
+    if any(n < 0 for n in size):
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
+        )
+    dtype = default.float if dtype is None else dtype
+    device = devices.as_device(device)
+    if device is devices.meta:
+        array = meta_array(size, BY_CODE[dtype.code])
+    elif fill is None:
+        array = np.empty(size, BY_CODE[dtype.code])
+    elif fill == 0:
+        array = np.zeros(size, BY_CODE[dtype.code])
+    else:
+        array = np.full(size, fill, BY_CODE[dtype.code])
+    if out is not None:
+        return _write(out, make_tensor(array, dtype))
+    return finish(array, dtype, device, requires_grad)
+
+
+def empty(
+    *size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+    memory_format=None,
+):
+    """A tensor of uninitialised memory."""
+    size = normalize_size(size)
+    made = _filled(size, None, dtype, device, requires_grad, out)
+    if str(memory_format).endswith("channels_last") and len(size) == 4:
+        n, c, h, w = size
+        made._array = np.empty((n, h, w, c), made._array.dtype).transpose(0, 3, 1, 2)
+    return made
+
+
+def zeros(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """A tensor filled with 0.
+
+    >>> rushlight.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+    return _filled(size, 0, dtype, device, requires_grad, out)
+
+
+def ones(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """A tensor filled with 1."""
+    return _filled(size, 1, dtype, device, requires_grad, out)
+
+
+def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """A tensor filled with `fill_value`, whose kind decides the dtype."""
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    if dtype is None:
+        dtype = number_dtype(fill_value)
+    return _filled((size,), fill_value, dtype, device, requires_grad, out)
+
+
+def _like(fill):
+    def make(
+        input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
+    ):
+        dtype = input._dtype if dtype is None else dtype
+        device = input._device if device is None else device
+        made = _filled(input._array.shape, fill, dtype, device, requires_grad, None)
+        if devices.as_device(device) is devices.cpu and not input._array.flags.c_contiguous:
+            made._array = np.empty_like(input._array, BY_CODE[dtype.code], subok=False)
+            if fill is not None:
+                made._array[...] = fill
+        return made
+
+    return make
+
+
+empty_like, zeros_like, ones_like = _like(None), _like(0), _like(1)
+for _function, _name in ((empty_like, "empty"), (zeros_like, "zeros"), (ones_like, "ones")):
+    _function.__name__ = _function.__qualname__ = _name + "_like"
+    _function.__doc__ = f":func:`{_name}` with the shape, dtype and device of `input`."
+
+
+def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False,
+              memory_format=None):
+    """A tensor filled with `fill_value`, with the shape, dtype and device of `input`."""
+    dtype = input._dtype if dtype is None else dtype
+    device = input._device if device is None else device
+    return full(tuple(input._array.shape), fill_value, dtype=dtype, device=device,
+                requires_grad=requires_grad)
+
+
+def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None,
+           requires_grad=False):
+    """The numbers from `start` (default 0) up to, not including, `end`, every `step`.
+
+    >>> rushlight.arange(3)
+    tensor([0, 1, 2])
+    """
+    if end is None:
+        start, end = 0, start
+    values = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    start, end, step = values
+    if dtype is None:
+        dtype = default.float if any(isinstance(v, float) for v in values) else dtypes.int64
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    count = math.ceil((end - start) / step)
+    exact = np.arange(count, dtype=np.float64 if isinstance(start + step, float) else np.int64)
+    array = (start + exact * step).astype(BY_CODE[dtype.code])
+    if out is not None:
+        return _write(out, make_tensor(array, dtype))
+    return finish(array, dtype, device, requires_grad)
+
+
+def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None,
+             requires_grad=False):
+    """`steps` numbers from `start` to `end`, both included, evenly spaced."""
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    dtype = default.float if dtype is None else dtype
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    real = BY_CODE[dtype.code] if dtype.category == FLOAT and dtype.itemsize > 2 else np.float64
+    if dtype.category == FLOAT and dtype.itemsize == 2:
+        real = np.float32
+    index = np.arange(steps, dtype=real)
+    step = np.asarray((end - start) / (steps - 1) if steps > 1 else 0, real)
+    low = np.asarray(start, real) + step * index
+    high = np.asarray(end, real) - step * (steps - 1 - index)
+    array = np.where(index < steps // 2, low, high)
+    if steps == 1:
+        array = np.asarray([start], real)
+    array = cast(array, dtype.code)
+    if out is not None:
+        return _write(out, make_tensor(array, dtype))
+    return finish(array, dtype, device, requires_grad)
+
+
+def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None,
+             requires_grad=False):
+    """`steps` numbers from ``base ** start`` to ``base ** end``, evenly spaced in the exponent."""
+    dtype = default.float if dtype is None else dtype
+    exponents = linspace(start, end, steps, dtype=dtypes.float64)
+    array = cast(np.power(float(base), exponents._array), dtype.code)
+    if out is not None:
+        return _write(out, make_tensor(array, dtype))
+    return finish(array, dtype, device, requires_grad)
+
+
+def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """The identity matrix of `n` rows and `m` (default `n`) columns."""
+    dtype = default.float if dtype is None else dtype
+    array = np.eye(n, m, dtype=BY_CODE[dtype.code])
+    if out is not None:
+        return _write(out, make_tensor(array, dtype))
+    return finish(array, dtype, device, requires_grad)
+
+
+def complex(real, imag):
+    """A complex tensor from its two parts."""
+    from rushlight.ops.joining import stack
+    from rushlight.ops.shape import view_as_complex
+
+    return view_as_complex(stack((real, imag), -1))
+
+
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False):
+    """A 0-d tensor of the default float dtype."""
+    return tensor(s, dtype=dtype or default.float, device=device, requires_grad=requires_grad)
+
+
+def _new_method(function):
+    def method(self, *size, dtype=None, device=None, requires_grad=False, **ignored):
+        return function(
+            *size, dtype=dtype or self._dtype, device=device or self._device,
+            requires_grad=requires_grad,
+        )
+
+    method.__name__ = "new_" + function.__name__
+    method.__doc__ = f":func:`{function.__name__}` with this tensor's dtype and device."
+    return method
+
+
+Tensor.new_zeros, Tensor.new_ones = _new_method(zeros), _new_method(ones)
+Tensor.new_empty, Tensor.new_full = _new_method(empty), _new_method(full)
+Tensor.new_tensor = _new_method(tensor)

@@ -1,0 +1,169 @@
+"""Exponentials, logarithms, and the functions built on them."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.compiler import xp
+from rushlight.ops._domains import above_minus_one, positive, probability, real, unit
+from rushlight.ops._op import elementwise
+from rushlight.ops._rules import floating
+from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.comparison import where
+
+
+@elementwise(rule=floating, domain=real)
+def exp(input):
+    """``e ** input``.
+
+    >>> rushlight.exp(rushlight.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
+    return xp.exp(input)
+
+
+exp.gradient(input=lambda grad, out: grad * conj_of(out))
+
+
+@elementwise(rule=floating, domain=real)
+def exp2(input):
+    """``2 ** input``."""
+    return xp.exp2(input)
+
+
+exp2.gradient(input=lambda grad, out: grad * (conj_of(out) * math.log(2)))
+
+
+@elementwise(rule=floating, domain=real)
+def expm1(input):
+    """``exp(input) - 1``, accurate near 0."""
+    return xp.expm1(input)
+
+
+expm1.gradient(input=lambda grad, out: grad * (conj_of(out) + 1))
+
+
+@elementwise(rule=floating, domain=positive)
+def log(input):
+    """The natural logarithm."""
+    return xp.log(input)
+
+
+log.gradient(input=lambda grad, input: grad / conj_of(input))
+
+
+@elementwise(rule=floating, domain=positive)
+def log2(input):
+    """The logarithm to base 2."""
+    return xp.log2(input)
+
+
+log2.gradient(input=lambda grad, input: grad / (conj_of(input) * math.log(2)))
+
+
+@elementwise(rule=floating, domain=positive)
+def log10(input):
+    """The logarithm to base 10."""
+    return xp.log10(input)
+
+
+log10.gradient(input=lambda grad, input: grad / (conj_of(input) * math.log(10)))
+
+
+@elementwise(rule=floating, domain=above_minus_one)
+def log1p(input):
+    """``log(1 + input)``, accurate near 0."""
+    return xp.log1p(input)
+
+
+log1p.gradient(input=lambda grad, input: grad / (conj_of(input) + 1))
+
+
+@elementwise(rule=floating, domain=real)
+def sigmoid(input):
+    """``1 / (1 + exp(-input))``."""
+    return xp.sigmoid(input)
+
+
+sigmoid.gradient(input=lambda grad, out: grad * conj_of(out * (1 - out)))
+
+
+@elementwise(rule=floating, domain=probability, variants=({"eps": 0.1},))
+def logit(input, eps=None):
+    """``log(input / (1 - input))``; `eps` first limits the input to ``[eps, 1 - eps]``."""
+    x = input if eps is None else xp.minimum(xp.maximum(input, eps), 1 - eps)
+    return xp.log(x / (1 - x))
+
+
+def _logit_gradient(grad, input, eps):
+    slope = grad / (input * (1 - input))
+    return slope if eps is None else where((input >= eps) & (input <= 1 - eps), slope, 0.0)
+
+
+logit.gradient(input=_logit_gradient)
+
+
+@elementwise(rule=floating, domain=real, inplace=False)
+def logaddexp(input, other):
+    """``log(exp(input) + exp(other))`` without overflow."""
+    return xp.logaddexp(input, other)
+
+
+logaddexp.gradient(
+    input=lambda grad, input, other: grad * sigmoid(input - other),
+    other=lambda grad, input, other: grad * sigmoid(other - input),
+)
+
+
+@elementwise(rule=floating, domain=positive)
+def xlogy(input, other):
+    """``input * log(other)``, which is 0 where `input` is 0."""
+    return xp.where(xp.isnan(other), math.nan, xp.where(input == 0, 0, input * xp.log(other)))
+
+
+xlogy.gradient(
+    input=lambda grad, input, other: grad * where((input == 0) & (other <= 0), 0.0, log(other)),
+    other=lambda grad, input, other: grad * input / other,
+)
+
+
+@elementwise(rule=floating, domain=real)
+def erf(input):
+    """The error function."""
+    return xp.erf(input)
+
+
+erf.gradient(input=lambda grad, input: grad * (2 / math.sqrt(math.pi) * exp(-input * input)))
+
+
+@elementwise(rule=floating, domain=real)
+def erfc(input):
+    """``1 - erf(input)``, accurate for large inputs."""
+    return xp.erfc(input)
+
+
+erfc.gradient(input=lambda grad, input: grad * (-2 / math.sqrt(math.pi) * exp(-input * input)))
+
+
+@elementwise(rule=floating, domain=unit)
+def erfinv(input):
+    """The inverse of :func:`erf` on (-1, 1)."""
+    return xp.erfinv(input)
+
+
+erfinv.gradient(input=lambda grad, out: grad * (math.sqrt(math.pi) / 2 * exp(out * out)))
+
+
+@elementwise(rule=floating, domain=positive)
+def digamma(input):
+    """The derivative of :func:`lgamma`."""
+    return xp.digamma(input)
+
+
+@elementwise(rule=floating, domain=positive)
+def lgamma(input):
+    """The logarithm of the absolute value of the gamma function."""
+    return xp.lgamma(input)
+
+
+lgamma.gradient(input=lambda grad, input: grad * digamma(input))

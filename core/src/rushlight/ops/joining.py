@@ -1,0 +1,164 @@
+"""Joining tensors: cat, stack and their relatives."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.errors import shape_text
+from rushlight.ops._op import TensorList, composite, op
+from rushlight.ops._rules import same
+from rushlight.ops.shape import split
+from rushlight.tensor.shape import wrap_dim
+
+
+def _is_legacy_empty(array):
+    return array.ndim == 1 and array.shape[0] == 0
+
+
+def _check_cat(arrays, dim):
+    first = next((a for a in arrays if not _is_legacy_empty(a)), arrays[0])
+    dim = wrap_dim(dim, first.ndim)
+    for i, array in enumerate(arrays):
+        if not array.ndim:
+            raise RuntimeError(
+                f"zero-dimensional tensor (at position {i}) cannot be concatenated"
+            )
+        if _is_legacy_empty(array):
+            continue
+        if array.ndim != first.ndim:
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {first.ndim} and {array.ndim}"
+            )
+        for d, (a, b) in enumerate(zip(first.shape, array.shape, strict=True)):
+            if d != dim and a != b:
+                raise RuntimeError(
+                    f"cat: Sizes of tensors must match except in dimension {dim}. Expected size "
+                    f"{a} but got size {b} for tensor number {i} in the list: shapes "
+                    f"{shape_text(first.shape)} and {shape_text(array.shape)}"
+                )
+    return dim
+
+
+def _cat_samples(make):
+    return [(([make(2, 3), make(1, 3)], 0), {}), (([make(2, 1), make(2, 4)], -1), {})]
+
+
+@op(rule=same, samples=_cat_samples, method=False, aliases=("concat", "concatenate"))
+def cat(tensors: TensorList, dim=0):
+    """The tensors joined along an existing dimension.
+
+    >>> rushlight.cat([rushlight.ones(2), rushlight.zeros(1)])
+    tensor([1., 1., 0.])
+    """
+    if not tensors:
+        raise ValueError("cat(): expected a non-empty list of Tensors")
+    dim = _check_cat(tensors, dim)
+    kept = [a for a in tensors if not _is_legacy_empty(a)] or tensors[:1]
+    return np.concatenate(kept, axis=dim)
+
+
+@cat.gradients("tensors")
+def cat_gradient(grad, tensors_shape, dim, needs):
+    """Each tensor gets its part of the gradient."""
+    dim = dim % grad.dim()
+    sizes = [0 if shape == (0,) and grad.dim() != 1 else shape[dim] for shape in tensors_shape]
+    return (split(grad, sizes, dim),)
+
+
+def _stack_samples(make):
+    return [(([make(2, 3), make(2, 3)], 0), {}), (([make(2), make(2)], -1), {})]
+
+
+@op(rule=same, samples=_stack_samples, method=False)
+def stack(tensors: TensorList, dim=0):
+    """The tensors, all of one shape, joined along a new dimension."""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    for i, array in enumerate(tensors):
+        if array.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got "
+                f"{shape_text(tensors[0].shape)} at entry 0 and {shape_text(array.shape)} at entry "
+                f"{i}"
+            )
+    return np.stack(tensors, axis=wrap_dim(dim, tensors[0].ndim + 1))
+
+
+@stack.gradients("tensors")
+def stack_gradient(grad, dim, needs):
+    """Each tensor gets its slice of the gradient."""
+    return (grad.unbind(dim),)
+
+
+def _at_least(count):
+    def widen(tensor):
+        while tensor.dim() < count:
+            tensor = tensor.unsqueeze(0) if count < 3 or tensor.dim() < 2 else tensor.unsqueeze(-1)
+        return tensor
+
+    return widen
+
+
+def atleast_1d(*tensors):
+    """Tensors with at least one dimension."""
+    out = tuple(_at_least(1)(t) for t in tensors)
+    return out[0] if len(out) == 1 else out
+
+
+def atleast_2d(*tensors):
+    """Tensors with at least two dimensions."""
+    out = tuple(_at_least(2)(t) for t in tensors)
+    return out[0] if len(out) == 1 else out
+
+
+@composite(method=False)
+def hstack(tensors):
+    """Tensors joined along the second dimension (the first for vectors)."""
+    tensors = [_at_least(1)(t) for t in tensors]
+    return cat(tensors, 0 if tensors[0].dim() == 1 else 1)
+
+
+@composite(method=False)
+def vstack(tensors):
+    """Tensors joined along the first dimension, vectors as rows."""
+    return cat([_at_least(2)(t) for t in tensors], 0)
+
+
+@composite(method=False)
+def dstack(tensors):
+    """Tensors joined along the third dimension."""
+    widened = []
+    for tensor in tensors:
+        tensor = _at_least(2)(tensor)
+        widened.append(tensor.unsqueeze(-1) if tensor.dim() == 2 else tensor)
+    return cat(widened, 2)
+
+
+def meshgrid(*tensors, indexing=None):
+    """Coordinate grids of vectors, ``indexing="ij"`` (default) or ``"xy"``."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tuple(tensors[0])
+    swap = indexing == "xy" and len(tensors) > 1
+    if swap:
+        tensors = (tensors[1], tensors[0], *tensors[2:])
+    shape = tuple(t.numel() for t in tensors)
+    grids = []
+    for i, tensor in enumerate(tensors):
+        view = tensor.reshape((1,) * i + (-1,) + (1,) * (len(shape) - i - 1))
+        grids.append(view.expand(shape))
+    if swap:
+        grids = [g.transpose(0, 1) for g in (grids[1], grids[0], *grids[2:])]
+    return tuple(grids)
+
+
+def block_diag(*tensors):
+    """A block-diagonal matrix of 2-D (or smaller) tensors."""
+    from rushlight.ops.creation import zeros
+
+    blocks = [_at_least(2)(t) for t in tensors]
+    width, rows, at = sum(b.shape[1] for b in blocks), [], 0
+    for block in blocks:
+        left = zeros(block.shape[0], at, dtype=block.dtype)
+        right = zeros(block.shape[0], width - at - block.shape[1], dtype=block.dtype)
+        rows.append(cat([left, block, right], 1))
+        at += block.shape[1]
+    return cat(rows, 0)

@@ -1,0 +1,266 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.errors import shape_text
+from rushlight.kernels import matrix as kernels
+from rushlight.ops._op import composite, op
+from rushlight.ops.arithmetic import conj_of
+from rushlight.tensor.tensor import Tensor
+
+
+def _same_dtype(name, **tensors):
+    found = list(tensors.items())
+    first_name, first = found[0]
+    for other_name, other in found[1:]:
+        if other is not None and other.dtype != first.dtype:
+            raise RuntimeError(
+                f"{name}: expected {first_name} and {other_name} to have the same dtype, but got: "
+                f"{first.dtype} != {other.dtype}"
+            )
+
+
+def _mm_samples(make):
+    return [
+        ((make(3, 4), make(4, 2)), {}),
+        ((make(4, 3).t(), make(2, 4).t()), {}),
+        ((make(0, 4), make(4, 2)), {}),
+        ((make(3, 0), make(0, 2)), {}),
+    ]
+
+
+def _mm_meta(input, mat2):
+    from rushlight.backends.arrays import BY_ARRAY_DTYPE
+
+    return (*input.shape[:-1], mat2.shape[-1]), BY_ARRAY_DTYPE[input.dtype]
+
+
+@op(samples=_mm_samples, meta=_mm_meta)
+def mm(input: Tensor, mat2: Tensor):
+    """The product of two matrices, ``(n, m) @ (m, p)``."""
+    if input.ndim != 2 or mat2.ndim != 2:
+        which = "self" if input.ndim != 2 else "mat2"
+        raise RuntimeError(
+            f"mm: {which} must be a matrix; input has shape {shape_text(input.shape)}, mat2 has "
+            f"shape {shape_text(mat2.shape)}"
+        )
+    if input.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"mm: mat1 and mat2 shapes cannot be multiplied ({input.shape[0]}x{input.shape[1]} and "
+            f"{mat2.shape[0]}x{mat2.shape[1]})"
+        )
+    _same_dtype("mm", mat1=input, mat2=mat2)
+    return kernels.matmul(input, mat2)
+
+
+mm.gradient(
+    input=lambda grad, mat2: mm(grad, conj_of(mat2).t()),
+    mat2=lambda grad, input: mm(conj_of(input).t(), grad),
+)
+
+
+def _bmm_samples(make):
+    return [((make(2, 3, 4), make(2, 4, 5)), {}), ((make(0, 3, 4), make(0, 4, 5)), {})]
+
+
+@op(samples=_bmm_samples, meta=_mm_meta)
+def bmm(input: Tensor, mat2: Tensor):
+    """Products of two batches of matrices, ``(b, n, m) @ (b, m, p)``."""
+    if input.ndim != 3 or mat2.ndim != 3:
+        raise RuntimeError(
+            f"bmm: batch1 and batch2 must be 3D tensors; got shapes {shape_text(input.shape)} and "
+            f"{shape_text(mat2.shape)}"
+        )
+    if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
+        raise RuntimeError(
+            f"bmm: Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{input.shape[0]}, {input.shape[2]}] but got: [{mat2.shape[0]}, {mat2.shape[1]}]."
+        )
+    _same_dtype("bmm", batch1=input, batch2=mat2)
+    return kernels.matmul(input, mat2)
+
+
+bmm.gradient(
+    input=lambda grad, mat2: bmm(grad, conj_of(mat2).transpose(1, 2)),
+    mat2=lambda grad, input: bmm(conj_of(input).transpose(1, 2), grad),
+)
+
+
+@composite(operators=("__matmul__",))
+def matmul(input: Tensor, other: Tensor):
+    """The matrix product with NumPy's broadcasting over leading dimensions; vectors are promoted.
+
+    >>> rushlight.matmul(rushlight.ones(2, 3), rushlight.ones(3, 4)).shape
+    rushlight.Size([2, 4])
+    """
+    if not isinstance(other, Tensor):
+        raise TypeError(
+            f"matmul(): argument 'other' must be Tensor, not {type(other).__name__}"
+        )
+    a, b = input.dim(), other.dim()
+    if a == 2 and b == 2:
+        return mm(input, other)
+    if not a or not b:
+        raise RuntimeError(
+            "matmul: both arguments to matmul need to be at least 1D, but they are "
+            f"{a}D and {b}D"
+        )
+    if a == 1 and b == 1:
+        return dot(input, other)
+    if a == 1:
+        return matmul(input.unsqueeze(0), other).squeeze(-2)
+    if b == 1:
+        return matmul(input, other.unsqueeze(-1)).squeeze(-1)
+    if b == 2 and a > 2:
+        rows = input.reshape(-1, input.shape[-1])
+        return mm(rows, other).reshape(*input.shape[:-1], other.shape[-1])
+    return _batched(input, other)
+
+
+def _batched(input, other):
+    from rushlight.ops.shape import broadcast_shapes
+
+    n, m = input.shape[-2:]
+    k, p = other.shape[-2:]
+    if m != k:
+        raise RuntimeError(
+            f"matmul: shapes cannot be multiplied: input has shape {shape_text(input.shape)}, "
+            f"other has shape {shape_text(other.shape)}"
+        )
+    batch = broadcast_shapes(tuple(input.shape[:-2]), tuple(other.shape[:-2]))
+    left = input.expand(*batch, n, m).reshape(batch.numel(), n, m)
+    right = other.expand(*batch, k, p).reshape(batch.numel(), k, p)
+    return bmm(left, right).reshape(*batch, n, p)
+
+
+Tensor.__rmatmul__ = lambda self, other: matmul(other, self)
+
+
+@op(samples=lambda make: [((make(4), make(4)), {}), ((make(0), make(0)), {})])
+def dot(input: Tensor, tensor: Tensor):
+    """The inner product of two vectors."""
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(
+            f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors"
+        )
+    if input.shape != tensor.shape:
+        raise RuntimeError(
+            "inconsistent tensor size, expected tensor [" + str(input.shape[0]) + "] and src ["
+            + str(tensor.shape[0]) + "] to have the same number of elements"
+        )
+    _same_dtype("dot", self=input, tensor=tensor)
+    return np.asarray(kernels.matmul(input[None], tensor[:, None])).reshape(())
+
+
+dot.gradient(
+    input=lambda grad, tensor: grad * conj_of(tensor),
+    tensor=lambda grad, input: grad * conj_of(input),
+)
+
+
+@composite()
+def mv(input: Tensor, vec: Tensor):
+    """The product of a matrix and a vector."""
+    if input.dim() != 2 or vec.dim() != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {input.dim()}, {vec.dim()}")
+    return mm(input, vec.unsqueeze(1)).squeeze(1)
+
+
+@composite(aliases=("ger",))
+def outer(input: Tensor, vec2: Tensor):
+    """The outer product of two vectors."""
+    if input.dim() != 1 or vec2.dim() != 1:
+        raise RuntimeError(
+            f"outer: Expected 1-D arguments, but got {input.dim()}-D and {vec2.dim()}-D"
+        )
+    return input.unsqueeze(1) * vec2
+
+
+@composite()
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
+    """``beta * input + alpha * (mat1 @ mat2)``."""
+    return _scaled_sum(input, mm(mat1, mat2), beta, alpha)
+
+
+@composite()
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
+    """``beta * input + alpha * (mat @ vec)``."""
+    return _scaled_sum(input, mv(mat, vec), beta, alpha)
+
+
+@composite()
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
+    """``beta * input + alpha * sum_i batch1[i] @ batch2[i]``."""
+    return _scaled_sum(input, bmm(batch1, batch2).sum(0), beta, alpha)
+
+
+@composite()
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
+    """``beta * input + alpha * (batch1 @ batch2)``."""
+    return _scaled_sum(input, bmm(batch1, batch2), beta, alpha)
+
+
+def _scaled_sum(input, product, beta, alpha):
+    product = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return product
+    return (input if beta == 1 else input * beta) + product
+
+
+def _linear_samples(make):
+    return [
+        ((make(3, 4), make(2, 4), make(2)), {}),
+        ((make(2, 3, 4), make(5, 4)), {}),
+        ((make(4), make(2, 4), make(2)), {}),
+    ]
+
+
+def _linear_meta(input, weight, bias=None):
+    from rushlight.backends.arrays import BY_ARRAY_DTYPE
+
+    return (*input.shape[:-1], *weight.shape[:-1]), BY_ARRAY_DTYPE[input.dtype]
+
+
+@op(samples=_linear_samples, oracle="nn.functional", method=False, meta=_linear_meta)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
+    """``input @ weight.T + bias``; `input` (*, in), `weight` (out, in), `bias` (out)."""
+    if weight.ndim != 2 or input.ndim < 1 or input.shape[-1] != weight.shape[1]:
+        raise RuntimeError(
+            f"linear: input and weight shapes cannot be multiplied: input has shape "
+            f"{shape_text(input.shape)}, weight has shape {shape_text(weight.shape)}; expected "
+            f"input (*, {weight.shape[-1]})"
+        )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise RuntimeError(
+            f"linear: bias has shape {shape_text(bias.shape)}, expected "
+            f"{shape_text(weight.shape[:1])}"
+        )
+    _same_dtype("linear", input=input, weight=weight, bias=bias)
+    return kernels.linear(input, weight, bias)
+
+
+@linear.gradients("input", "weight", "bias")
+def linear_gradient(grad, input, weight, input_shape, needs):
+    """The three products of the backward pass of a linear layer."""
+    rows = grad.reshape(-1, grad.shape[-1]) if grad.dim() != 2 else grad
+    grad_input = grad_weight = grad_bias = None
+    if needs[0]:
+        grad_input = mm(rows, weight).reshape(input_shape)
+    if needs[1]:
+        flat = input.reshape(-1, input.shape[-1]) if input.dim() != 2 else input
+        grad_weight = mm(rows.t(), flat)
+    if needs[2]:
+        grad_bias = rows.sum(0)
+    return grad_input, grad_weight, grad_bias
+
+
+@composite(method=False)
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None):
+    """``input1 @ weight[k] @ input2`` for every output k, plus `bias`."""
+    lead = input1.shape[:-1]
+    a, b = input1.reshape(-1, input1.shape[-1]), input2.reshape(-1, input2.shape[-1])
+    left = mm(a, weight.permute(1, 0, 2).reshape(a.shape[1], -1))
+    left = left.reshape(-1, weight.shape[0], b.shape[1])
+    out = bmm(left, b.unsqueeze(-1)).squeeze(-1).reshape(*lead, weight.shape[0])
+    return out if bias is None else out + bias

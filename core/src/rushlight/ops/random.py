@@ -1,0 +1,325 @@
+"""Random tensors, with PyTorch's CPU numbers for the same seed."""
+
+from __future__ import annotations
+
+import os
+
+from rushlight import devices, dtypes
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_CODE, cast
+from rushlight.backends.random import MersenneTwister
+from rushlight.dtypes import FLOAT, default
+from rushlight.ops._inplace import check_writable, written
+from rushlight.ops.creation import finish
+from rushlight.tensor.shape import normalize_size
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+_DEFAULT_SEED = 67280421310721
+
+
+class Generator:
+    """A stream of random numbers: MT19937 with PyTorch's seeding and transforms."""
+
+    def __init__(self, device="cpu"):
+        self.device = devices.as_device(device)
+        self.engine = MersenneTwister(_DEFAULT_SEED)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream of a seed."""
+        if not -(1 << 63) <= seed < 1 << 64:
+            raise RuntimeError("Overflow when unpacking long: seed must fit in 64 bits")
+        self.engine.seed(int(seed))
+        return self
+
+    def seed(self) -> int:
+        """Seed from the operating system; returns the seed."""
+        seed = int.from_bytes(os.urandom(8), "little")
+        self.manual_seed(seed)
+        return seed
+
+    def initial_seed(self) -> int:
+        """The seed the stream started from."""
+        return self.engine.initial_seed
+
+    def get_state(self) -> Tensor:
+        """The state as a uint8 tensor in PyTorch's layout."""
+        return make_tensor(np.frombuffer(self.engine.get_state(), np.uint8).copy(), dtypes.uint8)
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Continue from a state."""
+        if not isinstance(new_state, Tensor) or new_state._dtype is not dtypes.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        self.engine.set_state(new_state._array.tobytes())
+        return self
+
+    def __reduce__(self):
+        return _restore, (self.engine.get_state(),)
+
+
+def _restore(state):
+    generator = Generator()
+    generator.engine.set_state(state)
+    return generator
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generator.
+
+    >>> _ = rushlight.manual_seed(0)
+    >>> rushlight.rand(2)
+    tensor([0.4963, 0.7682])
+    """
+    return default_generator.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Seed the default generator from the operating system; returns the seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed of the default generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The default generator's state as a uint8 tensor."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Set the default generator's state."""
+    default_generator.set_state(new_state)
+
+
+def _engine(generator):
+    return (default_generator if generator is None else generator).engine
+
+
+def _sample(draw, size, dtype, generator):
+    """An array of `size` in `dtype` from ``draw(engine, count, double)``."""
+    size = normalize_size(size)
+    count = 1
+    for n in size:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
+        count *= n
+    engine = _engine(generator)
+    with engine.lock:
+        values = draw(engine, count, dtype is dtypes.float64)
+    return values.reshape(size).astype(BY_CODE[dtype.code], copy=False)
+
+
+def _float(dtype, name):
+    dtype = default.float if dtype is None else dtype
+    if dtype.category != FLOAT:
+        raise RuntimeError(f'"{name}" not implemented for {dtype}')
+    return dtype
+
+
+def _maker(name, draw, doc):
+    def make(
+        *size, generator=None, out=None, dtype=None, layout=None, device=None,
+        requires_grad=False, pin_memory=False,
+    ):
+        dtype = _float(out._dtype if out is not None and dtype is None else dtype, name)
+        array = _sample(draw, size, dtype, generator)
+        if out is not None:
+            from rushlight.ops.creation import _write
+
+            return _write(out, make_tensor(array, dtype))
+        return finish(array, dtype, device, requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = doc
+    return make
+
+
+def _uniform(engine, count, double):
+    return engine.uniform(count, double)
+
+
+def _standard_normal(engine, count, double):
+    return engine.normal(count, 0.0, 1.0, double)
+
+
+rand = _maker("rand", _uniform, "Uniform samples from [0, 1).")
+randn = _maker("randn", _standard_normal, "Samples from the standard normal distribution.")
+
+
+def rand_like(input, *, dtype=None, layout=None, device=None, requires_grad=False,
+              memory_format=None):
+    """:func:`rand` in the shape and dtype of `input`."""
+    return rand(*input._array.shape, dtype=dtype or input._dtype, device=device or input._device,
+                requires_grad=requires_grad) if input.dim() else rand(
+        (), dtype=dtype or input._dtype, requires_grad=requires_grad)
+
+
+def randn_like(input, *, dtype=None, layout=None, device=None, requires_grad=False,
+               memory_format=None):
+    """:func:`randn` in the shape and dtype of `input`."""
+    return randn(tuple(input._array.shape), dtype=dtype or input._dtype,
+                 device=device or input._device, requires_grad=requires_grad)
+
+
+def randint(low, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None,
+            device=None, requires_grad=False):
+    """Integers from [low, high); ``randint(high, size)`` starts at 0."""
+    if size is None:
+        low, high, size = 0, low, high
+    if high <= low:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    dtype = dtypes.int64 if dtype is None else dtype
+    array = _sample(lambda e, count, _: e.integers(count, low, high), (size,), dtype, generator)
+    return finish(array, dtype, device, requires_grad)
+
+
+def randint_like(input, low, high=None, *, dtype=None, **options):
+    """:func:`randint` in the shape and dtype of `input`."""
+    if high is None:
+        low, high = 0, low
+    return randint(low, high, tuple(input._array.shape), dtype=dtype or input._dtype, **options)
+
+
+def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None,
+             requires_grad=False, pin_memory=False):
+    """A random permutation of 0 .. n-1."""
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    dtype = dtypes.int64 if dtype is None else dtype
+    engine = _engine(generator)
+    with engine.lock:
+        array = engine.permutation(n).astype(BY_CODE[dtype.code])
+    return finish(array, dtype, device, requires_grad)
+
+
+def _shape_for(mean, std, size):
+    if size is not None:
+        return tuple(size)
+    arrays = [v._array for v in (mean, std) if isinstance(v, Tensor)]
+    return np.broadcast_shapes(*[a.shape for a in arrays])
+
+
+def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None,
+           device=None, requires_grad=False):
+    """Normal samples with means and standard deviations given as numbers or tensors."""
+    found = next((v._dtype for v in (mean, std) if isinstance(v, Tensor)), None)
+    dtype = _float(dtype or found, "normal")
+    shape = _shape_for(mean, std, size)
+    if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        base = finish(_sample(_standard_normal, (shape,), dtype, generator), dtype, device, False)
+        return base * std + mean
+    array = _sample(lambda e, n, double: e.normal(n, mean, std, double), (shape,), dtype, generator)
+    return finish(array, dtype, device, requires_grad)
+
+
+def bernoulli(input, p=None, *, generator=None, out=None):
+    """0 or 1, with the probabilities in `input` (or `p`)."""
+    probability = input._array.reshape(-1) if p is None else p
+    if p is None and input.numel() and not bool(((input >= 0) & (input <= 1)).all()):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    array = _sample(
+        lambda e, n, _: e.bernoulli(n, probability), (tuple(input._array.shape),), input._dtype,
+        generator,
+    )
+    return make_tensor(array, input._dtype, input._device)
+
+
+def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
+    """Indices drawn with the (unnormalised) probabilities in each row of `input`."""
+    rows = np.atleast_2d(input._array).astype(np.float64)
+    if rows.size and ((rows < 0).any() or not np.isfinite(rows).all()):
+        raise RuntimeError(
+            "probability tensor contains either `inf`, `nan` or element < 0"
+        )
+    if (rows.sum(1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if not replacement and num_samples > rows.shape[1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    engine = _engine(generator)
+    with engine.lock:
+        if replacement:
+            found = _with_replacement(engine, rows, num_samples)
+        else:
+            keys = engine.exponential(rows.size, 1.0).reshape(rows.shape)
+            order = np.argsort(-(rows / keys), axis=1, kind="stable")
+            found = order[:, :num_samples]
+    shape = (num_samples,) if input.dim() == 1 else (rows.shape[0], num_samples)
+    return make_tensor(np.ascontiguousarray(found, np.int64).reshape(shape), dtypes.int64)
+
+
+def _with_replacement(engine, rows, count):
+    cumulative = rows.cumsum(1)
+    cumulative /= cumulative[:, -1:]
+    draws = engine.uniform(len(rows) * count, True).reshape(len(rows), count)
+    return np.stack([np.searchsorted(c, d) for c, d in zip(cumulative, draws, strict=True)])
+
+
+# ------------------------------------------------------------------------------------------ in place
+def _fill(self, draw, generator):
+    check_writable(self, self._node is not None)
+    if self._device.type != "meta":
+        self._array[...] = cast(
+            _sample(draw, (tuple(self._array.shape),), self._dtype, generator), self._dtype.code
+        )
+    written(self, None)
+    return self
+
+
+def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
+    """Fill with uniforms from [from, to)."""
+    low = named.pop("from", named.pop("a", from_))
+    to = named.pop("b", to)
+    if low > to:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
+        )
+    _float(self._dtype, "uniform_")
+    return _fill(self, lambda e, n, double: e.uniform_between(n, low, to, double), generator)
+
+
+def normal_(self, mean=0.0, std=1.0, *, generator=None):
+    """Fill with normal samples."""
+    if std < 0:
+        raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
+    _float(self._dtype, "normal_")
+    return _fill(self, lambda e, n, double: e.normal(n, mean, std, double), generator)
+
+
+def bernoulli_(self, p=0.5, *, generator=None):
+    """Fill with 0 or 1, with probability `p` (a number or a tensor) of 1."""
+    if not isinstance(p, Tensor):
+        if not 0 <= p <= 1:
+            raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        return _fill(self, lambda e, n, _: e.bernoulli(n, p), generator)
+    chances = np.broadcast_to(p._array, self._array.shape).reshape(-1)
+    return _fill(self, lambda e, n, _: e.bernoulli(n, chances), generator)
+
+
+def exponential_(self, lambd=1.0, *, generator=None):
+    """Fill with exponential samples of rate `lambd`."""
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    _float(self._dtype, "exponential_")
+    return _fill(self, lambda e, n, _: e.exponential(n, lambd), generator)
+
+
+def random_(self, from_=0, to=None, *, generator=None):
+    """Fill with integers from [from, to); by default up to what the dtype holds exactly."""
+    if to is None and from_:
+        from_, to = 0, from_
+    if to is None:
+        bits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8}.get(self._dtype.name)
+        to = (1 << bits) + 1 if bits else dtypes.iinfo(self._dtype).max + 1
+    return _fill(self, lambda e, n, _: e.integers(n, from_, to), generator)
+
+
+for _function in (uniform_, normal_, bernoulli_, exponential_, random_):
+    setattr(Tensor, _function.__name__, _function)
+Tensor.bernoulli = bernoulli
+Tensor.multinomial = multinomial

@@ -1,0 +1,423 @@
+"""Sums, means, extremes and other reductions over dimensions."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from rushlight import dtypes
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_CODE, cast
+from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
+from rushlight.ops._op import composite, op
+from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.comparison import isnan, where
+from rushlight.tensor.shape import wrap_dim, wrap_dims
+from rushlight.tensor.tensor import Tensor
+
+
+class ValuesIndices(NamedTuple):
+    """Reduced values and where they were found."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def _sizes(make):
+    x = make(3, 4, 2)
+    return [
+        ((x,), {}),
+        ((x, 1), {}),
+        ((x, (0, 2)), {"keepdim": True}),
+        ((x, -1, True), {}),
+        ((make(0, 3), 0), {}),
+        ((make(),), {}),
+    ]
+
+
+def _extreme_sizes(make):
+    return [s for s in _sizes(make) if s[0][0].numel()]
+
+
+def _reduced_shape(shape, dim, keepdim):
+    dims = wrap_dims(dim, len(shape))
+    if keepdim:
+        return tuple(1 if i in dims else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in dims)
+
+
+def restore(value, shape, dim, keepdim):
+    """A reduced tensor with its reduced dimensions back, as extents of one."""
+    if keepdim or not shape:
+        return value
+    return value.reshape(_reduced_shape(shape, dim, True))
+
+
+def _sum_dtype(array, dtype):
+    if dtype is not None:
+        return dtype.code
+    found = {"b": dtypes.int64, "i": dtypes.int64, "u": dtypes.int64}.get(array.dtype.kind)
+    return None if found is None else found.code
+
+
+def _wide(array):
+    """Half-width floats accumulate in float32."""
+    return array.astype(np.float32) if array.dtype.itemsize == 2 and _is_float(array) else array
+
+
+def _is_float(array):
+    return array.dtype.kind in "fV" or array.dtype.name == "bfloat16"
+
+
+def _meta_sum(input, dim=None, keepdim=False, dtype=None):
+    from rushlight.backends.arrays import BY_ARRAY_DTYPE
+
+    found = BY_ARRAY_DTYPE[input.dtype]
+    if dtype is not None:
+        found = dtype
+    elif found.category < FLOAT:
+        found = dtypes.int64
+    return _reduced_shape(input.shape, dim, keepdim), found
+
+
+def _meta_same(input, dim=None, keepdim=False, dtype=None):
+    from rushlight.backends.arrays import BY_ARRAY_DTYPE
+
+    return _reduced_shape(input.shape, dim, keepdim), dtype or BY_ARRAY_DTYPE[input.dtype]
+
+
+@op(samples=_sizes, meta=_meta_sum)
+def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
+    """The sum over `dim` (an int, several, or None for all). Bools and integers sum to int64.
+
+    >>> rushlight.sum(rushlight.ones(2, 3), dim=1)
+    tensor([3., 3.])
+    """
+    axes = wrap_dims(dim, input.ndim)
+    code = _sum_dtype(input, dtype)
+    target = input.dtype if code is None else BY_CODE[code]
+    array = cast(input, code) if code is not None else input
+    return np.asarray(_wide(array).sum(axis=axes, keepdims=keepdim), target)
+
+
+sum.gradient(
+    input=lambda grad, input_shape, dim, keepdim: restore(grad, input_shape, dim, keepdim).expand(
+        input_shape
+    )
+)
+
+
+def _need_float(name, array, dtype):
+    kind = BY_CODE[dtype.code].kind if dtype is not None else array.dtype.kind
+    if kind in "biu":
+        raise RuntimeError(
+            f"{name}(): could not infer output dtype. Input dtype must be either a floating point "
+            f"or complex dtype. Got: {array.dtype.name}"
+        )
+
+
+@op(samples=_sizes, meta=_meta_same)
+def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
+    """The mean over `dim` (an int, several, or None for all); floating-point and complex only."""
+    _need_float("mean", input, dtype)
+    array = input if dtype is None else cast(input, dtype.code)
+    axes = wrap_dims(dim, input.ndim)
+    with np.errstate(all="ignore"):
+        count = math.prod(array.shape[a] for a in axes)
+        out = np.divide(_wide(array).sum(axis=axes, keepdims=keepdim), np.float32(count)
+                        if array.dtype.itemsize < 8 else np.float64(count))
+    return np.asarray(out, array.dtype)
+
+
+def _mean_gradient(grad, input_shape, dim, keepdim):
+    count = math.prod(input_shape[d] for d in wrap_dims(dim, len(input_shape)))
+    return (restore(grad, input_shape, dim, keepdim) / count).expand(input_shape)
+
+
+mean.gradient(input=_mean_gradient)
+
+
+@composite()
+def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
+    """The sum over `dim`, counting nan as zero."""
+    return where(isnan(input), 0, input).sum(dim, keepdim, dtype=dtype)
+
+
+@composite()
+def nanmean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
+    """The mean over `dim` of the elements that are not nan."""
+    count = (~isnan(input)).sum(dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
+
+
+def _prod_sizes(make):
+    x = make(3, 4)
+    return [((x,), {}), ((x, 1), {}), ((x, 0, True), {}), ((make(),), {})]
+
+
+@op(samples=_prod_sizes)
+def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
+    """The product of all elements, or over one dimension. Bools and integers give int64."""
+    code = _sum_dtype(input, dtype)
+    array = input if code is None else cast(input, code)
+    target = array.dtype
+    axis = None if dim is None else (wrap_dim(dim, input.ndim),) if input.ndim else ()
+    return np.asarray(_wide(array).prod(axis=axis, keepdims=keepdim), target)
+
+
+def _prod_gradient(grad, input, dim, keepdim):
+    """Products of all other elements, by exclusive products from both ends (zeros included)."""
+    if dim is None:
+        return _prod_gradient(grad, input.reshape(-1), 0, False).reshape(input.shape)
+    if not input.dim():
+        return grad.reshape(())
+    before = _exclusive_product(input, dim)
+    after = _exclusive_product(input.flip(dim), dim).flip(dim)
+    return restore(grad, tuple(input.shape), dim, keepdim) * conj_of(before * after)
+
+
+def _exclusive_product(input, dim):
+    one = input.narrow(dim, 0, 1) * 0 + 1
+    shifted = input.narrow(dim, 0, input.shape[dim] - 1)
+    return _cat((one, shifted), dim).cumprod(dim)
+
+
+def _cat(tensors, dim):
+    from rushlight.ops.joining import cat
+
+    return cat(tensors, dim)
+
+
+prod.gradient(input=_prod_gradient)
+
+
+@composite()
+def var(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The variance over `dim`; the divisor is the count minus `correction` (default 1)."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if not input.is_floating_point() and not input.is_complex():
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    correction = _correction(unbiased, correction)
+    count = math.prod(input.shape[d] for d in wrap_dims(dim, input.dim()))
+    centred = input - input.mean(dim, True)
+    squares = (centred * conj_of(centred)).real if input.is_complex() else centred * centred
+    divisor = max(0.0, count - correction)
+    total = squares.sum(dim, keepdim)
+    return total / divisor if divisor else total / 0.0
+
+
+def _correction(unbiased, correction):
+    if unbiased is not None and correction is not None:
+        raise TypeError("var(): give either 'unbiased' or 'correction', not both")
+    if unbiased is not None:
+        return 1 if unbiased else 0
+    return 1 if correction is None else correction
+
+
+@composite()
+def std(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The standard deviation over `dim`; see :func:`var`."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
+
+
+@composite()
+def var_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The variance and the mean over `dim`."""
+    return var(input, dim, unbiased, keepdim, correction=correction), input.mean(dim, keepdim)
+
+
+@composite()
+def std_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The standard deviation and the mean over `dim`."""
+    return std(input, dim, unbiased, keepdim, correction=correction), input.mean(dim, keepdim)
+
+
+def _refuse_empty(name, array, axes):
+    if any(array.shape[a] == 0 for a in axes):
+        raise IndexError(
+            f"{name}(): Expected reduction dim to have non-zero size; input has shape "
+            f"{list(array.shape)}"
+        )
+
+
+def _share_ties(grad, input, out, dim, keepdim):
+    """The gradient of an extreme, shared equally by the elements that attain it."""
+    shape = tuple(input.shape)
+    mask = input == restore(out, shape, dim, keepdim)
+    grad = restore(grad, shape, dim, keepdim)
+    return where(mask, grad / mask.sum(dim if shape else None, bool(shape)), 0.0)
+
+
+@op(samples=_extreme_sizes, meta=_meta_same)
+def amax(input: Tensor, dim=(), keepdim=False):
+    """The largest element over `dim` (all by default); ties share the gradient."""
+    axes = wrap_dims(dim, input.ndim)
+    _refuse_empty("amax", input, axes)
+    return input.max(axis=axes, keepdims=keepdim)
+
+
+amax.gradient(input=_share_ties)
+
+
+@op(samples=_extreme_sizes, meta=_meta_same)
+def amin(input: Tensor, dim=(), keepdim=False):
+    """The smallest element over `dim` (all by default); ties share the gradient."""
+    axes = wrap_dims(dim, input.ndim)
+    _refuse_empty("amin", input, axes)
+    return input.min(axis=axes, keepdims=keepdim)
+
+
+amin.gradient(input=_share_ties)
+
+
+def _index_sizes(make):
+    x = make(3, 4, 2)
+    return [((x,), {}), ((x, 1), {}), ((x, -1, True), {}), ((make(), 0), {})]
+
+
+def _arg_extreme(name, function, input, dim, keepdim):
+    if input.size == 0 and (dim is None or input.shape[wrap_dim(dim, input.ndim)] == 0):
+        raise IndexError(f"{name}(): Expected reduction dim to have non-zero size.")
+    if input.dtype.kind == "b":
+        input = input.view(np.uint8)
+    if dim is None:
+        found = np.asarray(function(input, axis=None))
+        return found.reshape((1,) * input.ndim) if keepdim else found
+    axis = wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return np.zeros((), np.int64)
+    return np.asarray(function(input, axis=axis, keepdims=keepdim))
+
+
+@op(samples=_index_sizes, differentiable=False)
+def argmax(input: Tensor, dim=None, keepdim=False):
+    """Index of the largest element, of all or over `dim`."""
+    return _arg_extreme("argmax", np.argmax, input, dim, keepdim)
+
+
+@op(samples=_index_sizes, differentiable=False)
+def argmin(input: Tensor, dim=None, keepdim=False):
+    """Index of the smallest element, of all or over `dim`."""
+    return _arg_extreme("argmin", np.argmin, input, dim, keepdim)
+
+
+def _extreme(kind):
+    arg, pick = (argmax, amax) if kind == "max" else (argmin, amin)
+
+    def call(input, *args, **kwargs):
+        other = args[0] if args else kwargs.get("other")
+        if isinstance(other, Tensor):
+            from rushlight.ops import arithmetic
+
+            binary = arithmetic.maximum if kind == "max" else arithmetic.minimum
+            return binary(input, other)
+        if not args and "dim" not in kwargs and "axis" not in kwargs:
+            return pick(input)
+        return _over_dim(arg, input, *args, **kwargs)
+
+    return call
+
+
+def _over_dim(arg, input, dim=None, keepdim=False, axis=None):
+    dim = axis if dim is None else dim
+    indices = arg(input, dim, True)
+    if not input.dim():
+        return ValuesIndices(input.clone(), indices)
+    values = input.gather(dim, indices)
+    if not keepdim:
+        values, indices = values.squeeze(dim), indices.squeeze(dim)
+    return ValuesIndices(values, indices)
+
+
+max = _extreme("max")
+min = _extreme("min")
+for _function, _name in ((max, "max"), (min, "min")):
+    _function.__name__ = _function.__qualname__ = _name
+    _function.__doc__ = (
+        f"``{_name}(input)`` of all elements; ``{_name}(input, dim, keepdim=False)`` gives "
+        f"``(values, indices)``; ``{_name}(input, other)`` is :func:`{_name}imum`."
+    )
+    setattr(Tensor, _name, _function)
+
+
+@op(samples=_sizes, differentiable=False)
+def all(input: Tensor, dim=None, keepdim=False):
+    """Whether all elements are true (nonzero), of all or over `dim`."""
+    return np.asarray((input != 0).all(axis=wrap_dims(dim, input.ndim), keepdims=keepdim))
+
+
+@op(samples=_sizes, differentiable=False)
+def any(input: Tensor, dim=None, keepdim=False):
+    """Whether any element is true (nonzero), of all or over `dim`."""
+    return np.asarray((input != 0).any(axis=wrap_dims(dim, input.ndim), keepdims=keepdim))
+
+
+@op(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})], differentiable=False)
+def count_nonzero(input: Tensor, dim=None):
+    """How many elements are not zero."""
+    return np.asarray((input != 0).sum(axis=wrap_dims(dim, input.ndim)), np.int64)
+
+
+@composite()
+def logsumexp(input: Tensor, dim, keepdim=False):
+    """``log(sum(exp(input), dim))`` without overflow."""
+    if input._dtype.category < FLOAT:
+        input = input.to(default.float)
+    top = input.detach().amax(dim, True)
+    top = where(top.isfinite(), top, 0.0)
+    out = (input - top).exp().sum(dim, True).log() + top
+    return out if keepdim else out.squeeze(dim if isinstance(dim, tuple) else dim)
+
+
+def _norm_power(x, p, dim, keepdim):
+    if p == math.inf:
+        return x.abs().amax(() if dim is None else dim, keepdim)
+    if p == -math.inf:
+        return x.abs().amin(() if dim is None else dim, keepdim)
+    if p == 0:
+        return (x != 0).to(x._dtype.to_real()).sum(dim, keepdim)
+    if p == 1:
+        return x.abs().sum(dim, keepdim)
+    if p == 2:
+        return _norm2(x, dim, keepdim)
+    return x.abs().pow(p).sum(dim, keepdim).pow(1.0 / p)
+
+
+@op(method=False, samples=_sizes)
+def _norm2(input: Tensor, dim=None, keepdim=False):
+    """The Euclidean norm over `dim`; its gradient at 0 is 0."""
+    wide = _wide(np.abs(input) if input.dtype.kind == "c" else input)
+    out = np.sqrt(np.square(wide).sum(axis=wrap_dims(dim, input.ndim), keepdims=keepdim))
+    return np.asarray(out, wide.dtype if input.dtype.kind == "c" else input.dtype)
+
+
+def _norm2_gradient(grad, input, out, dim, keepdim):
+    shape = tuple(input.shape)
+    out, grad = restore(out, shape, dim, keepdim), restore(grad, shape, dim, keepdim)
+    return input * where(out == 0, 0.0, grad / out)
+
+
+_norm2.gradient(input=_norm2_gradient)
+
+
+@composite()
+def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
+    """The vector norm of order `p` over `dim` (all elements by default); ``"fro"`` is order 2."""
+    if input._dtype.category == BOOL or input._dtype.category not in (FLOAT, COMPLEX):
+        raise RuntimeError(
+            f"norm: the input must be floating point or complex, got {input._dtype}"
+        )
+    if dtype is not None:
+        input = input.to(dtype)
+    if p == "nuc":
+        raise NotImplementedError("norm(p='nuc') is not available; sum the singular values")
+    return _norm_power(input, 2 if p in ("fro", None) else float(p), dim, keepdim)
+
+
+@composite()
+def dist(input: Tensor, other: Tensor, p=2):
+    """The norm of order `p` of ``input - other``."""
+    return (input - other).norm(p)

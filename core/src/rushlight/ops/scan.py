@@ -1,0 +1,107 @@
+"""Running sums, products and extremes along a dimension."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.backends.arrays import cast
+from rushlight.ops._op import op
+from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.reduction import ValuesIndices, _sum_dtype, _wide
+from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import Tensor
+
+
+def _samples(make):
+    return [((make(3, 4), 0), {}), ((make(3, 4), -1), {}), ((make(), 0), {}), ((make(0, 2), 0), {})]
+
+
+def _accumulate(function, input, dim, dtype):
+    axis = wrap_dim(dim, input.ndim)
+    code = _sum_dtype(input, dtype)
+    array = input if code is None else cast(input, code)
+    if not array.ndim:
+        return array.copy()
+    return np.asarray(function(_wide(array), axis=axis), array.dtype)
+
+
+@op(samples=_samples)
+def cumsum(input: Tensor, dim, *, dtype=None):
+    """The running sum along `dim`."""
+    return _accumulate(np.cumsum, input, dim, dtype)
+
+
+cumsum.gradient(
+    input=lambda grad, dim: grad.flip(dim).cumsum(dim).flip(dim) if grad.dim() else grad
+)
+
+
+@op(samples=_samples, domain="nonzero")
+def cumprod(input: Tensor, dim, *, dtype=None):
+    """The running product along `dim`."""
+    return _accumulate(np.cumprod, input, dim, dtype)
+
+
+def _cumprod_gradient(grad, input, out, dim):
+    """Exact away from zeros; with a zero in the input, products are formed one by one."""
+    if not input.dim():
+        return grad
+    if not bool((input == 0).any()):
+        return (grad * conj_of(out)).flip(dim).cumsum(dim).flip(dim) / conj_of(input)
+    return _cumprod_with_zeros(grad, input, dim)
+
+
+def _cumprod_with_zeros(grad, input, dim):
+    from rushlight.ops.joining import cat
+
+    pieces, size = [], input.shape[dim]
+    for i in range(size):
+        before = input.narrow(dim, 0, i).prod(dim, True) if i else input.narrow(dim, 0, 1) * 0 + 1
+        rest = input.narrow(dim, i + 1, size - i - 1)
+        one = input.narrow(dim, 0, 1) * 0 + 1
+        after = cat((one, rest), dim).cumprod(dim)
+        terms = grad.narrow(dim, i, size - i) * conj_of(before * after)
+        pieces.append(terms.sum(dim, True))
+    return cat(tuple(pieces), dim)
+
+
+cumprod.gradient(input=_cumprod_gradient)
+
+
+def _running_extreme(input, dim, better):
+    axis = wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return [input.copy(), np.zeros((), np.int64)]
+    moved = np.moveaxis(input, axis, 0)
+    values, indices = np.empty_like(moved), np.empty(moved.shape, np.int64)
+    if len(moved):
+        values[0], indices[0] = moved[0], 0
+    for i in range(1, len(moved)):
+        wins = better(moved[i], values[i - 1]) | (moved[i] != moved[i])
+        values[i] = np.where(wins, moved[i], values[i - 1])
+        indices[i] = np.where(wins, i, indices[i - 1])
+    return [np.moveaxis(values, 0, axis), np.moveaxis(indices, 0, axis)]
+
+
+def _scatter_back(grads, out1, input_shape, dim):
+    from rushlight.ops.creation import zeros
+
+    if grads[0] is None or not input_shape:
+        return grads[0]
+    base = zeros(input_shape, dtype=grads[0]._dtype)
+    return base.scatter_add(dim, out1, grads[0])
+
+
+@op(outputs=2, result=ValuesIndices, samples=_samples)
+def cummax(input: Tensor, dim):
+    """The running maximum along `dim` and its index."""
+    return _running_extreme(input, dim, np.greater_equal)
+
+
+@op(outputs=2, result=ValuesIndices, samples=_samples)
+def cummin(input: Tensor, dim):
+    """The running minimum along `dim` and its index."""
+    return _running_extreme(input, dim, np.less_equal)
+
+
+cummax.gradient(input=_scatter_back)
+cummin.gradient(input=_scatter_back)

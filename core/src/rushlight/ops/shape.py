@@ -1,0 +1,718 @@
+"""Views and copies that rearrange: reshape, permute, expand, slice, flip, ..."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.backends import np
+from rushlight.dtypes import COMPLEX
+from rushlight.errors import shape_text
+from rushlight.ops._op import Sizes, composite, op
+from rushlight.ops._op import view as declare_view
+from rushlight.tensor.shape import as_int, normalize_size, wrap_dim, wrap_dims
+from rushlight.tensor.tensor import Tensor
+
+
+def infer_size(shape, count, name="view"):
+    """A requested shape with its -1 replaced."""
+    shape = normalize_size((shape,) if not isinstance(shape, tuple | list) else (tuple(shape),))
+    if shape.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if any(n < -1 for n in shape):
+        raise RuntimeError(f"invalid shape dimension {min(shape)}")
+    known = math.prod(n for n in shape if n != -1)
+    if -1 in shape:
+        if known == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of {count} elements into shape {shape_text(shape)} because "
+                "the unspecified dimension size -1 can be any value and is ambiguous"
+            )
+        if count % known == 0:
+            return tuple(count // known if n == -1 else n for n in shape)
+    if known != count or -1 in shape:
+        raise RuntimeError(f"shape '{shape_text(shape)}' is invalid for input of size {count}")
+    return shape
+
+
+def _view_samples(make):
+    x = make(2, 6)
+    return [((x, (3, 4)), {}), ((x, (-1,)), {}), ((make(), (1, 1)), {}), ((make(0, 3), (0,)), {})]
+
+
+@declare_view(samples=_view_samples, oracle="Tensor")
+def view(input: Tensor, shape: Sizes):
+    """The same memory with another shape; a dtype instead of a shape reinterprets the bytes.
+
+    Strides that cannot express the shape are an error; use :func:`reshape` to copy then.
+    """
+    shape = infer_size(shape, input.size)
+    out = input.view()
+    try:
+        out.shape = shape
+    except AttributeError:
+        raise RuntimeError(
+            f"view: size {shape_text(shape)} is not compatible with input of shape "
+            f"{shape_text(input.shape)} and its strides (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        ) from None
+    return out
+
+
+view.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
+_view_op = view
+
+
+def _view_method(self, *shape, dtype=None):
+    """``x.view(2, 3)``, ``x.view((2, 3))`` or ``x.view(dtype)``."""
+    target = dtype if dtype is not None else (shape[0] if len(shape) == 1 else None)
+    if target is not None and hasattr(target, "category"):
+        return _view_dtype(self, target)
+    return _view_op(self, *shape)
+
+
+def _view_dtype(tensor, target):
+    from rushlight.backends.arrays import BY_CODE
+    from rushlight.tensor.storage import storage_of
+    from rushlight.tensor.tensor import make_tensor
+
+    out = make_tensor(tensor._array.view(BY_CODE[target.code]), target)
+    out._storage = storage_of(tensor)
+    return out
+
+
+Tensor.view = _view_method
+Tensor.view_as = lambda self, other: _view_op(self, tuple(other._array.shape))
+
+
+@declare_view(samples=_view_samples)
+def reshape(input: Tensor, shape: Sizes):
+    """`input` with another shape: a view where strides allow it, else a copy.
+
+    >>> rushlight.arange(4).reshape(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    return input.reshape(infer_size(shape, input.size, "reshape"))
+
+
+reshape.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
+Tensor.reshape_as = lambda self, other: reshape(self, tuple(other._array.shape))
+
+
+def _expand_samples(make):
+    return [((make(3, 1), (3, 4)), {}), ((make(2), (3, -1)), {}), ((make(), (2, 2)), {})]
+
+
+@declare_view(samples=_expand_samples, oracle="Tensor")
+def expand(input: Tensor, size: Sizes, *, implicit=False):
+    """`input` repeated along dimensions of extent one (and new leading ones) without copying."""
+    size = normalize_size((size,) if not isinstance(size, tuple | list) else (tuple(size),))
+    lead = len(size) - input.ndim
+    if lead < 0:
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the "
+            f"number of dimensions in the tensor ({input.ndim})"
+        )
+    target = []
+    for i, n in enumerate(size):
+        have = input.shape[i - lead] if i >= lead else None
+        if n == -1 and have is None:
+            raise RuntimeError(
+                f"expand: the expanded size of the tensor (-1) isn't allowed in a leading, "
+                f"non-existing dimension {i}"
+            )
+        if have is not None and n not in (-1, have) and have != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at "
+                f"non-singleton dimension {i}.  Target sizes: {shape_text(size)}.  Tensor sizes: "
+                f"{shape_text(input.shape)}"
+            )
+        target.append(have if n == -1 else n)
+    return np.broadcast_to(input, tuple(target), subok=True)
+
+
+expand.gradient(input=lambda grad, input_shape: grad.sum_to_size(input_shape))
+Tensor.expand_as = lambda self, other: expand(self, tuple(other._array.shape))
+
+
+@composite()
+def broadcast_to(input: Tensor, size):
+    """`input` expanded to `size`."""
+    return expand(input, size)
+
+
+def broadcast_tensors(*tensors):
+    """All tensors expanded to their common shape."""
+    shape = broadcast_shapes(*[t.shape for t in tensors])
+    return tuple(expand(t, shape) for t in tensors)
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes broadcast to."""
+    from rushlight.tensor.shape import Size
+
+    try:
+        return Size(np.broadcast_shapes(*[s if isinstance(s, int) else tuple(s) for s in shapes]))
+    except ValueError:
+        raise RuntimeError(
+            "Shape mismatch: objects cannot be broadcast to a single shape: "
+            + ", ".join(shape_text(s if not isinstance(s, int) else (s,)) for s in shapes)
+        ) from None
+
+
+def _sum_to_samples(make):
+    return [((make(3, 4), (1, 4)), {}), ((make(2, 3), (3,)), {}), ((make(2, 3), ()), {})]
+
+
+@op(samples=_sum_to_samples, oracle="Tensor", meta=lambda input, size: (tuple(size), _dt(input)))
+def sum_to_size(input: Tensor, size: Sizes):
+    """The sum over the dimensions in which `size` has extent one or none."""
+    size = tuple(size)
+    lead = input.ndim - len(size)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(size, input.shape[lead:], strict=True)):
+        raise RuntimeError(
+            f"size {{{shape_text(size)}}} is not expandable to size {{{shape_text(input.shape)}}}."
+        )
+    inner = [lead + i for i, n in enumerate(size) if n == 1 and input.shape[lead + i] != 1]
+    axes = (*range(lead), *inner)
+    if not axes:
+        return input.reshape(size)
+    from rushlight.ops.reduction import _wide
+
+    return np.asarray(_wide(input).sum(axis=axes, keepdims=True), input.dtype).reshape(size)
+
+
+def _dt(array):
+    from rushlight.backends.arrays import BY_ARRAY_DTYPE
+
+    return BY_ARRAY_DTYPE[array.dtype]
+
+
+sum_to_size.gradient(input=lambda grad, input_shape: grad.expand(input_shape))
+
+
+@declare_view(samples=lambda make: [((make(2, 3, 4), (2, 0, 1)), {}), ((make(), ()), {})])
+def permute(input: Tensor, dims: Sizes):
+    """The dimensions in another order."""
+    dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    if len(dims) != input.ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not "
+            f"equal to len(dims) = {len(dims)}"
+        )
+    order = tuple(wrap_dim(d, input.ndim) for d in dims)
+    if len(set(order)) != len(order):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return input.transpose(order)
+
+
+def _inverse(dims):
+    dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    count = len(dims)
+    order = [0] * count
+    for i, d in enumerate(dims):
+        order[d % count] = i
+    return tuple(order)
+
+
+permute.gradient(input=lambda grad, dims: grad.permute(_inverse(dims)))
+
+
+@declare_view(
+    samples=lambda make: [((make(2, 3), 0, 1), {}), ((make(2, 3, 4), -1, 0), {})],
+    aliases=("swapaxes", "swapdims"),
+)
+def transpose(input: Tensor, dim0, dim1):
+    """Two dimensions exchanged."""
+    if not input.ndim:
+        wrap_dim(dim0, 0), wrap_dim(dim1, 0)
+        return input.view()
+    return input.swapaxes(wrap_dim(dim0, input.ndim), wrap_dim(dim1, input.ndim))
+
+
+transpose.gradient(input=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
+
+
+@declare_view(samples=lambda make: [((make(2, 3),), {}), ((make(3),), {}), ((make(),), {})])
+def t(input: Tensor):
+    """The transpose of a matrix; vectors and scalars are returned as they are."""
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return input.transpose()
+
+
+t.gradient(input=lambda grad: grad.t())
+
+
+def _matrix_transpose(self):
+    if self.dim() < 2:
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D "
+            "tensor."
+        )
+    return transpose(self, -2, -1)
+
+
+Tensor.T = property(lambda self: permute(self, tuple(range(self.dim() - 1, -1, -1))))
+Tensor.mT = property(_matrix_transpose)
+Tensor.H = property(lambda self: _matrix_transpose(self).conj())
+Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
+
+
+@composite(aliases=("moveaxis",))
+def movedim(input: Tensor, source, destination):
+    """Dimensions moved to new places; the others keep their order."""
+    ndim = input.dim()
+    source = wrap_dims(source, ndim, empty_is_all=False)
+    destination = wrap_dims(destination, ndim, empty_is_all=False)
+    if len(source) != len(destination):
+        raise RuntimeError(
+            f"movedim: source has {len(source)} dims and destination has {len(destination)}"
+        )
+    order = [d for d in range(ndim) if d not in source]
+    for at, d in sorted(zip(destination, source, strict=True)):
+        order.insert(at, d)
+    return permute(input, tuple(order))
+
+
+def _squeeze_samples(make):
+    return [((make(1, 3, 1),), {}), ((make(1, 3, 1), 0), {}), ((make(1, 3, 1), (0, 2)), {})]
+
+
+@declare_view(samples=_squeeze_samples, inplace=False)
+def squeeze(input: Tensor, dim=None):
+    """Without dimensions of extent one: all, or those named."""
+    dims = wrap_dims(dim, input.ndim, empty_is_all=False)
+    return input.squeeze(tuple(d for d in dims if input.shape[d] == 1))
+
+
+squeeze.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
+
+
+@declare_view(samples=lambda make: [((make(3), 0), {}), ((make(3, 2), -1), {}), ((make(), 0), {})])
+def unsqueeze(input: Tensor, dim):
+    """With a new dimension of extent one at `dim`."""
+    return np.expand_dims(input, wrap_dim(dim, input.ndim + 1))
+
+
+unsqueeze.gradient(input=lambda grad, dim: grad.squeeze(dim))
+
+
+@composite()
+def flatten(input: Tensor, start_dim=0, end_dim=-1):
+    """Dimensions `start_dim` to `end_dim` as one."""
+    ndim = input.dim()
+    start, end = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not ndim:
+        return reshape(input, (1,))
+    if start == end:
+        return input
+    shape = input._array.shape
+    return reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+@composite(aliases=())
+def ravel(input: Tensor):
+    """One dimension; a view where strides allow it."""
+    return reshape(input, (-1,))
+
+
+@composite()
+def unflatten(input: Tensor, dim, sizes):
+    """One dimension split into several; one of `sizes` may be -1."""
+    dim, shape = wrap_dim(dim, input.dim()), input._array.shape
+    return reshape(input, (*shape[:dim], *infer_size(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
+
+
+@declare_view(samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})])
+def narrow(input: Tensor, dim, start, length):
+    """The slice of `length` elements from `start` along `dim`."""
+    dim = wrap_dim(dim, input.ndim)
+    size = input.shape[dim]
+    start = as_int(start if not isinstance(start, Tensor) else start.item(), "start", "narrow")
+    begin = start + size if start < 0 else start
+    if not 0 <= begin <= size or length < 0 or begin + length > size:
+        raise RuntimeError(
+            f"start ({start}) + length ({length}) exceeds dimension size ({size})."
+        )
+    return input[(slice(None),) * dim + (slice(begin, begin + length),)]
+
+
+def _narrow_gradient(grad, input_shape, dim, start, length):
+    from rushlight.ops.creation import zeros
+
+    base = zeros(input_shape, dtype=grad._dtype)
+    return view_scatter(base, grad, ((narrow.op, [dim, start, length]),))
+
+
+narrow.gradient(input=_narrow_gradient)
+
+
+@declare_view(samples=lambda make: [((make(3, 4), 1, 2), {}), ((make(3, 4), 0, -1), {})])
+def select(input: Tensor, dim, index):
+    """The slice at one index of `dim`, without that dimension."""
+    if not input.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim(dim, input.ndim)
+    index = as_int(index, "index", "select")
+    if not -input.shape[dim] <= index < input.shape[dim]:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {shape_text(input.shape)} at "
+            f"dimension {dim}"
+        )
+    return input[(slice(None),) * dim + (index, ...)]
+
+
+def _select_gradient(grad, input_shape, dim, index):
+    from rushlight.ops.creation import zeros
+
+    base = zeros(input_shape, dtype=grad._dtype)
+    return view_scatter(base, grad, ((select.op, [dim, index]),))
+
+
+select.gradient(input=_select_gradient)
+
+
+@declare_view(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1, -1, 0), {})])
+def diagonal(input: Tensor, offset=0, dim1=0, dim2=1):
+    """The diagonal over two dimensions, as the last dimension."""
+    return input.diagonal(offset, wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim))
+
+
+def _diagonal_gradient(grad, input_shape, offset, dim1, dim2):
+    from rushlight.ops.creation import zeros
+
+    base = zeros(input_shape, dtype=grad._dtype)
+    return view_scatter(base, grad, ((diagonal.op, [offset, dim1, dim2]),))
+
+
+diagonal.gradient(input=_diagonal_gradient)
+
+
+@declare_view(samples=lambda make: [((make(6),), {"dimension": 0, "size": 3, "step": 2})], oracle="Tensor")
+def unfold(input: Tensor, dimension, size, step):
+    """Windows of `size` elements every `step` along `dimension`; the window is the last one."""
+    dim = wrap_dim(dimension, input.ndim)
+    if size > input.shape[dim]:
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {dim} is {input.shape[dim]} but size is {size}"
+        )
+    windows = np.lib.stride_tricks.sliding_window_view(input, size, dim, writeable=True)
+    return windows[(slice(None),) * dim + (slice(None, None, step),)]
+
+
+def _unfold_gradient(grad, input_shape, dimension, size, step):
+    from rushlight.ops.creation import arange, zeros
+
+    dim = dimension % len(input_shape)
+    index = arange(input_shape[dim]).unfold(0, size, step).reshape(-1)
+    flat = grad.movedim(-1, dim + 1).flatten(dim, dim + 1)
+    return zeros(input_shape, dtype=grad._dtype).index_add(dim, index, flat)
+
+
+unfold.gradient(input=_unfold_gradient)
+
+
+@declare_view(oracle="Tensor", samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1), {})])
+def as_strided(input: Tensor, size, stride, storage_offset=None):
+    """A view of the storage with any shape, strides (in elements) and offset."""
+    from rushlight.tensor.storage import _root
+
+    owner, item = _root(input), input.itemsize
+    own = (input.ctypes.data - owner.ctypes.data) // item
+    offset = own if storage_offset is None else storage_offset
+    reach = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else -1
+    if offset < 0 or (offset + reach + 1) * item > owner.nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {shape_text(size)}, strides {shape_text(stride)}, storage offset "
+            f"{offset} are out of bounds for storage of size {owner.nbytes}"
+        )
+    flat = np.ndarray((owner.nbytes // item,), input.dtype, owner.data if owner.flags.c_contiguous
+                      else owner)
+    steps = tuple(s * item for s in stride)
+    return np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), steps)
+
+
+def _as_strided_gradient(grad, input_shape, size, stride, storage_offset):
+    from rushlight.ops.creation import arange, zeros
+
+    base = zeros(input_shape, dtype=grad._dtype).reshape(-1)
+    index = arange(base.numel()).as_strided(size, stride, storage_offset or 0).reshape(-1)
+    return base.index_add(0, index, grad.reshape(-1)).reshape(input_shape)
+
+
+as_strided.gradient(input=_as_strided_gradient)
+
+
+@declare_view(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})])
+def unbind(input: Tensor, dim=0):
+    """The slices along `dim`, as a tuple of views."""
+    if not input.ndim:
+        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+    dim = wrap_dim(dim, input.ndim)
+    lead = (slice(None),) * dim
+    return [input[(*lead, i, ...)] for i in range(input.shape[dim])]
+
+
+def _stack_pieces(grads, input_shape, dim):
+    from rushlight.ops.creation import zeros
+    from rushlight.ops.joining import stack
+
+    dim = dim % len(input_shape)
+    shape = tuple(n for i, n in enumerate(input_shape) if i != dim)
+    present = next(g for g in grads if g is not None)
+    return stack([zeros(shape, dtype=present._dtype) if g is None else g for g in grads], dim)
+
+
+def unbind_gradient(grad, input_shape, dim):
+    """Gradient of `unbind`; of one slice only it comes as a tensor."""
+    grads = grad if isinstance(grad, list) else [grad]
+    return _stack_pieces(grads, input_shape, dim)
+
+
+unbind.gradient(input=unbind_gradient)
+unbind.op.outputs = 0  # as many as the dimension is long
+
+
+@declare_view(samples=lambda make: [((make(5, 2), 2), {}), ((make(5, 2), [1, 4]), {}), ((make(2, 6), 4, 1), {})])
+def split(input: Tensor, split_size_or_sections, dim=0):
+    """Pieces of a size, or of given sizes, along `dim`, as a tuple of views."""
+    dim, size = wrap_dim(dim, input.ndim), None
+    extent = input.shape[dim] if input.ndim else 0
+    if not input.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    sections = split_size_or_sections
+    if not isinstance(sections, (tuple, list)):
+        size = as_int(sections, "split_size", "split")
+        if size < 0 or (size == 0 and extent):
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+        sections = [size] * (extent // size) if size else [0]
+        if size and extent % size:
+            sections.append(extent % size)
+        sections = sections or [0]
+    if sum(sections) != extent:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {extent} (input tensor's size "
+            f"at dimension {dim}), but got split_sizes={list(sections)}"
+        )
+    pieces, start = [], 0
+    for length in sections:
+        pieces.append(input[(slice(None),) * dim + (slice(start, start + length),)])
+        start += length
+    return pieces
+
+
+def split_gradient(grad, input_shape, split_size_or_sections, dim):
+    """Gradient of `split`: the pieces joined, zeros where none arrived."""
+    from rushlight.ops.creation import zeros
+    from rushlight.ops.joining import cat
+
+    grads = grad if isinstance(grad, list) else [grad]
+    dim, sections = dim % len(input_shape), split_size_or_sections
+    if not isinstance(sections, (tuple, list)):
+        extent = input_shape[dim]
+        sections = [min(sections, extent - i) for i in range(0, extent, sections)] or [0]
+    dtype = next(g for g in grads if g is not None)._dtype
+    pieces = [
+        zeros((*input_shape[:dim], n, *input_shape[dim + 1 :]), dtype=dtype) if g is None else g
+        for g, n in zip(grads, sections, strict=True)
+    ]
+    return cat(pieces, dim)
+
+
+split.gradient(input=split_gradient)
+split.op.outputs = 0
+
+
+@composite()
+def chunk(input: Tensor, chunks, dim=0):
+    """At most `chunks` pieces of equal size along `dim` (the last may be smaller)."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    extent = input.shape[wrap_dim(dim, input.dim())]
+    return split(input, max(1, -(-extent // chunks)), dim)
+
+
+@composite()
+def tensor_split(input: Tensor, indices_or_sections, dim=0):
+    """Pieces at given indices, or a number of pieces whose sizes differ by at most one."""
+    dim = wrap_dim(dim, input.dim())
+    extent, parts = input.shape[dim], indices_or_sections
+    if isinstance(parts, int):
+        small, larger = divmod(extent, parts)
+        return split(input, [small + 1] * larger + [small] * (parts - larger), dim)
+    edges = [0, *[min(max(i + extent if i < 0 else i, 0), extent) for i in parts], extent]
+    return tuple(
+        narrow(input, dim, a, max(b - a, 0)) for a, b in zip(edges[:-1], edges[1:], strict=True)
+    )
+
+
+@op(samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})])
+def flip(input: Tensor, dims: Sizes):
+    """The order of elements reversed along `dims`."""
+    dims = (dims,) if isinstance(dims, int) else dims
+    axes = wrap_dims(dims, input.ndim, empty_is_all=False) if input.ndim else ()
+    return np.flip(input, axes).copy()
+
+
+flip.gradient(input=lambda grad, dims: grad.flip(dims))
+
+
+@op(samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})])
+def roll(input: Tensor, shifts, dims=()):
+    """Elements moved along `dims` by `shifts`, those past the end to the beginning."""
+    if dims == () or dims is None:
+        return np.roll(input, shifts)
+    return np.roll(input, shifts, dims)
+
+
+def _back(shifts):
+    return tuple(-s for s in shifts) if isinstance(shifts, (tuple, list)) else -shifts
+
+
+roll.gradient(input=lambda grad, shifts, dims: grad.roll(_back(shifts), dims))
+
+
+@op(samples=lambda make: [((make(2, 3), (2, 2)), {}), ((make(3), (2, 1, 2)), {})], oracle="Tensor")
+def repeat(input: Tensor, repeats: Sizes):
+    """`input` tiled `repeats` times along each dimension."""
+    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+    if len(repeats) < input.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            f"tensor: {len(repeats)} repeats for a tensor of shape {shape_text(input.shape)}"
+        )
+    return np.tile(input, repeats)
+
+
+def _repeat_gradient(grad, input_shape, repeats):
+    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+    shape = (1,) * (len(repeats) - len(input_shape)) + tuple(input_shape)
+    pairs = [n for pair in zip(repeats, shape, strict=True) for n in pair]
+    return grad.reshape(pairs).sum(tuple(range(0, len(pairs), 2))).reshape(input_shape)
+
+
+repeat.gradient(input=_repeat_gradient)
+
+
+@composite()
+def tile(input: Tensor, dims):
+    """`input` tiled; missing leading repeats are 1."""
+    return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
+
+
+@composite()
+def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
+    """Each element (or slice along `dim`) repeated in place."""
+    from rushlight.ops.creation import arange, tensor
+
+    if dim is None:
+        input, dim = input.flatten(), 0
+    counts = repeats._array if isinstance(repeats, Tensor) else repeats
+    index = np.repeat(np.arange(input.shape[dim]), counts)
+    return input.index_select(dim, tensor(index) if index.size else arange(0))
+
+
+@op(method=False, samples=lambda make: [], tested_by="tests/autograd/test_views.py")
+def view_scatter(base: Tensor, value: Tensor, path):
+    """A copy of `base` in which the view described by `path` holds `value`."""
+    out = base.copy()
+    _follow_array(path, out)[...] = value
+    return out
+
+
+def _follow_array(path, array):
+    for step, values in path:
+        array = step.body(array, *values[: step.positional - 1])
+    return array
+
+
+def follow(path, tensor):
+    """The view described by a path, of a tensor."""
+    for step, values in path:
+        tensor = step.replay(tensor, values)
+    return tensor
+
+
+def _without(grad, path):
+    zero = follow(path, grad).detach() * 0
+    return view_scatter(grad, zero, path)
+
+
+view_scatter.gradient(
+    base=lambda grad, path: _without(grad, path),
+    value=lambda grad, path: follow(path, grad),
+)
+
+
+@op(samples=lambda make: [((make(2, 3),), {})], meta=lambda input, memory_format=None: (
+    input.shape, _dt(input)))
+def clone(input: Tensor, *, memory_format=None):
+    """A copy with memory of its own; dense inputs keep their strides."""
+    return input.copy("C" if memory_format == "contiguous_format" else "K")
+
+
+clone.gradient(input=lambda grad: grad)
+
+
+@composite()
+def contiguous(input: Tensor, memory_format=None):
+    """The tensor itself if its memory is row-major, else a copy that is."""
+    return input if is_contiguous(input) else clone(input, memory_format="contiguous_format")
+
+
+def is_contiguous(input, memory_format=None):
+    """Whether the memory is row-major without gaps (or channels-last, if that format is given)."""
+    if str(memory_format).endswith("channels_last"):
+        return input._array.ndim == 4 and input._array.transpose(0, 2, 3, 1).flags.c_contiguous
+    return input._array.flags.c_contiguous or input._device.type == "meta"
+
+
+Tensor.is_contiguous = is_contiguous
+
+
+def _real(self):
+    if self._dtype.category != COMPLEX:
+        return self
+    return view_as_real(self).select(-1, 0)
+
+
+def _imag(self):
+    if self._dtype.category != COMPLEX:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return view_as_real(self).select(-1, 1)
+
+
+@op(samples=lambda make: [])
+def view_as_real(input: Tensor):
+    """A complex tensor as a real one whose last dimension holds the two parts; shares memory."""
+    real = np.float32 if input.dtype == np.complex64 else np.float64
+    return np.ascontiguousarray(input)[..., None].view(real)
+
+
+@op(samples=lambda make: [])
+def view_as_complex(input: Tensor):
+    """A real tensor whose last dimension holds two parts, as a complex one."""
+    if not input.ndim or input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    target = np.complex64 if input.dtype == np.float32 else np.complex128
+    return np.ascontiguousarray(input).view(target)[..., 0]
+
+
+view_as_real.gradient(input=lambda grad: view_as_complex(grad))
+view_as_complex.gradient(input=lambda grad: view_as_real(grad))
+Tensor.real, Tensor.imag = property(_real), property(_imag)
+
+
+def real(input):
+    """The real part; real tensors are returned as they are."""
+    return input.real
+
+
+def imag(input):
+    """The imaginary part of a complex tensor."""
+    return input.imag
+

@@ -1,0 +1,138 @@
+"""Circular and hyperbolic functions and their inverses."""
+
+from __future__ import annotations
+
+from rushlight.compiler import xp
+from rushlight.ops._domains import above_one, nonzero, real, unit
+from rushlight.ops._op import elementwise
+from rushlight.ops._rules import floating
+from rushlight.ops.arithmetic import conj_of, rsqrt
+
+
+@elementwise(rule=floating, domain=real)
+def sin(input):
+    """The sine of an angle in radians."""
+    return xp.sin(input)
+
+
+@elementwise(rule=floating, domain=real)
+def cos(input):
+    """The cosine of an angle in radians."""
+    return xp.cos(input)
+
+
+sin.gradient(input=lambda grad, input: grad * conj_of(cos(input)))
+cos.gradient(input=lambda grad, input: -grad * conj_of(sin(input)))
+
+
+@elementwise(rule=floating, domain=unit)
+def tan(input):
+    """The tangent of an angle in radians."""
+    return xp.tan(input)
+
+
+tan.gradient(input=lambda grad, out: grad * conj_of(1 + out * out))
+
+
+@elementwise(rule=floating, domain=unit, aliases=("arcsin",))
+def asin(input):
+    """The inverse sine, in radians."""
+    return xp.asin(input)
+
+
+asin.gradient(input=lambda grad, input: grad * conj_of(rsqrt(1 - input * input)))
+
+
+@elementwise(rule=floating, domain=unit, aliases=("arccos",))
+def acos(input):
+    """The inverse cosine, in radians."""
+    return xp.acos(input)
+
+
+acos.gradient(input=lambda grad, input: -grad * conj_of(rsqrt(1 - input * input)))
+
+
+@elementwise(rule=floating, domain=real, aliases=("arctan",))
+def atan(input):
+    """The inverse tangent, in radians."""
+    return xp.atan(input)
+
+
+atan.gradient(input=lambda grad, input: grad / conj_of(input * input + 1))
+
+
+@elementwise(rule=floating, domain=nonzero, aliases=("arctan2",))
+def atan2(input, other):
+    """The angle of the point (other, input), in radians."""
+    return xp.atan2(input, other)
+
+
+atan2.gradient(
+    input=lambda grad, input, other: grad * (other / (input * input + other * other)),
+    other=lambda grad, input, other: grad * (-input / (input * input + other * other)),
+)
+
+
+@elementwise(rule=floating, domain=real)
+def sinh(input):
+    """The hyperbolic sine."""
+    return xp.sinh(input)
+
+
+@elementwise(rule=floating, domain=real)
+def cosh(input):
+    """The hyperbolic cosine."""
+    return xp.cosh(input)
+
+
+sinh.gradient(input=lambda grad, input: grad * conj_of(cosh(input)))
+cosh.gradient(input=lambda grad, input: grad * conj_of(sinh(input)))
+
+
+@elementwise(rule=floating, domain=real)
+def tanh(input):
+    """The hyperbolic tangent."""
+    return xp.tanh(input)
+
+
+tanh.gradient(input=lambda grad, out: grad * conj_of(1 - out * out))
+
+
+@elementwise(rule=floating, domain=real, aliases=("arcsinh",))
+def asinh(input):
+    """The inverse hyperbolic sine."""
+    return xp.asinh(input)
+
+
+asinh.gradient(input=lambda grad, input: grad * conj_of(rsqrt(input * input + 1)))
+
+
+@elementwise(rule=floating, domain=above_one, aliases=("arccosh",))
+def acosh(input):
+    """The inverse hyperbolic cosine."""
+    return xp.acosh(input)
+
+
+acosh.gradient(input=lambda grad, input: grad * conj_of(rsqrt(input * input - 1)))
+
+
+@elementwise(rule=floating, domain=unit, aliases=("arctanh",))
+def atanh(input):
+    """The inverse hyperbolic tangent."""
+    return xp.atanh(input)
+
+
+atanh.gradient(input=lambda grad, input: grad / conj_of(1 - input * input))
+
+
+@elementwise(rule=floating, domain=nonzero)
+def hypot(input, other):
+    """``sqrt(input ** 2 + other ** 2)`` without overflow."""
+    return xp.hypot(input, other)
+
+
+hypot.gradient(
+    input=lambda grad, input, out: grad * (input / out),
+    other=lambda grad, other, out: grad * (other / out),
+)
+

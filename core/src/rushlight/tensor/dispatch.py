@@ -1,0 +1,119 @@
+"""The slow door: a thread-local stack of interpreters that see every op while they are active.
+
+`STATE.modes` counts the active modes of all threads. An op's fast path compares it with zero; only
+when it is not does the op ask this thread's stack. An interpreter is an object with
+``process(function, types, args, kwargs)``; while it runs it is off the stack, so that ops it calls
+go to the interpreter below it, or to the kernel.
+"""
+
+from __future__ import annotations
+
+import threading
+
+
+class _State:
+    __slots__ = ("modes",)
+
+
+STATE = _State()
+STATE.modes = 0
+_lock = threading.Lock()
+
+
+class _Stack(threading.local):
+    def __init__(self):
+        self.interpreters = []
+        self.overrides = True  # whether __torch_function__ of subclasses is honoured
+
+
+stack = _Stack()
+PLAIN = set()  # the exact classes that never override: filled by the tensor module
+
+
+def push(interpreter) -> None:
+    """Make `interpreter` the first to see the ops of this thread."""
+    stack.interpreters.append(interpreter)
+    with _lock:
+        STATE.modes += 1
+
+
+def pop(interpreter) -> None:
+    """Remove the innermost interpreter, which must be the given one."""
+    if not stack.interpreters or stack.interpreters[-1] is not interpreter:
+        raise RuntimeError("interpreters must be left in the reverse order of entering them")
+    stack.interpreters.pop()
+    with _lock:
+        STATE.modes -= 1
+
+
+class Interpreter:
+    """Base of modes: ``with mode:`` sends this thread's ops through `process`."""
+
+    def __enter__(self):
+        push(self)
+        return self
+
+    def __exit__(self, *exc):
+        pop(self)
+
+    def process(self, function, types, args, kwargs):
+        """Handle one op call; by default run it below this interpreter."""
+        return function(*args, **kwargs)
+
+
+def interpret(function, args, kwargs):
+    """Hand a call to the innermost interpreter of this thread."""
+    interpreters = stack.interpreters
+    interpreter = interpreters.pop()
+    try:
+        types = tuple({type(a) for a in args if hasattr(type(a), "__torch_function__")})
+        return interpreter.process(function, types, args, kwargs)
+    finally:
+        interpreters.append(interpreter)
+
+
+class DisableTorchFunction:
+    """Inside, subclasses of Tensor are treated as plain tensors."""
+
+    def __enter__(self):
+        self.previous, stack.overrides = stack.overrides, False
+        return self
+
+    def __exit__(self, *exc):
+        stack.overrides = self.previous
+
+
+def overriding(args, kwargs):
+    """The arguments whose class overrides ``__torch_function__``, subclasses before their bases."""
+    found = []
+    for value in (*args, *kwargs.values()):
+        for item in value if type(value) in (list, tuple) else (value,):
+            if type(item) in PLAIN:
+                continue
+            handler = getattr(type(item), "__torch_function__", None)
+            if handler is None or handler is _disabled:
+                continue
+            if any(type(item) is type(other) for other in found):
+                continue
+            at = next((i for i, o in enumerate(found) if isinstance(item, type(o))), len(found))
+            found.insert(at, item)
+    return found
+
+
+def _disabled(function, types, args=(), kwargs=None):
+    """What classes carry that must never be dispatched on, such as Parameter."""
+    return NotImplemented
+
+
+def call_overrides(function, found, args, kwargs):
+    """Ask each overriding class in turn; all declining is a TypeError."""
+    types = tuple(type(x) for x in found)
+    for item in found:
+        result = type(item).__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    names = ", ".join(t.__name__ for t in types)
+    raise TypeError(
+        f"no implementation found for '{function.__name__}' on types that implement "
+        f"__torch_function__: [{names}]"
+    )

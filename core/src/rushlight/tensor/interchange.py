@@ -1,0 +1,262 @@
+"""Between tensors and the rest of Python: numbers, lists, NumPy, DLPack, pickles, copies."""
+
+from __future__ import annotations
+
+import copy
+import numbers
+
+from rushlight import dtypes
+from rushlight.autograd.node import LEAF
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE
+from rushlight.dtypes import FLOAT, default
+from rushlight.tensor.shape import Size, normalize_size
+from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import Tensor, _new, make_tensor
+
+
+def array_of_data(data, dtype=None):
+    """A new array and its dtype, found from numbers, nested sequences, arrays or tensors."""
+    if isinstance(data, np.ndarray | np.generic):
+        found = BY_ARRAY_DTYPE.get(data.dtype)
+        if found is None:
+            raise TypeError(
+                f"can't convert np.ndarray of type {data.dtype}. The only supported types are: "
+                + ", ".join(d.name for d in dtypes.ALL)
+            )
+        return np.array(data), found
+    if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
+        return array_of_data(np.asarray(data))
+    shape = _shape_of(data)
+    leaves = list(_leaves(data))
+    found = dtype or _dtype_of(leaves)
+    plain = [x.item() if isinstance(x, (Tensor, np.generic)) else x for x in leaves]
+    try:
+        array = np.array(plain, BY_CODE[found.code] if found.name != "bfloat16" else np.float32)
+    except OverflowError:
+        raise RuntimeError(
+            f"value cannot be converted to type {found} without overflow"
+        ) from None
+    except (TypeError, ValueError) as error:
+        if any(isinstance(x, str) for x in plain):
+            raise TypeError("new(): invalid data type 'str'") from None
+        raise TypeError(f"tensor(): could not convert data: {error}") from None
+    return array.astype(BY_CODE[found.code], copy=False).reshape(shape), found
+
+
+def _shape_of(data):
+    if isinstance(data, (Tensor, np.ndarray)):
+        return tuple(data.shape)
+    if isinstance(data, (list, tuple)) or (
+        hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str)
+    ):
+        if not len(data):
+            return (0,)
+        return (len(data), *_shape_of(data[0]))
+    return ()
+
+
+def _leaves(data, depth=0, shape=None):
+    shape = _shape_of(data) if shape is None else shape
+    if depth == len(shape):
+        if not isinstance(data, (numbers.Number, np.generic, Tensor)) and not hasattr(
+            data, "__float__"
+        ):
+            kind = type(data).__name__
+            if kind in ("list", "tuple"):
+                raise ValueError(f"expected a number at dim {depth}, got a sequence (ragged data)")
+            raise TypeError(f"new(): invalid data type '{kind}'")
+        yield data
+        return
+    if not hasattr(data, "__len__"):
+        raise TypeError(f"not a sequence at dim {depth}: {type(data).__name__}")
+    if len(data) != shape[depth]:
+        raise ValueError(
+            f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})"
+        )
+    if isinstance(data, (Tensor, np.ndarray)):
+        array = data._array if isinstance(data, Tensor) else data
+        yield from array.reshape(-1)
+        return
+    for item in data:
+        yield from _leaves(item, depth + 1, shape)
+
+
+def _dtype_of(leaves):
+    """bool only if all are; else the highest kind: int64, the default float, its complex."""
+    if not leaves:
+        return default.float
+    found = None
+    for x in leaves:
+        if isinstance(x, Tensor):
+            kind = x._dtype
+        elif isinstance(x, np.generic):
+            kind = BY_ARRAY_DTYPE[x.dtype]
+        elif isinstance(x, bool):
+            kind = dtypes.bool_
+        elif isinstance(x, int):
+            kind = dtypes.int64
+        elif isinstance(x, complex):
+            kind = default.float.to_complex()
+        else:
+            kind = default.float
+        found = kind if found is None else dtypes.promote_types(found, kind)
+    return found
+
+
+def legacy_tensor(*args, dtype=None, device=None):
+    """``Tensor()``, ``Tensor(2, 3)`` (uninitialised), ``Tensor([1, 2])``, ``Tensor(tensor)``."""
+    code, found = default.float.code, default.float
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        return args[0].detach()
+    if len(args) == 1 and not isinstance(args[0], (int, Size)):
+        array, _ = array_of_data(args[0], None)
+        return make_tensor(array.astype(BY_CODE[code]), found)
+    shape = normalize_size(args) if args else (0,)
+    return make_tensor(np.empty(shape, BY_CODE[code]), found)
+
+
+# ------------------------------------------------------------------------------------------ numbers
+def item(self):
+    """The value of a one-element tensor as a Python number."""
+    if self._array.size != 1:
+        raise RuntimeError(
+            f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+        )
+    _has_data(self, "item")
+    value = self._array.item()
+    return float(value) if self._dtype.name == "bfloat16" else value
+
+
+def tolist(self):
+    """The elements as nested lists of Python numbers."""
+    _has_data(self, "tolist")
+    array = self._array
+    return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()
+
+
+def _has_data(tensor, what):
+    if tensor._device.type == "meta":
+        raise RuntimeError(f"Tensor.{what}() cannot be called on meta tensors")
+
+
+def _bool(self):
+    if self._array.size != 1:
+        if not self._array.size:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    return bool(item(self))
+
+
+def _index(self):
+    if self._dtype.category >= FLOAT or self._array.size != 1:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(item(self))
+
+
+def _contains(self, element):
+    if isinstance(element, (Tensor, numbers.Number)):
+        return bool((self == element).any())
+    raise RuntimeError(
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+        f"{type(element).__name__}."
+    )
+
+
+def _iter(self):
+    if not self._array.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+# ------------------------------------------------------------------------------------------ arrays
+def numpy(self, *, force=False):
+    """The elements as a NumPy array that shares this tensor's memory.
+
+    A tensor that requires grad must be detached first; ``force=True`` does what is needed.
+    """
+    if force:
+        self = self.detach()
+    elif self.requires_grad:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    _has_data(self, "numpy")
+    if self._dtype.name == "bfloat16":
+        raise TypeError("Got unsupported ScalarType BFloat16; convert with .float() first")
+    storage_of(self)
+    return self._array
+
+
+def _array_interface(self, dtype=None, copy=None):
+    array = numpy(self)
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+def _dlpack(self, **options):
+    """A DLPack capsule of this tensor's memory."""
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return self._array.__dlpack__(**options)
+
+
+# ------------------------------------------------------------------------------------------ copies
+def _deepcopy(self, memo):
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment. If you were attempting to deepcopy a module, this may be "
+            "because of a tensor computed in its forward and kept as an attribute."
+        )
+    out = _new(type(self))
+    out._dtype, out._node, out._storage = self._dtype, None, None
+    out._array = self._array.copy("K") if self._device.type != "meta" else self._array
+    memo[id(self)] = out
+    for key, value in self.__dict__.items():
+        if key not in ("_base", "_path", "_hooks", "_post_hooks", "_retain", "_index"):
+            out.__dict__[key] = copy.deepcopy(value, memo)
+    if self._node is LEAF:
+        out._node = LEAF
+    return out
+
+
+def rebuild(kind, array, dtype_name, requires_grad, state):
+    """Make a tensor from what `__reduce_ex__` wrote."""
+    out = _new(kind)
+    found = dtypes.NAMES[dtype_name]
+    out._array, out._dtype, out._node, out._storage = (
+        array.view(BY_CODE[found.code]), found, LEAF if requires_grad else None, None,
+    )
+    out.__dict__.update(state)
+    return out
+
+
+_KEPT = ("_grad",)
+
+
+def _reduce(self, protocol):
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only graph leaves can be pickled: this tensor was computed and requires grad; call "
+            "detach() first."
+        )
+    _has_data(self, "__reduce__")
+    array = self._array
+    if self._dtype.name == "bfloat16":
+        array = array.view(np.uint16)
+    state = {k: v for k, v in self.__dict__.items() if k in _KEPT or not k.startswith("_")}
+    return rebuild, (type(self), array, self._dtype.name, self._node is LEAF, state)
+
+
+Tensor.item, Tensor.tolist, Tensor.numpy = item, tolist, numpy
+Tensor.__bool__, Tensor.__index__, Tensor.__contains__ = _bool, _index, _contains
+Tensor.__float__ = lambda self: float(item(self))
+Tensor.__int__ = lambda self: int(item(self))
+Tensor.__complex__ = lambda self: complex(item(self))
+Tensor.__iter__, Tensor.__array__ = _iter, _array_interface
+Tensor.__dlpack__ = _dlpack
+Tensor.__dlpack_device__ = lambda self: (1, 0)
+Tensor.__array_priority__ = 1000
+Tensor.__deepcopy__, Tensor.__reduce_ex__ = _deepcopy, _reduce

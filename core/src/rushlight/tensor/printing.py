@@ -1,0 +1,165 @@
+"""How tensors print: PyTorch's layout, precision and summaries."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight import dtypes
+from rushlight.autograd.node import LEAF
+from rushlight.backends import np
+from rushlight.dtypes import COMPLEX, FLOAT, default
+from rushlight.settings import print_options
+
+
+class _Formatter:
+    """Chooses one number format for all elements of a tensor."""
+
+    def __init__(self, values):
+        self.integral, self.width, self.scientific = True, 1, False
+        self.precision = print_options.precision
+        if values.dtype.kind in "biu":
+            self.kind = "int"
+            self.width = max((len(self._whole(v)) for v in values.flat), default=1)
+            return
+        self.kind = "float"
+        finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
+        if finite.size:
+            self._choose(np.abs(finite))
+        self.width = max((len(self.text(v, False)) for v in values.flat), default=1)
+
+    def _choose(self, magnitudes):
+        low, high = magnitudes.min(), magnitudes.max()
+        self.integral = bool((magnitudes == np.ceil(magnitudes)).all())
+        if self.integral:
+            self.scientific = high / low > 1000.0 or high > 1e8
+        else:
+            self.scientific = high / low > 1000.0 or high > 1e8 or low < 1e-4
+        if print_options.sci_mode is not None:
+            self.scientific = print_options.sci_mode
+
+    @staticmethod
+    def _whole(value):
+        return str(bool(value)) if isinstance(value, (bool, np.bool_)) else str(int(value))
+
+    def text(self, value, pad=True):
+        """One element."""
+        if self.kind == "int":
+            found = self._whole(value)
+        elif self.scientific:
+            found = f"{value:.{self.precision}e}"
+        elif self.integral:
+            found = f"{value:.0f}" + ("." if math.isfinite(value) else "")
+        else:
+            found = f"{value:.{self.precision}f}"
+        return found.rjust(self.width) if pad else found
+
+
+class _ComplexFormatter:
+    def __init__(self, values):
+        self.real, self.imag = _Formatter(values.real), _Formatter(values.imag)
+        self.width = self.real.width + self.imag.width + 1
+
+    def text(self, value):
+        """One element, as ``a+bj``."""
+        sign = "-" if value.imag < 0 or (value.imag == 0 and np.signbit(value.imag)) else "+"
+        return self.real.text(value.real) + sign + self.imag.text(abs(value.imag)).lstrip() + "j"
+
+
+def _lines(array, formatter, indent, summarize):
+    edge = print_options.edgeitems
+    if array.ndim == 0:
+        return formatter.text(array[()])
+    if array.ndim == 1:
+        return _row(array, formatter, indent, summarize)
+    if summarize and len(array) > 2 * edge:
+        parts = [_lines(a, formatter, indent + 1, summarize) for a in array[:edge]]
+        parts.append("...")
+        parts += [_lines(a, formatter, indent + 1, summarize) for a in array[-edge:]]
+    else:
+        parts = [_lines(a, formatter, indent + 1, summarize) for a in array]
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def _row(array, formatter, indent, summarize):
+    edge = print_options.edgeitems
+    per_line = max(1, (print_options.linewidth - indent) // (formatter.width + 2))
+    if summarize and len(array) > 2 * edge:
+        texts = [formatter.text(v) for v in array[:edge]]
+        texts += [" ..."] + [formatter.text(v) for v in array[-edge:]]
+    else:
+        texts = [formatter.text(v) for v in array]
+    lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _summary(array):
+    """The elements that a summarised print shows; they alone choose the format."""
+    edge = print_options.edgeitems
+    for axis in range(array.ndim):
+        if array.shape[axis] > 2 * edge:
+            index = np.r_[:edge, array.shape[axis] - edge : array.shape[axis]]
+            array = np.take(array, index, axis)
+    return array
+
+
+def tensor_text(tensor, prefix="tensor("):
+    """The representation of a tensor, with what cannot be seen from its elements behind it."""
+    suffixes = []
+    dtype, array = tensor._dtype, tensor._array
+    if tensor._device.type != "cpu":
+        suffixes.append(f"device='{tensor._device}'")
+    shown = (default.float, dtypes.int64, dtypes.bool_, default.float.to_complex())
+    if tensor._device.type == "meta":
+        suffixes.append(f"size={tuple(array.shape)}")
+        body = "..."
+    elif array.size == 0:
+        if array.ndim != 1:
+            suffixes.append(f"size={tuple(array.shape)}")
+        body = "[]"
+    else:
+        body = _body(array, dtype, len(prefix))
+    if dtype not in shown or (array.size == 0 and dtype is not default.float):
+        suffixes.append(f"dtype={dtype}")
+    node = tensor.grad_fn
+    if node is not None:
+        suffixes.append(f"grad_fn=<{node.name()}>")
+    elif tensor._node is LEAF:
+        suffixes.append("requires_grad=True")
+    return _join(prefix + body, suffixes, len(prefix))
+
+
+def _body(array, dtype, indent):
+    if dtype.category == FLOAT and dtype.itemsize == 2:
+        array = array.astype(np.float32)
+    summarize = array.size > print_options.threshold
+    sample = _summary(array) if summarize else array
+    formatter = _ComplexFormatter(sample) if dtype.category == COMPLEX else _Formatter(sample)
+    return _lines(array, formatter, indent, summarize)
+
+
+def _join(text, suffixes, indent):
+    """Append the suffixes, breaking the line where it would be too long."""
+    out, last = text, len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if last + len(suffix) + 2 > print_options.linewidth:
+            out, last = out + ",\n" + " " * indent + suffix, indent + len(suffix)
+        else:
+            out, last = out + ", " + suffix, last + len(suffix) + 2
+    return out + ")"
+
+
+def set_printoptions(
+    precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
+):
+    """Change how tensors print; `profile` is ``"default"``, ``"short"`` or ``"full"``."""
+    profiles = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, math.inf, 3, 80)}
+    names = ("precision", "threshold", "edgeitems", "linewidth")
+    if profile is not None:
+        if profile not in profiles:
+            raise ValueError(f"set_printoptions: unknown profile {profile!r}")
+        for name, value in zip(names, profiles[profile], strict=True):
+            setattr(print_options, name, value)
+    for name, value in zip(names, (precision, threshold, edgeitems, linewidth), strict=True):
+        if value is not None:
+            setattr(print_options, name, value)
+    print_options.sci_mode = sci_mode

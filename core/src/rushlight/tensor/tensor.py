@@ -1,0 +1,414 @@
+"""Tensor: an array with a dtype, a device, and a place in the recorded graph.
+
+The class knows no operation by name: every declaration in :mod:`rushlight.ops` binds its methods
+and operators here. On the CPU ``_array`` is a NumPy view with the tensor's shape and strides.
+"""
+
+from __future__ import annotations
+
+import weakref
+from operator import attrgetter
+
+from rushlight import devices
+from rushlight.autograd.mode import mode
+from rushlight.autograd.node import LEAF, STALE, HookHandle, as_function
+from rushlight.dtypes import FLOAT
+from rushlight.tensor.dispatch import PLAIN, _disabled
+from rushlight.tensor.shape import Size
+from rushlight.tensor.storage import Storage, storage_of
+
+_new = object.__new__
+
+
+class Tensor:
+    """A multi-dimensional array of one dtype that records what is computed from it.
+
+    Make one with :func:`rushlight.tensor`, :func:`rushlight.zeros`, ... The legacy constructor
+    ``Tensor(2, 3)`` gives uninitialised memory and ``Tensor([1, 2])`` a tensor of default dtype.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_dtype", "_node", "_storage")
+
+    # Rare state: defaults on the class, set on the instance when needed.
+    _index = 0  # output number of `_node`
+    _grad = None
+    _base = None  # of a view: the tensor it views; `_path` is how
+    _path = ()
+    _device = devices.cpu
+    _hooks = None
+    _post_hooks = None
+    _retain = None
+    _inference = False
+    _writable = None  # why an in-place write through this view is refused
+    names = (None,)
+
+    def __new__(cls, *args, **kwargs):
+        tensor = _construct(*args, **kwargs)
+        return tensor if cls is Tensor else tensor.as_subclass(cls)
+
+    # ------------------------------------------------------------------ what it is
+    dtype = property(attrgetter("_dtype"), doc="The element type.")
+    device = property(attrgetter("_device"), doc="Where the elements live.")
+
+    @property
+    def shape(self) -> Size:
+        """The extent of every dimension, as a :class:`rushlight.Size`."""
+        return Size(self._array.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self._array.ndim
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self._dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._array.size * self._dtype.itemsize
+
+    is_cuda = property(lambda self: self._device.type == "cuda", doc="True on a GPU.")
+    is_cpu = property(lambda self: self._device.type == "cpu", doc="True on the CPU.")
+    is_meta = property(lambda self: self._device.type == "meta", doc="True without memory.")
+    is_sparse = False
+    is_quantized = False
+    is_nested = False
+    layout = "strided"
+
+    def __len__(self):
+        if not self._array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]
+
+    def __hash__(self):
+        return id(self)
+
+    def __repr__(self):
+        from rushlight.tensor.printing import tensor_text
+
+        return tensor_text(self)
+
+    def __format__(self, spec):
+        if self._array.ndim == 0 and self._device.type != "meta" and type(self) is Tensor:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    # ------------------------------------------------------------------ autograd
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded."""
+        node = self._node
+        if node is STALE:
+            self._refresh()
+            node = self._node
+        return node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Start or stop recording what is done to this leaf; returns the tensor."""
+        if not self.is_leaf:
+            if requires_grad:
+                return self
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        if requires_grad and self._dtype.category < FLOAT:
+            raise RuntimeError(
+                "only Tensors of floating point dtype can require gradients; this one is "
+                f"{self._dtype}"
+            )
+        if requires_grad and self._inference and not mode.inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                "allowed."
+            )
+        self._node = LEAF if requires_grad else None
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """True if the user made it, or it needs no gradient: nothing was recorded for it."""
+        if self._node is STALE:
+            self._refresh()
+        return self._node is None or self._node is LEAF
+
+    @property
+    def grad_fn(self):
+        """The recorded call that made this tensor, or None."""
+        if self._node is STALE:
+            self._refresh()
+        node = self._node
+        return None if node is None or node is LEAF else as_function(node)
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of `grad_fn` this is."""
+        return self._index
+
+    @property
+    def grad(self):
+        """The gradient accumulated by `backward`; None until then."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got {type(value).__name__}"
+                )
+            if value._array.shape != self._array.shape:
+                raise RuntimeError(
+                    f"assigned grad has data of a different size: expected "
+                    f"{list(self._array.shape)}, got {list(value._array.shape)}"
+                )
+            if value._dtype is not self._dtype:
+                raise RuntimeError(
+                    f"assigned grad has data of a different type: expected {self._dtype}, got "
+                    f"{value._dtype}"
+                )
+        self._grad = value
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Add the gradient of this tensor into ``.grad`` of every leaf it was computed from.
+
+        `gradient` (same shape as this tensor) may be left out for a tensor of one element.
+        `retain_graph` keeps saved values for another call (default: `create_graph`);
+        `create_graph` records the backward pass itself; `inputs` limits it to some tensors.
+        """
+        from rushlight.autograd.engine import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def register_hook(self, hook) -> HookHandle:
+        """Call ``hook(grad)`` with this tensor's complete gradient; a result replaces it."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is LEAF:
+            self._hooks = self._hooks if self._hooks is not None else {}
+            return HookHandle(self._hooks, hook)
+        node = self._node
+        node.tensor_hooks = node.tensor_hooks if node.tensor_hooks is not None else {}
+        return HookHandle(node.tensor_hooks.setdefault(self._index, {}), hook)
+
+    def register_post_accumulate_grad_hook(self, hook) -> HookHandle:
+        """Call ``hook(tensor)`` after a gradient was accumulated into this leaf's ``.grad``."""
+        if not self.requires_grad or self._node is not LEAF:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        self._post_hooks = self._post_hooks if self._post_hooks is not None else {}
+        return HookHandle(self._post_hooks, hook)
+
+    def retain_grad(self) -> None:
+        """Keep ``.grad`` of this non-leaf tensor too."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._node is LEAF or self._retain is not None:
+            return
+        reference = weakref.ref(self)
+
+        def keep(grad):
+            tensor = reference()
+            if tensor is not None:
+                tensor._grad = grad if tensor._grad is None else tensor._grad + grad
+
+        self._retain = self.register_hook(keep)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was asked for."""
+        return self._retain is not None
+
+    def detach(self) -> Tensor:
+        """The same memory, outside the recorded graph."""
+        out = self._alias()
+        out._storage = storage_of(self)
+        return out
+
+    def _alias(self):
+        out = _new(type(self) if type(self).__name__ != "Parameter" else Tensor)
+        out._array, out._dtype, out._node, out._storage = self._array, self._dtype, None, None
+        if self._device is not devices.cpu:
+            out._device = self._device
+        return out
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history and with a version counter of its own."""
+        return self._alias()
+
+    @data.setter
+    def data(self, value):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"Variable data has to be a tensor, but got {type(value).__name__}"
+            )
+        self._array, self._dtype = value._array, value._dtype
+        self._storage = value._storage
+        if value._device is not self._device:
+            self._device = value._device
+
+    @property
+    def _version(self) -> int:
+        return 0 if self._storage is None else self._storage.version
+
+    def is_inference(self) -> bool:
+        """Whether it was made under `inference_mode`."""
+        return self._inference
+
+    def _refresh(self):
+        """Replay a view's path on its base, after the base's history changed."""
+        base, path = self._base, self._path
+        self._node = None
+        if not base.requires_grad:
+            return
+        previous, mode.recording = mode.recording, True
+        try:
+            fresh = base
+            for operation, values in path:
+                fresh = operation.replay(fresh, values)
+            self._node, self._index = fresh._node, fresh._index
+        finally:
+            mode.recording = previous
+
+    # ------------------------------------------------------------------ memory
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def stride(self, dim: int | None = None):
+        """Steps in elements from one index to the next, for all dimensions or one."""
+        from rushlight.tensor.shape import strides_of
+
+        strides = strides_of(self)
+        return strides if dim is None else strides[dim]
+
+    def storage_offset(self) -> int:
+        """Where the first element lies in its storage, in elements."""
+        owner = storage_of(self)
+        return (self._array.ctypes.data - owner.data_ptr()) // self._dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """Address of the first element."""
+        return self._array.ctypes.data
+
+    def untyped_storage(self) -> Storage:
+        """The memory shared by this tensor and its views."""
+        return storage_of(self)
+
+    def is_set_to(self, tensor) -> bool:
+        """True if both are the same memory with the same shape and strides."""
+        a, b = self._array, tensor._array
+        return a.ctypes.data == b.ctypes.data and a.shape == b.shape and a.strides == b.strides
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self._dtype.itemsize
+
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return self._array.ndim
+
+    def numel(self) -> int:
+        """Number of elements."""
+        return self._array.size
+
+    nelement = numel
+    ndimension = dim
+
+    def size(self, dim: int | None = None):
+        """The shape, or the extent of one dimension."""
+        if dim is None:
+            return Size(self._array.shape)
+        ndim = self._array.ndim
+        if not -max(ndim, 1) <= dim < max(ndim, 1) or not ndim:
+            low, high = -max(ndim, 1), max(ndim, 1) - 1
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
+            )
+        return self._array.shape[dim]
+
+    def is_floating_point(self) -> bool:
+        """True for float dtypes."""
+        return self._dtype.category == FLOAT
+
+    def is_complex(self) -> bool:
+        """True for complex dtypes."""
+        return self._dtype.category > FLOAT
+
+    def is_signed(self) -> bool:
+        """True for dtypes with negative values."""
+        return self._dtype.is_signed
+
+    # ------------------------------------------------------------------ subclasses
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        """Run `function` on plain tensors; results become `cls`, as PyTorch does for subclasses."""
+        from rushlight.tensor.subclasses import run_plain
+
+        return run_plain(cls, function, args, kwargs or {})
+
+    def as_subclass(self, cls):
+        """The same tensor seen as an instance of the subclass `cls`."""
+        out = _new(cls)
+        out._array, out._dtype, out._node = self._array, self._dtype, self._node
+        out._storage = storage_of(self)
+        if self.__dict__:
+            out.__dict__.update(self.__dict__)
+        return out
+
+    @staticmethod
+    def _make_subclass(cls, data, requires_grad=False):
+        return data.detach().as_subclass(cls).requires_grad_(requires_grad)
+
+
+class Parameter(Tensor):
+    """A leaf tensor that a Module counts among its parameters; requires grad by default.
+
+    ``Parameter(data, requires_grad=True)`` shares memory with `data`.
+    """
+
+    __torch_function__ = staticmethod(_disabled)
+
+    def __new__(cls, data=None, requires_grad=True):
+        if data is None:
+            data = _construct(0)
+        if type(data) is not Tensor and not isinstance(data, Tensor):
+            raise TypeError(f"Parameter data must be a Tensor, not {type(data).__name__}")
+        out = _new(cls)
+        out._array, out._dtype, out._node = data._array, data._dtype, None
+        out._storage = data._storage
+        if data._device is not devices.cpu:
+            out._device = data._device
+        return out.requires_grad_(requires_grad)
+
+    def __repr__(self):
+        return "Parameter containing:\n" + super().__repr__()
+
+
+EXACT = frozenset({Tensor, Parameter})
+PLAIN.update(EXACT)
+
+
+def make_tensor(array, dtype, device=devices.cpu) -> Tensor:
+    """A tensor around an array that already has the dtype; no copy."""
+    out = _new(Tensor)
+    out._array, out._dtype, out._node, out._storage = array, dtype, None, None
+    if device is not devices.cpu:
+        out._device = device
+    if mode.inference:
+        out._inference = True
+    return out
+
+
+def _construct(*args, **kwargs):
+    """The legacy constructor; sizes or data."""
+    from rushlight.tensor.interchange import legacy_tensor
+
+    return legacy_tensor(*args, **kwargs)
