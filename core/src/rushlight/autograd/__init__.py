@@ -1,1 +1,23 @@
+"""Automatic differentiation: `backward`, `grad`, custom functions, recording modes, checks."""
 
+from rushlight.autograd.mode import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+)
+from rushlight.autograd.engine import backward, grad  # isort: skip - needs the modes
+from rushlight.autograd.function import Function  # isort: skip
+from rushlight.autograd.gradcheck import gradcheck, gradgradcheck  # isort: skip
+
+__all__ = [
+    "Function",
+    "backward",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+]

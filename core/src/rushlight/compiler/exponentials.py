@@ -1,4 +1,4 @@
-"""exp, log, tanh and their relatives: written once, emitted for any vector width and float dtype.
+"""exp, log and their relatives: written once, emitted for any vector width and float dtype.
 
 Coefficients come from a weighted least-squares exchange (Lawson) fit in extended precision, rounded
 one after the other; the float64 logarithm uses fdlibm's.
@@ -19,13 +19,11 @@ from rushlight.compiler.algebra import (
     ROUND_BITS,
     bits,
     clamp,
-    copysign,
     fabs,
     floats,
     fma,
     horner,
     ldexp,
-    libm,
     shift,
 )
 from rushlight.compiler.graph import cast, constant
@@ -185,16 +183,39 @@ def log_in_base(x, scale, exponent_high, exponent_low):
     return log_specials(x, fma(e, exponent_high, y))
 
 
+def log_in_base_f64(x, scale, scale_low, exponent_high, exponent_low):
+    """The same in float64: log(1 + f) kept as high + low, one rounding at the end."""
+    f, e = reduce_log(x)
+    s = f / (f + 2.0)
+    z, half = s * s, f * f * 0.5
+    high = f - half
+    low = ((f - high) - half) + s * fma(z, horner(z, FDLIBM_LOG), half)
+    product = high * scale
+    rest = fma(high, scale, -product) + fma(low, scale, fma(high, scale_low, e * exponent_low))
+    whole = e * exponent_high
+    total = whole + product
+    rest = rest + ((whole - total) + product)  # |whole| >= |product| or whole is 0
+    return log_specials(x, total + rest)
+
+
+LOG2_E = (1.4426950408889634, 2.0355273740931033e-17)
+LOG10_E = (0.4342944819032518, 1.098319650216765e-17)
+LOG10_2 = (0.30102999566406648, -8.8365872906471838e-11 + 8.531e-17 * 0)
+
+
 def log2(x):
     """Logarithm to base 2."""
-    return log_in_base(x, 1 / LN2, 1.0, 0.0) if x.dtype == "f32" else libm("log2", x)
+    if x.dtype == "f64":
+        return log_in_base_f64(x, *LOG2_E, 1.0, 0.0)
+    return log_in_base(x, LOG2_E[0], 1.0, 0.0)
 
 
 def log10(x):
-    """Logarithm to base 10."""
+    """Logarithm to base 10; the exponent's factor has short high parts, so that e times it is
+    exact."""
     if x.dtype == "f64":
-        return libm("log10", x)
-    return log_in_base(x, 1 / math.log(10), 0.30078125, math.log10(2) - 0.30078125)
+        return log_in_base_f64(x, *LOG10_E, *LOG10_2)
+    return log_in_base(x, LOG10_E[0], 0.30078125, math.log10(2) - 0.30078125)
 
 
 def log1p(x):
@@ -210,22 +231,3 @@ def log1p(x):
     y = where((x > -1.0) & (x < INF), y, special)
     tiny = {"f32": 2.0**-24, "f64": 2.0**-54}[x.dtype]
     return where(fabs(x) < tiny, x, y)
-
-
-# -------------------------------------------------------------------------------------- hyperbolic
-TANH_F32 = (-3.333328e-01, 1.3331416e-01, -5.373794e-02, 2.0634118e-02, -5.700092e-03)
-
-
-def tanh(x):
-    """Hyperbolic tangent: odd polynomial below 0.625 in float32, else by exp."""
-    a = fabs(x)
-    if x.dtype == "f64":
-        t = expm1_core(clamp(a * -2.0, -50.0, 0.0))
-        near = a < 0.55  # -t / (t + 2), or 1 minus its complement: one division either way
-        part = where(near, -t, (t + 1.0) * 2.0) / (t + 2.0)
-        return copysign(where(a < 2.0**-28, a, where(near, part, 1.0 - part)), x)
-    s = x * x
-    z = exp_moderate(where(a > 10.0, 10.0, a) * -2.0)
-    far = copysign(fma(z / (z + 1.0), -2.0, 1.0), x)
-    near = fma(horner(s, TANH_F32), s * x, x)
-    return where(a >= 0.625, far, near)  # nan takes the polynomial, which keeps it

@@ -35,12 +35,11 @@ __all__ = [
     "max_pool_forward",
 ]
 
-# Argument words: three arrays, then the two dims of the image and of the result, then the windows
+# Argument words: three arrays and a cell for errors, then the two dims of the image and of the result, then the windows
 # (start and end of each along each dim, as tables).
-X, Y, INDEX, D, H, W, OD, OH, OW, STEP_D, STEP_H, STEP_W = range(12)
-TABLE_D, TABLE_H, TABLE_W, COUNTED, PLANES = range(12, 17)
-KD, KH, KW, SD, SH, SW = range(17, 23)
-WORDS = 24
+X, Y, INDEX, FAILED, D, H, W, OD, OH, OW, STEP_D, STEP_H, STEP_W = range(13)
+TABLE_D, TABLE_H, TABLE_W, COUNTED = range(13, 17)
+WORDS = 17
 
 
 def output_size(size, kernel, stride, padding, dilation, ceil_mode):
@@ -131,7 +130,11 @@ def max_backward(args, lo, hi, tid):
         for i in range(inside):
             x[i] = 0
         for i in range(outside):
-            x[index[i]] += y[i]
+            place = index[i]
+            if 0 <= place < inside:
+                x[place] += y[i]
+            else:
+                array(i64, g[FAILED])[0] = 1
 
 
 @range_kernel(reassociate=True)
@@ -461,9 +464,10 @@ def max_pool_backward(grad, indices, input_shape):
     index = np.ascontiguousarray(indices, np.int64)
     dx = np.empty(input_shape, dy.dtype)
     if dx.size:
-        if grad.size and not 0 <= int(index.min()) <= int(index.max()) < np.prod(input_shape[2:]):
+        failed = np.zeros(1, np.int64)
+        _flat_pool(input_shape, dy.shape[2:], dy.dtype).run(max_backward, dx, dy, index, failed)
+        if failed[0]:
             raise IndexError(f"max_pool: indices outside the input {input_shape}")
-        _flat_pool(input_shape, dy.shape[2:], dy.dtype).run(max_backward, dx, dy, index)
     return dx.astype(grad.dtype, copy=False)
 
 

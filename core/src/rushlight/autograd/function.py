@@ -1,0 +1,240 @@
+"""Custom differentiable functions: a static forward and backward with a context between them."""
+
+from __future__ import annotations
+
+from rushlight.autograd.mode import mode, no_grad
+from rushlight.autograd.node import Node, edges_of
+from rushlight.backends import np
+from rushlight.dtypes import FLOAT
+from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+
+class FunctionCtx:
+    """What a custom function's forward hands to its backward."""
+
+    def __init__(self):
+        self._saved, self._versions, self._node = (), (), None
+        self._dirty, self._non_differentiable, self._materialize = (), (), True
+        self.needs_input_grad = ()
+
+    def save_for_backward(self, *tensors):
+        """Keep inputs or outputs for backward; writes to them in between are detected."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument is of type "
+                    f"{type(tensor).__name__}"
+                )
+        self._to_save = tensors
+
+    def mark_dirty(self, *args):
+        """Name the inputs that forward wrote to in place."""
+        self._dirty = args
+
+    def mark_non_differentiable(self, *args):
+        """Name the outputs that have no gradient."""
+        self._non_differentiable = args
+
+    def set_materialize_grads(self, value):
+        """Whether missing gradients reach backward as zeros (default) or as None."""
+        self._materialize = value
+
+    @property
+    def saved_tensors(self):
+        """The tensors given to `save_for_backward`."""
+        if self._saved is None:
+            raise RuntimeError(
+                "Trying to backward through the graph a second time (or directly access saved "
+                "tensors after they have already been freed). Specify retain_graph=True."
+            )
+        found = []
+        for item, version in zip(self._saved, self._versions, strict=True):
+            if type(item) is tuple:
+                alias, number = item
+                tensor = make_tensor(alias._array, alias._dtype)
+                tensor._storage = alias._storage
+                if mode.recording and alias._dtype.category >= FLOAT:
+                    tensor._node, tensor._index = self._node(), number
+            else:
+                tensor = item
+            if tensor is not None and tensor._version != version:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an "
+                    f"inplace operation: a saved tensor of shape {list(tensor.shape)} is at version"
+                    f" {tensor._version}; expected version {version}"
+                )
+            found.append(tensor)
+        return tuple(found)
+
+    def _freeze(self, outputs, node):
+        """Turn what was saved into references that make no cycle with the node."""
+        import weakref
+
+        self._node = weakref.ref(node) if node is not None else lambda: None
+        saved, versions = [], []
+        for tensor in getattr(self, "_to_save", ()):
+            number = next((i for i, o in enumerate(outputs) if o is tensor), None)
+            if tensor is not None and number is not None:
+                storage_of(tensor)
+                saved.append((tensor.detach(), number))
+            else:
+                saved.append(tensor)
+            versions.append(0 if tensor is None else tensor._version)
+        self._saved, self._versions = tuple(saved), tuple(versions)
+        self._to_save = ()
+
+
+class _FunctionOp:
+    """The op of a custom function's nodes, as the engine calls it."""
+
+    def __init__(self, kind):
+        self.kind, self.node_name = kind, kind.__name__ + "Backward"
+
+    def backward(self, node, grads, create):
+        """Call the user's backward and fit its results to the inputs."""
+        context, positions, metadata = node.values
+        values = grads if node.outputs > 1 else [grads]
+        if context._materialize:
+            values = [
+                make_tensor(np.zeros(shape, dtype), kind) if g is None else g
+                for g, (shape, dtype, kind) in zip(values, metadata, strict=True)
+            ]
+        if create and getattr(self.kind.backward, "_once", False):
+            raise RuntimeError(
+                f"trying to differentiate twice a function that was marked with "
+                f"@once_differentiable: {self.kind.__name__}"
+            )
+        if node.saved is None:
+            context._saved = None
+        found = self.kind.backward(context, *values)
+        found = found if isinstance(found, tuple) else (found,)
+        count = len(context.needs_input_grad)
+        if len(found) > count and any(g is not None for g in found[count:]) or len(found) < count:
+            raise RuntimeError(
+                f"function {self.node_name} returned an incorrect number of gradients (expected "
+                f"{count}, got {len(found)})"
+            )
+        return [self._fit(found[p], node.shapes[i], p) for i, p in enumerate(positions)]
+
+    def _fit(self, grad, expected, position):
+        if grad is None:
+            return None
+        shape, dtype = expected
+        if not isinstance(grad, Tensor):
+            raise RuntimeError(
+                f"function {self.node_name} returned a gradient at index {position} that is not a "
+                f"tensor: {type(grad).__name__}"
+            )
+        if grad._array.shape != shape:
+            try:
+                grad = grad.sum_to_size(shape)
+            except RuntimeError:
+                raise RuntimeError(
+                    f"Function {self.node_name} returned an invalid gradient at index {position} - "
+                    f"got {list(grad.shape)} but expected shape compatible with {list(shape)}"
+                ) from None
+        return grad if grad._dtype is dtype else grad.to(dtype)
+
+
+class Function:
+    """Base of custom differentiable operations; call them by ``Name.apply(...)``.
+
+    Either ``forward(ctx, *args)``, or ``forward(*args)`` with ``setup_context(ctx, inputs,
+    output)``; and ``backward(ctx, *grad_outputs)``, one result per forward argument.
+
+    >>> class Double(rushlight.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad * 2
+    >>> x = rushlight.ones(1, requires_grad=True)
+    >>> Double.apply(x).backward()
+    >>> x.grad
+    tensor([2.])
+    """
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        cls._op = _FunctionOp(cls)
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        """Compute the outputs; to be overridden."""
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        """Compute the gradients of the inputs; to be overridden."""
+        raise NotImplementedError(
+            "You must implement the backward function for custom autograd.Function."
+        )
+
+    @classmethod
+    def apply(cls, *args):
+        """Run forward and record the call."""
+        context = FunctionCtx()
+        tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor)]
+        context.needs_input_grad = tuple(
+            isinstance(a, Tensor) and a.requires_grad for a in args
+        )
+        recording = mode.recording and any(context.needs_input_grad)
+        with no_grad():
+            if "setup_context" in dir(cls):
+                result = cls.forward(*args)
+                cls.setup_context(context, args, result)
+            else:
+                result = cls.forward(context, *args)
+        many = isinstance(result, tuple)
+        outputs = list(result) if many else [result]
+        if not recording:
+            context._freeze(outputs, None)
+            return result
+        outputs = cls._attach(context, args, tensors, outputs)
+        return tuple(outputs) if many else outputs[0]
+
+    @classmethod
+    def _attach(cls, context, args, tensors, outputs):
+        edges, numbers = edges_of([t for _, t in tensors])
+        node = Node(cls._op, edges, numbers, len(outputs))
+        node.saved = ()
+        outputs = [cls._own(o, args, context) for o in outputs]
+        metadata = [
+            (o._array.shape, o._array.dtype, o._dtype) if isinstance(o, Tensor) else (None,) * 3
+            for o in outputs
+        ]
+        node.values = context, [i for i, _ in tensors], metadata
+        node.shapes = [(t._array.shape, t._dtype) for _, t in tensors]
+        for number, out in enumerate(outputs):
+            if not isinstance(out, Tensor) or out._dtype.category < FLOAT:
+                continue
+            if any(out is item for item in context._non_differentiable):
+                continue
+            out._node, out._index = node, number
+        context._freeze(outputs, node)
+        return outputs
+
+    @staticmethod
+    def _own(out, args, context):
+        """An input returned as an output: itself if it was written to, else another view of it."""
+        if any(out is item for item in context._dirty):
+            storage_of(out).version += 1
+            return out
+        if any(out is a for a in args):
+            return out.detach()
+        return out
+
+
+def once_differentiable(function):
+    """Mark a backward that cannot itself be differentiated; trying to is an error."""
+
+    def wrapper(ctx, *args):
+        with no_grad():
+            return function(ctx, *args)
+
+    wrapper._once = True
+    return wrapper

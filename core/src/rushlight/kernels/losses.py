@@ -1,0 +1,243 @@
+"""Cross-entropy of class indices, fused with log-softmax: per-sample losses and the gradient.
+
+loss[n] = (1 - s) w[t] (L - x[t]) + s / C * sum over c of w[c] (L - x[c]), where L is the logarithm
+of the sum of exp(x), s the label smoothing and w the class weights (1 without). The forward pass
+keeps L; the backward pass needs no probabilities in memory.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import np, threads
+from rushlight.backends.kernel_language import array, f32, f64, i64, range_kernel, real
+from rushlight.kernels.execution import (
+    chunk,
+    compute_array,
+    language_type,
+    referenced_by,
+)
+from rushlight.kernels.exponential import exponential, logarithm
+from rushlight.kernels.softmax import row_maximum
+
+__all__ = ["cross_entropy_backward", "cross_entropy_forward"]
+
+# Argument words.
+X, TARGET, WEIGHT, LOSS, SUMS, FAILED, SMOOTHING, IGNORED, GRAD, OUT, C = range(11)
+
+
+@range_kernel(reassociate=True)
+def forward_rows(args, lo, hi, tid):
+    """Items are samples."""
+    g = array(i64, args)
+    classes, size, ignored = g[C], 4 if real is f32 else 8, g[IGNORED]
+    target, weight = array(i64, g[TARGET]), array(real, g[WEIGHT])
+    loss, sums = array(real, g[LOSS]), array(real, g[SUMS])
+    smoothing, weighted = real(array(f64, args)[SMOOTHING]), g[WEIGHT] != 0
+    for row in range(lo, hi):
+        x = array(real, g[X] + size * row * classes)
+        best, total = row_maximum(x, classes), real(0)
+        for i in range(classes):
+            total += exponential(x[i] - best)
+        logsum = best + logarithm(total)
+        sums[row] = logsum
+        t = target[row]
+        loss[row] = 0
+        if t == ignored:
+            continue
+        if t < 0 or t >= classes:
+            array(i64, g[FAILED])[0] = 1
+            array(i64, g[FAILED])[1] = t
+            continue
+        value = logsum - x[t]
+        if weighted:
+            value = value * weight[t]
+        if smoothing > 0:
+            spread = real(0)
+            if weighted:
+                for i in range(classes):
+                    spread += weight[i] * (logsum - x[i])
+            else:
+                for i in range(classes):
+                    spread += logsum - x[i]
+            value = (1 - smoothing) * value + smoothing / real(classes) * spread
+        loss[row] = value
+
+
+@range_kernel(reassociate=True)
+def backward_rows(args, lo, hi, tid):
+    """Items are samples."""
+    g = array(i64, args)
+    classes, size, ignored = g[C], 4 if real is f32 else 8, g[IGNORED]
+    target, weight = array(i64, g[TARGET]), array(real, g[WEIGHT])
+    grad, sums = array(real, g[GRAD]), array(real, g[SUMS])
+    smoothing, weighted = real(array(f64, args)[SMOOTHING]), g[WEIGHT] != 0
+    share = smoothing / real(classes)
+    whole = real(classes)
+    if weighted:
+        whole = real(0)
+        for i in range(classes):
+            whole += weight[i]
+    for row in range(lo, hi):
+        x = array(real, g[X] + size * row * classes)
+        out = array(real, g[OUT] + size * row * classes)
+        t = target[row]
+        if t == ignored or t < 0 or t >= classes:
+            for i in range(classes):
+                out[i] = 0
+            continue
+        logsum, scale = sums[row], grad[row]
+        direct = scale * (1 - smoothing)
+        if weighted:
+            direct = direct * weight[t]
+        factor = direct + scale * share * whole
+        for i in range(classes):
+            out[i] = factor * exponential(x[i] - logsum)
+        out[t] -= direct
+        if smoothing > 0:
+            part = scale * share
+            if weighted:
+                for i in range(classes):
+                    out[i] -= part * weight[i]
+            else:
+                for i in range(classes):
+                    out[i] -= part
+
+
+def _rows(input):
+    """(N, C, d1, ...) as dense (N * d1 * ..., C), in the dtype of the kernels."""
+    if input.ndim == 1:
+        return compute_array(input[None])
+    if input.ndim > 2:
+        input = np.moveaxis(input, 1, -1)
+        input = input.reshape(-1, input.shape[-1])
+    return compute_array(input)
+
+
+def _check(op, input, target, weight):
+    classes = input.shape[0] if input.ndim == 1 else input.shape[1] if input.ndim else 0
+    samples = () if input.ndim == 1 else (input.shape[0], *input.shape[2:])
+    if input.ndim == 0 or target.shape != samples:
+        raise ValueError(
+            f"{op}: input {input.shape} expects target of shape {samples}, got {target.shape}"
+        )
+    if weight is not None and weight.shape != (classes,):
+        raise ValueError(
+            f"{op}: weight must have one value for each of {classes} classes, got {weight.shape}"
+        )
+    return samples, classes
+
+
+_plans: dict = {}
+
+
+def _plan(kernel, rows, classes, dtype):
+    key = (kernel, rows, classes, dtype)
+    plan = _plans.get(key)
+    if plan is None:
+        if len(_plans) >= 1024:
+            _plans.clear()
+        code = kernel.address(real=language_type(dtype))
+        words = [0] * C + [classes]
+        plan = _plans[key] = threads.plan(code, rows, chunk(rows, classes, 8192), words)
+    return plan
+
+
+def _dense(array, dtype):
+    return None if array is None else np.ascontiguousarray(array, dtype)
+
+
+def _one_hot(rows, target, ignored):
+    valid = target.reshape(-1) != ignored
+    outside = valid & ((target.reshape(-1) < 0) | (target.reshape(-1) >= rows.shape[1]))
+    if outside.any():
+        raise IndexError(f"Target {target.reshape(-1)[outside][0]} is out of bounds.")
+    hot = np.zeros(rows.shape)
+    hot[np.nonzero(valid)[0], target.reshape(-1)[valid]] = 1
+    return hot, valid
+
+
+def _reference_rows(input):
+    rows = input[None] if input.ndim == 1 else np.moveaxis(input, 1, -1)
+    return rows.reshape(-1, rows.shape[-1]).astype(np.float64)
+
+
+def _forward_reference(input, target, weight, ignore_index, label_smoothing):
+    samples, classes = _check("cross_entropy", input, target, weight)
+    rows = _reference_rows(input)
+    hot, valid = _one_hot(rows, target, ignore_index)
+    w = np.ones(classes) if weight is None else weight.astype(np.float64)
+    best = rows.max(axis=1, keepdims=True, initial=-np.inf)
+    sums = np.log(np.exp(rows - best).sum(axis=1)) + best[:, 0]
+    gap = (sums[:, None] - rows) * w
+    mixed = (1 - label_smoothing) * np.where(hot > 0, gap, 0).sum(1)
+    if label_smoothing:
+        mixed = mixed + label_smoothing / classes * gap.sum(axis=1)
+    losses = np.where(valid, mixed, 0)
+    return losses.astype(input.dtype).reshape(samples), sums.reshape(samples)
+
+
+def _backward_reference(
+    grad_losses, input, target, weight, ignore_index, label_smoothing, log_sum_exp
+):
+    _, classes = _check("cross_entropy", input, target, weight)
+    rows = _reference_rows(input)
+    hot, valid = _one_hot(rows, target, ignore_index)
+    w = np.ones(classes) if weight is None else weight.astype(np.float64)
+    p = np.exp(rows - log_sum_exp.astype(np.float64).reshape(-1, 1))
+    coefficients = ((1 - label_smoothing) * hot + label_smoothing / classes) * w
+    total = p * coefficients.sum(axis=1, keepdims=True) - coefficients
+    total *= np.where(valid, grad_losses.astype(np.float64).reshape(-1), 0)[:, None]
+    return _like_input(total, input)
+
+
+def _like_input(rows, input):
+    if input.ndim > 2:
+        rows = rows.reshape(input.shape[0], *input.shape[2:], input.shape[1])
+        rows = np.ascontiguousarray(np.moveaxis(rows, -1, 1))
+    return rows.reshape(input.shape).astype(input.dtype, copy=False)
+
+
+@referenced_by(_forward_reference)
+def cross_entropy_forward(input, target, weight, ignore_index, label_smoothing):
+    """Unreduced losses and logarithms of the sums of exponentials.
+
+    ``input``: (N, C), (N, C, d1, ...) or (C,); ``target``: int64 of the same shape without C;
+    ``weight``: (C,) or None. Losses have the input's dtype and are 0 where the target equals
+    ``ignore_index``. Raises IndexError for other targets outside 0..C-1, ValueError for shapes.
+    """
+    samples, classes = _check("cross_entropy", input, target, weight)
+    x = _rows(input)
+    losses, sums = np.empty(len(x), x.dtype), np.empty(len(x), x.dtype)
+    if len(x):
+        failed = np.zeros(2, np.int64)
+        threads.run(_plan(forward_rows, len(x), classes, x.dtype), x, _dense(target, np.int64),
+                    _dense(weight, x.dtype), losses, sums, failed, float(label_smoothing),
+                    int(ignore_index))  # fmt: skip
+        if failed[0]:
+            raise IndexError(f"Target {failed[1]} is out of bounds.")
+    return losses.astype(input.dtype, copy=False).reshape(samples), sums.reshape(samples)
+
+
+@referenced_by(_backward_reference)
+def cross_entropy_backward(
+    grad_losses, input, target, weight, ignore_index, label_smoothing, log_sum_exp
+):
+    """Gradient of the losses with respect to ``input``, given ``grad_losses`` per sample.
+
+    ``log_sum_exp`` is the second result of :func:`cross_entropy_forward`.
+    """
+    samples, classes = _check("cross_entropy", input, target, weight)
+    if grad_losses.shape != samples or log_sum_exp.shape != samples:
+        raise ValueError(
+            f"cross_entropy: grad_losses {grad_losses.shape} and log_sum_exp "
+            f"{log_sum_exp.shape} must both have shape {samples}"
+        )
+    x = _rows(input)
+    out = np.empty(x.shape, x.dtype)
+    if x.size:
+        threads.run(_plan(backward_rows, len(x), classes, x.dtype), x, _dense(target, np.int64),
+                    _dense(weight, x.dtype), None, _dense(log_sum_exp, x.dtype), None,
+                    float(label_smoothing), int(ignore_index), _dense(grad_losses, x.dtype),
+                    out)  # fmt: skip
+    return _like_input(out, input)
+
+

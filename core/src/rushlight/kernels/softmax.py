@@ -1,0 +1,319 @@
+"""Softmax and log-softmax over any dim, forward and backward.
+
+An array is (outer, n, inner) around the dim. With inner == 1 a row is one run of memory; else 64
+neighbouring columns go together. Maxima are subtracted first; NaN anywhere makes its row NaN.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import np, threads
+from rushlight.backends.kernel_language import (
+    array,
+    f32,
+    function,
+    i64,
+    infinity,
+    maximum,
+    range_kernel,
+    real,
+    stack,
+)
+from rushlight.kernels.execution import chunk, compute_array, language_type, referenced_by
+from rushlight.kernels.exponential import exponential, logarithm
+
+__all__ = ["log_softmax_backward", "log_softmax_forward", "softmax_backward", "softmax_forward"]
+
+# Argument words: inputs and result, then sizes.
+X, OUT, Y, N, INNER = range(5)
+WORDS = 5
+COLUMNS = 64  # columns that go together
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+@function
+def row_maximum(x, n):
+    """The largest value; NaN wins."""
+    best = -infinity(real)
+    for i in range(n):
+        best = maximum(best, x[i])
+    return best
+
+
+@range_kernel(reassociate=True)
+def softmax_rows(args, lo, hi, tid):
+    """Y = softmax of the rows of X."""
+    g = array(i64, args)
+    n, size = g[N], 4 if real is f32 else 8
+    for row in range(lo, hi):
+        x, y = array(real, g[X] + size * row * n), array(real, g[Y] + size * row * n)
+        best, total = row_maximum(x, n), real(0)
+        for i in range(n):
+            value = exponential(x[i] - best)
+            y[i] = value
+            total += value
+        scale = real(1) / total
+        for i in range(n):
+            y[i] = y[i] * scale
+
+
+@range_kernel(reassociate=True)
+def log_softmax_rows(args, lo, hi, tid):
+    """Y = log-softmax of the rows of X."""
+    g = array(i64, args)
+    n, size = g[N], 4 if real is f32 else 8
+    for row in range(lo, hi):
+        x, y = array(real, g[X] + size * row * n), array(real, g[Y] + size * row * n)
+        best, total = row_maximum(x, n), real(0)
+        for i in range(n):
+            total += exponential(x[i] - best)
+        shift = logarithm(total)
+        for i in range(n):
+            y[i] = (x[i] - best) - shift
+
+
+@range_kernel(reassociate=True)
+def softmax_rows_backward(args, lo, hi, tid):
+    """Y = (grad - sum(grad * out)) * out; grad is X."""
+    g = array(i64, args)
+    n, size = g[N], 4 if real is f32 else 8
+    for row in range(lo, hi):
+        shift = size * row * n
+        grad, out, y = array(real, g[X] + shift), array(real, g[OUT] + shift), array(real, g[Y] + shift)
+        total = real(0)
+        for i in range(n):
+            total += grad[i] * out[i]
+        for i in range(n):
+            y[i] = (grad[i] - total) * out[i]
+
+
+@range_kernel(reassociate=True)
+def log_softmax_rows_backward(args, lo, hi, tid):
+    """Y = grad - exp(out) * sum(grad); grad is X."""
+    g = array(i64, args)
+    n, size = g[N], 4 if real is f32 else 8
+    for row in range(lo, hi):
+        shift = size * row * n
+        grad, out, y = array(real, g[X] + shift), array(real, g[OUT] + shift), array(real, g[Y] + shift)
+        total = real(0)
+        for i in range(n):
+            total += grad[i]
+        for i in range(n):
+            y[i] = grad[i] - exponential(out[i]) * total
+
+
+# ---- columns: items are blocks of COLUMNS columns --------------------------------------------------
+
+
+@function
+def column_block(g, item, size):
+    """Byte offset of a block's first element, and the number of its columns."""
+    inner = g[INNER]
+    blocks = (inner + COLUMNS - 1) // COLUMNS
+    first = (item % blocks) * COLUMNS
+    return size * ((item // blocks) * g[N] * inner + first), min(COLUMNS, inner - first)
+
+
+@range_kernel
+def softmax_columns(args, lo, hi, tid):
+    """Y = softmax of the columns of X."""
+    g = array(i64, args)
+    n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
+    best, total = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
+    for item in range(lo, hi):
+        offset, count = column_block(g, item, size)
+        x, y = array(real, g[X] + offset), array(real, g[Y] + offset)
+        column_maxima(x, best, total, n, inner, count)
+        for i in range(n):
+            for j in range(count):
+                value = exponential(x[i * inner + j] - best[j])
+                y[i * inner + j] = value
+                total[j] += value
+        for j in range(count):
+            total[j] = real(1) / total[j]
+        for i in range(n):
+            for j in range(count):
+                y[i * inner + j] = y[i * inner + j] * total[j]
+
+
+@function
+def column_maxima(x, best, total, n, inner, count):
+    """Maxima of the columns; clears the totals."""
+    for j in range(count):
+        best[j] = -infinity(real)
+        total[j] = 0
+    for i in range(n):
+        for j in range(count):
+            best[j] = maximum(best[j], x[i * inner + j])
+
+
+@range_kernel
+def log_softmax_columns(args, lo, hi, tid):
+    """Y = log-softmax of the columns of X."""
+    g = array(i64, args)
+    n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
+    best, total = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
+    for item in range(lo, hi):
+        offset, count = column_block(g, item, size)
+        x, y = array(real, g[X] + offset), array(real, g[Y] + offset)
+        column_maxima(x, best, total, n, inner, count)
+        for i in range(n):
+            for j in range(count):
+                total[j] += exponential(x[i * inner + j] - best[j])
+        for j in range(count):
+            total[j] = logarithm(total[j])
+        for i in range(n):
+            for j in range(count):
+                y[i * inner + j] = (x[i * inner + j] - best[j]) - total[j]
+
+
+@range_kernel
+def softmax_columns_backward(args, lo, hi, tid):
+    """Y = (grad - sum(grad * out)) * out; grad is X."""
+    g = array(i64, args)
+    n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
+    total = array(real, stack(COLUMNS))
+    for item in range(lo, hi):
+        offset, count = column_block(g, item, size)
+        grad, out = array(real, g[X] + offset), array(real, g[OUT] + offset)
+        y = array(real, g[Y] + offset)
+        for j in range(count):
+            total[j] = 0
+        for i in range(n):
+            for j in range(count):
+                total[j] += grad[i * inner + j] * out[i * inner + j]
+        for i in range(n):
+            for j in range(count):
+                y[i * inner + j] = (grad[i * inner + j] - total[j]) * out[i * inner + j]
+
+
+@range_kernel
+def log_softmax_columns_backward(args, lo, hi, tid):
+    """Y = grad - exp(out) * sum(grad); grad is X."""
+    g = array(i64, args)
+    n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
+    total = array(real, stack(COLUMNS))
+    for item in range(lo, hi):
+        offset, count = column_block(g, item, size)
+        grad, out = array(real, g[X] + offset), array(real, g[OUT] + offset)
+        y = array(real, g[Y] + offset)
+        for j in range(count):
+            total[j] = 0
+        for i in range(n):
+            for j in range(count):
+                total[j] += grad[i * inner + j]
+        for i in range(n):
+            for j in range(count):
+                y[i * inner + j] = grad[i * inner + j] - exponential(out[i * inner + j]) * total[j]
+
+
+# ---- public --------------------------------------------------------------------------------------
+
+_plans: dict = {}
+
+
+def _plan(rows, columns, shape, dim, dtype):
+    key = (rows, shape, dim, dtype)
+    plan = _plans.get(key)
+    if plan is None:
+        n = shape[dim]
+        outer, inner = int(np.prod(shape[:dim])), int(np.prod(shape[dim + 1 :]))
+        kernel, items, work = rows, outer, n
+        if inner > 1:
+            kernel, items, work = columns, outer * -(-inner // COLUMNS), n * min(inner, COLUMNS)
+        words = [0, 0, 0, n, inner]
+        code = kernel.address(real=language_type(dtype))
+        if len(_plans) >= 1024:
+            _plans.clear()
+        plan = _plans[key] = threads.plan(code, items, chunk(items, work, 8192), words)
+    return plan
+
+
+def _normal_dim(op, array, dim):
+    """The dim as a non-negative number; a 0-dim array counts as one of one element."""
+    count = max(array.ndim, 1)
+    if not -count <= dim < count:
+        raise IndexError(
+            f"{op}: dim {dim} is out of range for an input of shape {array.shape} "
+            f"(expected {-count} to {count - 1})"
+        )
+    return dim % count
+
+
+def _forward(op, rows, columns, x, dim):
+    dim = _normal_dim(op, x, dim)
+    values = compute_array(x)
+    shape = values.shape or (1,)
+    out = np.empty(x.shape, values.dtype)
+    if out.size:
+        threads.run(_plan(rows, columns, shape, dim, values.dtype), values, None, out)
+    return out.astype(x.dtype if x.dtype.kind not in "iub" else values.dtype, copy=False)
+
+
+def _backward(op, rows, columns, grad, out, dim):
+    if grad.shape != out.shape:
+        raise ValueError(f"{op}: grad has shape {grad.shape}, expected {out.shape}")
+    dim = _normal_dim(op, out, dim)
+    values, saved = compute_array(grad), compute_array(out)
+    if values.dtype != saved.dtype:
+        values = values.astype(saved.dtype)
+    result = np.empty(out.shape, values.dtype)
+    if result.size:
+        plan = _plan(rows, columns, values.shape or (1,), dim, values.dtype)
+        threads.run(plan, values, saved, result)
+    return result.astype(out.dtype, copy=False)
+
+
+def _softmax_reference(x, dim):
+    wide = x.astype(np.float64)
+    if not x.size:
+        return wide.astype(x.dtype)
+    e = np.exp(wide - np.max(wide, axis=dim, keepdims=True))
+    return (e / e.sum(axis=dim, keepdims=True)).astype(x.dtype)
+
+
+def _log_softmax_reference(x, dim):
+    wide = x.astype(np.float64)
+    if not x.size:
+        return wide.astype(x.dtype)
+    shifted = wide - np.max(wide, axis=dim, keepdims=True)
+    return (shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))).astype(x.dtype)
+
+
+def _softmax_backward_reference(grad, out, dim):
+    g, y = grad.astype(np.float64), out.astype(np.float64)
+    return ((g - (g * y).sum(axis=dim, keepdims=True)) * y).astype(out.dtype)
+
+
+def _log_softmax_backward_reference(grad, out, dim):
+    g, y = grad.astype(np.float64), out.astype(np.float64)
+    return (g - np.exp(y) * g.sum(axis=dim, keepdims=True)).astype(out.dtype)
+
+
+@referenced_by(_softmax_reference)
+def softmax_forward(x, dim):
+    """``exp(x) / sum(exp(x))`` along ``dim``, of the same shape and dtype."""
+    return _forward("softmax", softmax_rows, softmax_columns, x, dim)
+
+
+@referenced_by(_log_softmax_reference)
+def log_softmax_forward(x, dim):
+    """``x - log(sum(exp(x)))`` along ``dim``."""
+    return _forward("log_softmax", log_softmax_rows, log_softmax_columns, x, dim)
+
+
+@referenced_by(_softmax_backward_reference)
+def softmax_backward(grad, out, dim):
+    """Gradient with respect to the input of softmax, from its result ``out``."""
+    return _backward(
+        "softmax", softmax_rows_backward, softmax_columns_backward, grad, out, dim
+    )
+
+
+@referenced_by(_log_softmax_backward_reference)
+def log_softmax_backward(grad, out, dim):
+    """Gradient with respect to the input of log-softmax, from its result ``out``."""
+    return _backward(
+        "log_softmax", log_softmax_rows_backward, log_softmax_columns_backward, grad, out, dim
+    )
