@@ -200,7 +200,7 @@ def log_in_base_f64(x, scale, scale_low, exponent_high, exponent_low):
 
 LOG2_E = (1.4426950408889634, 2.0355273740931033e-17)
 LOG10_E = (0.4342944819032518, 1.098319650216765e-17)
-LOG10_2 = (0.30102999566406648, -8.8365872906471838e-11 + 8.531e-17 * 0)
+LOG10_2 = (0.30102999560767785, 5.630334806675098e-11)  # 33 bits: a count times it is exact
 
 
 def log2(x):
@@ -211,8 +211,7 @@ def log2(x):
 
 
 def log10(x):
-    """Logarithm to base 10; the exponent's factor has short high parts, so that e times it is
-    exact."""
+    """Logarithm to base 10."""
     if x.dtype == "f64":
         return log_in_base_f64(x, *LOG10_E, *LOG10_2)
     return log_in_base(x, LOG10_E[0], 0.30078125, math.log10(2) - 0.30078125)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from rushlight.compiler import exponentials, special, trigonometry
+from rushlight.compiler import (
+    error_functions,
+    exponentials,
+    gamma_functions,
+    hyperbolic,
+    trigonometry,
+)
 from rushlight.compiler.algebra import (
     INF,
     NAN,
@@ -10,7 +16,9 @@ from rushlight.compiler.algebra import (
     copysign,
     fabs,
     floats,
+    fma,
     libm,
+    repair,
     sqrt,
     whole,
 )
@@ -47,10 +55,19 @@ def integer_quotient(x, y):
 
 
 def fmod(x, y):
-    """C's remainder, with the sign of the dividend."""
-    if is_float(x.dtype):
-        return libm("fmodf" if x.dtype == "f32" else "fmod", x, y)
-    return where(y == 0, 0, x - integer_quotient(x, y) * y)
+    """C's remainder, with the sign of the dividend.
+
+    ``a - trunc(a / b) * b`` is exact in a fused multiply-add while the quotient is a float64 whole
+    number; a / b may round up to one too many, which the sign of the difference tells. Larger
+    quotients, infinities and zero divisors go to the C library.
+    """
+    if not is_float(x.dtype):
+        return where(y == 0, 0, x - integer_quotient(x, y) * y)
+    a, b = cast(fabs(x), "f64"), cast(fabs(y), "f64")
+    r = fma(whole("trunc", a / b), -b, a)
+    r = cast(where(r < 0.0, r + b, r), x.dtype)
+    far = ~(a < b * 2.0**52)
+    return repair(copysign(r, x), far, "fmodf" if x.dtype == "f32" else "fmod", x, y)
 
 
 def remainder(x, y):
@@ -101,12 +118,17 @@ def signbit(x):
 
 
 def hypot(x, y):
-    """sqrt(x*x + y*y): exact squares in float64 for float32."""
-    if x.dtype == "f64":
-        return libm("hypot", x, y)
-    a, b = cast(x, "f64"), cast(y, "f64")
-    infinite = (fabs(x) == INF) | (fabs(y) == INF)
-    return where(infinite, INF, cast(sqrt(a * a + b * b), "f32"))
+    """sqrt(x*x + y*y): exact squares in float64 for float32, scaled ones for float64."""
+    a, b = cast(fabs(x), "f64"), cast(fabs(y), "f64")
+    infinite = (a == INF) | (b == INF)
+    if x.dtype == "f32":
+        return where(infinite, INF, cast(sqrt(a * a + b * b), "f32"))
+    large = where(a > b, a, b)
+    huge, tiny = large > 1e150, large < 1e-150
+    scale = where(huge, 2.0**-600, where(tiny, 2.0**600, 1.0))
+    back = where(huge, 2.0**600, where(tiny, 2.0**-600, 1.0))
+    a, b = a * scale, b * scale
+    return where(infinite, INF, sqrt(fma(a, a, b * b)) * back)
 
 
 def nextafter(e, x, y):
@@ -121,16 +143,14 @@ def nextafter(e, x, y):
     return where(xp.isnan(x) | xp.isnan(y), NAN, result)
 
 
-def _by_name(name):
-    return lambda *args: libm(name + ("f" if args[0].dtype == "f32" else ""), *args)
-
-
 REWRITES = {
     name: getattr(module, name)
     for module, names in (
-        (exponentials, "exp exp2 expm1 log log2 log10 log1p tanh"),
-        (trigonometry, "sin cos"),
-        (special, "erf erfinv digamma"),
+        (exponentials, "exp exp2 expm1 log log2 log10 log1p"),
+        (hyperbolic, "sinh cosh tanh asinh acosh atanh"),
+        (trigonometry, "sin cos tan asin acos atan atan2"),
+        (error_functions, "erf erfc erfinv"),
+        (gamma_functions, "digamma lgamma"),
     )
     for name in names.split()
 }
@@ -148,8 +168,6 @@ REWRITES |= {
         hypot,
     )
 }
-_LIBRARY = "tan atan asin acos atan2 sinh cosh asinh acosh atanh erfc lgamma"
-REWRITES |= {name: _by_name(name) for name in _LIBRARY.split()}
 
 
 def _integer_test(e):

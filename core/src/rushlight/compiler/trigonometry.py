@@ -1,18 +1,27 @@
-"""sin and cos: three-part reduction in float64, fdlibm's polynomials in float64."""
+"""Trigonometric functions and their inverses.
+
+Arguments are reduced in float64 with three parts of pi/2; the float64 polynomials of sin and cos
+are fdlibm's, the others minimax fits (Remez in 50 digits, coefficients rounded one after the
+other).
+"""
 
 from __future__ import annotations
 
 import math
 
 from rushlight.compiler.algebra import (
+    INF,
     ROUND,
     bits,
+    copysign,
     fabs,
     floats,
     fma,
     horner,
     repair,
     shift,
+    sqrt,
+    whole,
 )
 from rushlight.compiler.graph import cast
 from rushlight.compiler.vocabulary import where
@@ -39,6 +48,15 @@ COS = {
         -1.13596475577881948265e-11,
     ),
 }
+TAN_F32 = (
+    0.333333492,
+    0.133326724,
+    0.0540594459,
+    0.0212827697,
+    0.0108377039,
+    8.38595588e-5,
+    0.00438036816,
+)
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 
 
@@ -54,17 +72,26 @@ def quadrant(x):
     return cast(r, x.dtype), cast(count, "i32") if x.dtype == "f32" else count
 
 
+def sine_and_cosine(r):
+    """Both on [-pi/4, pi/4]."""
+    s = r * r
+    sine = fma(horner(s, SIN[r.dtype]), s * r, r)
+    return sine, fma(horner(s, COS[r.dtype]), s * s, fma(s, -0.5, 1.0))
+
+
+def beyond(x):
+    """Arguments that the reduction does not serve, nan and the infinities among them."""
+    return ~(fabs(x) < (2.0**40 if x.dtype == "f32" else 2.0**20))
+
+
 def sine_like(x, turn, name):
     """sin(x + turn pi/2); arguments beyond the reduction's range go to the C library."""
     r, n = quadrant(x)
     n = n + turn if turn else n
-    s = r * r
-    sine = fma(horner(s, SIN[x.dtype]), s * r, r)
-    cosine = fma(horner(s, COS[x.dtype]), s * s, fma(s, -0.5, 1.0))
+    sine, cosine = sine_and_cosine(r)
     y = where((n & 1) != 0, cosine, sine)
     y = floats(bits(y) ^ shift(n & 2, 30 if x.dtype == "f32" else 62))
-    limit = 2.0**40 if x.dtype == "f32" else 2.0**20
-    return repair(y, ~(fabs(x) < limit), name, x)
+    return repair(y, beyond(x), name, x)
 
 
 def sin(x):
@@ -76,3 +103,133 @@ def sin(x):
 def cos(x):
     """Cosine, below 1.6 units in the last place."""
     return sine_like(x, 1, "cosf" if x.dtype == "f32" else "cos")
+
+
+def tan(x):
+    """Tangent: of the reduced argument, or minus its reciprocal; one division."""
+    r, n = quadrant(x)
+    odd = (n & 1) != 0
+    if x.dtype == "f32":
+        s = r * r
+        near = fma(horner(s, TAN_F32), s * r, r)
+        y = where(odd, -1.0 / near, near)
+    else:
+        sine, cosine = sine_and_cosine(r)
+        y = where(odd, -cosine, sine) / where(odd, sine, cosine)
+    y = repair(y, beyond(x), "tanf" if x.dtype == "f32" else "tan", x)
+    return where(x == 0.0, x, y)
+
+
+def sine_and_cosine_of_pi(x):
+    """sin(pi x) and cos(pi x) of a float64, up to a common sign: exact zeros at whole numbers."""
+    f = x - whole("round", x)
+    a = fabs(f)
+    far = a > 0.25
+    sine, cosine = sine_and_cosine(where(far, 0.5 - a, a) * math.pi)
+    return copysign(where(far, cosine, sine), f), where(far, sine, cosine)
+
+
+# ---------------------------------------------------------------------------------------- inverses
+ASIN = {
+    "f32": (0.166667521, 0.0749530643, 0.0454697721, 0.0241807718, 0.0421664305),
+    "f64": (
+        0.16666666666665403,
+        0.075000000003385178,
+        0.044642856827012946,
+        0.030381959194085137,
+        0.022371756618848247,
+        0.017359727192236517,
+        0.013885006407182054,
+        0.01217076084766386,
+        0.006521093501899851,
+        0.019547563925551157,
+        -0.016255226612806109,
+        0.031933950258512658,
+    ),
+}
+ATAN = {
+    "f32": (-0.333333164, 0.199985251, -0.142442971, 0.105982661, -0.0608734079),
+    "f64": (
+        -0.3333333333333319,
+        0.19999999999952184,
+        -0.14285714280054126,
+        0.11111110776302642,
+        -0.09090897551069638,
+        0.07692056524700847,
+        -0.06663061935118109,
+        0.05847581566210962,
+        -0.050379118680593096,
+        0.038029010109036296,
+        -0.01786809631826525,
+    ),
+}
+# pi/2 in two parts of the dtype.
+QUARTER_TURN = {
+    "f32": (1.57079637050628662109375, -4.37113900018624283e-8),
+    "f64": (1.5707963267948966, 6.123233995736766e-17),
+}
+
+
+def half_angle(x):
+    """asin of `a` up to 1/2, else of sqrt((1 - a) / 2): where that is, its sine, and itself."""
+    a = fabs(x)
+    far = a > 0.5
+    z = where(far, (1.0 - a) * 0.5, a * a)
+    s = where(far, sqrt(z), a)
+    return far, s, s * z * horner(z, ASIN[x.dtype])
+
+
+def asin(x):
+    """Arc sine; nan outside [-1, 1]."""
+    high, low = QUARTER_TURN[x.dtype]
+    far, s, rest = half_angle(x)
+    complement = fma(s, -2.0, high) - fma(rest, 2.0, -low)
+    return copysign(where(far, complement, s + rest), x)
+
+
+def acos(x):
+    """Arc cosine; nan outside [-1, 1]."""
+    high, low = QUARTER_TURN[x.dtype]
+    far, s, rest = half_angle(x)
+    y = (s + rest) * 2.0
+    left = fma(s, -2.0, 2.0 * high) - fma(rest, 2.0, -2.0 * low)
+    near = high - (copysign(s, x) - (low - copysign(rest, x)))
+    return where(far, where(x < 0.0, left, y), near)
+
+
+def arc(small, large):
+    """atan(small / large) for 0 <= small <= large, by one division."""
+    high, low = (part * 0.5 for part in QUARTER_TURN[small.dtype])
+    far = small > large * 0.41421356
+    t = where(far, small - large, small) / where(far, small + large, large)
+    s = t * t
+    rest = fma(horner(s, ATAN[small.dtype]), s * t, where(far, low, 0.0))
+    return where(far, high, 0.0) + (t + rest)
+
+
+def _quarter_turn_less(y):
+    high, low = QUARTER_TURN[y.dtype]
+    return high - (y - low)
+
+
+def atan(x):
+    """Arc tangent."""
+    a = fabs(x)
+    steep = a > 1.0
+    y = arc(where(steep, 1.0, a), where(steep, a, 1.0))
+    return copysign(where(steep, _quarter_turn_less(y), y), x)
+
+
+def atan2(y, x):
+    """Angle of the point (x, y), with the C library's values for zeros and infinities."""
+    a, b = fabs(y), fabs(x)
+    steep = a > b
+    small, large = where(steep, b, a), where(steep, a, b)
+    both_infinite = (a == INF) & (b == INF)
+    scale = where(large > {"f32": 1e37, "f64": 1e307}[x.dtype], 0.0625, 1.0)
+    small, large = small * scale, where(large == 0.0, 1.0, large * scale)
+    angle = arc(where(both_infinite, 1.0, small), where(both_infinite, 1.0, large))
+    angle = where(steep, _quarter_turn_less(angle), angle)
+    high, low = QUARTER_TURN[x.dtype]
+    angle = where(bits(x) < 0, 2.0 * high - (angle - 2.0 * low), angle)
+    return copysign(angle, y)

@@ -1,4 +1,7 @@
-"""Error functions and the gamma family."""
+"""Error functions and their inverse.
+
+Polynomials are minimax fits in 50 digits where no source is named.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,17 @@ from rushlight.compiler.algebra import (
     NAN,
     ROUND,
     bits,
+    clamp,
     copysign,
     fabs,
     floats,
     fma,
     horner,
-    libm,
+    ldexp,
     sqrt,
-    whole,
 )
-from rushlight.compiler.exponentials import log, to_exponent
-from rushlight.compiler.graph import cast, constant
-from rushlight.compiler.trigonometry import cos, sin
+from rushlight.compiler.exponentials import exp_core, exp_moderate, integer, log, to_exponent
+from rushlight.compiler.graph import constant
 from rushlight.compiler.vocabulary import where
 
 # N. Juffa's erff (public posts): 1 - exp(-polynomial) beyond 475/512, odd polynomial below; < 1 ulp
@@ -48,11 +50,51 @@ ERF_HEAD = (
 )
 
 
+ERF_HEAD_F64 = (
+    0.12837916709551256,
+    -0.3761263890318334,
+    0.11283791670936483,
+    -0.026866170641841727,
+    0.005223977595388796,
+    -0.0008548325400604304,
+    0.00012055277341032574,
+    -1.4924392199771838e-05,
+    1.6443078299823418e-06,
+    -1.617444931762717e-07,
+    1.3569433809794353e-08,
+    -7.507963399370944e-10,
+)
+# -log(erfc(3 + t)), weighted by erfc / erf.
+ERF_TAIL_F64 = (
+    10.720363041980786,
+    6.303753689007126,
+    0.9573942188496379,
+    0.007411891897562404,
+    -0.0013533106820200226,
+    0.00024569092517592585,
+    -4.3083069482178834e-05,
+    7.116692735848189e-06,
+    -1.0654056573956036e-06,
+    1.390748979682446e-07,
+    -1.2465997921614377e-08,
+    -3.631091393001501e-09,
+    -1.2271322421814615e-09,
+    -3.195560233263625e-10,
+    4.680360967922927e-10,
+    2.4358478143174024e-10,
+    6.530976209044533e-11,
+    6.407476247193195e-12,
+)
+
+
 def erf(x):
-    """Error function: below 1.5 units in the last place in float32."""
-    if x.dtype == "f64":
-        return libm("erf", x)
+    """Error function: an odd polynomial near zero, 1 - exp(-polynomial) in the tail."""
     a, s = fabs(x), x * x
+    if x.dtype == "f64":
+        t = clamp(a, 0.0, 5.95) - 3.0
+        tail = exp_moderate(-horner(t, ERF_TAIL_F64))
+        near = fma(horner(s, ERF_HEAD_F64), x, x)
+        return where(a > 0.95, copysign(1.0 - tail, x), near)
     t = where(a > 4.25, 4.25, a)
     exponent = t * horner(t, ERF_BASE2)
     shifted = exponent + ROUND["f32"]
@@ -60,6 +102,61 @@ def erf(x):
     power = floats(bits(fma(horner(r, EXP2_SHORT), r, 1.0)) + to_exponent(shifted))
     near = fma(horner(s, ERF_HEAD), x, x)
     return where(a > 0.927734375, copysign(1.0 - power, x), near)
+
+
+# (1 + 2 a) exp(a*a) erfc(a) in q = (a - c) / (a + c), after N. Juffa: c = 2 and 4.
+ERFC = {
+    "f32": (
+        1.27697837,
+        -0.0927640423,
+        -0.166030899,
+        0.16405654,
+        -0.0542074926,
+        -0.008066101,
+        0.00863745529,
+        0.00132456329,
+        -0.00123182242,
+        -0.000405345345,
+    ),
+    "f64": (
+        1.2329951186255526,
+        -0.1396211168405629,
+        0.015379652102605203,
+        0.06809705425473365,
+        -0.10103906603552852,
+        0.09373283499707585,
+        -0.066330365828506,
+        0.03716751555426576,
+        -0.01619773388107126,
+        0.005031969869362197,
+        -0.0007577744126563899,
+        -0.00019925636027034004,
+        0.00015062613573421112,
+        -2.439940477701543e-05,
+        -1.1233332952122572e-05,
+        5.707850147786809e-06,
+        3.119528758084077e-07,
+        -8.192643333829175e-07,
+        5.705435497180642e-08,
+        1.0157830555622359e-07,
+        -8.792346420539503e-09,
+        -8.645885202095556e-09,
+    ),
+}
+
+
+def erfc(x):
+    """1 - erf(x) without cancellation: exp(-a*a) with the square's rounding error put back."""
+    center, last = {"f32": (2.0, 10.1), "f64": (4.0, 27.3)}[x.dtype]
+    a = clamp(fabs(x), 0.0, last)
+    q = (a - center) / (a + center)
+    ratio = horner(q, ERFC[x.dtype]) / fma(a, 2.0, 1.0)
+    square = a * a
+    error = fma(a, -a, square)
+    mantissa, shifted = exp_core(-square)
+    scaled = mantissa * ratio
+    y = ldexp(fma(scaled, error, scaled), integer(shifted))
+    return where(x < 0.0, 2.0 - y, where(fabs(x) > last, 0.0, y))
 
 
 # M. Giles, "Approximating the erfinv function" (2010): one polynomial in w = -log(1 - x*x) for the
@@ -171,33 +268,3 @@ def erfinv(x):
         y = where(a <= 0.85, middle, tail) * math.sqrt(0.5)
     edge = where(a == 1.0, copysign(constant(INF, x.dtype), x), NAN)
     return where(x == 0.0, x, where(a < 1.0, y, edge))
-
-
-# Bernoulli numbers over 2k: the asymptotic series of digamma in 1/x**2.
-DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
-
-
-def digamma(x):
-    """Reflection below 1/2, the recurrence taken as one rational step, then the series; in float64.
-
-    ``psi(x) = psi(x + 8) - sum 1/(x + k)``; the eight fractions are added in pairs with one
-    division for each four.
-    """
-    wide = cast(x, "f64")
-    reflected = wide < 0.5
-    z = where(reflected, 1.0 - wide, wide)
-    small = z < 10.0
-    total = constant(0.0, "f64")
-    for k in range(0, 10, 2):  # 1/a + 1/b = (a + b) / (a b)
-        a, b = z + float(k), z + float(k + 1)
-        total = total + (a + b) / (a * b)
-    y = where(small, z + 10.0, z)
-    inverse = 1.0 / y
-    square = inverse * inverse
-    series = log(y) - 0.5 * inverse - square * horner(square, DIGAMMA)
-    value = where(small, series - total, series)
-    fraction = (wide - whole("round", wide)) * math.pi
-    value = where(reflected, value - math.pi * cos(fraction) / sin(fraction), value)
-    pole = where(wide == 0.0, copysign(constant(-INF, "f64"), -wide), NAN)
-    is_pole = (wide <= 0.0) & (whole("floor", wide) == wide)
-    return cast(where(wide == INF, INF, where(is_pole, pole, value)), x.dtype)
