@@ -24,7 +24,7 @@ import threading
 
 from rushlight.backends import np
 
-__all__ = ["get_num_threads", "launch", "plan", "run", "set_num_threads"]
+__all__ = ["gather", "get_num_threads", "launch", "plan", "run", "set_num_threads"]
 
 _METH_FASTCALL = 0x80
 
@@ -96,15 +96,18 @@ class _Pool:
             (native.INT_TYPE, int),
             (native.BOOL_TYPE, bool),
             (native.NONE, None),
+            (native.ARRAY_TYPE, np.ndarray),
         ):
             self.set(offset, id(value))
         self.configure(threads)
         if _door_is_safe():
             self.run = self._door("run", native.door_run.address())
             self.launch = self._door("launch", native.door_launch.address())
+            self.gather = self._door("gather", native.door_gather.address())
         else:
             self._foreign = ctypes.CFUNCTYPE(None, *[one] * 5)(self.launch_address)
             self.run, self.launch = self._run_by_ctypes, self._launch_by_ctypes
+            self.gather = self._gather_by_numpy
 
     def set(self, offset, value):
         self.words[offset // 8] = value
@@ -164,6 +167,23 @@ class _Pool:
         kernel, n, grain = (int(v) for v in plan[:3])
         self._foreign(self.address, kernel, words.ctypes.data, n, grain)
 
+    def _gather_by_numpy(self, table, *lists):
+        blocks, width = 0, len(lists) + 2
+        dtype = lists[0][0].dtype
+        for i, arrays in enumerate(zip(*lists, strict=True)):
+            size = arrays[0].size
+            for a in arrays:
+                if not (
+                    type(a) is np.ndarray
+                    and a.flags.c_contiguous
+                    and a.dtype == dtype
+                    and a.size == size
+                ):
+                    return -1
+            table[i * width : (i + 1) * width] = blocks, size, *(a.ctypes.data for a in arrays)
+            blocks += -(-size // self.native.TABLE_BLOCK)
+        return blocks
+
 
 def _door_is_safe():
     """Whether objects lie in memory as the compiled door reads them."""
@@ -180,17 +200,17 @@ def _door_is_safe():
 
 def pool():
     """The process's pool, built at first need (the number of threads is read then)."""
-    global _pool, run, launch
+    global _pool, run, launch, gather
     if _pool is None:
         with _lock:
             if _pool is None:
                 made = _Pool(get_num_threads())
-                run, launch = made.run, made.launch
+                run, launch, gather = made.run, made.launch, made.gather
                 _pool = made
     return _pool
 
 
-# Until the pool exists these two build it; afterwards the module's names are the compiled doors.
+# Until the pool exists these three build it; afterwards the module's names are the compiled doors.
 
 
 def launch(function_address: int, args_address: int, n: int, grain: int) -> None:
@@ -209,6 +229,16 @@ def run(plan, *arguments) -> None:
     An array gives the address of its data, a float its bits, an int itself, None zero.
     """
     pool().run(plan, *arguments)
+
+
+def gather(table, *lists) -> int:
+    """Fill an int64 table for a job over lists of arrays (not empty, all of one length).
+
+    Row i of the table: first block, size, address of element i of every list; a block is 4096
+    elements. Returns the number of blocks, or -1 where arrays are not dense, not of one dtype or
+    differ in size, so that the caller must treat them one by one.
+    """
+    return pool().gather(table, *lists)
 
 
 def plan(kernel_address, n, grain, words):

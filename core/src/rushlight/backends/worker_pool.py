@@ -32,7 +32,13 @@ COUNTER, BUSY, DONE = 0, 64, 128  # chunks not yet claimed; a job is running; ch
 FN, ARGS, N, GRAIN, CHUNKS = 192, 200, 208, 216, 224  # the job
 WORKERS, SPIN, STOP, HOME = 256, 264, 272, 280  # running workers; HOME: the CPU no worker owns
 WANTED, WORKER_CODE, KEY, STARTED = 320, 328, 336, 344
-FLOAT_TYPE, INT_TYPE, BOOL_TYPE, NONE = 384, 392, 400, 408  # addresses of Python objects
+FLOAT_TYPE, INT_TYPE, BOOL_TYPE, NONE, ARRAY_TYPE = (
+    384,
+    392,
+    400,
+    408,
+    416,
+)  # addresses of Python objects
 SIGNALS = 448  # two signal sets of 128 bytes: all signals, and the caller's
 WORKER, WORKER_BYTES = 768, 256
 # per worker: asleep flag, pool (+8), thread (+16), kernel thread id (+32), CPU (+40),
@@ -40,6 +46,9 @@ WORKER, WORKER_BYTES = 768, 256
 STATE_BYTES = WORKER + WORKER_BYTES * MAX_WORKERS
 
 DATA = 16  # offset of an array's data pointer, and of a float's value, in a CPython object
+DIMS, SHAPE, DTYPE, FLAGS = 24, 32, 56, 64  # further fields of an array
+LIST_LENGTH, LIST_ITEMS = 16, 24  # fields of a list
+TABLE_BLOCK = 4096  # elements of one item of a job over a table of arrays
 PLAN_HEAD = 8  # words before the arguments of a plan: kernel, n, grain, number of arguments
 MAX_ARGUMENTS = 64
 
@@ -61,6 +70,7 @@ free = External("free", None, (i64,))
 memset = External("memset", i64, (i64, i32, i64))
 memcpy = External("memcpy", i64, (i64, i64, i64))
 madvise = External("madvise", i32, (i64, i64, i32))
+PyLong_FromLongLong = External("PyLong_FromLongLong", i64, (i64,))
 PyEval_SaveThread = External("PyEval_SaveThread", i64, ())
 PyEval_RestoreThread = External("PyEval_RestoreThread", None, (i64,))
 PyLong_AsLongLong = External("PyLong_AsLongLong", i64, (i64,))
@@ -332,3 +342,49 @@ def door_launch(self, arguments, count):
     result = load(pool + NONE)
     Py_IncRef(result)
     return result
+
+
+@function
+def array_size(item):
+    """Number of elements of an array."""
+    size, shape = i64(1), array(i64, load(item + SHAPE))
+    for i in range(i64(array(i32, item + DIMS)[0])):
+        size = size * shape[i]
+    return size
+
+
+@function
+def fill_table(pool, table, arguments, count):
+    """Rows (first block, size, address of array i in every list) for lists of arrays.
+
+    Returns the number of blocks, or -1 where an item is not a plain dense array or of another
+    dtype or size than its neighbours: those go the slow way.
+    """
+    lists, blocks, dtype = count - 1, i64(0), i64(0)
+    first = load(arguments + 8)
+    for i in range(load(first + LIST_LENGTH)):
+        row = table + 8 * i * (lists + 2)
+        item = load(load(first + LIST_ITEMS) + 8 * i)
+        if load(item + 8) != load(pool + ARRAY_TYPE):
+            return i64(-1)
+        size = array_size(item)
+        dtype = load(item + DTYPE) if i == 0 else dtype
+        store(row, blocks)
+        store(row + 8, size)
+        blocks += (size + TABLE_BLOCK - 1) // TABLE_BLOCK
+        for j in range(lists):
+            item = load(load(load(arguments + 8 + 8 * j) + LIST_ITEMS) + 8 * i)
+            if load(item + 8) != load(pool + ARRAY_TYPE):
+                return i64(-1)
+            dense = array(i32, item + FLAGS)[0] & 1
+            if dense == 0 or load(item + DTYPE) != dtype or array_size(item) != size:
+                return i64(-1)
+            store(row + 16 + 8 * j, load(item + DATA))
+    return blocks
+
+
+@entry(i64, i64, i64, i64)
+def door_gather(self, arguments, count):
+    """``gather(table, list, ...)``: see :func:`fill_table`; lists of equal length, not empty."""
+    table = load(load(arguments) + DATA)
+    return PyLong_FromLongLong(fill_table(load(self + DATA), table, arguments, count))

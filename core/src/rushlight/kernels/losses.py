@@ -239,5 +239,3 @@ def cross_entropy_backward(
                     float(label_smoothing), int(ignore_index), _dense(grad_losses, x.dtype),
                     out)  # fmt: skip
     return _like_input(out, input)
-
-

@@ -303,7 +303,8 @@ def _window_slices(tables, steps):
         yield (
             place,
             tuple(
-                slice(t[0][i], t[1][i], step) for i, t, step in zip(place, tables, steps, strict=True)
+                slice(t[0][i], t[1][i], step)
+                for i, t, step in zip(place, tables, steps, strict=True)
             ),
         )
 
@@ -328,8 +329,9 @@ def _max_pool_forward_reference(input, kernel_size, stride, padding, dilation, c
     out = output_size(input.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
     tables = [
         _max_windows(*settings)
-        for settings in zip(input.shape[2:], out, kernel_size, stride, padding, dilation,
-                            strict=True)  # fmt: skip
+        for settings in zip(
+            input.shape[2:], out, kernel_size, stride, padding, dilation, strict=True
+        )  # fmt: skip
     ]
     return _max_reference(input, tables, dilation, out)
 

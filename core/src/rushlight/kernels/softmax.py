@@ -80,7 +80,11 @@ def softmax_rows_backward(args, lo, hi, tid):
     n, size = g[N], 4 if real is f32 else 8
     for row in range(lo, hi):
         shift = size * row * n
-        grad, out, y = array(real, g[X] + shift), array(real, g[OUT] + shift), array(real, g[Y] + shift)
+        grad, out, y = (
+            array(real, g[X] + shift),
+            array(real, g[OUT] + shift),
+            array(real, g[Y] + shift),
+        )
         total = real(0)
         for i in range(n):
             total += grad[i] * out[i]
@@ -95,7 +99,11 @@ def log_softmax_rows_backward(args, lo, hi, tid):
     n, size = g[N], 4 if real is f32 else 8
     for row in range(lo, hi):
         shift = size * row * n
-        grad, out, y = array(real, g[X] + shift), array(real, g[OUT] + shift), array(real, g[Y] + shift)
+        grad, out, y = (
+            array(real, g[X] + shift),
+            array(real, g[OUT] + shift),
+            array(real, g[Y] + shift),
+        )
         total = real(0)
         for i in range(n):
             total += grad[i]
@@ -306,9 +314,7 @@ def log_softmax_forward(x, dim):
 @referenced_by(_softmax_backward_reference)
 def softmax_backward(grad, out, dim):
     """Gradient with respect to the input of softmax, from its result ``out``."""
-    return _backward(
-        "softmax", softmax_rows_backward, softmax_columns_backward, grad, out, dim
-    )
+    return _backward("softmax", softmax_rows_backward, softmax_columns_backward, grad, out, dim)
 
 
 @referenced_by(_log_softmax_backward_reference)

@@ -1,0 +1,186 @@
+"""Fused optimizer steps over lists, against float64 formulas and the oracle."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from rushlight.backends import threads
+from rushlight.kernels import foreach
+
+SHAPES = [(128, 77), (128,), (0,), (3, 4, 5), (10_000,), (1,), (), (0, 3), (4096,)]
+
+
+def arrays(rng, dtype, shapes=SHAPES):
+    return [np.asarray(rng.standard_normal(shape), dtype) for shape in shapes]
+
+
+def squares(rng, dtype, shapes=SHAPES):
+    return [np.asarray(np.abs(a)) for a in arrays(rng, dtype, shapes)]
+
+
+def close(got, want, bound):
+    return all(np.allclose(a, b, rtol=bound, atol=bound) for a, b in zip(got, want, strict=True))
+
+
+SGD = [
+    # lr, momentum, dampening, weight_decay, nesterov, maximize, first_step
+    (0.1, 0, 0, 0, False, False, True),
+    (0.1, 0, 0, 0.01, False, True, False),
+    (0.1, 0.9, 0, 0, False, False, True),
+    (0.1, 0.9, 0.5, 0.1, False, False, False),
+    (0.1, 0.9, 0, 0.1, True, True, False),
+    (0.1, 0.9, 0, 0.1, True, False, True),
+]
+
+
+@pytest.mark.parametrize("settings", SGD)
+def test_sgd(rng, dtype, settings):
+    buffers = arrays(rng, dtype) if settings[1] else None
+    lists = [arrays(rng, dtype), arrays(rng, dtype), buffers]
+    wide = copy.deepcopy(lists)
+    foreach.sgd(*lists, *settings)
+    foreach.sgd.reference(*wide, *settings)
+    bound = 1e-5 if dtype == np.float32 else 1e-13
+    assert close(lists[0], wide[0], bound)
+    assert close(lists[1], wide[1], 0)
+    if buffers is not None:
+        assert close(lists[2], wide[2], bound)
+
+
+ADAM = list(itertools.product([False, True], [0.0, 0.1], [False, True], [False, True]))
+
+
+@pytest.mark.parametrize(("largest", "decay", "maximize", "decoupled"), ADAM)
+def test_adam(rng, dtype, largest, decay, maximize, decoupled):
+    maxima = squares(rng, dtype) if largest else None
+    lists = [
+        arrays(rng, dtype),
+        arrays(rng, dtype),
+        arrays(rng, dtype),
+        squares(rng, dtype),
+        maxima,
+    ]
+    wide = copy.deepcopy(lists)
+    args = (0.01, 0.9, 0.99, 1e-8, decay, maximize, decoupled)
+    steps = [3.0] * len(SHAPES)
+    foreach.adam(*lists, steps, *args)
+    foreach.adam.reference(*wide, steps, *args)
+    bound = 2e-5 if dtype == np.float32 else 1e-12
+    for got, want in zip(lists, wide, strict=True):
+        assert want is None or close(got, want, bound)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "adamw", "amsgrad"])
+def test_oracle_over_five_steps(rng, name):
+    torch = pytest.importorskip("torch")
+    shapes = [(30, 20), (20,)]
+    params = arrays(rng, np.float32, shapes)
+    tensors = [torch.nn.Parameter(torch.tensor(p)) for p in params]
+    if name == "sgd":
+        optimizer = torch.optim.SGD(tensors, 0.1, momentum=0.9, weight_decay=0.01, nesterov=True)
+    elif name == "adamw":
+        optimizer = torch.optim.AdamW(tensors, 0.01, weight_decay=0.1)
+    else:
+        optimizer = torch.optim.Adam(tensors, 0.01, weight_decay=0.1, amsgrad=name == "amsgrad")
+    state = [[np.zeros_like(p) for p in params] for _ in range(3)]
+    for step in range(1, 6):
+        grads = arrays(rng, np.float32, shapes)
+        for tensor, grad in zip(tensors, grads, strict=True):
+            tensor.grad = torch.tensor(grad)
+        optimizer.step()
+        if name == "sgd":
+            foreach.sgd(params, grads, state[0], 0.1, 0.9, 0, 0.01, True, False, step == 1)
+        else:
+            maxima = state[2] if name == "amsgrad" else None
+            foreach.adam(params, grads, *state[:2], maxima, [float(step)] * 2, 0.01, 0.9, 0.999,
+                         1e-8, 0.1, False, name == "adamw")  # fmt: skip
+    for p, tensor in zip(params, tensors, strict=True):
+        assert np.allclose(p, tensor.detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_different_steps(rng):
+    lists = [arrays(rng, np.float64), arrays(rng, np.float64), arrays(rng, np.float64),
+             squares(rng, np.float64)]  # fmt: skip
+    wide = copy.deepcopy(lists)
+    steps = [float(1 + i % 3) for i in range(len(SHAPES))]
+    args = (0.01, 0.9, 0.99, 1e-8, 0.1, False, True)
+    foreach.adam(*lists, None, steps, *args)
+    foreach.adam.reference(*wide, None, steps, *args)
+    for got, want in zip(lists, wide, strict=True):
+        assert close(got, want, 1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])
+def test_low_precision_and_strides(rng, kind):
+    shapes = [(5, 6), (7,)]
+    params, grads = arrays(rng, kind, shapes), arrays(rng, kind, shapes)
+    wide = [p.astype(np.float32) for p in params]
+    foreach.sgd(params, grads, None, 0.1, 0, 0, 0.1, False, False, True)
+    foreach.sgd(wide, [g.astype(np.float32) for g in grads], None, 0.1, 0, 0, 0.1, False, False,
+                True)  # fmt: skip
+    for p, w in zip(params, wide, strict=True):
+        assert np.array_equal(p, w.astype(kind))
+    base = rng.standard_normal((8, 6))
+    strided = base.T[::2]
+    want = strided - 0.1 * 1.0
+    foreach.sgd([strided], [np.ones((3, 8))], None, 0.1, 0, 0, 0, False, False, True)
+    assert np.allclose(strided, want)
+    mixed = [np.ones(3, np.float32), np.ones(4, np.float64)]
+    foreach.scale_(mixed, 0.5)
+    assert all((m == 0.5).all() for m in mixed)
+
+
+def test_lists_must_belong_together(rng):
+    with pytest.raises(ValueError, match="one length"):
+        foreach.sgd([np.ones(3)], [], None, 0.1, 0, 0, 0, False, False, True)
+    with pytest.raises(ValueError, match="differ in shape"):
+        foreach.sgd([np.ones(3)], [np.ones(4)], None, 0.1, 0, 0, 0, False, False, True)
+
+
+@pytest.mark.parametrize("norm", [1, 2, 2.0, math.inf, 3])
+def test_total_norm(rng, dtype, norm):
+    grads = arrays(rng, dtype)
+    grads[0] = np.ascontiguousarray(grads[0].T).T
+    flat = np.concatenate([g.reshape(-1).astype(np.float64) for g in grads])
+    got = foreach.total_norm(grads, norm)
+    assert got.dtype == dtype
+    assert got.shape == ()
+    assert np.allclose(got, np.linalg.norm(flat, norm), rtol=1e-6)
+    assert np.allclose(got, foreach.total_norm.reference(grads, norm), rtol=1e-6)
+    grads[3][0, 0, 0] = np.nan
+    assert np.isnan(foreach.total_norm(grads, norm))
+
+
+def test_total_norm_of_nothing():
+    assert foreach.total_norm([], 2) == 0
+    assert foreach.total_norm([np.zeros(0, np.float32)], 2) == 0
+
+
+def test_scale(rng, dtype):
+    values = arrays(rng, dtype)
+    want = [v * dtype.type(0.25) for v in values]
+    foreach.scale_(values, 0.25)
+    assert close(values, want, 0)
+
+
+def test_many_arrays_and_thread_counts(rng):
+    shapes = [(int(n),) for n in rng.integers(1, 9000, 200)]
+    start = [arrays(rng, np.float32, shapes) for _ in range(3)] + [squares(rng, np.float32, shapes)]
+    before, results = threads.get_num_threads(), []
+    for count in (1, 2, 5):
+        threads.set_num_threads(count)
+        lists = copy.deepcopy(start)
+        foreach.adam(*lists, None, [2.0] * 200, 0.01, 0.9, 0.99, 1e-8, 0.1, False, False)
+        results.append((*lists[0], foreach.total_norm(lists[0], 2)))
+    threads.set_num_threads(before)
+    for other in results[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
+    wide = copy.deepcopy(start)
+    foreach.adam.reference(*wide, None, [2.0] * 200, 0.01, 0.9, 0.99, 1e-8, 0.1, False, False)
+    assert close(results[0][:-1], wide[0], 2e-5)

@@ -1,0 +1,169 @@
+"""Pooling against window-by-window references and the oracle."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from layouts import reversed_axes, scattered  # noqa: E402
+
+from rushlight.backends import threads  # noqa: E402
+from rushlight.kernels import pooling  # noqa: E402
+
+# shape, kernel, stride, padding, dilation, ceil_mode
+CASES = {
+    "pairs": ((3, 4, 8, 10), (2, 2), (2, 2), (0, 0), (1, 1), False),
+    "pairs, odd": ((2, 3, 7, 9), (2, 2), (2, 2), (0, 0), (1, 1), False),
+    "pairs, odd, ceil": ((2, 3, 7, 9), (2, 2), (2, 2), (0, 0), (1, 1), True),
+    "resnet": ((2, 3, 11, 12), (3, 3), (2, 2), (1, 1), (1, 1), False),
+    "overlap": ((2, 3, 8, 8), (3, 2), (1, 1), (1, 0), (1, 1), False),
+    "ceil and padding": ((1, 2, 6, 7), (3, 3), (2, 3), (1, 1), (1, 1), True),
+    "dilated": ((2, 2, 9, 10), (2, 3), (2, 1), (1, 1), (3, 2), False),
+    "dilated, ceil": ((2, 2, 10, 10), (3, 3), (2, 2), (1, 1), (2, 2), True),
+    "1 dim": ((2, 3, 17), (3,), (2,), (1,), (1,), True),
+    "3 dims": ((2, 2, 5, 6, 7), (2, 3, 2), (2, 1, 2), (1, 1, 0), (1, 1, 1), False),
+    "large": ((2, 70, 20, 20), (2, 2), (2, 2), (0, 0), (1, 1), False),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("change", [np.array, scattered, reversed_axes])
+def test_max_pool(rng, dtype, name, change):
+    shape, *settings = CASES[name]
+    x = rng.standard_normal(shape).astype(dtype)
+    x.reshape(-1)[:: max(1, x.size // 7)] = np.nan
+    y, index = pooling.max_pool_forward(change(x), *settings)
+    want, want_index = pooling.max_pool_forward.reference(x, *settings)
+    assert y.dtype == dtype
+    assert np.array_equal(y, want, equal_nan=True)
+    assert np.array_equal(index, want_index)
+    dy = rng.standard_normal(y.shape).astype(dtype)
+    got = pooling.max_pool_backward(change(dy), change(index), shape)
+    assert np.allclose(got, pooling.max_pool_backward.reference(dy, index, shape), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if "dilated" not in n])
+@pytest.mark.parametrize("count_include_pad", [True, False])
+@pytest.mark.parametrize("divisor", [None, 3])
+def test_avg_pool(rng, dtype, name, count_include_pad, divisor):
+    shape, kernel, stride, padding, _, ceil_mode = CASES[name]
+    settings = (kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+    tolerance = 1e-5 if dtype == np.float32 else 1e-13
+    x = rng.standard_normal(shape).astype(dtype)
+    y = pooling.avg_pool_forward(scattered(x), *settings)
+    assert y.dtype == dtype
+    assert np.allclose(y, pooling.avg_pool_forward.reference(x, *settings), atol=tolerance)
+    dy = rng.standard_normal(y.shape).astype(dtype)
+    got = pooling.avg_pool_backward(scattered(dy), shape, *settings)
+    want = pooling.avg_pool_backward.reference(dy, shape, *settings)
+    assert np.allclose(got, want, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_oracle(rng, name):
+    torch = pytest.importorskip("torch")
+    shape, kernel, stride, padding, dilation, ceil_mode = CASES[name]
+    x = rng.standard_normal(shape).astype(np.float32)
+    x.reshape(-1)[:: max(1, x.size // 5)] = np.nan
+    spatial = len(kernel)
+    functions = torch.nn.functional
+    max_pool = [functions.max_pool1d, functions.max_pool2d, functions.max_pool3d][spatial - 1]
+    want, places = max_pool(torch.tensor(x), kernel, stride, padding, dilation, ceil_mode,
+                            return_indices=True)  # fmt: skip
+    y, index = pooling.max_pool_forward(x, kernel, stride, padding, dilation, ceil_mode)
+    assert np.array_equal(y, want.numpy(), equal_nan=True)
+    assert np.array_equal(index, places.numpy())
+    if "dilated" in name:
+        return
+    x = np.nan_to_num(x)
+    avg_pool = [functions.avg_pool1d, functions.avg_pool2d, functions.avg_pool3d][spatial - 1]
+    for include in (True, False):
+        tx = torch.tensor(x, requires_grad=True)
+        want = avg_pool(tx, kernel, stride, padding, ceil_mode, include)
+        want.sum().backward()
+        settings = (kernel, stride, padding, ceil_mode, include, None)
+        y = pooling.avg_pool_forward(x, *settings)
+        assert np.allclose(y, want.detach().numpy(), atol=1e-5)
+        dx = pooling.avg_pool_backward(np.ones_like(y), shape, *settings)
+        assert np.allclose(dx, tx.grad.numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("shape", "out"),
+    [((2, 3, 7, 9), (3, 4)), ((2, 3, 5, 5), (1, 1)), ((1, 2, 3, 4), (5, 7)), ((2, 3, 10), (4,)),
+     ((1, 2, 5, 6, 7), (2, 3, 7)), ((2, 2, 4, 4), (0, 2))],
+)  # fmt: skip
+def test_adaptive(rng, dtype, shape, out):
+    x = rng.standard_normal(shape).astype(dtype)
+    tolerance = 1e-5 if dtype == np.float32 else 1e-13
+    y = pooling.adaptive_avg_pool_forward(scattered(x), out)
+    assert np.allclose(y, pooling.adaptive_avg_pool_forward.reference(x, out), atol=tolerance)
+    dy = rng.standard_normal(y.shape).astype(dtype)
+    got = pooling.adaptive_avg_pool_backward(dy, shape)
+    want = pooling.adaptive_avg_pool_backward.reference(dy, shape)
+    assert np.allclose(got, want, atol=tolerance)
+    y, index = pooling.adaptive_max_pool_forward(scattered(x), out)
+    want, want_index = pooling.adaptive_max_pool_forward.reference(x, out)
+    assert np.array_equal(y, want)
+    assert np.array_equal(index, want_index)
+    if 0 not in out:
+        torch = pytest.importorskip("torch")
+        functions = torch.nn.functional
+        spatial = len(out) - 1
+        adaptive = [functions.adaptive_max_pool1d, functions.adaptive_max_pool2d,
+                    functions.adaptive_max_pool3d][spatial]  # fmt: skip
+        want, places = adaptive(torch.tensor(x), out, return_indices=True)
+        assert np.array_equal(y, want.numpy())
+        assert np.array_equal(index, places.numpy())
+
+
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16, np.int64])
+def test_other_dtypes_keep_their_dtype(rng, kind):
+    x = rng.integers(-50, 50, (2, 3, 8, 8)).astype(kind)
+    settings = ((3, 3), (2, 2), (1, 1), (1, 1), False)
+    y, index = pooling.max_pool_forward(x, *settings)
+    want, want_index = pooling.max_pool_forward(x.astype(np.float32), *settings)
+    assert y.dtype == kind
+    assert np.array_equal(y, want.astype(kind))
+    assert np.array_equal(index, want_index)
+
+
+def test_empty_batch():
+    x = np.zeros((0, 3, 8, 8), np.float32)
+    y, index = pooling.max_pool_forward(x, (2, 2), (2, 2), (0, 0), (1, 1), False)
+    assert y.shape == index.shape == (0, 3, 4, 4)
+    assert pooling.max_pool_backward(y, index, x.shape).shape == x.shape
+    assert pooling.avg_pool_forward(x, (2, 2), (2, 2), (0, 0), False, True, None).shape == y.shape
+
+
+def test_same_bits_for_any_number_of_threads(rng):
+    x = rng.standard_normal((4, 64, 21, 21)).astype(np.float32)
+    before, results = threads.get_num_threads(), []
+    for count in (1, 2, 5):
+        threads.set_num_threads(count)
+        y = pooling.avg_pool_forward(x, (3, 3), (2, 2), (1, 1), False, True, None)
+        args = (x.shape, (3, 3), (2, 2), (1, 1), False, True, None)
+        results.append((y, pooling.avg_pool_backward(y, *args)))
+    threads.set_num_threads(before)
+    for other in results[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_errors():
+    x = np.zeros((2, 3, 8, 8), np.float32)
+    with pytest.raises(ValueError, match="at most half"):
+        pooling.max_pool_forward(x, (2, 2), (2, 2), (2, 2), (1, 1), False)
+    with pytest.raises(ValueError, match="one number for each spatial dim"):
+        pooling.max_pool_forward(x, (2,), (2, 2), (0, 0), (1, 1), False)
+    with pytest.raises(ValueError, match="smaller than kernel_size"):
+        pooling.max_pool_forward(x, (9, 9), (2, 2), (0, 0), (1, 1), False)
+    with pytest.raises(ValueError, match="divisor_override"):
+        pooling.avg_pool_forward(x, (2, 2), (2, 2), (0, 0), False, True, 0)
+    index = np.full((2, 3, 4, 4), 64, np.int64)
+    with pytest.raises(IndexError, match="outside the input"):
+        pooling.max_pool_backward(index.astype(np.float32), index, x.shape)

@@ -1,0 +1,99 @@
+"""Softmax and log-softmax over every dim and layout, with special values."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from layouts import reversed_axes, scattered  # noqa: E402
+
+from rushlight.backends import threads  # noqa: E402
+from rushlight.kernels import softmax  # noqa: E402
+
+PAIRS = [
+    (softmax.softmax_forward, softmax.softmax_backward),
+    (softmax.log_softmax_forward, softmax.log_softmax_backward),
+]
+SHAPES = [((64, 10), 1), ((64, 10), 0), ((3, 5, 70), 1), ((3, 5, 70), -3), ((5, 1025), -1),
+          ((7,), 0), ((2, 3, 4, 130), 1), ((1, 1), 0), ((), 0), ((0, 5), 1), ((5, 0), 1),
+          ((5, 0), 0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("forward", "backward"), PAIRS)
+@pytest.mark.parametrize(("shape", "dim"), SHAPES)
+@pytest.mark.parametrize("change", [np.array, scattered, reversed_axes])
+def test_against_float64(rng, dtype, forward, backward, shape, dim, change):
+    if change is scattered and not shape:
+        change = np.array
+    x = (rng.standard_normal(shape) * 4).astype(dtype)
+    x, grad = np.asarray(x), np.asarray(rng.standard_normal(shape).astype(dtype))
+    bound = 4e-7 if dtype == np.float32 else 1e-15
+    y, want = forward(change(x), dim), forward.reference(x.astype(np.float64), dim)
+    assert y.dtype == dtype
+    assert y.shape == shape
+    assert (np.abs(y - want) <= bound * (1 + np.abs(want))).all()
+    got = backward(change(grad), change(y), dim)
+    want = backward.reference(grad.astype(np.float64), y.astype(np.float64), dim)
+    scale = 1 + (np.abs(grad).sum(axis=dim, keepdims=True) if x.size else 0)
+    assert (np.abs(got - want) <= 2 * bound * scale).all()
+
+
+@pytest.mark.parametrize(("forward", "backward"), PAIRS)
+@pytest.mark.parametrize("dim", [0, 1])
+def test_special_values_agree_with_numpy(dtype, forward, backward, dim):
+    rows = np.array(
+        [
+            [1, 2, np.nan, 4, 5],
+            [1, -np.inf, 3, 4, 5],
+            [-np.inf] * 5,
+            [1, np.inf, 3, 4, 5],
+            [1e30, 1e30, -1e30, 0, 0],
+            [-1e4, -2e4, -1e4, -3e4, -1e4],
+        ],
+        dtype,
+    )
+    x = rows if dim == 1 else rows.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        want = forward.reference(x, dim)
+    got = forward(x, dim)
+    assert np.allclose(got, want, rtol=1e-6, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])
+def test_low_precision_rounds_once(rng, kind):
+    x = rng.standard_normal((5, 33)).astype(kind)
+    want = softmax.softmax_forward(x.astype(np.float32), 1).astype(kind)
+    assert np.array_equal(softmax.softmax_forward(x, 1), want)
+
+
+def test_exponential_in_units_in_the_last_place(rng):
+    x = np.linspace(-87, 0, 200_001, dtype=np.float32).reshape(-1, 1)
+    # with a partner of 0, the ratio of the two results is exp(x)
+    both = softmax.softmax_forward(np.concatenate([x, np.zeros_like(x)], 1), 1)
+    exact = np.exp(x[:, 0].astype(np.float64))
+    want = exact / (1 + exact)
+    assert (np.abs(both[:, 0] - want) <= 4 * np.spacing(want.astype(np.float32))).all()
+
+
+def test_same_bits_for_any_number_of_threads(rng, dtype):
+    x = rng.standard_normal((257, 300)).astype(dtype)
+    before, results = threads.get_num_threads(), []
+    for count in (1, 2, 5):
+        threads.set_num_threads(count)
+        results.append((softmax.softmax_forward(x, 1), softmax.log_softmax_forward(x, 0)))
+    threads.set_num_threads(before)
+    for other in results[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_errors():
+    x = np.zeros((2, 3), np.float32)
+    with pytest.raises(IndexError, match=r"dim 2 is out of range .* \(2, 3\)"):
+        softmax.softmax_forward(x, 2)
+    with pytest.raises(ValueError, match="grad has shape"):
+        softmax.softmax_backward(x[:1], x, 1)
