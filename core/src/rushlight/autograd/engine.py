@@ -15,6 +15,7 @@ from rushlight.autograd.mode import mode
 from rushlight.autograd.node import Node, gradient_edge
 from rushlight.backends import np
 from rushlight.dtypes import COMPLEX, FLOAT
+from rushlight.tensor import tensor as _tensor_module
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _accumulation = threading.Lock()
@@ -338,3 +339,6 @@ def _takeable(grad):
     return (
         array.base is None and flags.c_contiguous and flags.owndata and sys.getrefcount(array) <= 3
     )
+
+
+_tensor_module._engine = sys.modules[__name__]

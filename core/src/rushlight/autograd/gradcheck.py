@@ -23,7 +23,12 @@ def _direction(array, generator):
     step = generator.standard_normal(array.shape)
     if array.dtype.kind == "c":
         step = step + 1j * generator.standard_normal(array.shape)
-    return (step / max(np.sqrt((np.abs(step) ** 2).sum()), 1e-30)).astype(array.dtype)
+    return np.asarray(step / max(np.sqrt((np.abs(step) ** 2).sum()), 1e-30), array.dtype)
+
+
+def _scaled_direction(array, generator):
+    """A direction whose elements are of order one."""
+    return np.asarray(_direction(array, generator) * max(array.size, 1) ** 0.5)
 
 
 def _inner(a, b):
@@ -63,7 +68,7 @@ def gradcheck(
 def _check(func, inputs, eps, atol, rtol):
     generator = np.random.default_rng(0)
     outputs = _outputs(func, inputs)
-    weights = [_direction(o._array, generator) * max(o._array.size, 1) ** 0.5 for o in outputs]
+    weights = [_scaled_direction(o._array, generator) for o in outputs]
     wanted = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
     if not wanted:
         raise ValueError("gradcheck expects at least one input that requires grad")
@@ -94,7 +99,7 @@ def _slope(func, inputs, tensor, step, weights, eps):
     """The central difference of the weighted outputs along `step` in one input."""
     values = []
     for sign in (1, -1):
-        moved = make_tensor(tensor._array + sign * eps * step, tensor._dtype)
+        moved = make_tensor(np.asarray(tensor._array + sign * eps * step), tensor._dtype)
         if tensor._array.strides != moved._array.strides and tensor._array.flags.writeable:
             like = np.empty_like(tensor._array)
             like[...] = moved._array
@@ -112,7 +117,7 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
     generator = np.random.default_rng(1)
     outputs = [o for o in _outputs(func, inputs) if o.requires_grad]
     seeds = grad_outputs or [
-        make_tensor(_direction(o._array, generator) * max(o._array.size, 1) ** 0.5, o._dtype)
+        make_tensor(_scaled_direction(o._array, generator), o._dtype)
         for o in outputs
     ]
     seeds = [s.detach().requires_grad_() for s in seeds]

@@ -28,29 +28,22 @@ class Node:
     None; `numbers[i]` is the output number there (`numbers` is None while all are 0).
     """
 
-    __slots__ = (
-        "__weakref__",
-        "edges",
-        "hooks",
-        "metadata",
-        "numbers",
-        "op",
-        "outputs",
-        "plan",
-        "pre_hooks",
-        "saved",
-        "sequence",
-        "shapes",
-        "tensor_hooks",
-        "values",
-        "versions",
-    )
+    __slots__ = ("__dict__", "__weakref__", "edges", "op", "outputs", "plan", "saved", "sequence")
+
+    # Rare state, set on the instance when needed.
+    hooks = pre_hooks = tensor_hooks = None
+    numbers = None
+    shapes = None  # of the tensor arguments, when one differs from the output's
+    metadata = None  # dtypes of the tensor arguments, likewise
+    values = None  # all bound arguments, when an attribute has not its default
+    versions = None  # of the saved values, when one is not 0
 
     def __init__(self, op, edges, numbers, outputs=1):
-        self.op, self.edges, self.numbers, self.outputs = op, edges, numbers, outputs
+        self.op, self.edges, self.outputs = op, edges, outputs
+        if numbers is not None:
+            self.numbers = numbers
         self.sequence = next_sequence()
-        self.hooks = self.pre_hooks = self.tensor_hooks = self.metadata = None
-        self.saved = self.versions = self.values = self.shapes = self.plan = None
+        self.saved = self.plan = None
 
     def name(self) -> str:
         """The node's type name as PyTorch prints it, for example ``AddBackward0``."""

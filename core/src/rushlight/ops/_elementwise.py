@@ -23,7 +23,7 @@ def run_elementwise(op, values):
             return op.body(*values)
     call = Call(op, values)
     outs = call.allocate_and_run()
-    if mode.recording and any(t is not None and t._node is not None for t in call.tensors):
+    if mode.recording and op.options.get("differentiable", True) and call.needs_gradient():
         record(op, call.tensors, call.attributes, outs)
     return outs[0] if op.outputs == 1 else tuple(outs)
 
@@ -95,9 +95,14 @@ class Call:
         op, found = self.op, []
         for name in op.options.get("promotes", ()):
             value = self.values[op.index[name]]
-            if value is not None and not isinstance(value, Tensor):
-                found.append(value)
+            if value is op.defaults[op.index[name]] or isinstance(value, Tensor):
+                continue
+            found.append(value)
         return found
+
+    def needs_gradient(self):
+        """Whether an input is part of a recorded graph."""
+        return any(t is not None and t._node is not None for t in self.tensors)
 
     # ------------------------------------------------------------------ running
     def allocate_and_run(self):
@@ -154,6 +159,8 @@ class Call:
         op = self.op
         if value is op.defaults[position] or isinstance(value, complex):
             return False
+        if op.names[position] in op.options.get("static", ()):
+            return False
         constants = op.options.get("constants", {}).get(op.names[position])
         return constants is None or value not in constants
 
@@ -193,12 +200,12 @@ class Call:
                 if value._dtype.code != code:
                     return
                 positions.append(position)
-            elif value is not op.defaults[position] and position != 1:
+            elif value is not op.defaults[position] and position not in op.tensor_positions[1:2]:
                 return
         entry = (kernel.fast, self.dtypes[0])
         if len(positions) == len(op.tensor_positions):
             op.same[code] = entry
-        elif positions == [0] and self._mixed_is_general(code):
+        elif positions == [0] and hasattr(op, "mixed") and self._mixed_is_general(code):
             op.mixed[code] = entry
 
     def _mixed_is_general(self, code):

@@ -8,7 +8,7 @@ memory kind: the general way handles those). `op.mixed` is the same for a tensor
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.ops._recording import record
+from rushlight.ops._recording import record, record_one, record_two
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Parameter, Tensor
 
@@ -19,6 +19,7 @@ _COUNT = 12
 def unary(op, general):
     """The callable of an op of one tensor."""
     same = op.same = [None] * _COUNT
+    recorded = op.options.get("differentiable", True)
 
     def call(input, *args, **kwargs):
         kind = type(input)
@@ -29,8 +30,8 @@ def unary(op, general):
                 if array is not NotImplemented:
                     out = _new(Tensor)
                     out._array, out._dtype, out._node, out._storage = array, entry[1], None, None
-                    if input._node is not None and mode.recording:
-                        record(op, (input,), None, (out,))
+                    if input._node is not None and recorded and mode.recording:
+                        record_one(op, input, out)
                     return out
         return general(input, *args, **kwargs)
 
@@ -42,6 +43,7 @@ def binary(op, general):
     if not hasattr(op, "same"):
         op.same, op.mixed = [None] * _COUNT, [None] * _COUNT
     same, mixed = op.same, op.mixed
+    recorded = op.options.get("differentiable", True)
 
     def call(input, other, *args, **kwargs):
         kind = type(input)
@@ -56,9 +58,11 @@ def binary(op, general):
                         out._array, out._dtype, out._node = array, entry[1], None
                         out._storage = None
                         if (
-                            input._node is not None or other._node is not None
-                        ) and mode.recording:
-                            record(op, (input, other), None, (out,))
+                            (input._node is not None or other._node is not None)
+                            and recorded
+                            and mode.recording
+                        ):
+                            record_two(op, input, other, out)
                         return out
             elif kind is float or kind is int:
                 entry = mixed[dtype.code]
@@ -68,7 +72,7 @@ def binary(op, general):
                         out = _new(Tensor)
                         out._array, out._dtype, out._node = array, entry[1], None
                         out._storage = None
-                        if input._node is not None and mode.recording:
+                        if input._node is not None and recorded and mode.recording:
                             record(op, (input, None), [None, other, *op.defaults[2:]], (out,))
                         return out
         return general(input, other, *args, **kwargs)

@@ -30,6 +30,7 @@ def run_inplace(op, target, args, kwargs):
         attributes = [None if isinstance(v, Tensor) else v for v in values]
         call, dtype, shape = None, None, None
     recording = mode.recording and any(t is not None and t._node is not None for t in tensors)
+    recording = recording and op.options.get("differentiable", True)
     check_writable(target, recording)
     if call is not None:
         check_result(op, target, dtype, shape)

@@ -137,12 +137,6 @@ class Op:
                 )
         return values
 
-    def backward(self, node, grad, create):
-        """The gradients of a node's tensor arguments: what the engine calls."""
-        from rushlight.ops._recording import backward
-
-        return backward(self, node, grad, create)
-
     def replay(self, tensor, values):
         """Apply this view op to another tensor: how views get a new history."""
         from rushlight.ops._arrays import run_view

@@ -9,20 +9,20 @@ formulas are first tried as one fused kernel each.
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
-from rushlight.autograd.node import LEAF, STALE, Node
+from rushlight.autograd.node import LEAF, STALE, Node, next_sequence
 from rushlight.dtypes import FLOAT
 from rushlight.ops._fusion import FusedFormula
-from rushlight.ops._op import TENSORS
+from rushlight.ops._op import TENSORS, Op
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import make_tensor
 
-_UNKNOWN = object()
+_new = object.__new__
 
 
 class Plan:
     """What one gradient pattern saves and computes."""
 
-    __slots__ = ("inputs", "outputs", "pull")
+    __slots__ = ("inputs", "needs_shapes", "outputs", "pull")
 
 
 def record(op, tensors, values, outs):
@@ -55,10 +55,12 @@ def record(op, tensors, values, outs):
     plan = op.plans.get(key)
     if plan is None:
         plan = op.plans[key] = make_plan(op, key, values)
-    node.plan, node.values = plan, values
+    node.plan = plan
+    if values is not None:
+        node.values = values
     if shapes is not None:
         node.shapes = tuple([None if t is None else t._array.shape for t in tensors])
-    elif plan.pull.needs_shapes:
+    elif plan.needs_shapes:
         node.shapes = (shape,) * len(tensors)
     if metadata is not None:
         node.metadata = tuple([None if t is None else t._dtype for t in tensors])
@@ -67,9 +69,66 @@ def record(op, tensors, values, outs):
     return node
 
 
+def record_one(op, input, out):
+    """:func:`record` for the fast path: one tensor, default attributes, one output like it."""
+    edge = input._node
+    if edge is LEAF:
+        edge = input
+    plan = op.plans.get(2)
+    if plan is None or type(edge) is not Node and edge is not input or edge is not input and (
+        edge.outputs != 1
+    ):
+        node = record(op, (input,), None, (out,))
+        op.plans[2] = node.plan
+        return
+    node = _new(Node)
+    node.op, node.edges, node.plan, node.outputs = op, (edge,), plan, 1
+    node.sequence = next_sequence()
+    if plan.inputs:
+        storage = input._storage
+        if plan.outputs or storage is not None and storage.version or input._inference:
+            _save(node, plan, (input,), (out,))
+        else:
+            node.saved = (input,)
+    elif plan.outputs:
+        _save(node, plan, (input,), (out,))
+    else:
+        node.saved = ()
+    if plan.needs_shapes:
+        node.shapes = (out._array.shape,)
+    out._node = node
+
+
+def record_two(op, input, other, out):
+    """:func:`record` for the fast path: two tensors of one shape and dtype, one output like them."""
+    a, b = input._node, other._node
+    if a is LEAF:
+        a = input
+    if b is LEAF:
+        b = other
+    plan = op.plans.get((a is not None) + 2 * (b is not None))
+    if (
+        plan is None
+        or a is not None and a is not input and (a is STALE or a.outputs != 1)
+        or b is not None and b is not other and (b is STALE or b.outputs != 1)
+    ):
+        node = record(op, (input, other), None, (out,))
+        op.plans[(a is not None) + 2 * (b is not None)] = node.plan
+        return
+    node = _new(Node)
+    node.op, node.edges, node.plan, node.outputs = op, (a, b), plan, 1
+    node.sequence = next_sequence()
+    if plan.inputs or plan.outputs:
+        _save(node, plan, (input, other), (out,))
+    else:
+        node.saved = ()
+    if plan.needs_shapes:
+        node.shapes = (out._array.shape,) * 2
+    out._node = node
+
+
 def _save(node, plan, tensors, outs):
-    saved = []
-    versions = []
+    saved, versions = [], None
     for position in plan.inputs:
         tensor = tensors[position]
         if tensor._inference and not mode.inference:
@@ -77,14 +136,21 @@ def _save(node, plan, tensors, outs):
                 "Inference tensors cannot be saved for backward. To work around you can make a "
                 "clone to get a normal tensor and use it in autograd."
             )
+        storage = tensor._storage
+        if storage is not None and storage.version:
+            versions = versions or {}
+            versions[len(saved)] = storage.version
         saved.append(tensor)
-        versions.append(0 if tensor._storage is None else tensor._storage.version)
     for number in plan.outputs:
         out = outs[number]
         storage = storage_of(out)
+        if storage.version:
+            versions = versions or {}
+            versions[len(saved)] = storage.version
         saved.append((out._array, out._dtype, storage, number))
-        versions.append(storage.version)
-    node.saved, node.versions = saved, versions
+    node.saved = saved
+    if versions is not None:
+        node.versions = versions
 
 
 def _attach(node, outs):
@@ -104,7 +170,7 @@ def resave(node, out):
     for i in range(count, len(node.saved)):
         storage = storage_of(out)
         node.saved[i] = (out._array, out._dtype, storage, 0)
-        node.versions[i] = storage.version
+        node.versions = {**(node.versions or {}), i: storage.version}
 
 
 def unpack(node, create):
@@ -117,18 +183,18 @@ def unpack(node, create):
             "backward through the graph a second time or if you need to access saved tensors "
             "after calling backward."
         )
-    values = []
+    values, versions = [], node.versions
     for i, item in enumerate(saved):
         if type(item) is tuple:
             array, dtype, storage, number = item
             version = storage.version
             item = make_tensor(array, dtype)
             item._storage = storage
-            if create:
+            if create and dtype.category >= FLOAT:
                 item._node, item._index = node, number
         else:
             version = 0 if item._storage is None else item._storage.version
-        if version != node.versions[i]:
+        if version and (versions is None or version != versions.get(i)):
             raise _modified(node, i, item, version)
         values.append(item)
     return values
@@ -140,7 +206,7 @@ def _modified(node, i, tensor, version):
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: {node.op.name} saved {name}, a {tensor._dtype} tensor of shape "
-        f"{list(tensor._array.shape)}, at version {node.versions[i]}; it is at version {version} "
+        f"{list(tensor._array.shape)}, at version {(node.versions or {}).get(i, 0)}; it is at version {version} "
         "now. Hint: clone it before the in-place operation."
     )
 
@@ -154,7 +220,10 @@ def argument_name(op, position, count):
 
 def backward(op, node, grad, create):
     """The gradients of a node's tensor arguments, in the order of its edges."""
-    pieces = node.plan.pull(node, grad, unpack(node, create), node.values or op.defaults)
+    saved = node.saved
+    if saved != ():
+        saved = unpack(node, create)
+    pieces = node.plan.pull(node, grad, saved, node.values or op.defaults)
     if node.shapes is None and node.metadata is None:
         return pieces
     shapes = node.shapes
@@ -169,6 +238,9 @@ def backward(op, node, grad, create):
     return fitted
 
 
+Op.backward = backward
+
+
 def _match_dtype(piece, dtype):
     if piece._dtype.is_complex and not dtype.is_complex:
         piece = piece.real
@@ -181,7 +253,7 @@ def make_plan(op, key, values):
     plan.inputs, plan.outputs = [], []
     writer = _Writer(op, key, plan)
     plan.pull = writer.joint_pull() if op.joint is not None else writer.single_pull()
-    plan.pull.needs_shapes = writer.needs_shapes
+    plan.needs_shapes = writer.needs_shapes
     return plan
 
 

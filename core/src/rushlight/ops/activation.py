@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 from rushlight.compiler import xp
+from rushlight.dtypes import BOOL
 from rushlight.ops._domains import away_from, nonzero, real
 from rushlight.ops._op import elementwise
-from rushlight.ops._rules import floating_only, same
+from rushlight.ops._rules import floating, floating_only, same
 from rushlight.ops.comparison import where
 from rushlight.ops.exponential import erf, exp, sigmoid
 from rushlight.ops.trigonometric import tanh
+from rushlight.tensor.tensor import Tensor
 
 _NN = {"oracle": "nn.functional"}
 
@@ -20,7 +22,18 @@ def _float(**options):
     return elementwise(**merged)
 
 
-@elementwise(rule=same, domain=nonzero)
+def _no_bools(input, *rest):
+    if isinstance(input, Tensor) and input._dtype.category == BOOL:
+        raise RuntimeError("Bool inputs not supported for relu, relu6 and hardtanh")
+
+
+def _signed(input, min_val=-1.0, max_val=1.0):
+    _no_bools(input)
+    if min_val < 0 and isinstance(input, Tensor) and not input._dtype.is_signed:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+
+
+@elementwise(rule=same, domain=nonzero, check=_no_bools)
 def relu(input):
     """``max(input, 0)``.
 
@@ -159,7 +172,12 @@ logsigmoid.gradient(input=lambda grad, input: grad * sigmoid(-input))
 
 
 @elementwise(
-    rule=same, domain=away_from(-1.0, 1.0), method=False, inplace="_hardtanh_", **_NN
+    rule=same,
+    domain=away_from(-1.0, 1.0),
+    method=False,
+    inplace="_hardtanh_",
+    check=_signed,
+    **_NN,
 )
 def hardtanh(input, min_val=-1.0, max_val=1.0):
     """`input` limited to ``[min_val, max_val]``."""
@@ -174,7 +192,12 @@ hardtanh.gradient(
 
 
 @elementwise(
-    rule=same, domain=away_from(0.0, 6.0, high=8.0), method=False, inplace="_relu6_", **_NN
+    rule=same,
+    domain=away_from(0.0, 6.0, high=8.0),
+    method=False,
+    inplace="_relu6_",
+    check=_no_bools,
+    **_NN,
 )
 def relu6(input):
     """``min(max(input, 0), 6)``."""
@@ -208,7 +231,7 @@ hardswish.gradient(
 )
 
 
-@_float(domain=nonzero)
+@_float(domain=nonzero, rule=floating)
 def softsign(input):
     """``input / (1 + |input|)``."""
     return input / (1 + xp.abs(input))
@@ -223,7 +246,7 @@ def _square(x):
     return x * x
 
 
-@_float(domain=real)
+@_float(domain=real, rule=floating)
 def tanhshrink(input):
     """``input - tanh(input)``."""
     return input - xp.tanh(input)

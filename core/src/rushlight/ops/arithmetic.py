@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.compiler import xp
-from rushlight.dtypes import BOOL, COMPLEX, FLOAT
+from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
 from rushlight.ops._domains import away_from, nonzero, positive
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._rules import floating, number_dtype, real_of_complex, same
@@ -125,7 +125,9 @@ true_divide.gradient(
 )
 
 
-@elementwise(domain=nonzero, check=_no_zero, inplace="_trunc_divide_", variants=())
+@elementwise(
+    domain=nonzero, check=_no_zero, inplace="_trunc_divide_", differentiable=False
+)
 def trunc_divide(input, other):
     """The quotient rounded toward zero, in the promoted dtype."""
     quotient = input / other
@@ -133,14 +135,16 @@ def trunc_divide(input, other):
 
 
 @elementwise(
-    operators=("__floordiv__",), domain=nonzero, check=_no_zero
+    operators=("__floordiv__",), domain=nonzero, check=_no_zero, differentiable=False
 )
 def floor_divide(input, other):
     """The quotient rounded down, in the promoted dtype, broadcast."""
     return xp.floor_divide(input, other)
 
 
-@elementwise(reflected=("__rfloordiv__",), method=False, inplace=False)
+@elementwise(
+    reflected=("__rfloordiv__",), method=False, inplace=False, differentiable=False
+)
 def _rfloor_divide(input, other):
     """``other // input``."""
     return xp.floor_divide(other, input)
@@ -191,7 +195,7 @@ def remainder(input, other):
 
 remainder.gradient(
     input=lambda grad: grad,
-    other=lambda grad, input, other: -grad * floor_divide(input, other),
+    other=lambda grad, input, other: -grad * (input / other).floor(),
 )
 
 
@@ -242,7 +246,12 @@ def sgn(input):
 
 sgn.gradient(input=lambda grad: grad * 0)
 
-@elementwise()
+def _not_bool(promoted):
+    found = int64 if promoted.category == BOOL else promoted
+    return found, found
+
+
+@elementwise(rule=_not_bool)
 def square(input):
     """``input * input``."""
     return input * input
@@ -367,7 +376,7 @@ minimum.gradient(
 
 def _clamp_check(input, min=None, max=None):
     if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
 
 
 @elementwise(
@@ -375,6 +384,7 @@ def _clamp_check(input, min=None, max=None):
     promotes=("min", "max"),
     check=_clamp_check,
     variants=({"min": -0.5, "max": 0.5}, {"max": 0.7}, {"min": 0.1}),
+    only_variants=True,
     domain=away_from(-0.5, 0.5, 0.7, 0.1),
 )
 def clamp(input, min: Tensor | None = None, max: Tensor | None = None):
@@ -442,7 +452,20 @@ addcmul.gradient(
 )
 
 
-@elementwise(promotes=("value",), rule=floating, domain=nonzero)
+def _no_integers(input, tensor1, tensor2, value=1):
+    if all_integer(tensor1, tensor2):
+        raise RuntimeError(
+            "addcdiv: integer division is not supported; use div with rounding_mode, or convert "
+            f"tensor1 ({tensor1.dtype}) and tensor2 ({tensor2.dtype}) to a floating-point dtype"
+        )
+
+
+def all_integer(*values):
+    """Whether every operand is an integer or a bool."""
+    return max(_category(v) for v in values) < FLOAT
+
+
+@elementwise(promotes=("value",), domain=nonzero, check=_no_integers)
 def addcdiv(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 / tensor2``."""
     return input + value * (tensor1 / tensor2)

@@ -88,7 +88,7 @@ def logical_not(input):
     return xp.logical_not(input)
 
 
-_BITS = {"rule": integral_or_bool, "differentiable": False}
+_BITS = {"rule": integral_or_bool, "differentiable": False, "domain": "integers"}
 
 
 @elementwise(operators=("__and__",), reflected=("__rand__",), **_BITS)
@@ -115,7 +115,15 @@ def bitwise_not(input):
     return xp.invert(input)
 
 
-@elementwise(aside=(0,), method=False, inplace=False)
+def _where_samples(make):
+    return [
+        ((make.mask(3, 4), make(3, 4), make(3, 4)), {}),
+        ((make.mask(4), make(3, 1), make(3, 4)), {}),
+        ((make.mask(), make(), make()), {}),
+    ]
+
+
+@elementwise(aside=(0,), method=False, inplace=False, samples=_where_samples)
 def _where(condition, input, other):
     """The ternary choice; conditions are bool."""
     return xp.where(condition, input, other)

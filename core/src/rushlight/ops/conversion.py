@@ -14,7 +14,7 @@ from rushlight.ops._rules import number_dtype
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
-@op(method=False, samples=lambda make: [((make(2, 3), dtypes.float32), {})], tested_by="dtypes",
+@op(method=False, samples=lambda make: [((make(2, 3), dtypes.float64), {})], tested_by="dtypes",
     meta=lambda input, dtype: (input.shape, dtype))
 def _cast(input: Tensor, dtype):
     """`input` in another dtype."""

@@ -6,10 +6,11 @@ import math
 
 from rushlight.compiler import xp
 from rushlight.ops._domains import above_minus_one, positive, probability, real, unit
-from rushlight.ops._op import elementwise
+from rushlight.ops._op import composite, elementwise
 from rushlight.ops._rules import floating
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import where
+from rushlight.tensor.tensor import Tensor
 
 
 @elementwise(rule=floating, domain=real)
@@ -154,10 +155,52 @@ def erfinv(input):
 erfinv.gradient(input=lambda grad, out: grad * (math.sqrt(math.pi) / 2 * exp(out * out)))
 
 
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def _polygamma_sum(n, x):
+    """Recurrence to arguments above 12, then the asymptotic series (DLMF 5.15.5, 5.15.8)."""
+    shift, total = 12, 0.0
+    for k in range(shift):
+        total = total + (x + k) ** -(n + 1)
+    y = x + shift
+    series = math.factorial(n - 1) * y**-n + math.factorial(n) / 2 * y ** -(n + 1)
+    for k, b in enumerate(_BERNOULLI, 1):
+        scale = b * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
+        series = series + scale * y ** -(2 * k + n)
+    return (-1) ** (n + 1) * (math.factorial(n) * total + series)
+
+
+@elementwise(rule=floating, domain=positive, method=False, inplace=False, static=("n",), variants=(
+    {"n": 1}, {"n": 2}), only_variants=True)
+def _polygamma(input, n: int):
+    """The n-th derivative of :func:`digamma`."""
+    inner = xp.where(input > 0, input, 1 - input)
+    found = _polygamma_sum(n, inner)
+    if n == 1:  # reflection, DLMF 5.15.6
+        sine = xp.sin(math.pi * input)
+        return xp.where(input > 0, found, (math.pi * math.pi) / (sine * sine) - found)
+    return xp.where(input > 0, found, math.nan)
+
+
+_polygamma.gradient(input=lambda grad, input, n: grad * _polygamma(input, n + 1))
+
+
+@composite(method=False)
+def polygamma(n, input: Tensor):
+    """The n-th derivative of :func:`digamma`; for n above 1 the input must be positive."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return digamma(input) if n == 0 else _polygamma(input, n)
+
+
 @elementwise(rule=floating, domain=positive)
 def digamma(input):
     """The derivative of :func:`lgamma`."""
     return xp.digamma(input)
+
+
+digamma.gradient(input=lambda grad, input: grad * _polygamma(input, 1))
 
 
 @elementwise(rule=floating, domain=positive)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import NamedTuple
 
@@ -202,7 +203,7 @@ def var(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=Non
     count = math.prod(input.shape[d] for d in wrap_dims(dim, input.dim()))
     centred = input - input.mean(dim, True)
     squares = (centred * conj_of(centred)).real if input.is_complex() else centred * centred
-    divisor = max(0.0, count - correction)
+    divisor = builtins.max(0.0, count - correction)
     total = squares.sum(dim, keepdim)
     return total / divisor if divisor else total / 0.0
 
@@ -236,7 +237,7 @@ def std_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correctio
 
 
 def _refuse_empty(name, array, axes):
-    if any(array.shape[a] == 0 for a in axes):
+    if builtins.any(array.shape[a] == 0 for a in axes):
         raise IndexError(
             f"{name}(): Expected reduction dim to have non-zero size; input has shape "
             f"{list(array.shape)}"
@@ -346,13 +347,15 @@ for _function, _name in ((max, "max"), (min, "min")):
 @op(samples=_sizes, differentiable=False)
 def all(input: Tensor, dim=None, keepdim=False):
     """Whether all elements are true (nonzero), of all or over `dim`."""
-    return np.asarray((input != 0).all(axis=wrap_dims(dim, input.ndim), keepdims=keepdim))
+    found = (input != 0).all(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
+    return np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_)
 
 
 @op(samples=_sizes, differentiable=False)
 def any(input: Tensor, dim=None, keepdim=False):
     """Whether any element is true (nonzero), of all or over `dim`."""
-    return np.asarray((input != 0).any(axis=wrap_dims(dim, input.ndim), keepdims=keepdim))
+    found = (input != 0).any(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
+    return np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_)
 
 
 @op(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})], differentiable=False)

@@ -27,7 +27,7 @@ def trunc(input):
     return xp.trunc(input)
 
 
-@elementwise(domain=_DOMAIN, variants=({"decimals": 1},))
+@elementwise(domain=_DOMAIN, variants=({"decimals": 1},), static=("decimals",))
 def round(input, *, decimals=0):
     """The nearest whole number, halves to even; `decimals` keeps that many decimal places."""
     if decimals == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np
+from rushlight.backends.arrays import MetaArray, meta_array
 from rushlight.dtypes import COMPLEX
 from rushlight.errors import shape_text
 from rushlight.ops._op import Sizes, composite, op
@@ -179,7 +180,8 @@ def sum_to_size(input: Tensor, size: Sizes):
         return input.reshape(size)
     from rushlight.ops.reduction import _wide
 
-    return np.asarray(_wide(input).sum(axis=axes, keepdims=True), input.dtype).reshape(size)
+    target = np.int64 if input.dtype.kind in "biu" else input.dtype
+    return np.asarray(_wide(input).sum(axis=axes, keepdims=True), target).reshape(size)
 
 
 def _dt(array):
@@ -379,7 +381,10 @@ select.gradient(input=_select_gradient)
 @declare_view(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1, -1, 0), {})])
 def diagonal(input: Tensor, offset=0, dim1=0, dim2=1):
     """The diagonal over two dimensions, as the last dimension."""
-    return input.diagonal(offset, wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim))
+    out = input.diagonal(offset, wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim))
+    if input.flags.writeable:
+        out.flags.writeable = True  # NumPy hands diagonals out read-only
+    return out
 
 
 def _diagonal_gradient(grad, input_shape, offset, dim1, dim2):
@@ -421,6 +426,8 @@ def as_strided(input: Tensor, size, stride, storage_offset=None):
     """A view of the storage with any shape, strides (in elements) and offset."""
     from rushlight.tensor.storage import _root
 
+    if isinstance(input, MetaArray):
+        return meta_array(tuple(size), input.dtype)
     owner, item = _root(input), input.itemsize
     own = (input.ctypes.data - owner.ctypes.data) // item
     offset = own if storage_offset is None else storage_offset
@@ -430,8 +437,7 @@ def as_strided(input: Tensor, size, stride, storage_offset=None):
             f"setStorage: sizes {shape_text(size)}, strides {shape_text(stride)}, storage offset "
             f"{offset} are out of bounds for storage of size {owner.nbytes}"
         )
-    flat = np.ndarray((owner.nbytes // item,), input.dtype, owner.data if owner.flags.c_contiguous
-                      else owner)
+    flat = owner.reshape(-1).view(np.uint8).view(input.dtype)
     steps = tuple(s * item for s in stride)
     return np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), steps)
 

@@ -77,7 +77,7 @@ def msort(input: Tensor):
     return sort(input, 0)[0]
 
 
-@op(outputs=2, result=ValuesIndices, samples=lambda make: [((make(3, 5), 2), {})])
+@op(outputs=2, result=ValuesIndices, samples=lambda make: [((make(3, 5), 2), {})], sweep=(2,))
 def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
     """The k-th smallest element along `dim` (k from 1), and where it was."""
     axis = wrap_dim(dim, input.ndim)

@@ -12,11 +12,14 @@ class Storage:
     been written to in place, so its version reads as 0.
     """
 
-    __slots__ = ("__weakref__", "_limit", "array", "shared", "version", "views")
+    __slots__ = ("__dict__", "__weakref__", "array", "version")
+
+    views = None  # weak references to the views, once there are any
+    _limit = 16
+    shared = None  # what keeps shared memory alive
 
     def __init__(self, array):
-        self.array, self.version, self.views, self._limit = array, 0, None, 16
-        self.shared = None  # what keeps shared memory alive
+        self.array, self.version = array, 0
 
     def add_view(self, view) -> None:
         """Remember a view weakly, so that a recorded in-place write can mark its history stale."""

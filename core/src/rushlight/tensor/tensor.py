@@ -18,6 +18,7 @@ from rushlight.tensor.shape import Size
 from rushlight.tensor.storage import Storage, storage_of
 
 _new = object.__new__
+_engine = None  # the engine module, which needs this one: it puts itself here
 
 
 class Tensor:
@@ -184,9 +185,7 @@ class Tensor:
         `retain_graph` keeps saved values for another call (default: `create_graph`);
         `create_graph` records the backward pass itself; `inputs` limits it to some tensors.
         """
-        from rushlight.autograd.engine import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        _engine.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def register_hook(self, hook) -> HookHandle:
         """Call ``hook(grad)`` with this tensor's complete gradient; a result replaces it."""

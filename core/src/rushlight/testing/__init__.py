@@ -1,0 +1,1 @@
+"""Checks for programs that use Rushlight, and the generated tests of its own ops."""

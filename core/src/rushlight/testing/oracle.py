@@ -1,0 +1,80 @@
+"""PyTorch as the oracle: the same call there, and comparison of what comes back."""
+
+from __future__ import annotations
+
+import rushlight
+from rushlight.backends import np
+from rushlight.tensor.tensor import Tensor
+
+
+def torch_or_none():
+    """The torch module, or None where it is not installed."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch
+
+
+def torch_function(op, torch):
+    """PyTorch's function of the same name, or None."""
+    where = op.options.get("oracle")
+    home = torch
+    for part in (where or "").split("."):
+        home = getattr(home, part) if part else home
+    return getattr(home, op.name, None)
+
+
+def to_torch(value, torch):
+    """A tensor (or nested arguments) as PyTorch's, with the same strides."""
+    if isinstance(value, Tensor):
+        array = value.detach()._array
+        if value.dtype is rushlight.bfloat16:
+            return torch.tensor(array.astype(np.float32)).to(torch.bfloat16)
+        if array.size and not array.flags.c_contiguous:
+            out = torch.empty_strided(array.shape, value.stride(), dtype=_dtype(value.dtype, torch))
+            if 0 not in value.stride():
+                out.copy_(torch.tensor(np.ascontiguousarray(array)))
+                return out
+            return torch.tensor(np.ascontiguousarray(array))
+        return torch.tensor(np.array(array))
+    if isinstance(value, rushlight.dtype):
+        return _dtype(value, torch)
+    if isinstance(value, (list, tuple)):
+        return type(value)(to_torch(v, torch) for v in value)
+    if isinstance(value, dict):
+        return {k: to_torch(v, torch) for k, v in value.items()}
+    return value
+
+
+def _dtype(dtype, torch):
+    return getattr(torch, dtype.name)
+
+
+def flat(result):
+    """The tensors in a result."""
+    if isinstance(result, (tuple, list)):
+        return [t for item in result for t in flat(item)]
+    return [result]
+
+
+TOLERANCE = {"float16": (2e-3, 2e-3), "bfloat16": (1.6e-2, 1e-2), "float32": (2e-6, 2e-6)}
+
+
+def assert_same(ours, theirs, rtol=None, atol=None):
+    """Equal dtypes, shapes and (within the dtype's tolerance) elements."""
+    ours, theirs = flat(ours), flat(theirs)
+    assert len(ours) == len(theirs), f"{len(ours)} results, PyTorch gives {len(theirs)}"
+    for a, b in zip(ours, theirs, strict=True):
+        if not isinstance(a, Tensor):
+            assert a == b, f"{a!r} is not {b!r}"
+            continue
+        name = str(b.dtype).split(".")[1]
+        assert a.dtype.name == name, f"dtype {a.dtype.name}, PyTorch gives {name}"
+        assert tuple(a.shape) == tuple(b.shape), f"shape {a.shape}, PyTorch gives {b.shape}"
+        low, high = TOLERANCE.get(name, (1e-12, 1e-12))
+        wide = np.complex128 if a.is_complex() else np.float64
+        left = a.detach()._array.astype(wide)
+        plain = b.detach().float() if name == "bfloat16" else b.detach()
+        right = plain.numpy(force=True).astype(wide)
+        np.testing.assert_allclose(left, right, rtol=rtol or low, atol=atol or high)

@@ -1,0 +1,94 @@
+"""Inputs for the generated op tests: seeded by the op's name, drawn from the op's domain."""
+
+from __future__ import annotations
+
+import zlib
+
+import rushlight
+from rushlight.backends import np
+from rushlight.ops._domains import away_from, real
+
+
+class Maker:
+    """Makes tensors of one dtype from a domain; the same seed gives the same tensors."""
+
+    def __init__(self, name, domain=real, dtype=None, requires_grad=False):
+        self.random = np.random.default_rng(zlib.crc32(name.encode()))
+        self.domain = domain if not isinstance(domain, str) else away_from(0.0)
+        if domain == "integers" and dtype is None:
+            dtype = rushlight.int64
+        self.dtype, self.requires_grad = dtype or rushlight.float64, requires_grad
+
+    def array(self, shape):
+        """Values in the domain, as float64."""
+        domain = self.domain
+        if not isinstance(domain, away_from):
+            return self.random.uniform(*domain, size=shape)
+        values = self.random.uniform(domain.low, domain.high, size=shape)
+        for _ in range(100):
+            near = np.zeros(np.shape(values), bool)
+            for point in domain.points:
+                near |= np.abs(values - point) < domain.gap
+            if not near.any():
+                break
+            values = np.where(near, self.random.uniform(domain.low, domain.high, shape), values)
+        return np.asarray(values)
+
+    def __call__(self, *shape):
+        values = self.array(shape)
+        if self.dtype.category < 2:
+            values = np.round(np.asarray(values) * 3)
+        out = rushlight.tensor(np.asarray(values)).to(self.dtype)
+        return out.requires_grad_() if self.requires_grad and self.dtype.category >= 2 else out
+
+    def integers(self, low, high, shape, unique_dim=None):
+        """int64 indices; with `unique_dim` no index repeats along it."""
+        values = self.random.integers(low, high, shape)
+        if unique_dim is not None:
+            keys = self.random.random(tuple(
+                high - low if d == unique_dim else n for d, n in enumerate(shape)
+            ))
+            order = np.argsort(keys, axis=unique_dim)
+            values = low + np.take(order, np.arange(shape[unique_dim]), unique_dim)
+        return rushlight.tensor(np.asarray(values, np.int64))
+
+    def mask(self, *shape):
+        """A random bool tensor."""
+        return rushlight.tensor(self.random.random(shape) > 0.5)
+
+
+def elementwise_samples(op, make):
+    """Scalars, vectors, matrices, empty, broadcast, transposed and expanded inputs, and each
+    declared variant of the attributes."""
+    count = sum(kind == "Tensor" for kind in op.kinds)
+    shapes = [[()] * count, [(5,)] * count, [(3, 4)] * count, [(0, 3)] * count]
+    if count > 1:
+        shapes.append([(3, 1), (4,), (2, 1, 1)][:count])
+    variants = op.options.get("variants", ())
+    first = [] if _required(op) or op.options.get("only_variants") else [{}]
+    found = [(tuple(make(*s) for s in row), kw) for row in shapes for kw in (first or variants)]
+    if len(variants):
+        found += [(tuple(make(3, 4) for _ in range(count)), kw) for kw in variants]
+    options = (first or list(variants))[0]
+    found.append((tuple(make(4, 3).t() for _ in range(count)), options))
+    found.append((tuple(make(4, 6)[::2, 1::2] for _ in range(count)), options))
+    found.append((tuple(make(1, 4).expand(3, 4) for _ in range(count)), options))
+    return found
+
+
+def _required(op):
+    from rushlight.ops._op import REQUIRED
+
+    return any(
+        d is REQUIRED and k == "attr" for d, k in zip(op.defaults, op.kinds, strict=True)
+    )
+
+
+def samples_of(op, dtype=None, requires_grad=False):
+    """The sample calls of an op, as ``(args, kwargs)``."""
+    domain = op.options.get("domain", real)
+    make = Maker(op.name, domain, dtype, requires_grad)
+    declared = op.options.get("samples")
+    if declared is None:
+        return elementwise_samples(op, make) if op.kind == "elementwise" else []
+    return list(declared(make))
