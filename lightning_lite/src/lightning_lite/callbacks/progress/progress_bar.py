@@ -1,0 +1,60 @@
+"""The base of progress bars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightning_lite.callbacks.callback import Callback
+
+
+class ProgressBar(Callback):
+    """Shows how far a run has come. Subclasses draw; `get_metrics` gives the numbers beside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._trainer: Any = None
+
+    @property
+    def trainer(self) -> Any:
+        """The trainer whose run is shown."""
+        if self._trainer is None:
+            raise TypeError(f"{type(self).__name__} has no trainer yet: it gets one in setup")
+        return self._trainer
+
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        """Remember the trainer."""
+        self._trainer = trainer
+
+    def disable(self) -> None:
+        """Draw nothing from now on."""
+        raise NotImplementedError(f"{type(self).__name__} does not define disable")
+
+    def enable(self) -> None:
+        """Draw again."""
+        raise NotImplementedError(f"{type(self).__name__} does not define enable")
+
+    def print(self, *args: Any, **kwargs: Any) -> None:
+        """Print without tearing the bar."""
+        print(*args, **kwargs)
+
+    def get_metrics(self, trainer: Any, pl_module: Any) -> dict[str, Any]:
+        """The numbers beside the bar: what was logged with `prog_bar=True`, the run's version."""
+        shown: dict[str, Any] = {}
+        version = trainer.logger.version if trainer.logger is not None else None
+        if version not in (None, ""):
+            shown["v_num"] = version if isinstance(version, int) else str(version)[-4:]
+        shown.update(trainer.progress_bar_metrics)
+        return shown
+
+
+def total_or_none(number: float) -> int | None:
+    """A number of batches for a bar: None if it is not known."""
+    return None if number == float("inf") else int(number)
+
+
+def shown_numbers(metrics: dict[str, Any]) -> dict[str, str]:
+    """Numbers as they stand beside a bar: three significant digits."""
+    return {
+        name: f"{value:.3g}" if isinstance(value, float) else str(value)
+        for name, value in metrics.items()
+    }

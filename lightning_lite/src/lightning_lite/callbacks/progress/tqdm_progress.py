@@ -1,0 +1,238 @@
+"""TQDMProgressBar: progress in one line, drawn by tqdm."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from lightning_lite.callbacks.progress.progress_bar import (
+    ProgressBar,
+    shown_numbers,
+    total_or_none,
+)
+
+# Where nobody watches, a bar that is drawn ten times a second only fills a file.
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class TQDMProgressBar(ProgressBar):
+    """One line for the epoch, another for a validation, test or prediction under way.
+
+    `refresh_rate` is the number of batches between two drawings, 0 for none. With `leave`, every
+    epoch's line stays. `process_position` moves the bars down by so many lines.
+    """
+
+    def __init__(
+        self, refresh_rate: int = 1, process_position: int = 0, leave: bool = False
+    ) -> None:
+        super().__init__()
+        self._refresh_rate = refresh_rate
+        self._position = process_position
+        self._leave = leave
+        self._enabled = True
+        self._training_bar: Any = None
+        self._evaluation_bar: Any = None
+
+    @property
+    def refresh_rate(self) -> int:
+        """Number of batches between two drawings."""
+        return self._refresh_rate
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether anything is drawn."""
+        return self._enabled and self._refresh_rate > 0
+
+    @property
+    def is_disabled(self) -> bool:
+        """Whether nothing is drawn."""
+        return not self.is_enabled
+
+    def disable(self) -> None:
+        """Draw nothing from now on."""
+        self._enabled = False
+
+    def enable(self) -> None:
+        """Draw again."""
+        self._enabled = True
+
+    def print(self, *args: Any, sep: str = " ", **kwargs: Any) -> None:
+        """Print above the bars."""
+        from tqdm import tqdm
+
+        tqdm.write(sep.join(str(each) for each in args), file=sys.stdout)
+
+    def _make(self, title: str, total: float, leave: bool, position: int) -> Any:
+        """A new bar."""
+        from tqdm import tqdm
+
+        watched = sys.stdout.isatty() or "JPY_PARENT_PID" in os.environ
+        return tqdm(
+            desc=title,
+            total=total_or_none(total),
+            leave=leave,
+            position=2 * self._position + position,
+            disable=self.is_disabled,
+            dynamic_ncols=True,
+            file=sys.stdout,
+            smoothing=0,
+            mininterval=0.1 if watched else SECONDS_BETWEEN_LINES,
+        )
+
+    def _advance(self, bar: Any, done: int, metrics: dict[str, Any] | None = None) -> None:
+        """Move a bar to a number of batches, and draw it if it is time."""
+        if bar is None or bar.disable:
+            return
+        if done % self._refresh_rate and done != bar.total:
+            return
+        if metrics is not None:
+            bar.set_postfix(shown_numbers(metrics), refresh=False)
+        bar.update(done - bar.n)
+
+    # -- training -------------------------------------------------------------------------------
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        """Begin the epoch's line."""
+        title = f"Epoch {trainer.current_epoch}"
+        total = trainer.num_training_batches
+        if self._training_bar is None or self._leave:
+            self._close_training()
+            self._training_bar = self._make(title, total, leave=True, position=0)
+        else:
+            self._training_bar.reset(total_or_none(total))
+            self._training_bar.set_description(title)
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """After a resume inside an epoch, begin its line where it stood."""
+        progress = trainer.state.progress
+        if progress.batch:
+            title = f"Epoch {trainer.current_epoch}"
+            self._training_bar = self._make(title, trainer.num_training_batches, True, 0)
+            self._training_bar.update(progress.batch)
+
+    def on_train_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Move on."""
+        bar = self._training_bar
+        done = batch_idx + 1
+        if bar is not None and not bar.disable:
+            due = done % self._refresh_rate == 0 or done == bar.total
+            # what stands beside the bar is only gathered when it is drawn
+            metrics = self.get_metrics(trainer, pl_module) if due else None
+            self._advance(bar, done, metrics)
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Show the epoch's numbers."""
+        bar = self._training_bar
+        if bar is not None and not bar.disable:
+            bar.set_postfix(shown_numbers(self.get_metrics(trainer, pl_module)), refresh=True)
+        if self._leave:
+            self._close_training()
+
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        """End the line."""
+        self._close_training()
+
+    def _close_training(self) -> None:
+        if self._training_bar is not None:
+            self._training_bar.close()
+            self._training_bar = None
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        """End the lines."""
+        self._close_evaluation()
+        self._close_training()
+
+    # -- validation, test, prediction -----------------------------------------------------------
+
+    def _begin_evaluation(self, title: str, total: float) -> None:
+        self._close_evaluation()
+        inside = self._training_bar is not None
+        self._evaluation_bar = self._make(title, total, leave=not inside, position=int(inside))
+
+    def _close_evaluation(self) -> None:
+        if self._evaluation_bar is not None:
+            self._evaluation_bar.close()
+            self._evaluation_bar = None
+
+    def _evaluation_batch(
+        self, title: str, totals: list[float], batch_idx: int, dataloader_idx: int
+    ) -> None:
+        """Begin a line with each loader's first batch."""
+        if batch_idx == 0:
+            name = title if len(totals) == 1 else f"{title} {dataloader_idx}"
+            self._begin_evaluation(name, totals[dataloader_idx])
+
+    def on_validation_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Begin the line of a validation."""
+        checking = trainer.sanity_checking
+        title = "Sanity check" if checking else "Validation"
+        totals = trainer.num_sanity_val_batches if checking else trainer.num_val_batches
+        self._evaluation_batch(title, totals, batch_idx, dataloader_idx)
+
+    def on_validation_batch_end(
+        self,
+        trainer: Any,
+        pl_module: Any,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Move on."""
+        self._advance(self._evaluation_bar, batch_idx + 1)
+
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        """End the line; the numbers stand beside the epoch's."""
+        self._close_evaluation()
+        bar = self._training_bar
+        if bar is not None and not bar.disable:
+            bar.set_postfix(shown_numbers(self.get_metrics(trainer, pl_module)), refresh=True)
+
+    def on_test_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Begin the line of a test."""
+        self._evaluation_batch("Test", trainer.num_test_batches, batch_idx, dataloader_idx)
+
+    def on_test_batch_end(
+        self,
+        trainer: Any,
+        pl_module: Any,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Move on."""
+        self._advance(self._evaluation_bar, batch_idx + 1)
+
+    def on_test_end(self, trainer: Any, pl_module: Any) -> None:
+        """End the line."""
+        self._close_evaluation()
+
+    def on_predict_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Begin the line of a prediction."""
+        self._evaluation_batch("Predict", trainer.num_predict_batches, batch_idx, dataloader_idx)
+
+    def on_predict_batch_end(
+        self,
+        trainer: Any,
+        pl_module: Any,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Move on."""
+        self._advance(self._evaluation_bar, batch_idx + 1)
+
+    def on_predict_end(self, trainer: Any, pl_module: Any) -> None:
+        """End the line."""
+        self._close_evaluation()

@@ -1,0 +1,295 @@
+"""Checkpoints: what they hold, writing them whole or not at all, reading them, taking them over.
+
+A checkpoint is a dictionary of plain types and tensors with Lightning's keys, so it loads without
+running code:
+
+    epoch, global_step          how far training has come
+    lightning_lite_version      who wrote it
+    state_dict                  weights and buffers
+    optimizer_states, lr_schedulers, callbacks
+    loops                       fit_loop: progress, the loader's position, the values logged so far
+    random_states               every random number generator
+    hyper_parameters, datamodule_hyper_parameters
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+import rushlight as rl
+from lightning_lite import random_state
+from lightning_lite._version import __version__
+from lightning_lite.errors import MisconfigurationException
+from lightning_lite.hyperparameters import build, plain_part
+from lightning_lite.state import TrainerFn
+
+VERSION_KEY = "lightning_lite_version"
+FOREIGN_VERSION_KEY = "pytorch-lightning_version"
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def _alive(process: int) -> bool:
+    """Whether a process with this number runs."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove half-written files of writers that no longer run."""
+    for leftover in path.parent.glob(f".{path.name}.*.part"):
+        number = leftover.name.removesuffix(".part").rsplit(".", 1)[-1]
+        if number.isdigit() and not _alive(int(number)):
+            leftover.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename inside a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write(checkpoint: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a checkpoint aside, sync, rename: a crash leaves the old file or the new one."""
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(target)
+        aside = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            with open(aside, "wb") as file:
+                rl.save(checkpoint, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(aside, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                aside.unlink(missing_ok=True)
+            raise
+        sync_folder(target.parent)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OSError(error.errno, f"checkpoint not written: {reason}", str(target)) from error
+
+
+def read(
+    path: str | os.PathLike[str], map_location: Any = None, weights_only: bool | None = None
+) -> dict[str, Any]:
+    """Read a checkpoint, on the CPU unless `map_location` says otherwise.
+
+    Nothing in it is executed unless `weights_only=False`.
+    """
+    source = Path(path)
+    if source.is_dir():
+        raise IsADirectoryError(f"checkpoint {source} is a folder; name a file in it")
+    if not source.is_file():
+        raise FileNotFoundError(f"checkpoint {source} does not exist")
+    where = "cpu" if map_location is None else map_location
+    loaded = rl.load(
+        source, map_location=where, weights_only=True if weights_only is None else weights_only
+    )
+    if not isinstance(loaded, dict) or "state_dict" not in loaded:
+        raise MisconfigurationException(
+            f"{source} is no checkpoint of a trainer: it has no 'state_dict'; read it with "
+            "rushlight.load"
+        )
+    return loaded
+
+
+# -- writing down --------------------------------------------------------------------------------
+
+
+def dump(trainer: Any, weights_only: bool = False) -> dict[str, Any]:
+    """The checkpoint of a trainer at this moment."""
+    module = trainer.lightning_module
+    progress = trainer.state.progress
+    checkpoint: dict[str, Any] = {
+        "epoch": progress.epoch,
+        "global_step": progress.optimizer_steps,
+        VERSION_KEY: __version__,
+        "state_dict": module.state_dict(),
+    }
+    if not weights_only:
+        checkpoint["loops"] = {"fit_loop": dump_fit_loop(trainer)}
+        checkpoint["callbacks"] = {
+            callback.state_key: state
+            for callback in trainer.callbacks
+            if (state := callback.state_dict())
+        }
+        checkpoint["optimizer_states"] = [each.state_dict() for each in trainer.optimizers]
+        configs = trainer.lr_scheduler_configs
+        checkpoint["lr_schedulers"] = [config.scheduler.state_dict() for config in configs]
+        checkpoint["random_states"] = trainer.boundary_random_state or random_state.capture()
+    if module.hparams:
+        checkpoint["hparams_name"] = "kwargs"
+        checkpoint["hyper_parameters"] = plain_part(module.hparams)
+    dump_datamodule(trainer.datamodule, checkpoint)
+    if not weights_only:
+        for callback in trainer.callbacks:
+            callback.on_save_checkpoint(trainer, module, checkpoint)
+    if trainer.datamodule is not None:
+        trainer.datamodule.on_save_checkpoint(checkpoint)
+    module.on_save_checkpoint(checkpoint)
+    return checkpoint
+
+
+def dump_fit_loop(trainer: Any) -> dict[str, Any]:
+    """What the training loop needs to go on."""
+    saved: dict[str, Any] = {
+        "progress": trainer.state.progress.state_dict(),
+        "results": trainer.training_results.state_dict(),
+        "callback_metrics": dict(trainer.callback_metrics),
+    }
+    if trainer.feed is not None:
+        saved["loader"] = trainer.feed.state_dict()
+    return saved
+
+
+def dump_datamodule(datamodule: Any, checkpoint: dict[str, Any]) -> None:
+    """Add a data module's hyper-parameters and state."""
+    if datamodule is None:
+        return
+    if datamodule.hparams:
+        checkpoint["datamodule_hparams_name"] = "kwargs"
+        checkpoint["datamodule_hyper_parameters"] = plain_part(datamodule.hparams)
+    state = datamodule.state_dict()
+    if state:
+        checkpoint[type(datamodule).__qualname__] = state
+
+
+# -- taking over ---------------------------------------------------------------------------------
+
+
+def restore_model(trainer: Any, checkpoint: dict[str, Any]) -> None:
+    """Give weights, and in `fit` the callbacks' states, to a trainer's module."""
+    module, datamodule = trainer.lightning_module, trainer.datamodule
+    if datamodule is not None:
+        datamodule.on_load_checkpoint(checkpoint)
+        if type(datamodule).__qualname__ in checkpoint:
+            datamodule.load_state_dict(checkpoint[type(datamodule).__qualname__])
+    if trainer.state.fn is TrainerFn.FITTING:
+        restore_callbacks(trainer, checkpoint)
+    module.on_load_checkpoint(checkpoint)
+    module.load_state_dict(checkpoint["state_dict"], strict=module.strict_loading)
+
+
+def restore_callbacks(trainer: Any, checkpoint: dict[str, Any]) -> None:
+    """Give the callbacks their states."""
+    states = checkpoint.get("callbacks", {})
+    for callback in trainer.callbacks:
+        callback.on_load_checkpoint(trainer, trainer.lightning_module, checkpoint)
+        if callback.state_key in states:
+            callback.load_state_dict(states[callback.state_key])
+
+
+def check_resumable(checkpoint: dict[str, Any], path: Any) -> None:
+    """Complain of a checkpoint that training cannot go on from."""
+    if FOREIGN_VERSION_KEY in checkpoint and VERSION_KEY not in checkpoint:
+        raise MisconfigurationException(
+            f"{path} was written by Lightning: its weights can be used (load_from_checkpoint), "
+            "but its "
+            "loops are written down in another way, so training cannot go on from it"
+        )
+    missing = [
+        key for key in ("loops", "optimizer_states", "random_states") if key not in checkpoint
+    ]
+    if missing:
+        raise MisconfigurationException(
+            f"{path} lacks {missing}: it holds weights only (save_weights_only), so training "
+            "cannot go "
+            "on from it; use load_from_checkpoint"
+        )
+
+
+def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
+    """Give progress, optimizers, schedulers and logged values to a trainer that is set up."""
+    saved = checkpoint["loops"]["fit_loop"]
+    trainer.state.progress.load_state_dict(saved["progress"])
+    limit = trainer.max_epochs
+    if limit is not None and limit != -1 and trainer.current_epoch > limit:
+        raise MisconfigurationException(
+            f"the checkpoint is of epoch {trainer.current_epoch}, beyond max_epochs={limit}"
+        )
+    states = checkpoint["optimizer_states"]
+    if len(states) != len(trainer.optimizers):
+        raise MisconfigurationException(
+            f"the checkpoint holds {len(states)} optimizers, configure_optimizers returned "
+            f"{len(trainer.optimizers)}"
+        )
+    for optimizer, state in zip(trainer.optimizers, states, strict=True):
+        optimizer.load_state_dict(state)
+    configs, schedulers = trainer.lr_scheduler_configs, checkpoint["lr_schedulers"]
+    if len(schedulers) != len(configs):
+        raise MisconfigurationException(
+            f"the checkpoint holds {len(schedulers)} schedulers, configure_optimizers returned "
+            f"{len(configs)}"
+        )
+    for config, state in zip(configs, schedulers, strict=True):
+        config.scheduler.load_state_dict(state)
+    trainer.training_results.load_state_dict(saved["results"])
+    trainer.kept_metrics.callback.update(saved["callback_metrics"])
+    trainer.resume_point = {
+        "loader": saved.get("loader"),
+        "random_states": checkpoint["random_states"],
+    }
+
+
+# -- modules from checkpoints --------------------------------------------------------------------
+
+
+def _no_hparams_file(hparams_file: Any) -> None:
+    if hparams_file is not None:
+        raise NotImplementedError(
+            "load_from_checkpoint: hparams_file is not read; give the hyper-parameters as keywords"
+        )
+
+
+def load_module(
+    cls: type,
+    path: Any,
+    map_location: Any,
+    hparams_file: Any,
+    strict: bool | None,
+    weights_only: bool | None,
+    given: dict[str, Any],
+) -> Any:
+    """A module of class `cls` with the hyper-parameters and weights of a checkpoint."""
+    _no_hparams_file(hparams_file)
+    checkpoint = read(path, map_location, weights_only)
+    module = build(cls, checkpoint.get("hyper_parameters", {}), given)
+    module.on_load_checkpoint(checkpoint)
+    strict = module.strict_loading if strict is None else strict
+    module.load_state_dict(checkpoint["state_dict"], strict=strict)
+    if map_location is not None and isinstance(map_location, str | rl.device):
+        module.to(map_location)
+    return module
+
+
+def load_datamodule(
+    cls: type,
+    path: Any,
+    map_location: Any,
+    hparams_file: Any,
+    weights_only: bool | None,
+    given: dict[str, Any],
+) -> Any:
+    """A data module of class `cls` with the hyper-parameters and state of a checkpoint."""
+    _no_hparams_file(hparams_file)
+    checkpoint = read(path, map_location, weights_only)
+    datamodule = build(cls, checkpoint.get("datamodule_hyper_parameters", {}), given)
+    datamodule.on_load_checkpoint(checkpoint)
+    if cls.__qualname__ in checkpoint:
+        datamodule.load_state_dict(checkpoint[cls.__qualname__])
+    return datamodule

@@ -1,0 +1,76 @@
+"""Several training loaders at once: batches come as the container that holds the loaders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+MODES = ("min_size", "max_size", "max_size_cycle")
+_END = object()
+
+
+class CombinedLoader:
+    """Loaders in a list, tuple or dictionary, read side by side.
+
+    `mode` says when to stop: "min_size" at the end of the shortest; "max_size" at the end of the
+    longest, with None for those that ended; "max_size_cycle" (the trainer's own choice) at the end
+    of the longest, with the others starting again.
+
+    >>> batches = CombinedLoader({"a": [1, 2], "b": [3]}, mode="max_size_cycle")
+    >>> list(batches)
+    [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
+    """
+
+    def __init__(self, iterables: Any, mode: str = "min_size") -> None:
+        if mode not in MODES:
+            raise ValueError(f"CombinedLoader: mode {mode!r}; expected one of {MODES}")
+        self.iterables = iterables
+        self.mode = mode
+
+    @property
+    def flattened(self) -> list[Any]:
+        """The loaders in order."""
+        return list(_leaves(self.iterables))
+
+    def __len__(self) -> int:
+        lengths = [len(loader) for loader in self.flattened]
+        return min(lengths) if self.mode == "min_size" else max(lengths)
+
+    def __iter__(self) -> Iterator[Any]:
+        loaders = self.flattened
+        iterators = [iter(loader) for loader in loaders]
+        ended = [False] * len(loaders)
+        while True:
+            batch = [next(iterator, _END) for iterator in iterators]
+            ended = [was or item is _END for was, item in zip(ended, batch, strict=True)]
+            if all(ended) or (self.mode == "min_size" and any(ended)):
+                return
+            for number, item in enumerate(batch):
+                if item is not _END:
+                    continue
+                if self.mode == "max_size":
+                    batch[number] = None
+                else:
+                    iterators[number] = iter(loaders[number])
+                    batch[number] = next(iterators[number])
+            yield _rebuild(self.iterables, iter(batch))
+
+
+def _leaves(container: Any) -> Iterator[Any]:
+    """The loaders of nested containers, in order."""
+    if isinstance(container, dict):
+        container = list(container.values())
+    if isinstance(container, list | tuple):
+        for item in container:
+            yield from _leaves(item)
+    else:
+        yield container
+
+
+def _rebuild(container: Any, values: Iterator[Any]) -> Any:
+    """The same nested containers with the loaders replaced by values."""
+    if isinstance(container, dict):
+        return {key: _rebuild(item, values) for key, item in container.items()}
+    if isinstance(container, list | tuple):
+        return type(container)(_rebuild(item, values) for item in container)
+    return next(values)

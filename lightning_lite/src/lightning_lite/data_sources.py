@@ -1,0 +1,199 @@
+"""Where loaders come from: an argument, the data module, or the module; and how long they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.utils.data import DataLoader, RandomSampler, SequentialSampler
+
+import rushlight as rl
+from lightning_lite.combined_loader import CombinedLoader
+from lightning_lite.datamodule import LightningDataModule
+from lightning_lite.errors import MisconfigurationException
+from lightning_lite.feeding import limited, loader_length
+from lightning_lite.hooks import overrides
+from lightning_lite.messages import warn
+from lightning_lite.module import LightningModule
+from lightning_lite.module_hooks import DataHooks
+
+KINDS = ("train", "val", "test", "predict")
+
+
+def method_of(kind: str) -> str:
+    """The method that makes the loaders of a kind."""
+    return f"{kind}_dataloader"
+
+
+class DataSources:
+    """The loaders of one run, made when they are first needed."""
+
+    def __init__(self, module: Any, datamodule: Any, given: dict[str, Any]) -> None:
+        self.module = module
+        self.datamodule = datamodule
+        self.given = given
+
+    def owner(self, kind: str) -> Any:
+        """Whoever defines the method for a kind: the data module, else the module, else None."""
+        name = method_of(kind)
+        if self.datamodule is not None and overrides(self.datamodule, DataHooks, name):
+            return self.datamodule
+        return self.module if overrides(self.module, DataHooks, name) else None
+
+    def has(self, kind: str) -> bool:
+        """Whether there are loaders of a kind."""
+        return self.given.get(kind) is not None or self.owner(kind) is not None
+
+    def request(self, kind: str) -> Any:
+        """The loaders of a kind as somebody gave them."""
+        given = self.given.get(kind)
+        if given is not None:
+            return given
+        owner = self.owner(kind)
+        if owner is None:
+            name = method_of(kind)
+            raise MisconfigurationException(
+                f"no loader to use: give the Trainer loaders or a datamodule, or define {name}() "
+                "in "
+                f"{type(self.module).__name__}"
+            )
+        return getattr(owner, method_of(kind))()
+
+    def training_loader(self) -> Any:
+        """The training loader; a container of several as one."""
+        found = self.request("train")
+        if isinstance(found, list | tuple | dict):
+            return CombinedLoader(found, mode="max_size_cycle")
+        check_iterable(found, "train")
+        return found
+
+    def evaluation_loaders(self, kind: str) -> list[Any]:
+        """The loaders of a kind, in a list."""
+        found = self.request(kind)
+        if isinstance(found, dict):
+            found = list(found.values())
+        loaders = list(found) if isinstance(found, list | tuple) else [found]
+        for loader in loaders:
+            check_iterable(loader, kind)
+        return loaders
+
+
+def check_iterable(loader: Any, kind: str) -> None:
+    """Complain of a loader that gives no batches."""
+    if not hasattr(loader, "__iter__"):
+        raise TypeError(
+            f"the {kind} loader is a {type(loader).__name__}; expected something that gives "
+            "batches, "
+            "like rushlight.utils.data.DataLoader"
+        )
+
+
+def lengths(loaders: list[Any], limit: float, kind: str) -> list[float]:
+    """Number of batches used of each loader."""
+    return [limited(loader_length(loader), limit, f"limit_{kind}_batches") for loader in loaders]
+
+
+def without_shuffling(loader: Any) -> Any:
+    """The same loader in a fixed order, for overfitting; warns when that cannot be arranged."""
+    sampler = getattr(loader, "sampler", None)
+    if isinstance(sampler, SequentialSampler) or sampler is None:
+        return loader
+    if type(loader) is not DataLoader or not isinstance(sampler, RandomSampler):
+        warn(
+            f"overfit_batches: {type(loader).__name__} with {type(sampler).__name__} is left as "
+            "it is; "
+            "if it shuffles, every epoch sees other batches"
+        )
+        return loader
+    warn("overfit_batches: the loader shuffles; its data are taken in order instead")
+    return DataLoader(
+        loader.dataset,
+        batch_size=loader.batch_size,
+        shuffle=False,
+        num_workers=loader.num_workers,
+        collate_fn=loader.collate_fn,
+        pin_memory=loader.pin_memory,
+        drop_last=loader.drop_last,
+        timeout=loader.timeout,
+        worker_init_fn=loader.worker_init_fn,
+    )
+
+
+class BatchMover:
+    """Gets batches to the device, by whatever hooks the module or data module overrides."""
+
+    def __init__(self, module: Any, datamodule: Any, device: Any, precision: Any) -> None:
+        self.device = device
+        self.precision = precision
+        self.before = self._hook(module, datamodule, "on_before_batch_transfer")
+        self.transfer = self._hook(module, datamodule, "transfer_batch_to_device")
+        self.after = self._hook(module, datamodule, "on_after_batch_transfer")
+        self.stays = device.type == "cpu" and self.transfer is None
+        self.default = module.transfer_batch_to_device
+
+    @staticmethod
+    def _hook(module: Any, datamodule: Any, name: str) -> Any:
+        """The overridden hook: the data module's wins."""
+        for owner in (datamodule, module):
+            if owner is not None and overrides(owner, DataHooks, name):
+                return getattr(owner, name)
+        return None
+
+    def __call__(self, batch: Any, dataloader_idx: int) -> Any:
+        """The batch, converted, on the device."""
+        batch = self.precision.convert_batch(batch)
+        if self.before is not None:
+            batch = self.before(batch, dataloader_idx)
+        if self.transfer is not None:
+            batch = self.transfer(batch, self.device, dataloader_idx)
+        elif not (self.stays and on_cpu(batch)):
+            batch = self.default(batch, self.device, dataloader_idx)
+        if self.after is not None:
+            batch = self.after(batch, dataloader_idx)
+        return batch
+
+
+def on_cpu(batch: Any) -> bool:
+    """Whether a batch is, at first sight, a tensor or a short row of tensors on the CPU."""
+    if isinstance(batch, rl.Tensor):
+        return batch.device.type == "cpu"
+    if isinstance(batch, list | tuple):
+        return all(isinstance(each, rl.Tensor) and each.device.type == "cpu" for each in batch)
+    return False
+
+
+def check_fit(module: Any, sources: DataSources) -> None:
+    """Complain of a module that cannot be trained."""
+    kind = type(module).__name__
+    for name in ("training_step", "configure_optimizers"):
+        if not overrides(module, LightningModule, name):
+            raise MisconfigurationException(f"Trainer.fit: {kind} does not define {name}()")
+    if not sources.has("train"):
+        raise MisconfigurationException(
+            f"Trainer.fit: no training data: give train_dataloaders or datamodule, or define "
+            f"train_dataloader() in {kind}"
+        )
+    measures = overrides(module, LightningModule, "validation_step")
+    if measures and not sources.has("val"):
+        warn(f"{kind} defines validation_step() but there are no validation data: none is run")
+    if sources.has("val") and not measures:
+        warn(f"there are validation data but {kind} does not define validation_step(): none is run")
+
+
+def check_evaluation(module: Any, sources: DataSources, kind: str, step: str) -> None:
+    """Complain of a module that cannot be measured."""
+    name = type(module).__name__
+    if kind != "predict" and not overrides(module, LightningModule, step):
+        raise MisconfigurationException(f"Trainer: {name} does not define {step}()")
+    if not sources.has(kind):
+        raise MisconfigurationException(
+            f"Trainer: no data: give dataloaders or datamodule, or define {method_of(kind)}() in "
+            f"{name}"
+        )
+
+
+def check_datamodule(datamodule: Any) -> None:
+    """Complain of something that is not a data module."""
+    if datamodule is not None and not isinstance(datamodule, LightningDataModule):
+        raise TypeError(
+            f"datamodule is a {type(datamodule).__name__}; expected a LightningDataModule"
+        )

@@ -1,0 +1,87 @@
+"""LightningDataModule: preparing data and making loaders, apart from the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rushlight.utils.data import DataLoader, IterableDataset
+
+from lightning_lite import checkpoint
+from lightning_lite.hyperparameters import HyperparametersMixin
+from lightning_lite.module_hooks import CheckpointHooks, DataHooks
+
+if TYPE_CHECKING:
+    from lightning_lite.trainer import Trainer
+
+
+class LightningDataModule(HyperparametersMixin, DataHooks, CheckpointHooks):
+    """Where data come from: `prepare_data`, `setup`, and a loader for each kind of run.
+
+    Its hooks about batches (`transfer_batch_to_device`, `on_before_batch_transfer`,
+    `on_after_batch_transfer`) win over the module's where it overrides them.
+    """
+
+    name: str | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trainer: Trainer | None = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint keeps of this data module, in plain types and tensors."""
+        return {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state that `state_dict` returned."""
+
+    @classmethod
+    def from_datasets(
+        cls,
+        train_dataset: Any = None,
+        val_dataset: Any = None,
+        test_dataset: Any = None,
+        predict_dataset: Any = None,
+        batch_size: int = 1,
+        num_workers: int = 0,
+        **datamodule_kwargs: Any,
+    ) -> LightningDataModule:
+        """A data module around data sets; for validation, test and prediction also lists of them.
+
+        Training data are shuffled unless the data set is iterable.
+        """
+
+        def loader(dataset: Any, shuffle: bool = False) -> DataLoader:
+            shuffle = shuffle and not isinstance(dataset, IterableDataset)
+            return DataLoader(
+                dataset, batch_size=batch_size, shuffle=shuffle, num_workers=num_workers
+            )
+
+        def loaders(given: Any, shuffle: bool = False) -> Any:
+            if isinstance(given, list | tuple):
+                return [loader(each, shuffle) for each in given]
+            return loader(given, shuffle)
+
+        made = cls(**datamodule_kwargs)
+        if train_dataset is not None:
+            made.train_dataloader = lambda: loaders(train_dataset, shuffle=True)
+        if val_dataset is not None:
+            made.val_dataloader = lambda: loaders(val_dataset)
+        if test_dataset is not None:
+            made.test_dataloader = lambda: loaders(test_dataset)
+        if predict_dataset is not None:
+            made.predict_dataloader = lambda: loaders(predict_dataset)
+        return made
+
+    @classmethod
+    def load_from_checkpoint(
+        cls,
+        checkpoint_path: Any,
+        map_location: Any = None,
+        hparams_file: Any = None,
+        weights_only: bool | None = None,
+        **kwargs: Any,
+    ) -> LightningDataModule:
+        """A data module made with the hyper-parameters that a checkpoint holds of it."""
+        return checkpoint.load_datamodule(
+            cls, checkpoint_path, map_location, hparams_file, weights_only, kwargs
+        )

@@ -1,0 +1,174 @@
+"""Validation, test and prediction: one pass over loaders, nothing learnt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as rl
+from lightning_lite import random_state
+from lightning_lite.errors import Interrupted
+from lightning_lite.logging_points import keep, send
+from lightning_lite.metrics import Results
+from lightning_lite.state import Next, RunningStage
+
+_END = object()
+
+
+def no_gradients(trainer: Any) -> Any:
+    """The block that records nothing: inference mode, unless the trainer was told otherwise."""
+    return rl.inference_mode() if trainer.inference_mode else rl.no_grad()
+
+
+def evaluation_loop(
+    trainer: Any, loaders: list[Any], lengths: list[float], when_over: Any = None
+) -> list[dict[str, Any]]:
+    """Measure the module on every loader; return the logged numbers, one dictionary per loader.
+
+    `when_over` is called right before the hooks at the end, in which checkpoints are written.
+    """
+    module, hooks = trainer.lightning_module, trainer.hooks
+    prefix = trainer.state.stage.hook_prefix
+    results = trainer.evaluation_results = Results(training=False)
+    trainer.remember_module_modes()
+    getattr(module, f"on_{prefix}_model_eval")()
+    with no_gradients(trainer):
+        hooks.call(f"on_{prefix}_start")
+        hooks.call(f"on_{prefix}_epoch_start")
+        for number, loader in enumerate(loaders):
+            results.dataloader_idx = number if len(loaders) > 1 else None
+            evaluate_loader(trainer, loader, lengths[number], number, len(loaders) > 1)
+        results.dataloader_idx = None
+        hooks.call(f"on_{prefix}_epoch_end")
+        found = conclude(trainer, results, len(loaders))
+        if when_over is not None:
+            when_over()
+        hooks.call(f"on_{prefix}_end")
+    getattr(module, f"on_{prefix}_model_train")()
+    return found
+
+
+def evaluate_loader(trainer: Any, loader: Any, length: float, number: int, several: bool) -> None:
+    """Measure the module on one loader."""
+    hooks, results = trainer.hooks, trainer.evaluation_results
+    prefix = trainer.state.stage.hook_prefix
+    name = f"{prefix}_step"
+    step = getattr(trainer.lightning_module, name)
+    which = (number,) if several else ()
+    for batch_idx, batch in enumerate(first(trainer, loader, length)):
+        batch = trainer.on_device(batch, number)
+        results.batch = batch
+        trainer.in_evaluation_batch = True
+        hooks.call(f"on_{prefix}_batch_start", batch, batch_idx, *which)
+        arguments = trainer.evaluation_signature.arguments(batch, batch_idx, number, several)
+        with trainer.precision_context():
+            output = hooks.step(name, step, *arguments)
+        hooks.call(f"on_{prefix}_batch_end", output, batch, batch_idx, *which)
+        if results and trainer.state.stage is not RunningStage.SANITY_CHECKING:
+            views = results.views(on_step=True)
+            keep(trainer, views)
+            send(trainer, views.logger, step=batch_idx)
+        results.batch = None
+        trainer.in_evaluation_batch = False
+
+
+def first(trainer: Any, loader: Any, length: float) -> Any:
+    """The first batches of a loader; nothing beyond them is loaded. Ctrl-C ends it in between."""
+    if length == 0:
+        return
+    iterator = iter(loader)
+    taken = 0
+    while taken < length:
+        trainer.interrupt.check()
+        try:
+            batch = next(iterator, _END)
+        except Exception as error:
+            if trainer.interrupt.requested:  # Ctrl-C also ends the loader's worker processes
+                raise Interrupted("the loader's workers were interrupted") from error
+            raise
+        if batch is _END:
+            return
+        taken += 1
+        yield batch
+
+
+def conclude(trainer: Any, results: Results, count: int) -> list[dict[str, Any]]:
+    """Keep and log what an evaluation found; a sanity check leaves no trace."""
+    if trainer.state.stage is RunningStage.SANITY_CHECKING:
+        return []
+    views = results.views(on_step=False)
+    keep(trainer, views)
+    send(trainer, views.logger)
+    return results.per_dataloader(count)
+
+
+def validate_in_training(trainer: Any, free_gradients: bool) -> None:
+    """A validation between two training batches.
+
+    If Ctrl-C ends it half-way, it is as if it had not begun: a checkpoint written then holds the
+    random numbers of its start, and after a resume it runs from there.
+    """
+    progress = trainer.state.progress
+
+    def when_over() -> None:
+        progress.next = Next.AFTER_VALIDATION
+        trainer.boundary_random_state = None
+
+    if free_gradients:
+        trainer.lightning_module.on_validation_model_zero_grad()
+    trainer.boundary_random_state = random_state.capture()
+    trainer.state.stage = RunningStage.VALIDATING
+    evaluation_loop(trainer, trainer.val_loaders, trainer.num_val_batches, when_over)
+    trainer.state.stage = RunningStage.TRAINING
+
+
+def sanity_check(trainer: Any) -> None:
+    """A few batches of validation before training, to find mistakes early; random numbers stay."""
+    lengths = trainer.num_sanity_val_batches
+    if not trainer.enable_validation or not any(lengths):
+        return
+    stage, trainer.state.stage = trainer.state.stage, RunningStage.SANITY_CHECKING
+    with random_state.isolated():
+        trainer.hooks.call("on_sanity_check_start")
+        evaluation_loop(trainer, trainer.val_loaders, lengths)
+        trainer.hooks.call("on_sanity_check_end")
+    trainer.evaluation_results = Results(training=False)
+    trainer.state.stage = stage
+
+
+def prediction_loop(trainer: Any, loaders: list[Any], lengths: list[float]) -> Any:
+    """What `predict_step` returned: a list, for several loaders a list of lists."""
+    module, hooks = trainer.lightning_module, trainer.hooks
+    trainer.remember_module_modes()
+    module.on_predict_model_eval()
+    predictions: list[list[Any]] = []
+    with no_gradients(trainer):
+        hooks.call("on_predict_start")
+        hooks.call("on_predict_epoch_start")
+        for number, loader in enumerate(loaders):
+            several = len(loaders) > 1
+            predictions.append(predict_loader(trainer, loader, lengths[number], number, several))
+        hooks.call("on_predict_epoch_end")
+        hooks.call("on_predict_end")
+    module.on_predict_model_train()
+    if not trainer.return_predictions:
+        return None
+    return predictions if len(predictions) > 1 else predictions[0]
+
+
+def predict_loader(
+    trainer: Any, loader: Any, length: float, number: int, several: bool
+) -> list[Any]:
+    """What `predict_step` returned on one loader."""
+    module, hooks = trainer.lightning_module, trainer.hooks
+    which = (number,) if several else ()
+    outputs = []
+    for batch_idx, batch in enumerate(first(trainer, loader, length)):
+        batch = trainer.on_device(batch, number)
+        hooks.call("on_predict_batch_start", batch, batch_idx, *which)
+        arguments = trainer.evaluation_signature.arguments(batch, batch_idx, number, several)
+        with trainer.precision_context():
+            output = hooks.step("predict_step", module.predict_step, *arguments)
+        hooks.call("on_predict_batch_end", output, batch, batch_idx, *which)
+        if trainer.return_predictions:
+            outputs.append(output)
+    return outputs

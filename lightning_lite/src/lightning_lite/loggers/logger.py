@@ -1,0 +1,77 @@
+"""The base class of loggers, and one that forgets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Logger:
+    """Where logged numbers go. Subclasses define `name`, `version`, `log_metrics` at least."""
+
+    @property
+    def name(self) -> str | None:
+        """The name of the experiment."""
+        raise NotImplementedError(f"{type(self).__name__} does not define name")
+
+    @property
+    def version(self) -> int | str | None:
+        """The number or name of this run of the experiment."""
+        raise NotImplementedError(f"{type(self).__name__} does not define version")
+
+    @property
+    def root_dir(self) -> str | None:
+        """The folder of all runs of the experiment."""
+        return None
+
+    @property
+    def log_dir(self) -> str | None:
+        """The folder of this run."""
+        return None
+
+    @property
+    def save_dir(self) -> str | None:
+        """The folder of all experiments."""
+        return self.root_dir
+
+    @property
+    def group_separator(self) -> str:
+        """What stands between a prefix and a name."""
+        return "/"
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        """Take the numbers of one step."""
+        raise NotImplementedError(f"{type(self).__name__} does not define log_metrics")
+
+    def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        """Take the hyper-parameters."""
+        raise NotImplementedError(f"{type(self).__name__} does not define log_hyperparams")
+
+    def save(self) -> None:
+        """Write what is held."""
+
+    def finalize(self, status: str) -> None:
+        """The run is over: "success", "failed" or "interrupted"."""
+        self.save()
+
+    def after_save_checkpoint(self, checkpoint_callback: Any) -> None:
+        """A checkpoint was written."""
+
+
+class DummyLogger(Logger):
+    """Forgets everything; takes the loggers' place in `fast_dev_run`."""
+
+    @property
+    def name(self) -> str:
+        """No name."""
+        return ""
+
+    @property
+    def version(self) -> str:
+        """No version."""
+        return ""
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        """Forget the numbers."""
+
+    def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        """Forget the hyper-parameters."""

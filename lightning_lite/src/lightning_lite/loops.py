@@ -1,0 +1,217 @@
+"""The training loop as plain functions. What they know stands in `trainer.state.progress`.
+
+An epoch is a row of steps (`Next`); each function names the step after it *before* it runs the
+hooks in which checkpoints are written. So a checkpoint names the first thing that has not
+happened, and `fit_loop` enters the row there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightning_lite import random_state
+from lightning_lite.errors import MisconfigurationException
+from lightning_lite.evaluation import validate_in_training
+from lightning_lite.feeding import INFINITE
+from lightning_lite.logging_points import keep_epoch_metrics, keep_step_metrics, log_epoch, log_step
+from lightning_lite.messages import info
+from lightning_lite.optimization import optimize, steps_now, update_schedulers
+from lightning_lite.state import Next
+
+
+def fit_loop(trainer: Any) -> None:
+    """Train until a limit is reached or somebody wishes to stop."""
+    trainer.hooks.call("on_train_start")
+    if trainer.resume_point is not None:
+        go_on(trainer)
+    while not finished(trainer):
+        run_epoch(trainer)
+    trainer.hooks.call("on_train_end")
+
+
+def go_on(trainer: Any) -> None:
+    """Stand where the checkpoint was written: loader, then random numbers."""
+    progress, point = trainer.state.progress, trainer.resume_point
+    trainer.resume_point = None
+    if progress.cut_short and not limit_reached(trainer):
+        if progress.next is Next.EPOCH:  # written after the run had ended
+            progress.epoch -= 1
+            progress.next = Next.BATCH
+        elif progress.next is Next.AFTER_EPOCH:
+            progress.next = Next.BATCH
+    if progress.next in (Next.BATCH, Next.AFTER_BATCH, Next.AFTER_VALIDATION):
+        trainer.feed.reopen(point["loader"], progress.epoch)
+    random_state.restore(point["random_states"])
+
+
+def limit_reached(trainer: Any) -> bool:
+    """Whether `max_steps` or `max_epochs` leaves nothing to do."""
+    progress = trainer.state.progress
+    if trainer.max_steps != -1 and progress.optimizer_steps >= trainer.max_steps:
+        return True
+    epochs = trainer.max_epochs
+    if epochs in (None, -1):
+        return False
+    started = progress.epoch - (progress.cut_short and progress.next is Next.EPOCH)
+    return started >= epochs
+
+
+def may_stop_early(trainer: Any) -> bool:
+    """Whether somebody wishes to stop and `min_epochs` and `min_steps` allow it."""
+    if not trainer.should_stop:
+        return False
+    progress = trainer.state.progress
+    if trainer.min_steps and progress.optimizer_steps < trainer.min_steps:
+        return False
+    return not trainer.min_epochs or progress.epoch >= trainer.min_epochs
+
+
+def finished(trainer: Any) -> bool:
+    """Whether training is over; says why. An epoch that is under way is finished first."""
+    progress = trainer.state.progress
+    if trainer.feed.length == 0:
+        info("Trainer.fit stopped: the loader has no batches")
+        return True
+    if progress.next is not Next.EPOCH:
+        return False
+    if trainer.max_steps != -1 and progress.optimizer_steps >= trainer.max_steps:
+        info(f"Trainer.fit stopped: max_steps={trainer.max_steps} reached")
+        return True
+    if trainer.max_epochs not in (None, -1) and progress.epoch >= trainer.max_epochs:
+        info(f"Trainer.fit stopped: max_epochs={trainer.max_epochs} reached")
+        return True
+    return may_stop_early(trainer)
+
+
+def run_epoch(trainer: Any) -> None:
+    """One epoch, or the rest of one."""
+    progress = trainer.state.progress
+    trainer.interrupt.check()
+    if progress.next is Next.EPOCH:
+        begin_epoch(trainer)
+    if progress.next in (Next.AFTER_BATCH, Next.AFTER_VALIDATION):
+        finish_batch(trainer)
+    if progress.next is Next.BATCH:
+        for batch in trainer.feed.batches():
+            train_batch(trainer, batch)
+            finish_batch(trainer)
+            trainer.interrupt.check()
+            if progress.next is not Next.BATCH:
+                break
+        else:
+            loader_ended(trainer)
+    if progress.next is Next.EPOCH_HOOKS:
+        run_epoch_hooks(trainer)
+    if progress.next is Next.AFTER_EPOCH:
+        finish_epoch(trainer)
+
+
+def loader_ended(trainer: Any) -> None:
+    """The loader gave less than its length said, or nothing at all."""
+    progress = trainer.state.progress
+    if progress.batch == 0:
+        raise MisconfigurationException("Trainer.fit: the training loader gave no batch")
+    progress.is_last_batch = True
+    progress.next = Next.EPOCH_HOOKS
+
+
+def begin_epoch(trainer: Any) -> None:
+    """New loaders if due, the hooks, the iterator."""
+    progress = trainer.state.progress
+    progress.batch = 0
+    progress.is_last_batch = progress.cut_short = False
+    trainer.reload_loaders_if_due()
+    trainer.hooks.call("on_train_epoch_start")
+    trainer.feed.open(progress.epoch)
+    progress.next = Next.BATCH
+
+
+def train_batch(trainer: Any, batch: Any) -> None:
+    """Train on one batch, up to and with `on_train_batch_end`."""
+    progress, hooks = trainer.state.progress, trainer.hooks
+    batch_idx = progress.batch
+    progress.is_last_batch = trainer.feed.at_end
+    batch = trainer.on_device(batch, 0)
+    results = trainer.training_results
+    results.batch = batch
+    if hooks.call("on_train_batch_start", batch, batch_idx) == -1:
+        progress.is_last_batch = True
+        progress.next = Next.EPOCH_HOOKS
+        update_schedulers(trainer, "epoch", progress.epoch + 1, plateau=False)
+        return
+    with trainer.precision_context():
+        outputs = optimize(trainer, trainer.step_arguments(batch, batch_idx), batch_idx)
+    if steps_now(trainer, batch_idx + 1):
+        update_schedulers(trainer, "step", batch_idx + 1, plateau=False)
+    if progress.is_last_batch:
+        update_schedulers(trainer, "epoch", progress.epoch + 1, plateau=False)
+    progress.batch += 1
+    progress.total_batches += 1
+    progress.next = Next.AFTER_BATCH
+    hooks.call("on_train_batch_end", outputs, batch, batch_idx)
+    keep_step_metrics(trainer)
+    results.batch = None
+
+
+def finish_batch(trainer: Any) -> None:
+    """What follows a batch: log the step, validate if due, let plateau schedulers step."""
+    progress = trainer.state.progress
+    if progress.next is Next.EPOCH_HOOKS:
+        return
+    stepped = steps_now(trainer, progress.batch)
+    if progress.next is Next.AFTER_BATCH:
+        if stepped or not trainer.lightning_module.automatic_optimization:
+            log_step(trainer)
+        if validation_due(trainer):
+            validate_in_training(trainer, free_gradients=stepped)
+        progress.next = Next.AFTER_VALIDATION
+    if stepped:
+        update_schedulers(trainer, "step", progress.batch, plateau=True)
+        progress.logged_steps += 1
+    if trainer.should_stop:
+        trainer.save_loggers()
+    steps_done = trainer.max_steps != -1 and progress.optimizer_steps >= trainer.max_steps
+    if progress.is_last_batch:
+        progress.next = Next.EPOCH_HOOKS
+    elif steps_done or may_stop_early(trainer):
+        progress.cut_short = True
+        progress.next = Next.EPOCH_HOOKS
+    else:
+        progress.next = Next.BATCH
+
+
+def validation_due(trainer: Any) -> bool:
+    """Whether validation follows the batch that was just finished."""
+    progress = trainer.state.progress
+    if not trainer.enable_validation:
+        return False
+    every = trainer.check_val_every_n_epoch
+    if every is not None and (progress.epoch + 1) % every:
+        return False
+    if may_stop_early(trainer):
+        return True
+    interval = trainer.val_check_batch
+    if interval == INFINITE:
+        return progress.is_last_batch
+    count = progress.total_batches if every is None else progress.batch
+    return count % interval == 0
+
+
+def run_epoch_hooks(trainer: Any) -> None:
+    """`on_train_epoch_end`, at whose end checkpoints are written."""
+    trainer.state.progress.next = Next.AFTER_EPOCH
+    trainer.hooks.call("on_train_epoch_end")
+
+
+def finish_epoch(trainer: Any) -> None:
+    """What follows an epoch: plateau schedulers, its metrics, the next number."""
+    progress = trainer.state.progress
+    keep_epoch_metrics(trainer)
+    if progress.is_last_batch:
+        update_schedulers(trainer, "epoch", progress.epoch + 1, plateau=True)
+    log_epoch(trainer)
+    trainer.training_results.reset()
+    progress.epoch += 1
+    progress.next = Next.EPOCH
+    if not progress.cut_short:
+        trainer.feed.close()

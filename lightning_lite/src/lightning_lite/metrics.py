@@ -1,0 +1,293 @@
+"""Values given to `log`: kept per step, gathered per epoch, seen by loggers, bars, callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import rushlight as rl
+from lightning_lite.errors import MisconfigurationException
+
+# hook -> (default of on_step, default of on_epoch); hooks in EPOCH_ONLY cannot log per step.
+TRAIN_STEP = (True, False)
+EPOCH = (False, True)
+DEFAULTS: dict[str, tuple[bool, bool]] = {
+    "training_step": TRAIN_STEP,
+    "on_train_batch_start": TRAIN_STEP,
+    "on_train_batch_end": TRAIN_STEP,
+    "on_before_zero_grad": TRAIN_STEP,
+    "on_before_backward": TRAIN_STEP,
+    "on_after_backward": TRAIN_STEP,
+    "on_before_optimizer_step": TRAIN_STEP,
+    "on_train_start": EPOCH,
+    "on_train_epoch_start": EPOCH,
+    "on_train_epoch_end": EPOCH,
+    "validation_step": EPOCH,
+    "on_validation_start": EPOCH,
+    "on_validation_epoch_start": EPOCH,
+    "on_validation_batch_start": EPOCH,
+    "on_validation_batch_end": EPOCH,
+    "on_validation_epoch_end": EPOCH,
+    "test_step": EPOCH,
+    "on_test_start": EPOCH,
+    "on_test_epoch_start": EPOCH,
+    "on_test_batch_start": EPOCH,
+    "on_test_batch_end": EPOCH,
+    "on_test_epoch_end": EPOCH,
+}
+EPOCH_ONLY = {name for name in DEFAULTS if name.endswith(("_start", "_epoch_end"))} - {
+    "on_train_batch_start",
+    "on_validation_batch_start",
+    "on_test_batch_start",
+}
+REDUCTIONS = ("mean", "sum", "min", "max")
+
+
+def batch_size_of(batch: Any) -> int | None:
+    """Length of the first dimension of the first tensor found in a batch; None if there is none."""
+    if isinstance(batch, rl.Tensor):
+        return batch.shape[0] if batch.ndim else 1
+    if isinstance(batch, str):
+        return len(batch)
+    if isinstance(batch, Mapping):
+        batch = batch.values()
+    elif not isinstance(batch, list | tuple):
+        return None
+    for item in batch:
+        size = batch_size_of(item)
+        if size is not None:
+            return size
+    return None
+
+
+def to_scalar(value: Any) -> Any:
+    """A one-element tensor as a Python number; anything else unchanged."""
+    return value.item() if isinstance(value, rl.Tensor) else value
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """How one logged name is treated; the same at every call in a run."""
+
+    name: str
+    hook: str
+    on_step: bool
+    on_epoch: bool
+    prog_bar: bool
+    logger: bool
+    reduce_fx: str | Callable
+    dataloader_idx: int | None = None
+
+    @property
+    def full_name(self) -> str:
+        """The name, with the loader's number where there are several."""
+        if self.dataloader_idx is None:
+            return self.name
+        return f"{self.name}/dataloader_idx_{self.dataloader_idx}"
+
+    def shown_name(self, on_step: bool) -> str:
+        """The name with `_step` or `_epoch` where both are kept."""
+        if not (self.on_step and self.on_epoch):
+            return self.full_name
+        suffix = "_step" if on_step else "_epoch"
+        if self.dataloader_idx is None:
+            return self.name + suffix
+        return f"{self.name}{suffix}/dataloader_idx_{self.dataloader_idx}"
+
+
+class LoggedValue:
+    """One logged name: its last value, and what its epoch value is made of."""
+
+    __slots__ = ("options", "value", "total", "weight", "values")
+
+    def __init__(self, options: LogOptions) -> None:
+        self.options = options
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything gathered so far."""
+        self.value: Any = None
+        self.total: Any = None
+        self.weight = 0
+        self.values: list[Any] = []
+
+    def update(self, value: Any, weight: int) -> None:
+        """Take one value; `weight` counts for the mean."""
+        self.value = value
+        if not self.options.on_epoch:
+            return
+        reduction = self.options.reduce_fx
+        if callable(reduction):
+            self.values.append(value)
+        elif self.total is None:
+            self.total = value * weight if reduction == "mean" else value
+            self.weight = weight
+        elif reduction == "mean":
+            self.total = self.total + value * weight
+            self.weight += weight
+        elif reduction == "sum":
+            self.total = self.total + value
+        elif reduction == "max":
+            self.total = rl.maximum(self.total, value)
+        else:
+            self.total = rl.minimum(self.total, value)
+
+    def of_epoch(self) -> Any:
+        """The value of the whole epoch; None if nothing was gathered."""
+        if callable(self.options.reduce_fx):
+            return self.options.reduce_fx(rl.stack(self.values)) if self.values else None
+        if self.total is None:
+            return None
+        return self.total / self.weight if self.options.reduce_fx == "mean" else self.total
+
+    def state_dict(self) -> dict[str, Any]:
+        """What was gathered, in plain types and tensors."""
+        return {
+            "value": self.value,
+            "total": self.total,
+            "weight": self.weight,
+            "values": list(self.values),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over what `state_dict` returned."""
+        for name in ("value", "total", "weight", "values"):
+            setattr(self, name, state[name])
+
+
+@dataclass
+class Views:
+    """Logged values by who sees them."""
+
+    logger: dict[str, Any]
+    callback: dict[str, Any]
+    progress_bar: dict[str, Any]
+
+
+class Results:
+    """All values logged in one loop, until the loop's epoch ends."""
+
+    def __init__(self, training: bool) -> None:
+        self.training = training
+        self.batch: Any = None
+        self.dataloader_idx: int | None = None
+        self._entries: dict[tuple[str, str, int | None], LoggedValue] = {}
+        self._restored: dict[tuple[str, str, int | None], tuple[dict, dict]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
+    def reset(self) -> None:
+        """Forget all values."""
+        self._entries.clear()
+        self._restored.clear()
+        self.batch = None
+
+    def add(self, options: LogOptions, value: rl.Tensor, batch_size: int | None) -> None:
+        """Take one value of one name."""
+        key = (options.hook, options.name, options.dataloader_idx)
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = LoggedValue(options)
+            if key in self._restored:
+                entry.load_state_dict(self._restored.pop(key)[1])
+        elif entry.options != options:
+            raise MisconfigurationException(
+                f"log({options.name!r}) in {options.hook}: called with {options}, "
+                f"but earlier in this run with {entry.options}; the arguments must not change"
+            )
+        weight = 1
+        if options.on_epoch and options.reduce_fx == "mean":
+            weight = self._weight(options.name) if batch_size is None else batch_size
+        entry.update(value, weight)
+
+    def _weight(self, name: str) -> int:
+        """The batch size that weighs a value in the epoch's mean."""
+        if self.batch is None:
+            return 1
+        size = batch_size_of(self.batch)
+        if size is None:
+            raise MisconfigurationException(
+                f"log({name!r}): the batch ({type(self.batch).__name__}) holds no tensor to take "
+                "the "
+                "batch size from; give log(..., batch_size=...)"
+            )
+        return size
+
+    def views(self, on_step: bool) -> Views:
+        """The values of the last step, or those of the epoch."""
+        views = Views({}, {}, {})
+        for entry in self._entries.values():
+            options = entry.options
+            if not (options.on_step if on_step else options.on_epoch):
+                continue
+            value = entry.value if on_step else entry.of_epoch()
+            if value is None:
+                continue
+            shown = options.shown_name(on_step)
+            if options.logger:
+                views.logger[shown] = value
+            if self.training or not on_step:
+                views.callback[options.full_name] = value
+                views.callback[shown] = value
+            if options.prog_bar:
+                views.progress_bar[shown] = to_scalar(value)
+        return views
+
+    def per_dataloader(self, count: int) -> list[dict[str, Any]]:
+        """Epoch values of an evaluation as plain numbers, one dictionary per loader."""
+        found: list[dict[str, Any]] = [{} for _ in range(count)]
+        for entry in self._entries.values():
+            value = entry.of_epoch() if entry.options.on_epoch else None
+            if value is None:
+                continue
+            number = entry.options.dataloader_idx
+            targets = found if number is None else [found[number]]
+            for target in targets:
+                target[entry.options.shown_name(on_step=False)] = to_scalar(value)
+        return found
+
+    def state_dict(self) -> list[dict[str, Any]]:
+        """What was gathered so far, in plain types and tensors."""
+        waiting = [
+            {"options": dict(options), **state} for options, state in self._restored.values()
+        ]
+        saved = []
+        for entry in self._entries.values():
+            options = asdict(entry.options)
+            if callable(options["reduce_fx"]):
+                options["reduce_fx"] = None  # a function is not written down
+            saved.append({"options": options, **entry.state_dict()})
+        return saved + waiting
+
+    def load_state_dict(self, saved: list[dict[str, Any]]) -> None:
+        """Take over what `state_dict` returned.
+
+        A value that is gathered by a function waits for the next `log` of its name, which brings
+        the function.
+        """
+        self.reset()
+        for item in saved:
+            state = {name: item[name] for name in item if name != "options"}
+            options = item["options"]
+            key = (options["hook"], options["name"], options["dataloader_idx"])
+            if options["reduce_fx"] is None:
+                self._restored[key] = (options, state)
+            else:
+                entry = self._entries[key] = LoggedValue(LogOptions(**options))
+                entry.load_state_dict(state)
+
+
+def scalar_tensor(name: str, value: Any) -> rl.Tensor:
+    """A logged value as a tensor of one element that needs no gradient."""
+    if isinstance(value, rl.Tensor):
+        if value.numel() != 1:
+            shape = tuple(value.shape)
+            raise ValueError(f"log({name!r}): expected one number, got a tensor of shape {shape}")
+        value = value.detach()
+        return value if value.ndim == 0 else value.reshape(())
+    if isinstance(value, bool | int | float):
+        return rl.tensor(float(value))
+    kind = type(value).__name__
+    raise TypeError(f"log({name!r}): expected a number or a tensor of one element, got {kind}")

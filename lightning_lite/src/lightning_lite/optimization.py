@@ -1,0 +1,142 @@
+"""One training batch: loss, gradients, step; and when schedulers step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import rushlight as rl
+from lightning_lite.batches import detached
+from lightning_lite.errors import MisconfigurationException
+from lightning_lite.messages import warn
+
+
+def steps_now(trainer: Any, number: int) -> bool:
+    """Whether the optimizer steps after batch `number` of the epoch (counted from 1)."""
+    return number % trainer.accumulate_grad_batches == 0 or trainer.state.progress.is_last_batch
+
+
+def split_output(output: Any, hook: str = "training_step") -> tuple[Any, dict[str, Any]]:
+    """Loss and everything else from what `training_step` returned; the loss is None to skip."""
+    if output is None:
+        return None, {}
+    if isinstance(output, rl.Tensor):
+        return output, {}
+    if isinstance(output, Mapping):
+        if "loss" not in output:
+            raise MisconfigurationException(
+                f"{hook} returned a dictionary with {list(output)}; expected a 'loss' among them"
+            )
+        rest = {key: value for key, value in output.items() if key != "loss"}
+        return output["loss"], rest
+    raise MisconfigurationException(
+        f"{hook} returned {type(output).__name__}; expected a tensor, a dictionary with 'loss', "
+        "or None"
+    )
+
+
+class Closure:
+    """Loss and gradients of one batch, as a function that optimizers may call.
+
+    After a call, `outputs` is what `on_train_batch_end` gets: the detached loss, divided by the
+    number of accumulated batches, and whatever else `training_step` returned.
+    """
+
+    def __init__(self, trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> None:
+        self.trainer = trainer
+        self.arguments = arguments
+        self.batch_idx = batch_idx
+        self.outputs: dict[str, Any] = {}
+
+    def __call__(self) -> Any:
+        """Compute loss and gradients; return the loss, None if the batch is skipped."""
+        trainer = self.trainer
+        module, hooks = trainer.lightning_module, trainer.hooks
+        factor = trainer.accumulate_grad_batches
+        with rl.enable_grad():
+            output = hooks.step("training_step", module.training_step, *self.arguments)
+            loss, rest = split_output(output)
+            if self.batch_idx % factor == 0:
+                optimizer = trainer.lightning_optimizers[0]
+                hooks.call("on_before_zero_grad", optimizer)
+                module.optimizer_zero_grad(trainer.current_epoch, self.batch_idx, optimizer)
+            if loss is None:
+                self.outputs = {}
+                return None
+            if factor != 1:
+                loss = loss / factor
+            self.outputs = {"loss": loss.detach(), **rest}
+            hooks.call("on_before_backward", loss)
+            module.backward(loss)
+            hooks.call("on_after_backward")
+        return loss
+
+    def then_announce(self) -> Any:
+        """The same, followed by the hook before the step and by gradient clipping."""
+        loss = self()
+        trainer = self.trainer
+        optimizer = trainer.optimizers[0]
+        trainer.hooks.call("on_before_optimizer_step", optimizer)
+        if trainer.clips_gradients:
+            trainer.lightning_module.configure_gradient_clipping(
+                optimizer,
+                gradient_clip_val=trainer.gradient_clip_val,
+                gradient_clip_algorithm=trainer.gradient_clip_algorithm,
+            )
+        return loss
+
+
+def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[str, Any]:
+    """Train on one batch; return what `on_train_batch_end` gets."""
+    module = trainer.lightning_module
+    if not module.automatic_optimization:
+        output = trainer.hooks.step("training_step", module.training_step, *arguments)
+        if isinstance(output, Mapping):
+            return detached(dict(output))
+        loss, _ = split_output(output)
+        return {} if loss is None else {"loss": loss.detach()}
+    closure = Closure(trainer, arguments, batch_idx)
+    if steps_now(trainer, batch_idx + 1):
+        optimizer = trainer.lightning_optimizers[0]
+        module.optimizer_step(trainer.current_epoch, batch_idx, optimizer, closure.then_announce)
+    else:
+        closure()
+    return closure.outputs
+
+
+def update_schedulers(trainer: Any, interval: str, number: int, plateau: bool) -> None:
+    """Step the schedulers of one interval; those that follow a metric apart from the others.
+
+    `number` counts batches of the epoch, or epochs, from 1. In manual optimization the module steps
+    its schedulers itself.
+    """
+    configs = trainer.lr_scheduler_configs
+    module = trainer.lightning_module
+    if not configs or not module.automatic_optimization:
+        return
+    progress = trainer.state.progress
+    for config in configs:
+        if config.interval != interval or config.reduce_on_plateau != plateau:
+            continue
+        if number % config.frequency:
+            continue
+        metric = None
+        if plateau:
+            metric = trainer.callback_metrics.get(config.monitor)
+            if metric is None:
+                missing_metric(trainer, config)
+                continue
+        progress.scheduler_steps += 1
+        module.lr_scheduler_step(config.scheduler, metric)
+
+
+def missing_metric(trainer: Any, config: Any) -> None:
+    """Complain that a scheduler's metric was never logged."""
+    known = sorted(trainer.callback_metrics)
+    message = (
+        f"{type(config.scheduler).__name__} follows {config.monitor!r}, which was not logged; "
+        f"there are: {known}"
+    )
+    if config.strict:
+        raise MisconfigurationException(message)
+    warn(f"{message}. It does not step now (strict=False)", RuntimeWarning)

@@ -1,0 +1,200 @@
+"""The trainer's options: checked, completed with defaults, grouped in small records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import rushlight as rl
+from lightning_lite.errors import MisconfigurationException
+from lightning_lite.feeding import INFINITE
+from lightning_lite.messages import warn
+
+
+def batch_limit(value: Any, name: str) -> float:
+    """A limit on batches: an int is a number of them, a float between 0 and 1 a share."""
+    if value is None:
+        return 1.0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise MisconfigurationException(
+            f"{name}={value!r}: expected a number of batches or a share"
+        )
+    if value < 0 or (isinstance(value, float) and value > 1 and value % 1):
+        raise MisconfigurationException(
+            f"{name}={value!r}: expected an int from 0 on, or a float between 0.0 and 1.0"
+        )
+    return int(value) if value > 1 else value
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many batches each kind of run uses."""
+
+    train: float
+    val: float
+    test: float
+    predict: float
+    sanity_val: float
+    overfit: float
+
+    @staticmethod
+    def of(given: dict[str, Any]) -> Limits:
+        """From the trainer's arguments."""
+        overfit = batch_limit(given["overfit_batches"], "overfit_batches")
+        fast = int(given["fast_dev_run"])
+        if fast < 0:
+            raise MisconfigurationException(
+                f"fast_dev_run={fast}: expected True, False or a number"
+            )
+        values = {
+            kind: batch_limit(given[f"limit_{kind}_batches"], f"limit_{kind}_batches")
+            for kind in ("train", "val", "test", "predict")
+        }
+        sanity = given["num_sanity_val_steps"]
+        sanity = 2 if sanity is None else sanity
+        if sanity < -1:
+            raise MisconfigurationException(f"num_sanity_val_steps={sanity}: expected -1 or more")
+        if fast:
+            values = dict.fromkeys(values, fast)
+            sanity = 0
+        if overfit > 0:
+            values["train"] = values["val"] = overfit
+        return Limits(sanity_val=INFINITE if sanity == -1 else sanity, overfit=overfit, **values)
+
+
+@dataclass
+class StoppingRule:
+    """When training ends; `trainer.fit_loop.max_epochs = ...` changes it between two fits."""
+
+    max_epochs: int | None
+    min_epochs: int | None
+    max_steps: int
+    min_steps: int | None
+
+    @staticmethod
+    def of(given: dict[str, Any]) -> StoppingRule:
+        """From the trainer's arguments."""
+        max_epochs, max_steps = given["max_epochs"], given["max_steps"]
+        for name in ("max_epochs", "max_steps"):
+            value = given[name]
+            if value is not None and (not isinstance(value, int) or value < -1):
+                raise MisconfigurationException(f"{name}={value!r}: expected -1 or more")
+        fast = int(given["fast_dev_run"])
+        if fast:
+            return StoppingRule(1, given["min_epochs"], fast, given["min_steps"])
+        if max_epochs is None:
+            if max_steps == -1 and given["max_time"] is None:
+                warn(
+                    "Trainer: max_epochs was not set, so training ends after 1000 epochs; for "
+                    "training "
+                    "without an end give max_epochs=-1"
+                )
+                max_epochs = 1000
+            else:
+                max_epochs = -1
+        if given["min_epochs"] is not None and max_epochs != -1:
+            if given["min_epochs"] > max_epochs:
+                raise MisconfigurationException(
+                    f"min_epochs={given['min_epochs']} is more than max_epochs={max_epochs}"
+                )
+        return StoppingRule(max_epochs, given["min_epochs"], max_steps, given["min_steps"])
+
+
+def validation_interval(value: Any, every_n_epoch: int | None) -> float:
+    """How often validation runs inside an epoch: an int counts batches, a float is a share."""
+    if value is None:
+        value = 1.0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise NotImplementedError(
+            f"val_check_interval={value!r}: times are not supported; give a number of batches "
+            "(int) or "
+            "a share of the epoch (float)"
+        )
+    value = batch_limit(value, "val_check_interval")
+    if every_n_epoch is None and isinstance(value, float):
+        raise MisconfigurationException(
+            f"check_val_every_n_epoch=None counts batches over epochs: val_check_interval={value} "
+            "must be an int"
+        )
+    if every_n_epoch is not None and (not isinstance(every_n_epoch, int) or every_n_epoch < 1):
+        raise MisconfigurationException(
+            f"check_val_every_n_epoch={every_n_epoch!r}: expected 1 or more, or None"
+        )
+    return value
+
+
+def validation_batches(interval: float, every_n_epoch: int | None, num_batches: float) -> float:
+    """After how many training batches validation runs; infinity means after the last one."""
+    if isinstance(interval, int):
+        if every_n_epoch is not None and interval > num_batches:
+            raise ValueError(
+                f"val_check_interval={interval} is more than the {num_batches} batches of an "
+                "epoch; "
+                "with check_val_every_n_epoch=None it counts over epochs"
+            )
+        return interval
+    if num_batches == INFINITE:
+        if interval != 1.0:
+            raise MisconfigurationException(
+                f"val_check_interval={interval}: the training loader has no length; give an int"
+            )
+        return INFINITE
+    if interval == 1.0:
+        return INFINITE
+    return max(1, int(num_batches * interval))
+
+
+ALTERNATIVES = {
+    "profiler": "rushlight.profiler around the code of interest",
+    "plugins": "precision= and callbacks=",
+}
+
+
+def refuse_unsupported(given: dict[str, Any]) -> None:
+    """Name what to use instead of options that are not there yet."""
+    for name, instead in ALTERNATIVES.items():
+        if given[name]:
+            raise NotImplementedError(f"Trainer({name}=...) is not there; use {instead}")
+    if given["strategy"] not in ("auto", "single_device"):
+        raise NotImplementedError(
+            f"strategy={given['strategy']!r}: training runs in one process on one device; use "
+            "'auto'"
+        )
+    if given["num_nodes"] != 1:
+        raise NotImplementedError(
+            f"num_nodes={given['num_nodes']}: training runs on one machine; use 1"
+        )
+    if given["sync_batchnorm"]:
+        raise NotImplementedError("sync_batchnorm=True: there is one process, leave it False")
+    if given["model_registry"] is not None:
+        raise NotImplementedError(
+            "model_registry: there is none; save_checkpoint(path) keeps a model"
+        )
+
+
+def choose_device(accelerator: Any, devices: Any) -> Any:
+    """The device that training runs on."""
+    if accelerator not in ("auto", "cpu", "gpu", "cuda"):
+        raise NotImplementedError(
+            f"accelerator={accelerator!r}: there are 'auto', 'cpu', 'gpu' and 'cuda'"
+        )
+    has_gpu = rl.cuda.is_available()
+    if accelerator in ("gpu", "cuda") and not has_gpu:
+        raise MisconfigurationException(
+            f"accelerator={accelerator!r}: no CUDA device is available; use 'auto' or 'cpu'"
+        )
+    index = device_index(devices)
+    if accelerator == "cpu" or not has_gpu:
+        return rl.device("cpu")
+    return rl.device("cuda", index)
+
+
+def device_index(devices: Any) -> int:
+    """The number of the one device that `devices` names."""
+    if devices in ("auto", 1, "1"):
+        return 0
+    if isinstance(devices, list | tuple) and len(devices) == 1:
+        return int(devices[0])
+    raise NotImplementedError(
+        f"devices={devices!r}: training runs on one device; give 1, or a list with one number"
+    )

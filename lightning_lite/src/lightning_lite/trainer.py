@@ -1,0 +1,319 @@
+"""The Trainer: keeps settings and state, and hands both to the functions that do the work."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from typing import Any
+
+from lightning_lite import checkpoint, running
+from lightning_lite.callbacks.connection import default_callbacks
+from lightning_lite.data_sources import DataSources
+from lightning_lite.feeding import INFINITE, Feed
+from lightning_lite.gradients import check_clipping
+from lightning_lite.hooks import HookTable
+from lightning_lite.interrupt import InterruptGuard
+from lightning_lite.loggers.connection import make_loggers
+from lightning_lite.metrics import Results, Views
+from lightning_lite.options import (
+    Limits,
+    StoppingRule,
+    choose_device,
+    refuse_unsupported,
+    validation_interval,
+)
+from lightning_lite.precision import Precision
+from lightning_lite.signatures import StepSignature
+from lightning_lite.state import RunningStage, State, TrainerFn
+from lightning_lite.trainer_properties import TrainerProperties
+
+BAREBONES = {
+    "enable_checkpointing": False,
+    "logger": False,
+    "enable_progress_bar": False,
+    "log_every_n_steps": 0,
+    "enable_model_summary": False,
+    "num_sanity_val_steps": 0,
+    "fast_dev_run": False,
+    "detect_anomaly": False,
+}
+
+
+class Trainer(TrainerProperties):
+    """Trains, validates, tests and predicts with a `LightningModule`.
+
+    The arguments have Lightning's names and defaults. Where one has no meaning here (several
+    processes, plug-ins), giving it raises an error that names what to use.
+
+    - `max_epochs` (1000 if neither it nor `max_steps` is given; -1: no end), `min_epochs`,
+      `max_steps`, `min_steps`, `max_time`: when training ends.
+    - `limit_train_batches`, `limit_val_batches`, `limit_test_batches`, `limit_predict_batches`,
+      `overfit_batches`: an int is a number of batches, a float a share of them. `fast_dev_run`
+      runs a few batches of everything, writing nothing.
+    - `val_check_interval` (int: every so many batches; float: share of an epoch),
+      `check_val_every_n_epoch`, `num_sanity_val_steps`: when validation runs.
+    - `accumulate_grad_batches`, `gradient_clip_val`, `gradient_clip_algorithm`, `precision`
+      ("32-true", "64-true", "bf16-true", "16-true"), `detect_anomaly`, `deterministic`.
+    - `logger`, `log_every_n_steps`, `callbacks`, `enable_checkpointing`, `enable_progress_bar`,
+      `enable_model_summary`, `default_root_dir`.
+    """
+
+    def __init__(
+        self,
+        *,
+        accelerator: str = "auto",
+        strategy: str = "auto",
+        devices: Any = "auto",
+        num_nodes: int = 1,
+        precision: str | int | None = None,
+        logger: Any = None,
+        callbacks: Any = None,
+        fast_dev_run: int | bool = False,
+        max_epochs: int | None = None,
+        min_epochs: int | None = None,
+        max_steps: int = -1,
+        min_steps: int | None = None,
+        max_time: str | timedelta | dict[str, int] | None = None,
+        limit_train_batches: int | float | None = None,
+        limit_val_batches: int | float | None = None,
+        limit_test_batches: int | float | None = None,
+        limit_predict_batches: int | float | None = None,
+        overfit_batches: int | float = 0.0,
+        val_check_interval: int | float | None = None,
+        check_val_every_n_epoch: int | None = 1,
+        num_sanity_val_steps: int | None = None,
+        log_every_n_steps: int | None = None,
+        enable_checkpointing: bool | None = None,
+        enable_progress_bar: bool | None = None,
+        enable_model_summary: bool | None = None,
+        accumulate_grad_batches: int = 1,
+        gradient_clip_val: int | float | None = None,
+        gradient_clip_algorithm: str | None = None,
+        deterministic: bool | str | None = None,
+        benchmark: bool | None = None,
+        inference_mode: bool = True,
+        use_distributed_sampler: bool = True,
+        profiler: Any = None,
+        detect_anomaly: bool = False,
+        barebones: bool = False,
+        plugins: Any = None,
+        sync_batchnorm: bool = False,
+        reload_dataloaders_every_n_epochs: int = 0,
+        default_root_dir: Any = None,
+        enable_autolog_hparams: bool = True,
+        model_registry: str | None = None,
+    ) -> None:
+        given = {name: value for name, value in locals().items() if name != "self"}
+        if barebones:
+            given.update(BAREBONES)
+        refuse_unsupported(given)
+        check_clipping(gradient_clip_val, gradient_clip_algorithm)
+        if not isinstance(accumulate_grad_batches, int) or accumulate_grad_batches < 1:
+            raise ValueError(
+                f"accumulate_grad_batches={accumulate_grad_batches!r}: expected 1 or more"
+            )
+        self.barebones = barebones
+        self.fast_dev_run = given["fast_dev_run"]
+        self.limits = Limits.of(given)
+        self.overfit_batches = self.limits.overfit
+        self.fit_loop = StoppingRule.of(given)
+        whole = bool(self.fast_dev_run)
+        self.check_val_every_n_epoch = 1 if whole else check_val_every_n_epoch
+        self.val_check_interval = (
+            1.0 if whole else validation_interval(val_check_interval, check_val_every_n_epoch)
+        )
+        every = given["log_every_n_steps"]
+        self.log_every_n_steps = 50 if every is None else every
+        self.accumulate_grad_batches = accumulate_grad_batches
+        self.gradient_clip_val = gradient_clip_val
+        self.gradient_clip_algorithm = gradient_clip_algorithm
+        self.inference_mode = inference_mode
+        self.deterministic = deterministic
+        self.detect_anomaly = given["detect_anomaly"]
+        self.reload_dataloaders_every_n_epochs = reload_dataloaders_every_n_epochs
+        self.enable_autolog_hparams = enable_autolog_hparams
+        self.default_root_dir = os.fspath(default_root_dir or os.getcwd())
+        self.precision_settings = Precision(precision)
+        self.root_device = choose_device(accelerator, devices)
+        self._reset_run()
+        self.state = State()
+        self.interrupted = False
+        self.kept_metrics = Views({}, {}, {})
+        self.loggers = make_loggers(given["logger"], self.default_root_dir, bool(self.fast_dev_run))
+        self.callbacks = default_callbacks(given)
+
+    def _reset_run(self) -> None:
+        """Forget what belongs to one run: its module, data, optimizers."""
+        self.lightning_module: Any = None
+        self.datamodule: Any = None
+        self.sources: DataSources | None = None
+        self.hooks = HookTable.empty()
+        self.optimizers: list[Any] = []
+        self.lightning_optimizers: list[Any] = []
+        self.lr_scheduler_configs: list[Any] = []
+        self.feed: Feed | None = None
+        self.val_loaders: list[Any] = []
+        self.num_val_batches: list[float] = []
+        self.num_sanity_val_batches: list[float] = []
+        self.num_test_batches: list[float] = []
+        self.num_predict_batches: list[float] = []
+        self.test_loaders: list[Any] = []
+        self.predict_loaders: list[Any] = []
+        self.val_check_batch: float = INFINITE
+        self.enable_validation = False
+        self.training_results = Results(training=True)
+        self.evaluation_results = Results(training=False)
+        self.in_evaluation_batch = False
+        self.should_stop = False
+        self.return_predictions = True
+        self.verbose = True
+        self.ckpt_path: str | None = None
+        self.resume_point: dict[str, Any] | None = None
+        self.boundary_random_state: dict[str, Any] | None = None
+        self.interrupt = InterruptGuard()
+        self.mover: Any = None
+        self.signature: StepSignature | None = None
+        self.evaluation_signature: StepSignature | None = None
+        self._module_modes: dict[Any, bool] = {}
+
+    # -- entry points ---------------------------------------------------------------------------
+
+    def fit(
+        self,
+        model: Any,
+        train_dataloaders: Any = None,
+        val_dataloaders: Any = None,
+        datamodule: Any = None,
+        ckpt_path: Any = None,
+        weights_only: bool | None = None,
+    ) -> None:
+        """Train a module.
+
+        `ckpt_path` (a path, "last" or "best") goes on where that checkpoint was written, bit for
+        bit. Ctrl-C ends training between two batches, writes `interrupted.ckpt` beside the other
+        checkpoints and returns; `trainer.interrupted` is then True.
+        """
+        loaders = {"train": train_dataloaders, "val": val_dataloaders}
+        running.run(self, TrainerFn.FITTING, model, loaders, datamodule, ckpt_path, weights_only)
+
+    def validate(
+        self,
+        model: Any = None,
+        dataloaders: Any = None,
+        ckpt_path: Any = None,
+        verbose: bool = True,
+        datamodule: Any = None,
+        weights_only: bool | None = None,
+    ) -> list[dict[str, float]] | None:
+        """Measure a module on the validation data; return what it logged, a dictionary per loader."""
+        self.verbose = verbose
+        loaders = {"val": dataloaders}
+        return running.run(
+            self, TrainerFn.VALIDATING, model, loaders, datamodule, ckpt_path, weights_only
+        )
+
+    def test(
+        self,
+        model: Any = None,
+        dataloaders: Any = None,
+        ckpt_path: Any = None,
+        verbose: bool = True,
+        datamodule: Any = None,
+        weights_only: bool | None = None,
+    ) -> list[dict[str, float]] | None:
+        """Measure a module on the test data; return what it logged, one dictionary per loader.
+
+        Without a module, the best weights of the last `fit` are used.
+        """
+        self.verbose = verbose
+        loaders = {"test": dataloaders}
+        return running.run(
+            self, TrainerFn.TESTING, model, loaders, datamodule, ckpt_path, weights_only
+        )
+
+    def predict(
+        self,
+        model: Any = None,
+        dataloaders: Any = None,
+        datamodule: Any = None,
+        return_predictions: bool | None = None,
+        ckpt_path: Any = None,
+        weights_only: bool | None = None,
+    ) -> Any:
+        """Use a module; return what `predict_step` gave: a list, or a list of lists."""
+        self.return_predictions = True if return_predictions is None else return_predictions
+        loaders = {"predict": dataloaders}
+        return running.run(
+            self, TrainerFn.PREDICTING, model, loaders, datamodule, ckpt_path, weights_only
+        )
+
+    def save_checkpoint(
+        self, filepath: Any, weights_only: bool | None = None, storage_options: Any = None
+    ) -> None:
+        """Write a checkpoint of this moment: whole or not at all."""
+        if storage_options is not None:
+            raise NotImplementedError(
+                "save_checkpoint: storage_options; give a path of this machine"
+            )
+        if self.lightning_module is None:
+            raise AttributeError(
+                "save_checkpoint: there is no model yet; call fit, validate or test"
+            )
+        checkpoint.write(checkpoint.dump(self, bool(weights_only)), filepath)
+
+    def print(self, *args: Any, **kwargs: Any) -> None:
+        """Print without tearing the progress bar."""
+        bar = self.progress_bar_callback
+        if bar is None:
+            print(*args, **kwargs)
+        else:
+            bar.print(*args, **kwargs)
+
+    # -- what the loops ask for -----------------------------------------------------------------
+
+    def on_device(self, batch: Any, dataloader_idx: int) -> Any:
+        """A batch on the device that the module is on."""
+        return self.mover(batch, dataloader_idx)
+
+    def precision_context(self) -> AbstractContextManager[None]:
+        """The block in which a step runs."""
+        return self.precision_settings.context()
+
+    def step_arguments(self, batch: Any, batch_idx: int) -> tuple[Any, ...]:
+        """The arguments that the module's `training_step` takes."""
+        return self.signature.arguments(batch, batch_idx, 0, False)
+
+    @property
+    def results(self) -> Results:
+        """Where `log` puts values now."""
+        if self.state.stage in (None, RunningStage.TRAINING):
+            return self.training_results
+        return self.evaluation_results
+
+    @property
+    def clips_gradients(self) -> bool:
+        """Whether clipping is asked for, or the module does its own."""
+        return self.gradient_clip_val is not None or self.signature.clips
+
+    def remember_module_modes(self) -> None:
+        """Note which submodules are in training mode."""
+        self._module_modes = {each: each.training for each in self.lightning_module.modules()}
+
+    def restore_module_modes(self) -> None:
+        """Put the submodules back into the modes that were noted."""
+        for module, training in self._module_modes.items():
+            module.training = training
+        self._module_modes = {}
+
+    def reload_loaders_if_due(self) -> None:
+        """Ask for new loaders every so many epochs, if told to."""
+        every = self.reload_dataloaders_every_n_epochs
+        if every and self.current_epoch and self.current_epoch % every == 0:
+            running.set_up_training_data(self)
+            running.set_up_validation_data(self)
+
+    def save_loggers(self) -> None:
+        """Let the loggers write what they hold."""
+        for logger in self.loggers:
+            logger.save()

@@ -1,0 +1,272 @@
+"""What can be asked of a Trainer: limits, progress, stages, parts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from lightning_lite import running
+from lightning_lite.callbacks.checkpoint import Checkpoint
+from lightning_lite.callbacks.early_stopping import EarlyStopping
+from lightning_lite.callbacks.progress.progress_bar import ProgressBar
+from lightning_lite.feeding import INFINITE
+from lightning_lite.metrics import Views
+from lightning_lite.state import Next, RunningStage
+
+
+class TrainerProperties:
+    """The questions that callbacks, modules and users ask a Trainer."""
+
+    # -- limits ---------------------------------------------------------------------------------
+
+    @property
+    def max_epochs(self) -> int | None:
+        """How many epochs training has; -1 for no end."""
+        return self.fit_loop.max_epochs
+
+    @property
+    def min_epochs(self) -> int | None:
+        """How many epochs training has at least."""
+        return self.fit_loop.min_epochs
+
+    @property
+    def max_steps(self) -> int:
+        """How many optimizer steps training has; -1 for no end."""
+        return self.fit_loop.max_steps
+
+    @property
+    def min_steps(self) -> int | None:
+        """How many optimizer steps training has at least."""
+        return self.fit_loop.min_steps
+
+    @property
+    def num_training_batches(self) -> float:
+        """Number of training batches per epoch."""
+        return INFINITE if self.feed is None else self.feed.length
+
+    @property
+    def estimated_stepping_batches(self) -> float:
+        """How many optimizer steps the whole training has, as far as can be told."""
+        if self.max_epochs == -1:
+            return INFINITE if self.max_steps == -1 else self.max_steps
+        if self.feed is None:
+            running.set_up_training_data(self)
+        per_epoch = math.ceil(self.num_training_batches / self.accumulate_grad_batches)
+        if self.num_training_batches == INFINITE:
+            return self.max_steps if self.max_steps != -1 else INFINITE
+        total = per_epoch * max(self.max_epochs, 1)
+        return total if self.max_steps == -1 else min(self.max_steps, total)
+
+    # -- progress -------------------------------------------------------------------------------
+
+    @property
+    def current_epoch(self) -> int:
+        """The number of the epoch, from 0."""
+        return self.state.progress.epoch
+
+    @property
+    def global_step(self) -> int:
+        """How many optimizer steps were taken."""
+        return self.state.progress.optimizer_steps
+
+    @property
+    def is_last_batch(self) -> bool:
+        """Whether the training batch is the epoch's last."""
+        return self.state.progress.is_last_batch
+
+    def _live(self) -> Views:
+        """The latest values, with those of the batch or epoch that is under way."""
+        if self.state.stage not in (None, RunningStage.SANITY_CHECKING):
+            if self.state.stage is RunningStage.TRAINING:
+                next_ = self.state.progress.next
+                on_step = next_ in (Next.BATCH, Next.AFTER_BATCH, Next.AFTER_VALIDATION)
+            else:
+                on_step = self.in_evaluation_batch
+            views = self.results.views(on_step)
+            self.kept_metrics.logger.update(views.logger)
+            self.kept_metrics.callback.update(views.callback)
+            self.kept_metrics.progress_bar.update(views.progress_bar)
+        return self.kept_metrics
+
+    @property
+    def callback_metrics(self) -> dict[str, Any]:
+        """The latest value of every logged name."""
+        return self._live().callback
+
+    @property
+    def logged_metrics(self) -> dict[str, Any]:
+        """The latest value of every name that goes to loggers."""
+        return self._live().logger
+
+    @property
+    def progress_bar_metrics(self) -> dict[str, Any]:
+        """The latest value of every name that goes to the progress bar."""
+        return self._live().progress_bar
+
+    # -- stages ---------------------------------------------------------------------------------
+
+    @property
+    def training(self) -> bool:
+        """Whether training batches are processed now."""
+        return self.state.stage is RunningStage.TRAINING
+
+    @property
+    def validating(self) -> bool:
+        """Whether a validation runs now."""
+        return self.state.stage is RunningStage.VALIDATING
+
+    @property
+    def sanity_checking(self) -> bool:
+        """Whether the short validation before training runs now."""
+        return self.state.stage is RunningStage.SANITY_CHECKING
+
+    @property
+    def testing(self) -> bool:
+        """Whether a test runs now."""
+        return self.state.stage is RunningStage.TESTING
+
+    @property
+    def predicting(self) -> bool:
+        """Whether a prediction runs now."""
+        return self.state.stage is RunningStage.PREDICTING
+
+    @property
+    def evaluating(self) -> bool:
+        """Whether the module is being measured now."""
+        return self.state.stage is not None and self.state.stage.evaluating
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Any:
+        """The module."""
+        return self.lightning_module
+
+    @property
+    def logger(self) -> Any:
+        """The first logger, or None."""
+        return self.loggers[0] if self.loggers else None
+
+    @property
+    def log_dir(self) -> str | None:
+        """The folder of the first logger; the root folder without one."""
+        return self.logger.log_dir if self.loggers else self.default_root_dir
+
+    def _first(self, kind: type) -> Any:
+        found = self._all(kind)
+        return found[0] if found else None
+
+    def _all(self, kind: type) -> list[Any]:
+        return [callback for callback in self.callbacks if isinstance(callback, kind)]
+
+    @property
+    def checkpoint_callback(self) -> Any:
+        """The first callback that writes checkpoints, or None."""
+        return self._first(Checkpoint)
+
+    @property
+    def checkpoint_callbacks(self) -> list[Any]:
+        """The callbacks that write checkpoints."""
+        return self._all(Checkpoint)
+
+    @property
+    def early_stopping_callback(self) -> Any:
+        """The first EarlyStopping, or None."""
+        return self._first(EarlyStopping)
+
+    @property
+    def early_stopping_callbacks(self) -> list[Any]:
+        """The EarlyStopping callbacks."""
+        return self._all(EarlyStopping)
+
+    @property
+    def progress_bar_callback(self) -> Any:
+        """The progress bar, or None."""
+        return self._first(ProgressBar)
+
+    @property
+    def train_dataloader(self) -> Any:
+        """What gives the training batches."""
+        return None if self.feed is None else self.feed.loader
+
+    @property
+    def val_dataloaders(self) -> Any:
+        """What gives the validation batches."""
+        return _one_or_all(self.val_loaders)
+
+    @property
+    def test_dataloaders(self) -> Any:
+        """What gives the test batches."""
+        return _one_or_all(self.test_loaders)
+
+    @property
+    def predict_dataloaders(self) -> Any:
+        """What gives the batches to predict."""
+        return _one_or_all(self.predict_loaders)
+
+    @property
+    def precision(self) -> str:
+        """The precision by its full name."""
+        return self.precision_settings.name
+
+    @property
+    def limit_train_batches(self) -> float:
+        """The limit on training batches."""
+        return self.limits.train
+
+    @property
+    def limit_val_batches(self) -> float:
+        """The limit on validation batches."""
+        return self.limits.val
+
+    @property
+    def limit_test_batches(self) -> float:
+        """The limit on test batches."""
+        return self.limits.test
+
+    @property
+    def limit_predict_batches(self) -> float:
+        """The limit on batches to predict."""
+        return self.limits.predict
+
+    @property
+    def num_sanity_val_steps(self) -> float:
+        """How many validation batches are tried before training."""
+        return self.limits.sanity_val
+
+    @property
+    def world_size(self) -> int:
+        """How many processes train; 1."""
+        return 1
+
+    @property
+    def num_devices(self) -> int:
+        """How many devices train; 1."""
+        return 1
+
+    @property
+    def num_nodes(self) -> int:
+        """How many machines train; 1."""
+        return 1
+
+    @property
+    def global_rank(self) -> int:
+        """The number of this process; 0."""
+        return 0
+
+    @property
+    def local_rank(self) -> int:
+        """The number of this process on its machine; 0."""
+        return 0
+
+    @property
+    def is_global_zero(self) -> bool:
+        """Whether this is the process that writes and prints; it is."""
+        return True
+
+
+def _one_or_all(loaders: list[Any]) -> Any:
+    """None for no loader, the loader for one, else the list."""
+    if not loaders:
+        return None
+    return loaders[0] if len(loaders) == 1 else loaders
