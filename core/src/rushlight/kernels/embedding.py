@@ -1,0 +1,412 @@
+"""Rows of a table by index, singly or in bags, with their gradients.
+
+Gradients are summed row by row of the table: indices are sorted by a stable counting sort, so each
+row has one writer and adds in the order of the indices, whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import np, threads
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    f32,
+    i64,
+    infinity,
+    range_kernel,
+    real,
+)
+from rushlight.backends.worker_pool import memcpy
+from rushlight.kernels.execution import chunk, compute_array, language_type, referenced_by
+
+__all__ = [
+    "embedding_backward",
+    "embedding_bag_backward",
+    "embedding_bag_forward",
+    "embedding_forward",
+]
+
+MODES = ("sum", "mean", "max")
+mode = Parameter("mode")
+
+# Argument words.
+TABLE, INDICES, OUT, FAILED, STARTS, ORDER, SCALES, PLACES, ROWS, WIDTH, ITEMS, PADDING = range(12)
+WORDS = 12
+
+
+@range_kernel
+def gather_rows(args, lo, hi, tid):
+    """OUT[i] = TABLE[INDICES[i]]; WIDTH counts bytes."""
+    g = array(i64, args)
+    indices, width, rows = array(i64, g[INDICES]), g[WIDTH], g[ROWS]
+    for i in range(lo, hi):
+        row = indices[i]
+        if row < 0 or row >= rows:
+            array(i64, g[FAILED])[0] = 1
+        else:
+            memcpy(g[OUT] + i * width, g[TABLE] + row * width, width)
+
+
+@range_kernel
+def count_rows(args, lo, hi, tid):
+    """One item: STARTS[r] = first place of row r in the sorted ORDER of the indices (stable)."""
+    g = array(i64, args)
+    indices, starts, order = array(i64, g[INDICES]), array(i64, g[STARTS]), array(i64, g[ORDER])
+    rows, items = g[ROWS], g[ITEMS]
+    for r in range(rows + 2):
+        starts[r] = 0
+    for i in range(items):
+        row = indices[i]
+        if row < 0 or row >= rows:
+            array(i64, g[FAILED])[0] = 1
+            return
+        starts[row + 2] += 1
+    for r in range(rows):
+        starts[r + 2] += starts[r + 1]
+    for i in range(items):
+        place = starts[indices[i] + 1]
+        order[place] = i
+        starts[indices[i] + 1] = place + 1
+
+
+@range_kernel
+def sum_gradients(args, lo, hi, tid):
+    """Items are rows of the gradient OUT; TABLE holds the incoming rows.
+
+    PLACES maps an index's position to its incoming row (none: the position itself), SCALES gives
+    its factor (none: 1).
+    """
+    g = array(i64, args)
+    starts, order, width = array(i64, g[STARTS]), array(i64, g[ORDER]), g[WIDTH]
+    places, scales, size = array(i64, g[PLACES]), array(real, g[SCALES]), 4 if real is f32 else 8
+    for row in range(lo, hi):
+        out = array(real, g[OUT] + size * row * width)
+        for j in range(width):
+            out[j] = 0
+        if row == g[PADDING]:
+            continue
+        for k in range(starts[row], starts[row + 1]):
+            i = order[k]
+            place = i
+            if g[PLACES] != 0:
+                place = places[i]
+            incoming = array(real, g[TABLE] + size * place * width)
+            if g[SCALES] != 0:
+                factor = scales[i]
+                for j in range(width):
+                    out[j] += factor * incoming[j]
+            else:
+                for j in range(width):
+                    out[j] += incoming[j]
+
+
+@range_kernel
+def reduce_bags(args, lo, hi, tid):
+    """Items are bags: OUT[b] = sum, mean or maximum of its rows.
+
+    STARTS are the bags' first positions (one more at the end), ORDER receives the number of rows
+    that count, PLACES (of max) the row of each maximum (-1: none), SCALES are per-sample weights.
+    """
+    g = array(i64, args)
+    indices, starts, counts = array(i64, g[INDICES]), array(i64, g[STARTS]), array(i64, g[ORDER])
+    width, rows, size, scales = g[WIDTH], g[ROWS], 4 if real is f32 else 8, array(real, g[SCALES])
+    for bag in range(lo, hi):
+        out, count = array(real, g[OUT] + size * bag * width), i64(0)
+        places = array(i64, g[PLACES] + 8 * bag * width)
+        for j in range(width):
+            out[j] = -infinity(real) if mode == 2 else real(0)
+        for k in range(starts[bag], starts[bag + 1]):
+            row = indices[k]
+            if row < 0 or row >= rows:
+                array(i64, g[FAILED])[0] = 1
+                continue
+            if row == g[PADDING]:
+                continue
+            count += 1
+            x = array(real, g[TABLE] + size * row * width)
+            if mode == 2:
+                for j in range(width):
+                    if x[j] > out[j] or x[j] != x[j] or count == 1:
+                        out[j] = x[j]
+                        places[j] = row
+            elif g[SCALES] != 0:
+                factor = scales[k]
+                for j in range(width):
+                    out[j] += factor * x[j]
+            else:
+                for j in range(width):
+                    out[j] += x[j]
+        counts[bag] = count
+        if mode == 1 and count > 0:
+            for j in range(width):
+                out[j] = out[j] / real(count)
+        if mode == 2 and count == 0:
+            for j in range(width):
+                out[j] = 0
+                places[j] = -1
+
+
+# ---- launching -----------------------------------------------------------------------------------
+
+_OUT_OF_RANGE = "index out of range in self"
+
+
+def _launch(kernel, items, work, words, arrays, **parameters):
+    failed = np.zeros(1, np.int64)
+    arrays = (*arrays[:3], failed, *arrays[3:])
+    plan = threads.plan(kernel.address(**parameters), items, chunk(items, work), words)
+    threads.run(plan, *arrays)
+    if failed[0]:
+        raise IndexError(_OUT_OF_RANGE)
+
+
+def _words(rows, width, items, padding=-1):
+    words = [0] * WORDS
+    words[ROWS], words[WIDTH], words[ITEMS], words[PADDING] = rows, width, items, padding
+    return words
+
+
+def _flat_indices(indices):
+    if indices.dtype.kind not in "iu":
+        raise TypeError(f"embedding: indices must be integers, got {indices.dtype}")
+    return np.ascontiguousarray(indices.reshape(-1), np.int64)
+
+
+def _check_range(flat, rows):
+    if flat.size and not 0 <= int(flat.min()) <= int(flat.max()) < rows:
+        raise IndexError(_OUT_OF_RANGE)
+
+
+def _sorted(flat, rows):
+    """(starts, order): positions of every table row among the indices, stable."""
+    starts, order = np.empty(rows + 2, np.int64), np.empty(len(flat), np.int64)
+    _launch(count_rows, 1, 1, _words(rows, 0, len(flat)), (None, flat, None, starts, order))
+    return starts, order
+
+
+# ---- reference -----------------------------------------------------------------------------------
+
+
+def _forward_reference(weight, indices):
+    _check_range(indices, len(weight))
+    return weight[indices]
+
+
+def _backward_reference(grad, indices, num_embeddings, padding_idx, scale_grad_by_freq):
+    flat = indices.reshape(-1)
+    _check_range(flat, num_embeddings)
+    width = grad.shape[-1]
+    rows = grad.astype(np.float64).reshape(-1, width)
+    if scale_grad_by_freq and flat.size:
+        rows = rows / np.bincount(flat, minlength=num_embeddings)[flat][:, None]
+    out = np.zeros((num_embeddings, width))
+    np.add.at(out, flat, rows)
+    if padding_idx >= 0:
+        out[padding_idx] = 0
+    return out.astype(grad.dtype)
+
+
+def _bag_forward_reference(weight, indices, offsets, mode, per_sample_weights,
+                           include_last_offset, padding_idx):  # fmt: skip
+    flat, starts = _bags(indices, offsets, include_last_offset)
+    _check_range(flat, len(weight))
+    wide, count, width = weight.astype(np.float64), len(starts) - 1, weight.shape[1]
+    out, counts = np.zeros((count, width)), np.zeros(count, np.int64)
+    places = np.full((count, width), -1, np.int64) if mode == "max" else None
+    for bag in range(count):
+        chosen = np.arange(starts[bag], starts[bag + 1])
+        chosen = chosen[flat[chosen] != padding_idx]
+        counts[bag] = len(chosen)
+        if not len(chosen):
+            continue
+        rows = wide[flat[chosen]]
+        if mode == "max":
+            best = rows.argmax(axis=0)
+            out[bag], places[bag] = rows[best, np.arange(width)], flat[chosen][best]
+            continue
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights.reshape(-1)[chosen].astype(np.float64)[:, None]
+        out[bag] = rows.sum(axis=0) if mode == "sum" else rows.mean(axis=0)
+    return out.astype(weight.dtype), (flat, starts, counts, places)
+
+
+def _bag_backward_reference(grad, saved, num_embeddings, mode, per_sample_weights, padding_idx,
+                            scale_grad_by_freq=False):  # fmt: skip
+    flat, starts, counts, places = saved
+    wide = grad.astype(np.float64)
+    out = np.zeros((num_embeddings, grad.shape[1]))
+    if mode == "max":
+        bags, columns = np.nonzero(places >= 0)
+        np.add.at(out, (places[bags, columns], columns), wide[bags, columns])
+        return out.astype(grad.dtype)
+    bag_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    rows = wide[bag_of]
+    if mode == "mean":
+        rows = rows / np.maximum(counts[bag_of], 1)[:, None]
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(-1).astype(np.float64)[: len(flat), None]
+    if scale_grad_by_freq and flat.size:
+        rows = rows / np.bincount(flat, minlength=num_embeddings)[flat][:, None]
+    np.add.at(out, flat, rows)
+    if padding_idx >= 0:
+        out[padding_idx] = 0
+    return out.astype(grad.dtype)
+
+
+# ---- public --------------------------------------------------------------------------------------
+
+
+def _check_table(weight):
+    if weight.ndim != 2:
+        raise ValueError(f"embedding: weight must be (rows, width), got shape {weight.shape}")
+
+
+@referenced_by(_forward_reference)
+def embedding_forward(weight, indices):
+    """``weight[indices]``: rows of (V, E) by integers of any shape; any dtype of weight.
+
+    Raises IndexError for an index outside 0..V-1.
+    """
+    _check_table(weight)
+    flat = _flat_indices(indices)
+    table = weight if weight.flags.c_contiguous else np.ascontiguousarray(weight)
+    out = np.empty((*indices.shape, weight.shape[1]), weight.dtype)
+    if out.size == 0:
+        _check_range(flat, len(weight))
+        return out
+    width = weight.shape[1] * weight.itemsize
+    words = _words(len(weight), width, len(flat))
+    _launch(gather_rows, len(flat), width, words, (table, flat, out))
+    return out
+
+
+@referenced_by(_backward_reference)
+def embedding_backward(grad, indices, num_embeddings, padding_idx, scale_grad_by_freq):
+    """Gradient (V, E) of the table from grad (*indices.shape, E).
+
+    Row ``padding_idx`` (-1: none) stays zero; ``scale_grad_by_freq`` divides each row's gradient
+    by the number of its occurrences.
+    """
+    flat = _flat_indices(indices)
+    width = grad.shape[-1] if grad.ndim else 0
+    if grad.shape != (*indices.shape, width):
+        raise ValueError(
+            f"embedding: grad has shape {grad.shape}, expected {(*indices.shape, 'E')}"
+        )
+    rows = compute_array(grad)
+    starts, order = _sorted(flat, num_embeddings)
+    scales = _frequency_scales(flat, starts, rows.dtype) if scale_grad_by_freq else None
+    out = _sum_gradients(
+        rows, flat, num_embeddings, width, padding_idx, starts, order, scales, None
+    )
+    return out.astype(grad.dtype, copy=False)
+
+
+def _frequency_scales(flat, starts, dtype):
+    return (1.0 / np.maximum(np.diff(starts), 1)[flat]).astype(dtype)
+
+
+def _sum_gradients(rows, flat, count, width, padding, starts, order, scales, places):
+    out = np.empty((count, width), rows.dtype)
+    if out.size:
+        work = width * (1 + len(flat) // count)
+        _launch(sum_gradients, count, work, _words(count, width, len(flat), padding),
+                (rows, None, out, starts, order, scales, places),
+                real=language_type(rows.dtype))  # fmt: skip
+    return out
+
+
+def _bags(indices, offsets, include_last_offset):
+    """Flat indices and the first position of every bag, with the end appended."""
+    flat = _flat_indices(indices)
+    if indices.ndim == 2:
+        if offsets is not None:
+            raise ValueError("embedding_bag: 2-dim indices are bags by themselves: offsets is None")
+        return flat, np.arange(len(indices) + 1, dtype=np.int64) * indices.shape[1]
+    if indices.ndim != 1 or offsets is None:
+        raise ValueError(
+            f"embedding_bag: indices of shape {indices.shape} need offsets (1-dim) or two dims"
+        )
+    starts = np.ascontiguousarray(offsets, np.int64)
+    if starts.ndim != 1 or (starts.size and starts[0] != 0):
+        raise ValueError("embedding_bag: offsets must be one-dimensional and start with 0")
+    if not include_last_offset:
+        starts = np.append(starts, len(flat))
+    if (np.diff(starts) < 0).any() or (starts.size and starts[-1] > len(flat)):
+        raise ValueError(
+            f"embedding_bag: offsets must increase up to the number of indices, {len(flat)}"
+        )
+    return flat, starts
+
+
+def _check_bag(op_mode, per_sample_weights, flat):
+    if op_mode not in MODES:
+        raise ValueError(f"embedding_bag: mode must be 'sum', 'mean' or 'max', got {op_mode!r}")
+    if per_sample_weights is not None:
+        if op_mode != "sum":
+            raise NotImplementedError(
+                f"embedding_bag: per_sample_weights is only supported for mode='sum', got "
+                f"{op_mode!r}"
+            )
+        if per_sample_weights.size != len(flat):
+            raise ValueError(
+                f"embedding_bag: per_sample_weights has {per_sample_weights.size} values for "
+                f"{len(flat)} indices"
+            )
+
+
+@referenced_by(_bag_forward_reference)
+def embedding_bag_forward(weight, indices, offsets, mode, per_sample_weights, include_last_offset,
+                          padding_idx):  # fmt: skip
+    """Sum, mean or maximum of the rows of every bag; empty bags give zeros.
+
+    ``indices`` is (B, L), or flat with ``offsets``. Rows equal to ``padding_idx`` (-1: none) do
+    not count. Returns (out, saved) where saved = (flat indices, bag starts, counts, places of the
+    maxima or None) is what :func:`embedding_bag_backward` needs.
+    """
+    _check_table(weight)
+    flat, starts = _bags(indices, offsets, include_last_offset)
+    _check_bag(mode, per_sample_weights, flat)
+    table = compute_array(weight)
+    count, width = len(starts) - 1, weight.shape[1]
+    out, counts = np.empty((count, width), table.dtype), np.empty(count, np.int64)
+    places = np.empty((count, width), np.int64) if mode == "max" else None
+    scales = None
+    if per_sample_weights is not None:
+        scales = compute_array(per_sample_weights.reshape(-1)).astype(table.dtype, copy=False)
+    if count:
+        words = _words(len(weight), width, len(flat), padding_idx)
+        work = width * (1 + len(flat) // count)
+        _launch(reduce_bags, count, work, words, (table, flat, out, starts, counts, scales, places),
+                real=language_type(table.dtype), mode=MODES.index(mode))  # fmt: skip
+    return out.astype(weight.dtype, copy=False), (flat, starts, counts, places)
+
+
+@referenced_by(_bag_backward_reference)
+def embedding_bag_backward(grad, saved, num_embeddings, mode, per_sample_weights, padding_idx,
+                           scale_grad_by_freq=False):  # fmt: skip
+    """Gradient (V, E) of the table from grad (B, E) and what the forward pass saved."""
+    flat, starts, counts, places = saved
+    rows = compute_array(grad)
+    width = grad.shape[1]
+    if mode == "max":
+        out = np.zeros((num_embeddings, width), rows.dtype)
+        bags, columns = np.nonzero(places >= 0)
+        np.add.at(out, (places[bags, columns], columns), rows[bags, columns])
+        return out.astype(grad.dtype, copy=False)
+    bag_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    flat = flat[: len(bag_of)]
+    scales = None
+    if per_sample_weights is not None:
+        scales = per_sample_weights.reshape(-1)[: len(flat)].astype(rows.dtype)
+    if mode == "mean":
+        scales = (1.0 / np.maximum(counts, 1))[bag_of].astype(rows.dtype)
+    ends, order = _sorted(flat, num_embeddings)
+    if scale_grad_by_freq:
+        factor = _frequency_scales(flat, ends, rows.dtype)
+        scales = factor if scales is None else scales * factor
+    scales = None if scales is None else np.ascontiguousarray(scales)
+    out = _sum_gradients(
+        rows, flat, num_embeddings, width, padding_idx, ends, order, scales, bag_of
+    )
+    return out.astype(grad.dtype, copy=False)

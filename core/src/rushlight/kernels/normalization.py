@@ -1,0 +1,512 @@
+"""Batch normalisation over channels and layer normalisation over rows, forward and backward.
+
+Means and variances use two passes over the data (no cancellation). Batch statistics are sums over
+images: every (channel, image chunk) has its own partial result, in float64, combined in order
+(Chan, Golub and LeVeque's rule for variances), so results do not depend on threads.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import np, threads
+from rushlight.backends.kernel_language import (
+    array,
+    f32,
+    f64,
+    function,
+    i64,
+    range_kernel,
+    real,
+    square_root,
+)
+from rushlight.kernels.execution import chunk, compute_array, language_type, referenced_by
+
+__all__ = [
+    "batch_norm_eval",
+    "batch_norm_train_backward",
+    "batch_norm_train_forward",
+    "layer_norm_backward",
+    "layer_norm_forward",
+]
+
+# Argument words of batch normalisation.
+X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS, COUNT = range(14)
+GRAD_WEIGHT, GRAD_BIAS = Y, BIAS  # of the backward sums
+
+
+# ---- batch normalisation ---------------------------------------------------------------------------
+
+
+@function(reassociate=True)
+def run_sum(x, n):
+    """Sum of n neighbours; blocks of 4096 are added in float64."""
+    total = f64(0)
+    for start in range(0, n, 4096):
+        part = real(0)
+        for i in range(start, min(n, start + 4096)):
+            part += x[i]
+        total += f64(part)
+    return total
+
+
+@function(reassociate=True)
+def run_squares(x, n, mean):
+    """Sum of squared distances from the mean."""
+    total = f64(0)
+    for start in range(0, n, 4096):
+        part = real(0)
+        for i in range(start, min(n, start + 4096)):
+            d = x[i] - mean
+            part += d * d
+        total += f64(part)
+    return total
+
+
+@function
+def plane(g, base, size, image, channel):
+    """One plane of an (N, C, S) array."""
+    return array(real, base + size * (image * g[C] + channel) * g[S])
+
+
+@range_kernel
+def batch_statistics(args, lo, hi, tid):
+    """Items: channel * PARTS + part. PARTIAL: [item][count, mean, squared distances]."""
+    g = array(i64, args)
+    size, parts, s = 4 if real is f32 else 8, g[PARTS], g[S]
+    for item in range(lo, hi):
+        channel, part = item // parts, item % parts
+        first, last = g[N] * part // parts, g[N] * (part + 1) // parts
+        total = f64(0)
+        for image in range(first, last):
+            total += run_sum(plane(g, g[X], size, image, channel), s)
+        count = f64((last - first) * s)
+        mean = total / count
+        near = real(mean)
+        squares, shift = f64(0), mean - f64(near)
+        for image in range(first, last):
+            squares += run_squares(plane(g, g[X], size, image, channel), s, near)
+        out = array(f64, g[PARTIAL] + 24 * item)
+        out[0], out[1] = count, mean
+        out[2] = squares - count * shift * shift  # the mean was rounded: put the centre back
+
+
+@range_kernel
+def combine_statistics(args, lo, hi, tid):
+    """Items are channels: mean and 1 / sqrt(variance + eps)."""
+    g = array(i64, args)
+    parts = g[PARTS]
+    mean_out, inverse_out = array(real, g[MEAN]), array(real, g[INVSTD])
+    for channel in range(lo, hi):
+        p = array(f64, g[PARTIAL] + 24 * channel * parts)
+        count, mean, squares = p[0], p[1], p[2]
+        for i in range(1, parts):
+            n, other = p[3 * i], p[3 * i + 1]
+            whole, gap = count + n, other - mean
+            mean += gap * n / whole
+            squares += p[3 * i + 2] + gap * gap * count * n / whole
+            count = whole
+        mean_out[channel] = real(mean)
+        inverse_out[channel] = real(1.0 / square_root(squares / count + array(f64, args)[EPS]))
+
+
+@range_kernel
+def batch_apply(args, lo, hi, tid):
+    """Y = (X - mean) * (invstd * weight) + bias. Items: image * C + channel."""
+    g = array(i64, args)
+    size, s = 4 if real is f32 else 8, g[S]
+    mean, inverse = array(real, g[MEAN]), array(real, g[INVSTD])
+    weight, bias = array(real, g[WEIGHT]), array(real, g[BIAS])
+    for item in range(lo, hi):
+        channel = item % g[C]
+        scale, shift, centre = inverse[channel], real(0), mean[channel]
+        if g[WEIGHT] != 0:
+            scale = scale * weight[channel]
+        if g[BIAS] != 0:
+            shift = bias[channel]
+        x, y = array(real, g[X] + size * item * s), array(real, g[Y] + size * item * s)
+        for i in range(s):
+            y[i] = (x[i] - centre) * scale + shift
+
+
+@function(reassociate=True)
+def gradient_sums(grad, x, n, mean):
+    """Sums of grad and of grad * (x - mean)."""
+    total, product = f64(0), f64(0)
+    for start in range(0, n, 4096):
+        a, b = real(0), real(0)
+        for i in range(start, min(n, start + 4096)):
+            a += grad[i]
+            b += grad[i] * (x[i] - mean)
+        total += f64(a)
+        product += f64(b)
+    return total, product
+
+
+@range_kernel
+def batch_gradient_sums(args, lo, hi, tid):
+    """Items: channel * PARTS + part. PARTIAL: [item][sum of grad, sum of grad * (x - mean)]."""
+    g = array(i64, args)
+    size, parts, s = 4 if real is f32 else 8, g[PARTS], g[S]
+    mean = array(real, g[MEAN])
+    for item in range(lo, hi):
+        channel, part = item // parts, item % parts
+        total, product = f64(0), f64(0)
+        for image in range(g[N] * part // parts, g[N] * (part + 1) // parts):
+            grad = plane(g, g[GRAD], size, image, channel)
+            a, b = gradient_sums(grad, plane(g, g[X], size, image, channel), s, mean[channel])
+            total += a
+            product += b
+        array(f64, g[PARTIAL] + 16 * item)[0] = total
+        array(f64, g[PARTIAL] + 16 * item)[1] = product
+
+
+@range_kernel
+def combine_gradient_sums(args, lo, hi, tid):
+    """Items are channels: gradients of weight and bias."""
+    g = array(i64, args)
+    parts, inverse = g[PARTS], array(real, g[INVSTD])
+    for channel in range(lo, hi):
+        p = array(f64, g[PARTIAL] + 16 * channel * parts)
+        total, product = f64(0), f64(0)
+        for i in range(parts):
+            total += p[2 * i]
+            product += p[2 * i + 1]
+        array(real, g[GRAD_BIAS])[channel] = real(total)
+        array(real, g[GRAD_WEIGHT])[channel] = real(product * f64(inverse[channel]))
+
+
+@range_kernel
+def batch_gradient(args, lo, hi, tid):
+    """Y = w * invstd * (grad - mean(grad) - xhat * mean(grad * xhat)). Items: image * C + channel.
+
+    BIAS and PARTIAL hold the sums of grad and of grad * xhat per channel.
+    """
+    g = array(i64, args)
+    size, s = 4 if real is f32 else 8, g[S]
+    mean, inverse, weight = array(real, g[MEAN]), array(real, g[INVSTD]), array(real, g[WEIGHT])
+    sums, products = array(real, g[BIAS]), array(real, g[PARTIAL])
+    count = real(g[N] * s)
+    for item in range(lo, hi):
+        channel = item % g[C]
+        scale, centre = inverse[channel], mean[channel]
+        slope = inverse[channel] * products[channel] / count
+        level = sums[channel] / count
+        if g[WEIGHT] != 0:
+            scale = scale * weight[channel]
+        x, y = array(real, g[X] + size * item * s), array(real, g[Y] + size * item * s)
+        grad = array(real, g[GRAD] + size * item * s)
+        for i in range(s):
+            y[i] = (grad[i] - level - (x[i] - centre) * slope) * scale
+
+
+# ---- layer normalisation -----------------------------------------------------------------------------
+
+# Argument words: arrays, then sizes. GRAD_ROWS: rows of one partial sum of weight gradients.
+LX, LY, LWEIGHT, LBIAS, LMEAN, LRSTD, LGRAD, LPARTIAL, LN, LEPS, LROWS, LPER_PART = range(12)
+
+
+@range_kernel
+def layer_rows(args, lo, hi, tid):
+    """Items are rows."""
+    g = array(i64, args)
+    n, size, eps = g[LN], 4 if real is f32 else 8, array(f64, args)[LEPS]
+    weight, bias = array(real, g[LWEIGHT]), array(real, g[LBIAS])
+    for row in range(lo, hi):
+        x, y = array(real, g[LX] + size * row * n), array(real, g[LY] + size * row * n)
+        mean = real(run_sum(x, n) / f64(n))
+        scale = real(1.0 / square_root(run_squares(x, n, mean) / f64(n) + eps))
+        array(real, g[LMEAN])[row] = mean
+        array(real, g[LRSTD])[row] = scale
+        if g[LWEIGHT] != 0 and g[LBIAS] != 0:
+            for i in range(n):
+                y[i] = (x[i] - mean) * scale * weight[i] + bias[i]
+        elif g[LWEIGHT] != 0:
+            for i in range(n):
+                y[i] = (x[i] - mean) * scale * weight[i]
+        else:
+            for i in range(n):
+                y[i] = (x[i] - mean) * scale
+            if g[LBIAS] != 0:
+                for i in range(n):
+                    y[i] += bias[i]
+
+
+@range_kernel(reassociate=True)
+def layer_rows_backward(args, lo, hi, tid):
+    """Gradient of the input. Items are rows."""
+    g = array(i64, args)
+    n, size = g[LN], 4 if real is f32 else 8
+    weight = array(real, g[LWEIGHT])
+    for row in range(lo, hi):
+        x, y = array(real, g[LX] + size * row * n), array(real, g[LY] + size * row * n)
+        grad = array(real, g[LGRAD] + size * row * n)
+        mean, scale = array(real, g[LMEAN])[row], array(real, g[LRSTD])[row]
+        total, product = real(0), real(0)
+        if g[LWEIGHT] != 0:
+            for i in range(n):
+                d = grad[i] * weight[i]
+                total += d
+                product += d * (x[i] - mean)
+        else:
+            for i in range(n):
+                total += grad[i]
+                product += grad[i] * (x[i] - mean)
+        level = total / real(n)
+        slope = product * scale * scale / real(n)
+        if g[LWEIGHT] != 0:
+            for i in range(n):
+                y[i] = (grad[i] * weight[i] - level - (x[i] - mean) * slope) * scale
+        else:
+            for i in range(n):
+                y[i] = (grad[i] - level - (x[i] - mean) * slope) * scale
+
+
+@range_kernel
+def layer_weight_sums(args, lo, hi, tid):
+    """Items: parts of the rows. PARTIAL: [part][2][n], sums of grad * xhat and of grad."""
+    g = array(i64, args)
+    n, size, per_part = g[LN], 4 if real is f32 else 8, g[LPER_PART]
+    for part in range(lo, hi):
+        products = array(real, g[LPARTIAL] + 2 * size * part * n)
+        sums = array(real, g[LPARTIAL] + 2 * size * part * n + size * n)
+        for i in range(2 * n):
+            products[i] = 0
+        for row in range(part * per_part, min(g[LROWS], (part + 1) * per_part)):
+            x, grad = array(real, g[LX] + size * row * n), array(real, g[LGRAD] + size * row * n)
+            mean, scale = array(real, g[LMEAN])[row], array(real, g[LRSTD])[row]
+            for i in range(n):
+                products[i] += grad[i] * ((x[i] - mean) * scale)
+                sums[i] += grad[i]
+
+
+# ---- plans ---------------------------------------------------------------------------------------
+
+_plans: dict = {}
+
+
+def _plan(kernel, dtype, items, grain, words):
+    key = (kernel, dtype, items, grain, words)
+    plan = _plans.get(key)
+    if plan is None:
+        if len(_plans) >= 1024:
+            _plans.clear()
+        code = kernel.address(real=language_type(dtype))
+        plan = _plans[key] = threads.plan(code, items, grain, list(words))
+    return plan
+
+
+def _batch_words(shape):
+    """(words, number of parts): images are split where channels alone are too few items."""
+    n, c = shape[:2]
+    s = int(np.prod(shape[2:]))
+    parts = max(1, min(n, 16 // c))
+    return (0,) * 8 + (n, c, s, parts, 0, 0), parts
+
+
+def _row(array, dtype):
+    return None if array is None else np.ascontiguousarray(array, dtype)
+
+
+def _check_batch(op, input, *rows):
+    if input.ndim < 2:
+        raise ValueError(f"{op}: input must be (N, C, ...), got shape {input.shape}")
+    for name, row in zip(("weight", "bias", "mean", "invstd or var"), rows, strict=False):
+        if row is not None and row.shape != (input.shape[1],):
+            raise ValueError(
+                f"{op}: {name} must have one value for each of {input.shape[1]} channels, got "
+                f"shape {row.shape}"
+            )
+
+
+# ---- reference -----------------------------------------------------------------------------------
+
+
+def _spread(row, ndim):
+    return row.astype(np.float64).reshape(1, -1, *[1] * (ndim - 2))
+
+
+def _affine(normal, weight, bias, dtype):
+    if weight is not None:
+        normal = normal * _spread(weight, normal.ndim)
+    if bias is not None:
+        normal = normal + _spread(bias, normal.ndim)
+    return normal.astype(dtype)
+
+
+def _batch_forward_reference(input, weight, bias, eps):
+    axes = (0, *range(2, input.ndim))
+    wide = input.astype(np.float64)
+    mean, variance = wide.mean(axis=axes), wide.var(axis=axes)
+    invstd = 1 / np.sqrt(variance + eps)
+    normal = (wide - _spread(mean, wide.ndim)) * _spread(invstd, wide.ndim)
+    return _affine(normal, weight, bias, input.dtype), mean, invstd
+
+
+def _batch_backward_reference(grad, input, weight, mean, invstd):
+    axes = (0, *range(2, input.ndim))
+    normal = (input.astype(np.float64) - _spread(mean, input.ndim)) * _spread(invstd, input.ndim)
+    g = grad.astype(np.float64)
+    sums, products = g.sum(axis=axes), (g * normal).sum(axis=axes)
+    count = input.size // input.shape[1]
+    level, slope = _spread(sums / count, g.ndim), _spread(products / count, g.ndim)
+    result = (g - level - normal * slope) * _spread(invstd, g.ndim)
+    return _affine(result, weight, None, input.dtype), products, sums
+
+
+def _batch_eval_reference(input, weight, bias, mean, var, eps):
+    invstd = 1 / np.sqrt(var.astype(np.float64) + eps)
+    normal = (input.astype(np.float64) - _spread(mean, input.ndim)) * _spread(invstd, input.ndim)
+    return _affine(normal, weight, bias, input.dtype)
+
+
+def _layer_rows(array, n):
+    return array.astype(np.float64).reshape(-1, n)
+
+
+def _layer_forward_reference(input, normalized_size, weight, bias, eps):
+    rows = _layer_rows(input, normalized_size)
+    mean, rstd = rows.mean(axis=1), 1 / np.sqrt(rows.var(axis=1) + eps)
+    out = (rows - mean[:, None]) * rstd[:, None]
+    if weight is not None:
+        out = out * weight.reshape(-1).astype(np.float64)
+    if bias is not None:
+        out = out + bias.reshape(-1).astype(np.float64)
+    return out.reshape(input.shape).astype(input.dtype), mean, rstd
+
+
+def _layer_backward_reference(grad, input, weight, mean, rstd, normalized_size):
+    rows, g = _layer_rows(input, normalized_size), _layer_rows(grad, normalized_size)
+    normal = (rows - mean.reshape(-1, 1)) * rstd.reshape(-1, 1)
+    d = g if weight is None else g * weight.reshape(-1).astype(np.float64)
+    slope = (d * normal).mean(axis=1, keepdims=True)
+    result = (d - d.mean(axis=1, keepdims=True) - normal * slope) * rstd.reshape(-1, 1)
+    result = result.reshape(input.shape).astype(input.dtype)
+    return result, (g * normal).sum(axis=0), g.sum(axis=0)
+
+
+# ---- public --------------------------------------------------------------------------------------
+
+
+@referenced_by(_batch_forward_reference)
+def batch_norm_train_forward(input, weight, bias, eps):
+    """Normalise input (N, C, *S) by its own statistics over N and S.
+
+    Returns (out, mean, invstd), the latter two (C,) in the compute dtype (float32 for low
+    precision); the variance is the biased one: var = 1 / invstd**2 - eps. weight and bias are (C,)
+    or None.
+    """
+    _check_batch("batch_norm", input, weight, bias)
+    if input.size == 0:
+        raise ValueError(f"batch_norm: training needs values in every channel, got {input.shape}")
+    x = compute_array(input)
+    words, parts = _batch_words(x.shape)
+    (n, c), s = x.shape[:2], words[S]
+    mean, invstd = np.empty(c, x.dtype), np.empty(c, x.dtype)
+    partial = np.empty(3 * c * parts, np.float64)
+    grain = chunk(c * parts, n * s // parts)
+    threads.run(_plan(batch_statistics, x.dtype, c * parts, grain, words), x, None, None, None,
+                None, None, None, partial)  # fmt: skip
+    threads.run(_plan(combine_statistics, x.dtype, c, c, words), None, None, None, None, mean,
+                invstd, None, partial, n, c, s, parts, float(eps))  # fmt: skip
+    out = _apply(x, weight, bias, mean, invstd, words)
+    return out.astype(input.dtype, copy=False), mean, invstd
+
+
+def _apply(x, weight, bias, mean, invstd, words):
+    out = np.empty(x.shape, x.dtype)
+    items = words[N] * words[C]
+    plan = _plan(batch_apply, x.dtype, items, chunk(items, words[S]), words)
+    threads.run(plan, x, out, _row(weight, x.dtype), _row(bias, x.dtype), mean, invstd)
+    return out
+
+
+@referenced_by(_batch_backward_reference)
+def batch_norm_train_backward(grad, input, weight, mean, invstd):
+    """(grad_input, grad_weight, grad_bias) of :func:`batch_norm_train_forward`."""
+    _check_batch("batch_norm", input, weight, None, mean, invstd)
+    if grad.shape != input.shape:
+        raise ValueError(f"batch_norm: grad has shape {grad.shape}, expected {input.shape}")
+    x = compute_array(input)
+    dy = compute_array(grad).astype(x.dtype, copy=False)
+    words, parts = _batch_words(x.shape)
+    (n, c), s = x.shape[:2], words[S]
+    mean, invstd = _row(mean, x.dtype), _row(invstd, x.dtype)
+    grad_weight, grad_bias = np.empty(c, x.dtype), np.empty(c, x.dtype)
+    partial = np.empty(2 * c * parts, np.float64)
+    grain = chunk(c * parts, n * s // parts)
+    threads.run(_plan(batch_gradient_sums, x.dtype, c * parts, grain, words), x, None, None, None,
+                mean, None, dy, partial)  # fmt: skip
+    threads.run(_plan(combine_gradient_sums, x.dtype, c, c, words), None, grad_weight, None,
+                grad_bias, None, invstd, None, partial)  # fmt: skip
+    out = np.empty(x.shape, x.dtype)
+    plan = _plan(batch_gradient, x.dtype, n * c, chunk(n * c, s), words)
+    threads.run(plan, x, out, _row(weight, x.dtype), grad_bias, mean, invstd, dy, grad_weight)
+    return out.astype(input.dtype, copy=False), grad_weight, grad_bias
+
+
+@referenced_by(_batch_eval_reference)
+def batch_norm_eval(input, weight, bias, mean, var, eps):
+    """Normalise input (N, C, *S) by given statistics per channel."""
+    _check_batch("batch_norm", input, weight, bias, mean, var)
+    x = compute_array(input)
+    if x.size == 0:
+        return np.empty(input.shape, input.dtype)
+    invstd = (1 / np.sqrt(var.astype(np.float64) + eps)).astype(x.dtype)
+    out = _apply(x, weight, bias, _row(mean, x.dtype), invstd, _batch_words(x.shape)[0])
+    return out.astype(input.dtype, copy=False)
+
+
+def _check_layer(input, n, weight, bias):
+    if n < 1 or input.size % n:
+        raise ValueError(
+            f"layer_norm: normalized_size {n} does not divide input of shape {input.shape}"
+        )
+    for name, row in (("weight", weight), ("bias", bias)):
+        if row is not None and row.size != n:
+            raise ValueError(f"layer_norm: {name} has {row.size} values, expected {n}")
+
+
+@referenced_by(_layer_forward_reference)
+def layer_norm_forward(input, normalized_size, weight, bias, eps):
+    """Normalise each run of ``normalized_size`` last elements; returns (out, mean, rstd).
+
+    mean and rstd are flat, one value per run, in the compute dtype.
+    """
+    n = int(normalized_size)
+    _check_layer(input, n, weight, bias)
+    x = compute_array(input)
+    rows = x.size // n
+    out = np.empty(x.shape, x.dtype)
+    mean, rstd = np.empty(rows, x.dtype), np.empty(rows, x.dtype)
+    if rows:
+        words = (0,) * 8 + (n, 0, rows, 0)
+        plan = _plan(layer_rows, x.dtype, rows, chunk(rows, n, 16_384), words)
+        threads.run(plan, x, out, _row(weight, x.dtype), _row(bias, x.dtype), mean, rstd, None,
+                    None, n, float(eps))  # fmt: skip
+    return out.astype(input.dtype, copy=False), mean, rstd
+
+
+@referenced_by(_layer_backward_reference)
+def layer_norm_backward(grad, input, weight, mean, rstd, normalized_size):
+    """(grad_input, grad_weight, grad_bias) of :func:`layer_norm_forward`; the latter two flat."""
+    n = int(normalized_size)
+    _check_layer(input, n, weight, None)
+    if grad.shape != input.shape:
+        raise ValueError(f"layer_norm: grad has shape {grad.shape}, expected {input.shape}")
+    x = compute_array(input)
+    dy = compute_array(grad).astype(x.dtype, copy=False)
+    rows = x.size // n
+    out = np.empty(x.shape, x.dtype)
+    if not rows:
+        return out.astype(input.dtype), np.zeros(n, x.dtype), np.zeros(n, x.dtype)
+    mean, rstd = _row(mean.reshape(-1), x.dtype), _row(rstd.reshape(-1), x.dtype)
+    parts = max(1, min(rows, 16, rows * n // 8192))
+    per_part = -(-rows // parts)
+    parts = -(-rows // per_part)
+    words = (0,) * 8 + (n, 0, rows, per_part)
+    plan = _plan(layer_rows_backward, x.dtype, rows, chunk(rows, n, 16_384), words)
+    threads.run(plan, x, out, _row(weight, x.dtype), None, mean, rstd, dy)
+    partial = np.empty((parts, 2, n), x.dtype)
+    plan = _plan(layer_weight_sums, x.dtype, parts, 1, words)
+    threads.run(plan, x, None, None, None, mean, rstd, dy, partial)
+    grad_weight, grad_bias = partial.sum(axis=0)
+    return out.astype(input.dtype, copy=False), grad_weight, grad_bias
