@@ -5,17 +5,22 @@ worker pool calls:
 
 flat     one dimension, every operand contiguous or scalar; lo..hi are elements
 rows     contiguous or scalar along the last dimension, arbitrary outside; lo..hi are rows
-packed   anything else (transposed, stepped, negative strides, short rows); lo..hi are elements:
-         blocks of 512 are copied into stack buffers and run there, outputs are copied back
+packed   anything else (stepped, negative strides, short rows); lo..hi are elements. Blocks of up to
+         1024 go through stack buffers, except operands that are contiguous throughout, which are
+         used where they are, and operands that repeat, which are copied once
+tiles    transposed operands: the same with tiles of the last two dimensions, so that a cache line
+         is read once; lo..hi are tiles
 
 The argument table (int64 words)::
 
     descriptor, address of each operand (outputs first), scalars,
-    then for rows and packed: dims, shape[dims], strides[operand][dims] in bytes
+    but for flat: dims, shape[dims], strides[operand][dims] in bytes
+    packed: elements of a block, how each operand is reached (COPY, DIRECT, ONCE)
+    tiles: tiles along the last two dimensions
 
 The descriptor belongs to a compiled kernel and never changes::
 
-    blocks function, log2 of its lanes, operands, outputs, scalars,
+    blocks function, log2 of its lanes, operands, outputs, scalars, whether stores are aligned only,
     element size of each operand, step per element of each operand (0 for a scalar one)
 """
 
@@ -23,9 +28,12 @@ from __future__ import annotations
 
 from rushlight.backends.llvm_text import Function
 
-BLOCK = 512
+BLOCK = 1024  # elements of a stack buffer, of 8 bytes each
+TILE_ROWS, TILE_COLUMNS = 16, 64
+SHORT_RUN = 16
 MAX_DIMS = 8
-DESCRIPTOR_SIZES = 5
+ALIGNED_ONLY, DESCRIPTOR_SIZES = 5, 6
+COPY, DIRECT, ONCE = range(3)
 PARAMETERS = "ptr %args, i64 %lo, i64 %hi, i64 %tid"
 DECLARATIONS = """declare ptr @memcpy(ptr, ptr, i64)
 declare ptr @memset(ptr, i32, i64)"""
@@ -49,7 +57,9 @@ class _Call:
         f = self.f
         dims = f.load(self.layout)
         shape = f.at(self.layout, 1)
-        return dims, shape, f.at(shape, dims)
+        strides = f.at(shape, dims)
+        self.extra = f.at(strides, f.multiply(self.operands, dims))
+        return dims, shape, strides
 
     def run(self, pointers, n):
         """The kernel on `n` elements."""
@@ -79,7 +89,12 @@ def run() -> str:
 
 
 def tail() -> str:
-    """One block on copies of the last `left` elements, so that nothing outside is touched."""
+    """The last `left` elements, touching nothing outside.
+
+    One block that ends with them where whole blocks came before, which computes some elements
+    twice; on copies of them where there were none, or where an output is an input, or where stores
+    must be aligned.
+    """
     f = Function(
         "void",
         "rl_tail",
@@ -91,9 +106,27 @@ def tail() -> str:
     sizes = f.at("%descriptor", DESCRIPTOR_SIZES)
     steps = f.at(sizes, operands)
     buffer_bytes = f.value(f"shl i64 8, {shift}")
+    passed = f.value(f"alloca i64, i64 {operands}, align 8")
+    apart = f.slot()
+    f.store(f.choose(f.compare("eq", "%whole", 0), 0, 1), apart)
+    with f.when(f.compare("ne", f.load("%descriptor", ALIGNED_ONLY), 0)):
+        f.store(0, apart)
+    with f.loop(outputs) as o:
+        target = f.load("%pointers", o)
+        with f.loop(operands, outputs) as j:
+            with f.when(f.compare("eq", f.load("%pointers", j), target)):
+                f.store(0, apart)
+    with f.when(f.compare("ne", f.load(apart), 0)):
+        lanes = f.value(f"shl i64 1, {shift}")
+        back = f.subtract(f.add("%whole", "%left"), lanes)
+        with f.loop(operands) as j:
+            moved = f.multiply(back, f.load(steps, j))
+            f.store(f.add(f.load("%pointers", j), moved), passed, j)
+        f.call("void", blocks, f"ptr {passed}, i64 1, ptr %scalars")
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
     total = f.multiply(buffer_bytes, operands)
     buffers = f.value(f"alloca i8, i64 {total}, align 64")
-    passed = f.value(f"alloca i64, i64 {operands}, align 8")
     f.call("ptr", "@memset", f"ptr {buffers}, i32 0, i64 {total}")
     with f.loop(operands) as j:
         step, source = f.load(steps, j), f.load("%pointers", j)
@@ -194,6 +227,12 @@ def rows() -> str:
             stride = f.load(strides, f.add(f.multiply(j, dims), d))
             f.store(f.add(f.load(pointers, j), f.multiply(stride, steps)), pointers, j)
 
+    with f.when(f.compare("eq", outer, 1)):  # no carry to look for
+        with f.loop("%hi", "%lo"):
+            call.run(pointers, inner)
+            move(0, 1)
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
     with f.loop("%hi", "%lo"):
         call.run(pointers, inner)
         _advance(f, outer, shape, coordinates, move)
@@ -232,8 +271,18 @@ def copy_run() -> str:
     return f.text()
 
 
+def _element_copies(f, emit):
+    """`emit(kind)` for the element size in ``%size``."""
+    for size in (4, 8, 2, 1):
+        with f.when(f.compare("eq", "%size", size)):
+            emit(f"i{8 * size}")
+
+
 def copy_block() -> str:
-    """Elements start..start+count of a strided operand to (or from) a buffer, run by run."""
+    """Elements start..start+count of a strided operand to (or from) a buffer.
+
+    Long runs are copied at once, short ones element by element with the odometer in between.
+    """
     f = Function(
         "void",
         "rl_copy_block",
@@ -254,28 +303,48 @@ def copy_block() -> str:
     def move(d, steps):
         f.store(f.add(f.load(address), f.multiply(f.load("%strides", d), steps)), address)
 
-    head, end = f.name("next"), f.name("end")
-    f.label(head)
-    finished = f.load(done)
-    at = f.load(column)
-    in_row, left = f.subtract(inner, at), f.subtract("%count", finished)
-    count = f.choose(f.compare("ult", in_row, left), in_row, left)
-    element = f.add(f.load(address), f.multiply(at, stride))
-    cell = f.add("%buffer", f.multiply(finished, "%size"))
-    target, source = (f.choose("%out", *p) for p in ((element, cell), (cell, element)))
-    to, come = (f.choose("%out", *p) for p in ((stride, "%size"), ("%size", stride)))
-    f.call(
-        "void",
-        "@rl_copy_run",
-        f"i64 {target}, i64 {to}, i64 {source}, i64 {come}, i64 %size, i64 {count}",
+    def one_run(copy):
+        """Copy up to the end of a row or of the block, go to the next row."""
+        at, finished = f.load(column), f.load(done)
+        in_row, left = f.subtract(inner, at), f.subtract("%count", finished)
+        count = f.choose(f.compare("ult", in_row, left), in_row, left)
+        element = f.add(f.load(address), f.multiply(at, stride))
+        cell = f.add("%buffer", f.multiply(finished, "%size"))
+        target, source = (f.choose("%out", *p) for p in ((element, cell), (cell, element)))
+        to, come = (f.choose("%out", *p) for p in ((stride, "%size"), ("%size", stride)))
+        copy(target, to, source, come, count)
+        f.store(f.add(finished, count), done)
+        f.store(0, column)
+        _advance(f, outer, "%shape", coordinates, move)
+
+    def runs(copy):
+        head, end = f.name("next"), f.name("end")
+        f.label(head)
+        one_run(copy)
+        f.exit_if(f.compare("uge", f.load(done), "%count"), end)
+        f.do(f"br label %{head}")
+        f.lines.append(f"{end}:")
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
+
+    def by_elements(kind):
+        def copy(target, to, source, come, count):
+            with f.loop(count) as i:
+                here = f.pointer(f.add(source, f.multiply(i, come)))
+                there = f.pointer(f.add(target, f.multiply(i, to)))
+                f.store(f.load(here, 0, kind), there, 0, kind)
+
+        runs(copy)
+
+    with f.when(f.compare("ult", inner, SHORT_RUN)):
+        _element_copies(f, by_elements)
+    runs(
+        lambda target, to, source, come, count: f.call(
+            "void",
+            "@rl_copy_run",
+            f"i64 {target}, i64 {to}, i64 {source}, i64 {come}, i64 %size, i64 {count}",
+        )
     )
-    total = f.add(finished, count)
-    f.store(total, done)
-    f.exit_if(f.compare("uge", total, "%count"), end)
-    f.store(0, column)
-    _advance(f, outer, "%shape", coordinates, move)
-    f.do(f"br label %{head}")
-    f.lines.append(f"{end}:")
     f.do("ret void")
     return f.text()
 
@@ -285,6 +354,7 @@ def packed() -> str:
     f = Function("void", "rl_packed", PARAMETERS)
     call = _Call(f)
     dims, shape, strides = call.dimensions()
+    block, modes = f.load(call.extra), f.at(call.extra, 1)
     sizes = f.at(call.descriptor, DESCRIPTOR_SIZES)
     pointers = f.value(f"alloca i64, i64 {call.operands}, align 8")
     room = f.multiply(8 * BLOCK, call.operands)
@@ -292,30 +362,129 @@ def packed() -> str:
 
     def copy(j, start, count, out):
         own = f.at(strides, f.multiply(j, dims))
-        buffer = f.add(buffers, f.multiply(j, 8 * BLOCK))
-        f.store(buffer, pointers, j)
         f.call(
             "void",
             "@rl_copy_block",
             f"i64 {f.load(call.addresses, j)}, ptr {own}, i64 {dims}, ptr {shape}, "
-            f"i64 {f.load(sizes, j)}, i64 {buffer}, i64 {start}, i64 {count}, i1 {out}",
+            f"i64 {f.load(sizes, j)}, i64 {f.load(pointers, j)}, i64 {start}, i64 {count}, "
+            f"i1 {out}",
         )
 
-    with f.loop(call.outputs) as j:
-        f.store(f.add(buffers, f.multiply(j, 8 * BLOCK)), pointers, j)
-    with f.loop("%hi", "%lo", BLOCK) as start:
+    def mode_is(j, mode):
+        return f.compare("eq", f.load(modes, j), mode)
+
+    with f.loop(call.operands) as j:
+        moved = f.add(f.load(call.addresses, j), f.multiply("%lo", f.load(sizes, j)))
+        buffer = f.add(buffers, f.multiply(j, 8 * BLOCK))
+        f.store(f.choose(mode_is(j, DIRECT), moved, buffer), pointers, j)
+        with f.when(mode_is(j, ONCE)):
+            left = f.subtract("%hi", "%lo")
+            copy(j, "%lo", f.choose(f.compare("ult", left, block), left, block), "false")
+    with f.loop("%hi", "%lo", block) as start:
         left = f.subtract("%hi", start)
-        count = f.choose(f.compare("ult", left, BLOCK), left, BLOCK)
-        with f.loop(call.operands, call.outputs) as j:
+        count = f.choose(f.compare("ult", left, block), left, block)
+        with f.loop(call.operands, call.outputs) as j, f.when(mode_is(j, COPY)):
             copy(j, start, count, "false")
         call.run(pointers, count)
-        with f.loop(call.outputs) as j:
+        with f.loop(call.outputs) as j, f.when(mode_is(j, COPY)):
             copy(j, start, count, "true")
+        with f.loop(call.operands) as j, f.when(mode_is(j, DIRECT)):
+            step = f.multiply(block, f.load(sizes, j))
+            f.store(f.add(f.load(pointers, j), step), pointers, j)
+    f.do("ret void")
+    return f.text()
+
+
+def copy_tile() -> str:
+    """A rectangle of an operand to (or from) a buffer of whole rows, along its denser direction."""
+    f = Function(
+        "void",
+        "rl_copy_tile",
+        "i64 %base, i64 %down, i64 %across, i64 %size, i64 %rows, i64 %columns, i64 %buffer, "
+        "i1 %out",
+        "noinline",
+    )
+    width = f.multiply("%columns", "%size")
+    with f.when(f.compare("eq", "%across", "%size")):
+        with f.loop("%rows") as r:
+            element = f.add("%base", f.multiply(r, "%down"))
+            cell = f.add("%buffer", f.multiply(r, width))
+            target, source = (f.choose("%out", *p) for p in ((element, cell), (cell, element)))
+            arguments = f"ptr {f.pointer(target)}, ptr {f.pointer(source)}, i64 {width}"
+            f.call("ptr", "@memcpy", arguments)
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
+
+    def by_elements(kind):
+        with f.loop("%columns") as c, f.loop("%rows") as r:
+            in_column = f.add("%base", f.multiply(c, "%across"))
+            element = f.pointer(f.add(in_column, f.multiply(r, "%down")))
+            at = f.add(f.multiply(r, width), f.multiply(c, "%size"))
+            cell = f.pointer(f.add("%buffer", at))
+            target, source = (
+                f.value(f"select i1 %out, ptr {a}, ptr {b}")
+                for a, b in ((element, cell), (cell, element))
+            )
+            f.store(f.load(source, 0, kind), target, 0, kind)
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
+
+    _element_copies(f, by_elements)
+    f.do("ret void")
+    return f.text()
+
+
+def tiles() -> str:
+    """Tiles lo..hi of the last two dimensions."""
+    f = Function("void", "rl_tiles", PARAMETERS)
+    call = _Call(f)
+    dims, shape, strides = call.dimensions()
+    outer, last = f.subtract(dims, 2), f.subtract(dims, 1)
+    tiles_down, tiles_across = f.load(call.extra), f.load(call.extra, 1)
+    height, breadth = f.load(shape, outer), f.load(shape, last)
+    sizes = f.at(call.descriptor, DESCRIPTOR_SIZES)
+    coordinates = f.slot(MAX_DIMS)
+    pointers = f.value(f"alloca i64, i64 {call.operands}, align 8")
+    room = f.multiply(8 * BLOCK, call.operands)
+    buffers = f.address(f.value(f"alloca i8, i64 {room}, align 64"))
+    with f.loop(call.operands) as j:
+        f.store(f.add(buffers, f.multiply(j, 8 * BLOCK)), pointers, j)
+
+    def extent(index, size, total):
+        first = f.multiply(index, size)
+        left = f.subtract(total, first)
+        return first, f.choose(f.compare("ult", left, size), left, size)
+
+    with f.loop("%hi", "%lo") as tile:
+        rest, across = f.divide(tile, tiles_across)
+        rest, down = f.divide(rest, tiles_down)
+        _locate(f, outer, shape, rest, coordinates)
+        row, rows_here = extent(down, TILE_ROWS, height)
+        column, columns_here = extent(across, TILE_COLUMNS, breadth)
+
+        def copy(j, out, at=(row, column), size=(rows_here, columns_here)):
+            own = f.at(strides, f.multiply(j, dims))
+            by_row, by_column = f.load(own, outer), f.load(own, last)
+            offset = f.add(f.multiply(at[0], by_row), f.multiply(at[1], by_column))
+            offset = f.add(offset, _offset(f, outer, own, coordinates))
+            f.call(
+                "void",
+                "@rl_copy_tile",
+                f"i64 {f.add(f.load(call.addresses, j), offset)}, i64 {by_row}, i64 {by_column}, "
+                f"i64 {f.load(sizes, j)}, i64 {size[0]}, i64 {size[1]}, "
+                f"i64 {f.load(pointers, j)}, i1 {out}",
+            )
+
+        with f.loop(call.operands, call.outputs) as j:
+            copy(j, "false")
+        call.run(pointers, f.multiply(rows_here, columns_here))
+        with f.loop(call.outputs) as j:
+            copy(j, "true")
     f.do("ret void")
     return f.text()
 
 
 def module() -> str:
     """Text of all drivers."""
-    parts = [run(), tail(), flat(), rows(), copy_run(), copy_block(), packed()]
-    return "\n".join([DECLARATIONS, *parts])
+    parts = [run(), tail(), flat(), rows(), copy_run(), copy_block(), packed(), copy_tile()]
+    return "\n".join([DECLARATIONS, *parts, tiles()])

@@ -6,9 +6,19 @@ import math
 from dataclasses import dataclass
 
 from rushlight.backends import np
+from rushlight.compiler.drivers import (
+    BLOCK,
+    COPY,
+    DIRECT,
+    MAX_DIMS,
+    ONCE,
+    TILE_COLUMNS,
+    TILE_ROWS,
+)
 
 SHORT_ROW = 32
-MAX_DIMS = 8
+LONG_ROW = 256
+LEAST_TILE = 8  # extent below which tiles do not pay
 CHUNKS = 64
 
 
@@ -16,7 +26,7 @@ CHUNKS = 64
 class Layout:
     """How one call is driven. Words are those of the argument table after the scalars."""
 
-    driver: str  # "flat", "rows" or "packed"
+    driver: str  # "flat", "rows", "packed" or "tiles"
     scalars: frozenset  # inputs that one element serves
     words: tuple
     n: int
@@ -151,6 +161,8 @@ def chunk(n, inner, limit, multiple):
 
 def plan(shape, strides, sizes, outputs, limit):
     """The layout of a call: `strides` and `sizes` of the outputs, then of the inputs."""
+    if 0 in shape:
+        return Layout("flat", frozenset(), (), 0, 1)
     extent, strides = collapse(shape, strides)
     if len(extent) > MAX_DIMS:
         raise NotImplementedError(
@@ -168,11 +180,70 @@ def plan(shape, strides, sizes, outputs, limit):
     scalars = frozenset(j - outputs for j, s in enumerate(inner) if s == 0)
     if regular and len(extent) == 1:
         return Layout("flat", scalars, (), total, chunk(total, 1, limit, 1024))
-    words = (len(extent), *extent, *(s for own in strides for s in own))
-    if not regular or extent[-1] < SHORT_ROW:
-        return Layout("packed", frozenset(), words, total, chunk(total, 1, limit, 512))
+    if not regular:
+        turned = _tiles(extent, strides, sizes, limit)
+        if turned:
+            return turned
+    block, modes = _reach(extent, strides, sizes, outputs)
+    repeats = ONCE in modes and COPY not in modes and extent[-1] < LONG_ROW
+    if not regular or extent[-1] < SHORT_ROW or repeats and not scalars:
+        words = (*_words(extent, strides), block, *modes)
+        grain = chunk(total, 1, limit, BLOCK)
+        return Layout("packed", frozenset(), words, total, grain)
     count = total // extent[-1]
-    return Layout("rows", scalars, words, count, chunk(count, extent[-1], limit, 1))
+    grain = chunk(count, extent[-1], limit, 1)
+    return Layout("rows", scalars, _words(extent, strides), count, grain)
+
+
+def _words(extent, strides):
+    return (len(extent), *extent, *(s for own in strides for s in own))
+
+
+def _reach(extent, strides, sizes, outputs):
+    """For the packed driver: elements of a block, and how it reaches each operand.
+
+    An operand whose slower dimensions are broadcast repeats: its buffer is filled once, if the
+    block is a multiple of its period. Periods are products of trailing extents, so the largest
+    serves all.
+    """
+    dense, step = [0] * len(extent), 1
+    for d in range(len(extent) - 1, -1, -1):
+        dense[d], step = step, step * extent[d]
+    periods = []
+    for own in strides:
+        repeated = next((d for d, s in enumerate(own) if s), len(own))
+        periods.append(math.prod(extent[repeated:]) if repeated else math.inf)
+    period = max((p for p in periods if p <= BLOCK), default=1)
+    lanes = math.lcm(period, 64)  # whole vectors where possible
+    block = BLOCK // lanes * lanes or BLOCK // period * period
+    modes = [
+        DIRECT
+        if all(s == size * n for s, n in zip(own, dense, strict=True))
+        else ONCE
+        if j >= outputs and p <= period
+        else COPY
+        for j, (own, size, p) in enumerate(zip(strides, sizes, periods, strict=True))
+    ]
+    return block, modes
+
+
+def _tiles(extent, strides, sizes, limit):
+    """The tiled layout, where an operand runs along another dimension than the output does."""
+    for own, size in zip(strides, sizes, strict=True):
+        if own[-1] in (0, size) or size not in own:
+            continue
+        turn = own.index(size)
+        if extent[turn] < LEAST_TILE or extent[-1] < LEAST_TILE:
+            continue
+        order = [d for d in range(len(extent) - 1) if d != turn] + [turn, len(extent) - 1]
+        extent = [extent[d] for d in order]
+        strides = [[s[d] for d in order] for s in strides]
+        down, across = -(-extent[-2] // TILE_ROWS), -(-extent[-1] // TILE_COLUMNS)
+        count = math.prod(extent[:-2]) * down * across
+        grain = chunk(count, TILE_ROWS * TILE_COLUMNS, limit, 1)
+        words = (*_words(extent, strides), down, across)
+        return Layout("tiles", frozenset(), words, count, grain)
+    return None
 
 
 def bounds(shape, strides, itemsize):

@@ -27,11 +27,11 @@ def _drivers():
     key = target.key("drivers")
     marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
     target.function(key, lambda: (drivers.module() + "\n" + marker, 0, True))
-    return {name: target.symbol(f"rl_{name}") for name in ("flat", "rows", "packed")}
+    return {name: target.symbol(f"rl_{name}") for name in ("flat", "rows", "packed", "tiles")}
 
 
 def driver(name: str) -> int:
-    """Address of the range function ``flat``, ``rows`` or ``packed``."""
+    """Address of the range function ``flat``, ``rows``, ``packed`` or ``tiles``."""
     return _drivers()[name]
 
 
@@ -59,5 +59,5 @@ def descriptor(program, scalars=frozenset(), streaming=False, target=None):
     outputs = len(program.outputs)
     steps = [0 if j - outputs in scalars else size for j, size in enumerate(sizes)]
     shift = lanes.bit_length() - 1
-    head = [address, shift, len(sizes), outputs, len(program.params)]
+    head = [address, shift, len(sizes), outputs, len(program.params), int(streaming)]
     return np.array([*head, *sizes, *steps], np.int64)
