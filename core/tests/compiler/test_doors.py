@@ -179,7 +179,7 @@ for x, y in ((a, a), (a, a[0]), (a.T, a.T), (a[:0], a[:0]), (a[:, ::-2], a[:, ::
         out = np.zeros(x.shape, np.float32)
         kernel.into((out,), x, y, 2.0)
         np.testing.assert_array_equal(out, x * 2 + y)
-assert not kernel._doors
+assert not kernel._doors and not kernel._doors_into
 """
     environment = {**os.environ, "RUSHLIGHT_DOOR": "python"}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)

@@ -207,3 +207,77 @@ def test_results_have_torchs_layout(add, x, y):
         got = add(x, y, 1)
         np.testing.assert_array_equal(got, want.numpy())
         assert _strides(got) == want.stride()
+
+
+def random_view(generator, shape, dtype):
+    """An array of a shape in random memory order, stepped, reversed, inside a larger one."""
+    order = generator.permutation(len(shape))
+    steps = generator.choice([1, 1, 1, 2, -1, -3], len(shape))
+    room = [abs(steps[d]) * shape[d] + int(generator.integers(0, 3)) for d in order]
+    base = generator.integers(0, 100, room).astype(dtype)
+    view = base.transpose(np.argsort(order))
+    for d, step in enumerate(steps):
+        index = [slice(None)] * len(shape)
+        index[d] = slice(None, None, step)
+        view = view[tuple(index)]
+        index[d] = slice(0, shape[d])
+        view = view[tuple(index)]
+    return base, view
+
+
+def random_operand(generator, shape, dtype):
+    shape = [1 if generator.random() < 0.25 else n for n in shape]
+    shape = (
+        shape[int(generator.integers(0, len(shape) + 1)) :] if generator.random() < 0.3 else shape
+    )
+    return random_view(generator, shape, dtype)[1]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_layouts(seed):
+    """Mixed item sizes, two outputs, every driver; nothing outside the outputs changes."""
+    inputs = {"x": "f32", "y": "u8", "z": "i64"}
+    operands = dict.fromkeys(inputs, "f64")
+    kernel = compile(
+        lambda x, y, z, c: (x * y - c * z, x > y),
+        inputs,
+        operands,
+        {"c": "i64"},
+        {},
+        ("f64", "bool"),
+    )
+    generator = np.random.default_rng(seed)
+    kinds = (np.float32, np.uint8, np.int64)
+    for _ in range(8):
+        dims = int(generator.integers(0, 6))
+        shape = [int(n) for n in generator.choice([0, 1, 2, 3, 5, 9, 17, 40, 70], dims)]
+        while np.prod(shape) > 100_000:
+            shape.pop()
+        x, y, z = (random_operand(generator, shape, kind) for kind in kinds)
+        wide = [a.astype(np.float64) for a in (x, y, z)]
+        product = wide[0] * wide[1] - 3 * wide[2]
+        want = product, np.broadcast_to(wide[0] > wide[1], product.shape)
+        for _ in range(2):
+            for got, expected in zip(kernel(x, y, z, 3), want, strict=True):
+                np.testing.assert_array_equal(got, expected)
+            pairs = [random_view(generator, product.shape, d) for d in (np.float64, np.bool_)]
+            before = [base.copy() for base, _ in pairs]
+            kernel.into([view for _, view in pairs], x, y, z, 3)
+            for (base, view), old, expected in zip(pairs, before, want, strict=True):
+                np.testing.assert_array_equal(view, expected)
+                assert not ((base != old) & _outside(base, view)).any()
+
+
+def _outside(base, view):
+    """Elements of `base` that `view` does not show."""
+    marks = np.zeros(base.shape, np.int8)
+    offset = (
+        view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    ) // base.itemsize
+    flat = marks.reshape(-1)
+    steps = [s // base.itemsize for s in view.strides]
+    index = np.array(offset)
+    for n, s in zip(view.shape, steps, strict=True):
+        index = index[..., None] + np.arange(n) * s
+    flat[index.reshape(-1)] = 1
+    return marks == 0

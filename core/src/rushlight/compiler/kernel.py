@@ -117,7 +117,9 @@ class Kernel(_Executor):
     def __init__(self, program: Program):
         super().__init__(program)
         self.limit = inline_limit(program)
-        self._codes, self._doors, self._lock = {}, {}, threading.Lock()
+        self._count = len(self.inputs)
+        self._codes, self._lock = {}, threading.Lock()
+        self._doors, self._doors_into = {}, {}
 
     # ---- machine code
     def code(self, scalars=frozenset(), streaming=False):
@@ -183,8 +185,8 @@ class Kernel(_Executor):
             if result is not NotImplemented:
                 return result
         try:
-            key = tuple([(x.shape, x.strides) for x in args[: len(self.inputs)]])
-        except AttributeError:
+            key = self._key(args)
+        except (AttributeError, IndexError):
             self.split(args)
             raise
         call = self._doors.get(key)
@@ -194,17 +196,28 @@ class Kernel(_Executor):
                 return result
         return self._general(args, key)
 
+    def _key(self, args):
+        """Shapes and strides of the arrays in a call; written out for the usual numbers of them."""
+        count = self._count
+        if count == 2:
+            x, y = args[0], args[1]
+            return x.shape, x.strides, y.shape, y.strides
+        if count == 1:
+            x = args[0]
+            return x.shape, x.strides
+        return tuple([(x.shape, x.strides) for x in args[:count]])
+
     def into(self, outs, *args):
         """Write the outputs into given arrays of any strides.
 
         An output may be exactly an input (in place); any other overlap is handled by copying.
         """
         try:
-            key = tuple([(x.shape, x.strides) for x in (*outs, *args[: len(self.inputs)])])
-        except AttributeError:
+            key = self._key(args), *[(x.shape, x.strides) for x in outs]
+        except (AttributeError, IndexError):
             self.split(args)
             raise
-        call = self._doors.get((len(outs), key))
+        call = self._doors_into.get(key)
         if call is not None and call(*args, *outs) is not NotImplemented:
             return
         arrays, values = self.split(args)
@@ -212,7 +225,7 @@ class Kernel(_Executor):
         if arrays:
             shape = np.broadcast_shapes(*[x.shape for x in arrays])
         self.check_outputs(outs, shape)
-        copied = [x.copy() if any(overlaps(x, out) for out in outs) else x for x in arrays]
+        copied = [x.copy() if any(layout.overlaps(x, o) for o in outs) else x for x in arrays]
         targets = [out if out.flags.aligned else out.copy() for out in outs]
         found = self._layout(shape, targets, copied)
         self._execute(found, targets, copied, values)
@@ -220,7 +233,8 @@ class Kernel(_Executor):
             if target is not out:
                 out[...] = target
         if all(a is b for a, b in zip(copied, arrays, strict=True)):
-            self._remember((len(outs), key), found, targets, copied, len(outs))
+            call = self._layout_door(found, targets, copied, len(outs))
+            self._remember(self._doors_into, key, call)
 
     def _general(self, args, key):
         """The first call of a layout, and every call without built-in doors."""
@@ -233,9 +247,11 @@ class Kernel(_Executor):
         found = self._layout(shape, outs, arrays)
         self._execute(found, outs, arrays, values, fresh=True)
         if len(outs) == 1 and outs[0].nbytes < layout.ALIGNED_FROM:
-            self._remember(key, found, outs, arrays, 0)
+            call = self._layout_door(found, outs, arrays, 0)
         else:
-            self._remember(key, found, outs, arrays, len(outs), order)
+            call = self._layout_door(found, outs, arrays, len(outs), fresh=True)
+            call = call and self._allocating(call, outs, order)
+        self._remember(self._doors, key, call)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     def _layout(self, shape, outs, arrays):
@@ -271,27 +287,16 @@ class Kernel(_Executor):
             _RANGE(function)(table.ctypes.data, 0, found.n, 0)
 
     # ---- layouts seen before
-    def _remember(self, key, found, outs, arrays, given, order=None):
-        """Keep a built-in function for this layout; `given`: outputs passed in after the scalars.
-
-        Outputs that Python allocates (several, or large ones) are made by a closure around it.
-        """
-        from rushlight.backends import llvm_door as door
-
-        if not door.is_available() or outs[0].ndim > layout.MAX_DIMS:
-            return
-        size = 1 + len(outs) + len(arrays) + len(self.kinds) + len(found.words)
-        if size > door.TABLE_WORDS or len(arrays) > 62:
-            return
-        fresh = given and key[0] != len(outs)
-        call = self._layout_door(found, outs, arrays, given, bool(fresh))
-        if fresh:
-            call = self._allocating(call, outs, order)
-        if len(self._doors) >= LAYOUTS:
-            self._doors.clear()
-        self._doors[key] = call
+    @staticmethod
+    def _remember(doors, key, call):
+        """Keep a function for a layout."""
+        if call is not None:
+            if len(doors) >= LAYOUTS:
+                doors.clear()
+            doors[key] = call
 
     def _allocating(self, call, outs, order):
+        """A door that is given its outputs, behind their allocation (several, or large ones)."""
         shape, dtypes, single = outs[0].shape, self.outputs, len(outs) == 1
 
         def allocate(*args):
@@ -303,10 +308,19 @@ class Kernel(_Executor):
 
         return allocate
 
-    def _layout_door(self, found, outs, arrays, given, fresh):
+    def _layout_door(self, found, outs, arrays, given, fresh=False):
+        """A built-in function for one layout, or None where doors are off or it is too large.
+
+        `given`: how many outputs are passed in, after the scalars.
+        """
         from rushlight.backends import llvm_door as door
         from rushlight.compiler.machine import driver
 
+        size = 1 + len(outs) + len(arrays) + len(self.kinds) + len(found.words)
+        if not door.is_available() or outs[0].ndim > layout.MAX_DIMS or size > door.TABLE_WORDS:
+            return None
+        if len(arrays) > 62:  # bits of a mask
+            return None
         code = self.code(found.scalars, self._streams(found, outs, fresh))
         words = [0] * door.LAYOUT_DTYPES
         doors = door.doors()
@@ -341,6 +355,3 @@ def _alike(out, arrays):
         for x in arrays
     )
     return sum(1 << j for j, equal in enumerate(same) if equal)
-
-
-overlaps = layout.overlaps
