@@ -1,5 +1,7 @@
 """Built-in operations of the kernel language: how each becomes LLVM IR."""
 
+# ruff: noqa: D102  (the methods are named after what they implement)
+
 from __future__ import annotations
 
 from llvmlite import ir

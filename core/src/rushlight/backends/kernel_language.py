@@ -33,6 +33,7 @@ class NativeType:
     bits: int
 
     def __call__(self, value):
+        """Only inside kernels."""
         raise TypeError(f"{self.name}() exists inside kernels only")
 
     def __repr__(self):
@@ -57,12 +58,13 @@ class Pointer:
 
 
 class Parameter:
-    """A global name of a kernel whose value (a type or a number) the caller of the compiler gives."""
+    """A global name of a kernel whose value (a type or a number) whoever compiles it gives."""
 
     def __init__(self, name):
         self.name = name
 
     def __call__(self, value):
+        """Only inside kernels."""
         raise TypeError(f"{self.name}() exists inside kernels only")
 
     def __bool__(self):
@@ -76,6 +78,7 @@ class Builtin:
         self.name = name
 
     def __call__(self, *arguments):
+        """Only inside kernels."""
         raise TypeError(f"{self.name}() exists inside kernels only")
 
 
@@ -114,6 +117,7 @@ class External:
         self.name, self.result, self.arguments, self.library = name, result, arguments, library
 
     def __call__(self, *arguments):
+        """Only inside kernels."""
         raise TypeError(f"{self.name}() exists inside kernels only")
 
 
@@ -127,11 +131,12 @@ class Emitted:
         self.name, self.result, self.arguments, self.emit = name, result, arguments, emit
 
     def __call__(self, *arguments):
+        """Only inside kernels."""
         raise TypeError(f"{self.name}() exists inside kernels only")
 
 
 class NativeFunction:
-    """A function of the language. ``kind`` is "inline", "shared" or "entry" (see the decorators)."""
+    """A function of the language; ``kind`` is "inline", "shared" or "entry"."""
 
     def __init__(self, definition, kind, flags, arguments=None, result=None):
         self.definition, self.kind, self.flags = definition, kind, flags
@@ -141,6 +146,7 @@ class NativeFunction:
         self._addresses = {}
 
     def __call__(self, *arguments):
+        """Kernels are launched, not called."""
         raise TypeError(f"{self.__name__} is compiled: pass its address() to launch")
 
     def symbol(self, parameters):

@@ -132,8 +132,8 @@ def zero_if_negative(builder, value):
 class _TileEmitter:
     """Emits one function ``void(int64 *p)`` for a fixed number of rows."""
 
-    def __init__(self, module, name, rows, mode):
-        self.rows, self.mode = rows, mode
+    def __init__(self, module, name, rows, mode, vectors):
+        self.rows, self.mode, self.vectors = rows, mode, vectors
         signature = ir.FunctionType(ir.VoidType(), [I64])
         self.function = ir.Function(module, signature, name)
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -154,9 +154,10 @@ class _TileEmitter:
     def emit(self):
         b = self.b
         # Accumulators are stack slots here; LLVM turns them into registers.
-        self.accumulators = [[b.alloca(VECTOR) for _ in range(NV)] for _ in range(self.rows)]
-        self.masks = [lanes_below(b, self.word(COLUMNS), v * VL) for v in range(NV)]
-        whole = b.icmp_signed(">=", self.word(COLUMNS), I64(PANEL))
+        row = range(self.vectors)
+        self.accumulators = [[b.alloca(VECTOR) for _ in row] for _ in range(self.rows)]
+        self.masks = [lanes_below(b, self.word(COLUMNS), v * VL) for v in range(self.vectors)]
+        whole = b.icmp_signed(">=", self.word(COLUMNS), I64(self.vectors * VL))
         self.start()
         with counted_loop(b, self.word(SEGMENT_COUNT)) as segment:
             entry = b.add(self.word(SEGMENTS), b.mul(segment, I64(16)))
@@ -165,7 +166,7 @@ class _TileEmitter:
             self.multiply(b.add(self.word(A), a_offset), b.add(self.word(B), b_offset))
         with b.if_else(whole) as (then, otherwise):
             with then:
-                self.finish([None] * NV)
+                self.finish([None] * self.vectors)
             with otherwise:
                 self.finish(self.masks)
         b.ret_void()
@@ -192,7 +193,7 @@ class _TileEmitter:
                 with bias:
                     row = [
                         load_vector(b, b.add(self.word(BIAS), I64(v * VL * 4)), self.masks[v])
-                        for v in range(NV)
+                        for v in range(self.vectors)
                     ]
                     self.fill(lambda r, v: row[v])
                 with zero:
@@ -200,7 +201,7 @@ class _TileEmitter:
 
     def fill(self, value):
         for r in range(self.rows):
-            for v in range(NV):
+            for v in range(self.vectors):
                 self.b.store(value(r, v), self.accumulators[r][v])
 
     def finish(self, masks):
@@ -208,7 +209,7 @@ class _TileEmitter:
         relu = b.icmp_signed("!=", self.word(RELU), I64(0))
         for r in range(self.rows):
             address = self.c_address(r)
-            for v in range(NV):
+            for v in range(self.vectors):
                 value = b.load(self.accumulators[r][v])
                 value = b.select(relu, zero_if_negative(b, value), value)
                 store_vector(b, value, b.add(address, I64(v * VL * 4)), masks[v])
@@ -255,12 +256,13 @@ class _TileEmitter:
         cursor = b.load(self.b_cursor)
         for u in range(count):
             row_of_b = [
-                load_vector(b, b.add(cursor, I64((u * NV + v) * VL * 4))) for v in range(NV)
+                load_vector(b, b.add(cursor, I64((u * NV + v) * VL * 4)))
+                for v in range(self.vectors)
             ]
             for r in range(self.rows):
                 scalar = b.load(_pointer(b, self.a_address(bases, r, u), F32), align=4)
                 broadcast = splat(b, scalar)
-                for v in range(NV):
+                for v in range(self.vectors):
                     slot = self.accumulators[r][v]
                     b.store(_fma(b, broadcast, row_of_b[v], b.load(slot)), slot)
             if self.mode == "columns":
@@ -272,22 +274,25 @@ class _TileEmitter:
         b.store(b.add(cursor, I64(4 * PANEL * count)), self.b_cursor)
 
 
-def _tile_address(mode, rows):
-    symbol = f"rl_tile_{mode}_{rows}_{VL}"
+def _tile_address(mode, rows, vectors=NV):
+    symbol = f"rl_tile_{mode}_{rows}_{vectors}_{VL}"
 
     def build():
         module = ir.Module(name=symbol)
-        _TileEmitter(module, symbol, rows, mode).emit()
+        _TileEmitter(module, symbol, rows, mode, vectors).emit()
         return module
 
     return load_module(symbol, build)
 
 
 class TileTable:
-    """Addresses of the tile kernels of one mode by number of rows, compiled as shapes need them."""
+    """Addresses of the tile kernels of one mode by number of rows, compiled as shapes need them.
 
-    def __init__(self, mode):
-        self.mode = mode
+    A table of one vector computes the first VL columns of a panel only: for few output channels.
+    """
+
+    def __init__(self, mode, vectors=NV):
+        self.mode, self.vectors = mode, vectors
         self.words = np.zeros(MAX_ROWS + 1, np.int64)
         self.address = self.words.ctypes.data
 
@@ -297,16 +302,29 @@ class TileTable:
             parts = max(1, -(-total // MAX_ROWS))
             for rows in {total // parts, -(-total // parts)}:
                 if rows > 0 and self.words[rows] == 0:
-                    self.words[rows] = _tile_address(self.mode, rows)
+                    self.words[rows] = _tile_address(self.mode, rows, self.vectors)
         return self.address
 
 
 ROWS, COLUMNS_OF_A = TileTable("rows"), TileTable("columns")
+NARROW_ROWS, NARROW_COLUMNS_OF_A = TileTable("rows", 1), TileTable("columns", 1)
+
+
+def need_both(wide, narrow, columns, *rows):
+    """Prepare tables for ``columns`` output columns: (address for panels, address for the last).
+
+    The last panel takes the narrow table where its columns fit into one vector.
+    """
+    last = (columns - 1) % PANEL + 1
+    whole = wide.need(*rows) if columns > VL else wide.address
+    return whole, narrow.need(*rows) if last <= VL else whole
+
+
 GROUPS_FIT = MAX_ROWS >= 2 * GROUP
 
 
 def group_tile():
-    """Address of the tile kernel for two groups of GROUP rows (0 where registers do not suffice)."""
+    """Address of the tile kernel for two groups of GROUP rows; 0 where registers do not suffice."""
     return _tile_address("groups", 2 * GROUP) if GROUPS_FIT else 0
 
 
@@ -425,5 +443,5 @@ def _emit_sum_rows(builder, values):
         store_vector(builder, builder.load(sums[v]), builder.add(target, I64(v * VL * 4)))
 
 
-# target[:PANEL] = sum of ``count`` panel rows ``stride`` bytes apart: (target, source, stride, count)
+# (target, source, stride, count): target = sum of ``count`` panel rows ``stride`` bytes apart
 sum_rows = Emitted("sum_rows", None, (i64,) * 4, _emit_sum_rows)

@@ -200,12 +200,12 @@ def _door_is_safe():
 
 def pool():
     """The process's pool, built at first need (the number of threads is read then)."""
-    global _pool, run, launch, gather
+    global _pool
     if _pool is None:
         with _lock:
             if _pool is None:
                 made = _Pool(get_num_threads())
-                run, launch, gather = made.run, made.launch, made.gather
+                globals().update(run=made.run, launch=made.launch, gather=made.gather)
                 _pool = made
     return _pool
 

@@ -79,11 +79,13 @@ Py_IncRef = External("Py_IncRef", None, (i64,))
 
 @function
 def load(address):
+    """The word at an address."""
     return array(i64, address)[0]
 
 
 @function
 def store(address, value):
+    """Put a word at an address."""
     array(i64, address)[0] = value
 
 
@@ -156,6 +158,7 @@ def bind(worker, thread, cpu):
 
 @function
 def wait_for_post(worker):
+    """Sleep on the worker's semaphore; signals may interrupt."""
     while sem_wait(worker + 64) != 0:
         spin_pause()
 
@@ -288,7 +291,7 @@ def launch(pool, fn, args, n, grain):
     atomic_swap(pool + BUSY, 0)
 
 
-# ---- the Python door: METH_FASTCALL functions ------------------------------------------------------
+# ---- the Python door: METH_FASTCALL functions ----------------------------------------------------
 
 
 @function

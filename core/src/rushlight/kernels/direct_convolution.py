@@ -40,9 +40,9 @@ from rushlight.backends.microkernel import (
 from rushlight.backends.worker_pool import load, memset, scratch
 
 # Argument words. The first four are given at each call.
-X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, KH, KW, SY, SX, PY, PX, DY, DX = range(19)
+X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, KH, KW, SY, SX, PY, PX, DY, DX = range(19)  # noqa: E741
 CS, ROWS, BLOCKS, PANELS, PANEL_GROUPS, TABLE, SEGMENTS, TILE, TILE_GROUPS = range(19, 28)
-CHUNKS, IMAGES, FLIPPED, X_IMAGE, Y_IMAGE = range(28, 33)
+CHUNKS, IMAGES, FLIPPED, X_IMAGE, Y_IMAGE, LAST_TILE = range(28, 34)
 WORDS = 34
 
 BLOCK_BYTES = 300 * 1024  # input block of one item
@@ -145,13 +145,14 @@ def tap_rows(g, y, rows):
 
 
 @function
-def forward_panel(g, block_words, block, tile, y0, rows):
-    """One output panel of rows y0..y0+rows into tile[pixel][PANEL]."""
+def forward_panel(g, block_words, tiles, block, tile, y0, rows):
+    """One output panel of rows y0..y0+rows into tile[pixel][PANEL], by one table of tiles."""
     p = array(i64, block_words)
     wo, pixel = g[WO], 4 * g[CS]
     row_bytes = (g[WIDTH] + 2 * g[PX]) * pixel
     per_row = g[SEGMENTS] // g[KH]
-    pairs = rows // 2 if wo == GROUP and g[TILE_GROUPS] != 0 else i64(0)
+    grouped = wo == GROUP and g[TILE_GROUPS] != 0 and tiles == g[TILE]
+    pairs = rows // 2 if grouped else i64(0)
     for q in range(pairs):
         first, count = tap_rows(g, y0 + 2 * q, 2)
         p[mk.SEGMENTS], p[mk.SEGMENT_COUNT] = g[TABLE] + 16 * first * per_row, count * per_row
@@ -165,7 +166,7 @@ def forward_panel(g, block_words, block, tile, y0, rows):
             x, size = split(wo, MAX_ROWS, t)
             p[mk.A] = block + r * g[SY] * row_bytes + x * g[SX] * pixel
             p[mk.C] = tile + 4 * PANEL * (r * wo + x)
-            call_tile(g[TILE], size, block_words)
+            call_tile(tiles, size, block_words)
 
 
 @range_kernel
@@ -190,7 +191,8 @@ def forward_kernel(args, lo, hi, tid):
         image, part = rest // g[BLOCKS], rest % g[BLOCKS]
         y0, rows = split(g[HO], g[ROWS], part)
         load_rows(g[X] + image * g[X_IMAGE], g[C], g[H], g[WIDTH], y0 * g[SY] - g[PY],
-                  (rows - 1) * g[SY] + reach, g[SY], reach, g[PX], padded, g[CS], block)  # fmt: skip
+                  (rows - 1) * g[SY] + reach, g[SY], reach, g[PX], padded, g[CS],
+                  block)  # fmt: skip
         first_panel = g[PANELS] * panel_group // g[PANEL_GROUPS]
         for panel in range(first_panel, g[PANELS] * (panel_group + 1) // g[PANEL_GROUPS]):
             channel = panel * PANEL
@@ -199,7 +201,8 @@ def forward_kernel(args, lo, hi, tid):
             p[mk.START] = START_ZERO
             if g[BIAS] != 0:
                 p[mk.START], p[mk.BIAS] = START_BIAS, g[BIAS] + 4 * channel
-            forward_panel(g, words, block, tile, y0, rows)
+            tiles = g[LAST_TILE] if channel + PANEL >= g[O] else g[TILE]
+            forward_panel(g, words, tiles, block, tile, y0, rows)
             target = g[Y] + image * g[Y_IMAGE] + 4 * (channel * pixels + y0 * g[WO])
             transpose(tile, 4 * PANEL, target, 4 * pixels, rows * g[WO], valid, 0)
 
@@ -208,21 +211,26 @@ def forward_kernel(args, lo, hi, tid):
 
 
 @function
-def accumulate_taps(g, words, block, gradient, partial, panels, pixel_rows):
+def accumulate_taps(g, words, block, gradient, partial, first_panel, panels, pixel_rows):
     """partial[panel][tap][C][PANEL] += block' gradient for every tap."""
     p = array(i64, words)
     pixel = 4 * g[CS]
     row_bytes = pixel * (g[WIDTH] + 2 * g[PX])
-    taps, channels = g[KH] * g[KW], g[C]
+    # neighbouring taps of dense pixels are neighbouring rows of A: one product per kernel row
+    merged = g[CS] == g[C] and g[DX] == 1
+    steps = g[KH] if merged else g[KH] * g[KW]
+    channels = g[C] * g[KW] if merged else g[C]
     for panel in range(panels):
         p[mk.B] = gradient + panel * pixel_rows * 4 * PANEL
-        for tap in range(taps):
+        tiles = g[LAST_TILE] if first_panel + panel + 1 == g[PANELS] else g[TILE]
+        for step in range(steps):
+            tap = step * g[KW] if merged else step
             shift = (tap // g[KW]) * g[DY] * row_bytes + (tap % g[KW]) * g[DX] * pixel
-            c = partial + 4 * PANEL * channels * (panel * taps + tap)
+            c = partial + 4 * PANEL * channels * (panel * steps + step)
             for t in range((channels + MAX_ROWS - 1) // MAX_ROWS):
                 channel, size = split(channels, MAX_ROWS, t)
                 p[mk.A], p[mk.C] = block + shift + 4 * channel, c + 4 * PANEL * channel
-                call_tile(g[TILE], size, words)
+                call_tile(tiles, size, words)
 
 
 @range_kernel
@@ -272,7 +280,7 @@ def weight_gradient_kernel(args, lo, hi, tid):
                         table[2 * (i * rows + r) + 1] = 4 * PANEL * wo * (i * rows + r)
                 p[mk.SEGMENT_COUNT] = images * rows
                 panels = last_panel - first_panel
-                accumulate_taps(g, words, block, gradient, partial, panels, pixel_rows)
+                accumulate_taps(g, words, block, gradient, partial, first_panel, panels, pixel_rows)
                 p[mk.START] = START_C
 
 
@@ -297,10 +305,10 @@ def reduce_kernel(args, lo, hi, tid):
         transpose(buffer, 4 * PANEL, target, 4 * taps * channels, count * taps, valid, 0)
 
 
-# ---- input gradient of any stride -----------------------------------------------------------------
+# ---- input gradient of any stride ----------------------------------------------------------------
 # Pixel u = y + PAD of the padded input meets kernel row ky only where the stride divides u - ky. So
-# the pixels fall into SY x SX classes; inside a class neighbouring pixels use neighbouring gradients
-# and the same taps: each class is a stride-1 convolution of dy, told apart only by its segments and
+# the pixels fall into SY x SX classes; inside a class neighbours use neighbouring gradients and
+# the same taps: each class is a stride-1 convolution of dy, told apart only by its segments and
 # by the row stride of its output tile. Here A = dy (O channels), outputs = C channels.
 
 
@@ -322,7 +330,7 @@ def class_segments(g, table_address, row_bytes):
 
 
 @function
-def input_gradient_row(g, words, table, y, row_address, left, target):
+def input_gradient_row(g, words, tiles, table, y, row_address, left, target):
     """One output row: the classes of its pixels in turn."""
     p = array(i64, words)
     sx, taps, pixel = g[SX], g[KH] * g[KW], 4 * g[CS]
@@ -336,7 +344,7 @@ def input_gradient_row(g, words, table, y, row_address, left, target):
             first, size = split(count, MAX_ROWS, t)
             p[mk.A] = row_address + ((x0 + g[PX]) // sx + first + left) * pixel
             p[mk.C] = target + 4 * PANEL * (x0 + sx * first)
-            call_tile(g[TILE], size, words)
+            call_tile(tiles, size, words)
 
 
 @range_kernel
@@ -369,10 +377,11 @@ def input_gradient_kernel(args, lo, hi, tid):
         for panel in range(first_panel, g[PANELS] * (panel_group + 1) // g[PANEL_GROUPS]):
             valid = min(PANEL, g[C] - panel * PANEL)
             p[mk.B], p[mk.COLUMNS] = g[W] + 4 * panel * PANEL * taps * g[O], valid
+            tiles = g[LAST_TILE] if (panel + 1) * PANEL >= g[C] else g[TILE]
             for r in range(rows):
                 row_address = block + ((y0 + r + g[PY]) // sy - first) * row_bytes
                 target = tile + 4 * PANEL * g[WIDTH] * r
-                input_gradient_row(g, words, table, y0 + r, row_address, left, target)
+                input_gradient_row(g, words, tiles, table, y0 + r, row_address, left, target)
             target = g[Y] + image * g[Y_IMAGE] + 4 * (panel * PANEL * pixels + y0 * g[WIDTH])
             transpose(tile, 4 * PANEL, target, 4 * pixels, rows * g[WIDTH], valid, 0)
 
@@ -418,7 +427,7 @@ class Forward:
         words[Y_IMAGE] = 4 * y_channels * words[HO] * words[WO]
         self.table = self._segments(words)
         words[TABLE] = self.table.ctypes.data
-        words[TILE] = mk.ROWS.need(words[WO])
+        words[TILE], words[LAST_TILE] = mk.need_both(mk.ROWS, mk.NARROW_ROWS, o, words[WO])
         if words[WO] == GROUP and GROUPS_FIT:
             words[TILE_GROUPS] = mk.group_tile()
         items = n * words[BLOCKS]
@@ -447,6 +456,7 @@ class Forward:
         return np.array(table, np.int64)
 
     def run(self, x, w, y, bias):
+        """Write the convolution of x and w, plus bias (or None), into y."""
         packed = np.empty(self.packed_words, np.float32)
         threads.run(self.pack, None, w, packed)
         threads.run(self.plan, x, packed, y, bias)
@@ -480,7 +490,8 @@ class InputGradient:
         words[BLOCKS] = -(-height // words[ROWS])
         words[X_IMAGE] = 4 * o * groups * words[HO] * words[WO]
         words[Y_IMAGE] = 4 * c * groups * height * width
-        words[TILE] = mk.ROWS.need(*{max(0, -(-(width - x0) // sx)) for x0 in range(sx)})
+        counts = {max(0, -(-(width - x0) // sx)) for x0 in range(sx)}
+        words[TILE], words[LAST_TILE] = mk.need_both(mk.ROWS, mk.NARROW_ROWS, c, *counts)
         items = n * words[BLOCKS]
         words[PANEL_GROUPS] = min(words[PANELS], max(1, -(-ITEMS // items)))
         items *= words[PANEL_GROUPS]
@@ -490,6 +501,7 @@ class InputGradient:
         self.packed_words = words[PANELS] * PANEL * o * taps
 
     def run(self, dy, w, dx, bias=None):
+        """Write the gradient into dx; there is no bias (the argument is Forward's)."""
         packed = np.empty(self.packed_words, np.float32)
         threads.run(self.pack, None, w, packed)
         threads.run(self.plan, dy, packed, dx, None)
@@ -502,7 +514,10 @@ class WeightGradient:
         words = _geometry(n, c, image, o, kernel, stride, padding, dilation)
         words[X_IMAGE] = 4 * c * groups * image[0] * image[1]
         words[Y_IMAGE] = 4 * o * groups * words[HO] * words[WO]
-        words[TILE] = mk.COLUMNS_OF_A.need(c)
+        rows = c * kernel[1] if words[CS] == c and dilation[1] == 1 else c
+        words[TILE], words[LAST_TILE] = mk.need_both(
+            mk.COLUMNS_OF_A, mk.NARROW_COLUMNS_OF_A, o, rows
+        )
         panel_bytes = 4 * PANEL * c * kernel[0] * kernel[1]
         group_size = max(1, min(words[PANELS], PARTIAL_BYTES // panel_bytes))
         words[PANEL_GROUPS] = -(-words[PANELS] // group_size)
@@ -518,6 +533,7 @@ class WeightGradient:
         self.reduce = threads.plan(reduce_kernel.address(), items, max(1, items // 8), words)
 
     def run(self, x, dy, dw):
+        """Write the gradient into dw."""
         partial = np.empty(self.partial_words, np.float32)
         threads.run(self.plan, x, partial, dy)
         threads.run(self.reduce, None, partial, dw)

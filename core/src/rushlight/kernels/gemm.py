@@ -166,7 +166,7 @@ def batch_kernel(args, lo, hi, tid):
         blas_product(g, g[A] + offsets_a[item], g[B] + offsets_b[item], c, g[M], g[N])
 
 
-# ---- plans -----------------------------------------------------------------------------------------
+# ---- plans ---------------------------------------------------------------------------------------
 
 
 def layout(shape, strides, itemsize):

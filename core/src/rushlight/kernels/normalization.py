@@ -33,7 +33,7 @@ X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS, COUNT = ra
 GRAD_WEIGHT, GRAD_BIAS = Y, BIAS  # of the backward sums
 
 
-# ---- batch normalisation ---------------------------------------------------------------------------
+# ---- batch normalisation -------------------------------------------------------------------------
 
 
 @function(reassociate=True)
@@ -198,7 +198,7 @@ def batch_gradient(args, lo, hi, tid):
             y[i] = (grad[i] - level - (x[i] - centre) * slope) * scale
 
 
-# ---- layer normalisation -----------------------------------------------------------------------------
+# ---- layer normalisation -------------------------------------------------------------------------
 
 # Argument words: arrays, then sizes. GRAD_ROWS: rows of one partial sum of weight gradients.
 LX, LY, LWEIGHT, LBIAS, LMEAN, LRSTD, LGRAD, LPARTIAL, LN, LEPS, LROWS, LPER_PART = range(12)

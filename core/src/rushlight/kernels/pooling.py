@@ -35,8 +35,8 @@ __all__ = [
     "max_pool_forward",
 ]
 
-# Argument words: three arrays and a cell for errors, then the two dims of the image and of the result, then the windows
-# (start and end of each along each dim, as tables).
+# Argument words: three arrays and a cell for errors, then the dims of the image and of the result,
+# then the windows (start and end of each along each dim, as tables).
 X, Y, INDEX, FAILED, D, H, W, OD, OH, OW, STEP_D, STEP_H, STEP_W = range(13)
 TABLE_D, TABLE_H, TABLE_W, COUNTED = range(13, 17)
 WORDS = 17

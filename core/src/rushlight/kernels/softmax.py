@@ -111,7 +111,7 @@ def log_softmax_rows_backward(args, lo, hi, tid):
             y[i] = grad[i] - exponential(out[i]) * total
 
 
-# ---- columns: items are blocks of COLUMNS columns --------------------------------------------------
+# ---- columns: items are blocks of COLUMNS columns ------------------------------------------------
 
 
 @function

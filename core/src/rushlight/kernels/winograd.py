@@ -39,7 +39,8 @@ AT = [[1, 1, 1, 0], [0, 1, -1, -1]]
 POINTS = 16  # elements of a transformed tile = number of GEMMs
 
 # Argument words. The first four are given at each call.
-X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX, TILES_X, TILES_Y, TILE_ROWS, BLOCKS = range(17)
+X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX = range(13)  # noqa: E741
+TILES_X, TILES_Y, TILE_ROWS, BLOCKS = range(13, 17)
 PANELS, PANEL_GROUPS, CS, TILE, CHUNKS, CHANNEL_BLOCKS, IMAGES, FLIPPED = range(17, 25)
 WORDS = 26
 
@@ -244,7 +245,7 @@ def forward_kernel(args, lo, hi, tid):
                             first_image + i, panel, t0, rows)  # fmt: skip
 
 
-# ---- weight gradient: dW = G' [sum over tiles of (B' d B) * (A dY A')] G ---------------------------
+# ---- weight gradient: dW = G' [sum over tiles of (B' d B) * (A dY A')] G -------------------------
 
 
 @function
@@ -402,6 +403,7 @@ class Forward:
         self.packed_words = words[PANELS] * POINTS * c * PANEL
 
     def run(self, x, w, y, bias):
+        """Write the convolution of x and w, plus bias (or None), into y."""
         packed = np.empty(self.packed_words, np.float32)
         threads.run(self.pack, None, w, packed)
         threads.run(self.plan, x, packed, y, bias)
@@ -429,6 +431,7 @@ class WeightGradient:
         self.reduce = threads.plan(reduce_kernel.address(), items, max(1, items // 8), words)
 
     def run(self, x, dy, dw):
+        """Write the gradient into dw."""
         partial = np.empty(self.partial_words, np.float32)
         threads.run(self.plan, x, partial, dy)
         threads.run(self.reduce, None, partial, dw)
