@@ -154,7 +154,7 @@ def _save(node, plan, tensors, outs):
 
 
 def _attach(node, outs):
-    if len(outs) == 1 and node.outputs == 1:
+    if node.outputs == 1:
         outs[0]._node = node
         return
     for number, out in enumerate(outs):

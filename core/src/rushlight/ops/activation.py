@@ -231,7 +231,7 @@ hardswish.gradient(
 )
 
 
-@_float(domain=nonzero, rule=floating)
+@_float(domain=nonzero, rule=floating, sweep=(0, 2))
 def softsign(input):
     """``input / (1 + |input|)``."""
     return input / (1 + xp.abs(input))

@@ -82,22 +82,22 @@ def _running_extreme(input, dim, better):
     return [np.moveaxis(values, 0, axis), np.moveaxis(indices, 0, axis)]
 
 
-def _scatter_back(grads, out1, input_shape, dim):
+def _scatter_back(grad, out1, input_shape, dim):
     from rushlight.ops.creation import zeros
 
-    if grads[0] is None or not input_shape:
-        return grads[0]
-    base = zeros(input_shape, dtype=grads[0]._dtype)
-    return base.scatter_add(dim, out1, grads[0])
+    if not input_shape:
+        return grad
+    base = zeros(input_shape, dtype=grad._dtype)
+    return base.scatter_add(dim, out1, grad)
 
 
-@op(outputs=2, result=ValuesIndices, samples=_samples)
+@op(result=ValuesIndices, samples=_samples)
 def cummax(input: Tensor, dim):
     """The running maximum along `dim` and its index."""
     return _running_extreme(input, dim, np.greater_equal)
 
 
-@op(outputs=2, result=ValuesIndices, samples=_samples)
+@op(result=ValuesIndices, samples=_samples)
 def cummin(input: Tensor, dim):
     """The running minimum along `dim` and its index."""
     return _running_extreme(input, dim, np.less_equal)

@@ -22,7 +22,7 @@ def _samples(make):
     return [((make(3, 5),), {}), ((make(3, 5), 0, True), {}), ((make(), 0), {})]
 
 
-@op(outputs=2, result=ValuesIndices, samples=_samples)
+@op(result=ValuesIndices, samples=_samples)
 def sort(input: Tensor, dim=-1, descending=False, stable=False):
     """The elements in order along `dim`, and where they were."""
     if not input.ndim:
@@ -32,12 +32,12 @@ def sort(input: Tensor, dim=-1, descending=False, stable=False):
     return [np.take_along_axis(input, order, axis), order]
 
 
-def _sort_gradient(grads, out1, input_shape, dim):
+def _sort_gradient(grad, out1, input_shape, dim):
     from rushlight.ops.creation import zeros
 
-    if grads[0] is None or not input_shape:
-        return grads[0]
-    return zeros(input_shape, dtype=grads[0]._dtype).scatter_add(dim, out1, grads[0])
+    if not input_shape:
+        return grad
+    return zeros(input_shape, dtype=grad._dtype).scatter_add(dim, out1, grad)
 
 
 sort.gradient(input=_sort_gradient)
@@ -53,7 +53,7 @@ def _topk_samples(make):
     return [((make(3, 5), 2), {}), ((make(3, 5), 2, 0, False), {})]
 
 
-@op(outputs=2, result=ValuesIndices, samples=_topk_samples)
+@op(result=ValuesIndices, samples=_topk_samples)
 def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
     """The `k` largest (or smallest) elements along `dim`, and where they were."""
     axis = wrap_dim(dim, input.ndim)
@@ -77,7 +77,7 @@ def msort(input: Tensor):
     return sort(input, 0)[0]
 
 
-@op(outputs=2, result=ValuesIndices, samples=lambda make: [((make(3, 5), 2), {})], sweep=(2,))
+@op(result=ValuesIndices, samples=lambda make: [((make(3, 5), 2), {})], sweep=(2,))
 def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
     """The k-th smallest element along `dim` (k from 1), and where it was."""
     axis = wrap_dim(dim, input.ndim)
@@ -90,9 +90,9 @@ def _kept(tensor, dim, keepdim, input_shape):
     return tensor if keepdim or tensor.dim() == len(input_shape) else tensor.unsqueeze(dim)
 
 
-def _kth_gradient(grads, out1, input_shape, dim, keepdim):
+def _kth_gradient(grad, out1, input_shape, dim, keepdim):
     index = _kept(out1, dim, keepdim, input_shape)
-    return _sort_gradient([_kept(grads[0], dim, keepdim, input_shape)], index, input_shape, dim)
+    return _sort_gradient(_kept(grad, dim, keepdim, input_shape), index, input_shape, dim)
 
 
 kthvalue.gradient(input=_kth_gradient)

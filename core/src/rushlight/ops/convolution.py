@@ -1,0 +1,248 @@
+"""Convolutions of one to three spatial dimensions, and their transposes."""
+
+from __future__ import annotations
+
+from rushlight.errors import shape_text
+from rushlight.kernels import convolution as kernels
+from rushlight.ops._op import composite, op
+from rushlight.tensor.tensor import Tensor
+
+
+def _samples(make):
+    ones, zeros = (1, 1), (0, 0)
+    x = make(2, 4, 6, 5)
+    return [
+        ((x, make(3, 4, 3, 3), make(3), ones, ones, ones, 1), {}),
+        ((x, make(4, 2, 2, 3), None, (2, 1), zeros, ones, 2), {}),
+        ((make(2, 4, 7), make(3, 4, 3), make(3), (2,), (1,), (2,), 1), {}),
+        ((make(1, 2, 4, 4, 3), make(2, 2, 2, 2, 2), None, (1, 2, 1), (0, 1, 0), (1, 1, 1), 1), {}),
+    ]
+
+
+def _meta(input, weight, bias, stride, padding, dilation, groups):
+    from rushlight.backends.arrays import BY_ARRAY_DTYPE
+
+    spatial = kernels.output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+    return (input.shape[0], weight.shape[0], *spatial), BY_ARRAY_DTYPE[input.dtype]
+
+
+@op(method=False, samples=_samples, meta=_meta, node="Convolution")
+def _convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation,
+                 groups):
+    """Cross-correlation of (N, C, ...) with (O, C / groups, ...)."""
+    return kernels.convolution_forward(input, weight, bias, stride, padding, dilation, groups)
+
+
+@op(method=False, samples=lambda make: [
+    ((make(2, 3, 4, 4), make(3, 4, 3, 3), (2, 4, 4, 4), (1, 1), (1, 1), (1, 1), 1), {}),
+    ((make(2, 4, 3), make(4, 2, 3), (2, 4, 7), (2,), (0,), (1,), 2), {}),
+])
+def _convolution_input(output: Tensor, weight: Tensor, shape, stride, padding, dilation, groups):
+    """The gradient of a convolution's input; also the transposed convolution."""
+    return kernels.convolution_input_gradient(
+        output, weight, tuple(shape), stride, padding, dilation, groups
+    )
+
+
+@op(method=False, samples=lambda make: [
+    ((make(2, 3, 4, 4), make(2, 4, 4, 4), (3, 4, 3, 3), (1, 1), (1, 1), (1, 1), 1), {}),
+    ((make(2, 4, 3), make(2, 4, 7), (4, 2, 3), (2,), (0,), (1,), 2), {}),
+])
+def _convolution_weight(output: Tensor, input: Tensor, shape, stride, padding, dilation, groups):
+    """The gradient of a convolution's weight."""
+    return kernels.convolution_weight_gradient(
+        output, input, tuple(shape), stride, padding, dilation, groups
+    )
+
+
+@_convolution.gradients("input", "weight", "bias")
+def _convolution_gradient(grad, input, weight, stride, padding, dilation, groups, needs):
+    settings = stride, padding, dilation, groups
+    grad_input = grad_weight = grad_bias = None
+    if needs[0]:
+        grad_input = _convolution_input(grad, weight, tuple(input.shape), *settings)
+    if needs[1]:
+        grad_weight = _convolution_weight(grad, input, tuple(weight.shape), *settings)
+    if needs[2]:
+        grad_bias = grad.sum((0, *range(2, grad.dim())))
+    return grad_input, grad_weight, grad_bias
+
+
+_convolution_input.gradient(
+    output=lambda grad, weight, stride, padding, dilation, groups: _convolution(
+        grad, weight, None, stride, padding, dilation, groups
+    ),
+    weight=lambda grad, output, weight_shape, stride, padding, dilation, groups: (
+        _convolution_weight(output, grad, weight_shape, stride, padding, dilation, groups)
+    ),
+)
+_convolution_weight.gradient(
+    output=lambda grad, input, stride, padding, dilation, groups: _convolution(
+        input, grad, None, stride, padding, dilation, groups
+    ),
+    input=lambda grad, output, input_shape, stride, padding, dilation, groups: (
+        _convolution_input(output, grad, input_shape, stride, padding, dilation, groups)
+    ),
+)
+
+
+def spatial(value, count, name, op_name):
+    """An int or a sequence as a tuple with one entry per spatial dimension."""
+    if isinstance(value, int):
+        return (value,) * count
+    value = tuple(value)
+    if len(value) == 1:
+        return value * count
+    if len(value) != count:
+        raise RuntimeError(
+            f"{op_name}: expected {name} to be a single integer value or a list of {count} values "
+            f"to match the convolution dimensions, but got {name}={list(value)}"
+        )
+    return value
+
+
+def _check(name, count, input, weight, bias, groups, transposed=False):
+    if weight.dim() != count + 2:
+        raise RuntimeError(
+            f"{name}: Expected {count + 2}-dimensional weight, but got weight of size "
+            f"{shape_text(weight.shape)}"
+        )
+    if input.dim() not in (count + 1, count + 2):
+        raise RuntimeError(
+            f"{name}: Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, "
+            f"but got input of size: {shape_text(input.shape)}"
+        )
+    channels = input.shape[-count - 1]
+    expected = weight.shape[0] if transposed else weight.shape[1] * groups
+    if channels != expected:
+        raise RuntimeError(
+            f"{name}: Given groups={groups}, weight of size {shape_text(weight.shape)}, expected "
+            f"input{shape_text(input.shape)} to have {expected} channels, but got {channels} "
+            "channels instead"
+        )
+    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
+    if weight.shape[0] % groups:
+        raise RuntimeError(
+            f"{name}: weight of size {shape_text(weight.shape)} is not divisible by groups={groups}"
+        )
+    if bias is not None and tuple(bias.shape) != (outputs,):
+        raise RuntimeError(
+            f"{name}: expected bias to be 1-dimensional with {outputs} elements, but got bias of "
+            f"size {shape_text(bias.shape)}"
+        )
+    for other_name, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other._dtype is not input._dtype:
+            raise RuntimeError(
+                f"{name}: Input type ({input._dtype}) and {other_name} type ({other._dtype}) should "
+                "be the same"
+            )
+
+
+def _padding(name, padding, count, weight, stride, dilation, input):
+    """Numbers of padded elements per dimension; ``"same"`` may pad the input itself first."""
+    if not isinstance(padding, str):
+        return spatial(padding, count, "padding", name), input
+    if padding == "valid":
+        return (0,) * count, input
+    if padding != "same":
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    if any(s != 1 for s in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    totals = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+    if all(t % 2 == 0 for t in totals):
+        return tuple(t // 2 for t in totals), input
+    from rushlight.ops.padding import pad
+
+    return tuple(t // 2 for t in totals), pad(
+        input, [v for t in reversed(totals) for v in (0, t % 2)]
+    )
+
+
+def _convolve(name, count, input, weight, bias, stride, padding, dilation, groups):
+    _check(name, count, input, weight, bias, groups)
+    stride = spatial(stride, count, "stride", name)
+    dilation = spatial(dilation, count, "dilation", name)
+    batched = input if input.dim() == count + 2 else input.unsqueeze(0)
+    padding, batched = _padding(name, padding, count, weight, stride, dilation, batched)
+    sizes = batched.shape[2:]
+    for n, k, p, d in zip(sizes, weight.shape[2:], padding, dilation, strict=True):
+        if n + 2 * p < d * (k - 1) + 1:
+            raise RuntimeError(
+                f"{name}: Calculated padded input size per channel: "
+                f"{[m + 2 * q for m, q in zip(sizes, padding, strict=True)]}. Kernel size: "
+                f"{[e * (j - 1) + 1 for j, e in zip(weight.shape[2:], dilation, strict=True)]}. "
+                "Kernel size can't be greater than actual input size"
+            )
+    out = _convolution(batched, weight, bias, stride, padding, dilation, groups)
+    return out if batched.dim() == input.dim() else out.squeeze(0)
+
+
+@composite(method=False)
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1, padding=0,
+           dilation=1, groups=1):
+    """Cross-correlation of (N, C, L) or (C, L) with weight (O, C / groups, K)."""
+    return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+@composite(method=False)
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1, padding=0,
+           dilation=1, groups=1):
+    """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (O, C / groups, KH, KW)."""
+    return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+@composite(method=False)
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1, padding=0,
+           dilation=1, groups=1):
+    """Cross-correlation of (N, C, D, H, W) with weight (O, C / groups, KD, KH, KW)."""
+    return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _transpose(name, count, input, weight, bias, stride, padding, output_padding, groups, dilation):
+    _check(name, count, input, weight, bias, groups, transposed=True)
+    stride = spatial(stride, count, "stride", name)
+    padding = spatial(padding, count, "padding", name)
+    dilation = spatial(dilation, count, "dilation", name)
+    extra = spatial(output_padding, count, "output_padding", name)
+    for e, s, d in zip(extra, stride, dilation, strict=True):
+        if e >= max(s, d):
+            raise RuntimeError(
+                "output padding must be smaller than either stride or dilation, but got "
+                f"output_padding={list(extra)}, stride={list(stride)}, dilation={list(dilation)}"
+            )
+    batched = input if input.dim() == count + 2 else input.unsqueeze(0)
+    sizes = tuple(
+        (n - 1) * s - 2 * p + d * (k - 1) + e + 1
+        for n, s, p, d, k, e in zip(
+            batched.shape[2:], stride, padding, dilation, weight.shape[2:], extra, strict=True
+        )
+    )
+    shape = (batched.shape[0], weight.shape[1] * groups, *sizes)
+    out = _convolution_input(batched, weight, shape, stride, padding, dilation, groups)
+    if bias is not None:
+        out = out + bias.reshape(-1, *(1,) * count)
+    return out if batched.dim() == input.dim() else out.squeeze(0)
+
+
+@composite(method=False)
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1,
+                     padding=0, output_padding=0, groups=1, dilation=1):
+    """The transpose of :func:`conv1d`; weight (C, O / groups, K)."""
+    return _transpose("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding,
+                      groups, dilation)
+
+
+@composite(method=False)
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1,
+                     padding=0, output_padding=0, groups=1, dilation=1):
+    """The transpose of :func:`conv2d`; weight (C, O / groups, KH, KW)."""
+    return _transpose("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding,
+                      groups, dilation)
+
+
+@composite(method=False)
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1,
+                     padding=0, output_padding=0, groups=1, dilation=1):
+    """The transpose of :func:`conv3d`; weight (C, O / groups, KD, KH, KW)."""
+    return _transpose("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding,
+                      groups, dilation)

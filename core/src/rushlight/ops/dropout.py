@@ -1,0 +1,69 @@
+"""Dropout in its forms. (Srivastava et al., 2014.)"""
+
+from __future__ import annotations
+
+from rushlight.ops.creation import empty
+
+
+def _check(p):
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _noise(input, shape, p):
+    """Kept elements as 1 / (1 - p), dropped ones as 0; drawn as PyTorch draws them."""
+    noise = empty(shape, dtype=input.dtype, device=input.device)
+    if p == 1:
+        return noise.zero_()
+    return noise.bernoulli_(1 - p).div_(1 - p)
+
+
+def _apply(input, shape, p, training, inplace):
+    _check(p)
+    if not training or p == 0 or not input.numel():
+        return input
+    noise = _noise(input, shape, p)
+    return input.mul_(noise) if inplace else input * noise
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """In training each element is zeroed with probability `p`, the others divided by ``1 - p``."""
+    return _apply(input, tuple(input.shape), p, training, inplace)
+
+
+def _channels(input, p, training, inplace):
+    shape = (*input.shape[:2], *(1,) * (input.dim() - 2))
+    return _apply(input, shape, p, training, inplace)
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """:func:`dropout` of whole channels of (N, C, L) or (C, L)."""
+    if input.dim() == 2:
+        return _channels(input.unsqueeze(0), p, training, inplace).squeeze(0)
+    return _channels(input, p, training, inplace)
+
+
+def dropout2d(input, p=0.5, training=True, inplace=False):
+    """:func:`dropout` of whole channels of (N, C, H, W)."""
+    return _channels(input, p, training, inplace)
+
+
+def dropout3d(input, p=0.5, training=True, inplace=False):
+    """:func:`dropout` of whole channels of (N, C, D, H, W)."""
+    return _channels(input, p, training, inplace)
+
+
+_ALPHA = 1.7580993408473766
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """Dropout that keeps mean and variance of self-normalising networks."""
+    _check(p)
+    if not training or p == 0 or not input.numel():
+        return input
+    if p == 1:
+        return input * 0
+    a = (1.0 / ((1 - p) * (1 + p * _ALPHA**2))) ** 0.5
+    kept = empty(tuple(input.shape), dtype=input.dtype).bernoulli_(1 - p)
+    shift = (kept - 1) * (_ALPHA * a) + (_ALPHA * a * p)
+    return input * (kept * a) + shift

@@ -1,0 +1,242 @@
+"""Rows of a table by index, one by one or in bags."""
+
+from __future__ import annotations
+
+from rushlight import dtypes
+from rushlight.kernels import embedding as kernels
+from rushlight.ops._op import op
+from rushlight.tensor.tensor import Tensor
+
+
+@op(method=False, samples=lambda make: [
+    ((make(5, 3), make.integers(0, 5, (2, 4)), -1, False), {}),
+    ((make(5, 3), make.integers(0, 5, (6,)), -1, False), {}),
+])
+def _embedding(weight: Tensor, indices: Tensor, padding_idx, scale_grad_by_freq):
+    """Rows of `weight`."""
+    return kernels.embedding_forward(weight, indices)
+
+
+@op(method=False, tested_by="_embedding", samples=lambda make: [])
+def _embedding_backward(output: Tensor, indices: Tensor, count, padding_idx, scale_grad_by_freq):
+    """Gradients of rows added up at their indices."""
+    return kernels.embedding_backward(output, indices, count, padding_idx, scale_grad_by_freq)
+
+
+_embedding.gradient(
+    weight=lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq: _embedding_backward(
+        grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq
+    )
+)
+
+
+def _double(grad, indices, padding_idx, scale_grad_by_freq):
+    """Transpose of the (linear) accumulation: gather rows, scaled and masked likewise."""
+    from rushlight.backends import np
+    from rushlight.ops.creation import from_numpy
+
+    rows = _embedding(grad, indices, padding_idx, False)
+    numbers = indices._array
+    if scale_grad_by_freq:
+        counts = np.bincount(numbers.reshape(-1), minlength=grad.shape[0])
+        scale = (1.0 / np.maximum(counts, 1))[numbers][..., None]
+        rows = rows * from_numpy(scale).to(grad.dtype)
+    if padding_idx >= 0:
+        rows = rows * from_numpy((numbers != padding_idx)[..., None]).to(grad.dtype)
+    return rows
+
+
+_embedding_backward.gradient(output=_double)
+
+
+def _renormalize(weight, indices, max_norm, norm_type):
+    """Scale the rows that are looked up and too long, in place."""
+    from rushlight.autograd.mode import no_grad
+    from rushlight.backends import np
+
+    with no_grad():
+        used = np.unique(indices._array)
+        rows = weight._array[used]
+        lengths = (np.abs(rows) ** norm_type).sum(1) ** (1.0 / norm_type)
+        factor = np.where(lengths > max_norm, max_norm / (lengths + 1e-7), 1.0)
+        weight._array[used] = rows * factor[:, None].astype(rows.dtype)
+
+
+def _check_indices(name, input, weight):
+    if input._dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(
+            f"{name}: Expected tensor for argument 'indices' to have one of the following scalar "
+            f"types: Long, Int; but got {input._dtype} instead"
+        )
+    if weight.dim() != 2:
+        raise RuntimeError(f"{name}: 'weight' must be 2-D, got shape {list(weight.shape)}")
+
+
+def _padding(name, padding_idx, count):
+    if padding_idx is None:
+        return -1
+    if not -count <= padding_idx < count:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % count
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,
+              scale_grad_by_freq=False, sparse=False):
+    """Rows of `weight` (V, E) at the integers in `input` (*): (*, E).
+
+    The row `padding_idx` gets no gradient; with `max_norm` the rows looked up are first scaled to
+    at most that norm, in place; `scale_grad_by_freq` divides gradients by how often a row occurs.
+    """
+    _check_indices("embedding", input, weight)
+    if sparse:
+        raise NotImplementedError("embedding(sparse=True) is not available; use sparse=False")
+    padding = _padding("embedding", padding_idx, weight.shape[0])
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    return _embedding(weight, input, padding, scale_grad_by_freq)
+
+
+@op(method=False, samples=lambda make: [
+    ((make(6, 3), make.integers(0, 6, (4, 3)), None, "mean", None, False, -1, False), {}),
+    ((make(6, 3), make.integers(0, 6, (7,)), _offsets(), "sum", None, False, 2, False), {}),
+    ((make(6, 3), make.integers(0, 6, (4, 3)), None, "max", None, False, -1, False), {}),
+])
+def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor | None, mode,
+                   per_sample_weights: Tensor | None, include_last_offset, padding_idx,
+                   scale_grad_by_freq):
+    """Bags of rows reduced to one row each."""
+    return kernels.embedding_bag_forward(
+        weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx
+    )[0]
+
+
+def _offsets():
+    from rushlight.ops.creation import tensor
+
+    return tensor([0, 2, 5])
+
+
+@_embedding_bag.gradients("weight", "per_sample_weights")
+def _embedding_bag_gradient(grad, weight, indices, offsets, mode, per_sample_weights,
+                            include_last_offset, padding_idx, scale_grad_by_freq, needs):
+    """By gathers and index sums on tensors under ``create_graph``, by one kernel otherwise."""
+    from rushlight.autograd.mode import mode as recording
+
+    places = _bag_places(indices, offsets, include_last_offset)
+    by_row = grad.index_select(0, places)
+    flat = indices.reshape(-1)
+    weights = None
+    if needs[1]:
+        weights = (by_row * weight.index_select(0, flat)).sum(1).reshape(
+            tuple(per_sample_weights.shape))
+    if not needs[0]:
+        return None, weights
+    if not recording.recording:
+        return _embedding_bag_backward(
+            grad, weight, indices, offsets, mode, per_sample_weights, include_last_offset,
+            padding_idx, scale_grad_by_freq,
+        ), weights
+    if scale_grad_by_freq:
+        raise NotImplementedError(
+            "embedding_bag: second derivatives are not available with scale_grad_by_freq=True"
+        )
+    if mode == "max":
+        return _max_rows(grad, weight, indices, offsets, include_last_offset, padding_idx), None
+    if per_sample_weights is not None:
+        by_row = by_row * per_sample_weights.reshape(-1, 1)
+    if mode == "mean":
+        by_row = by_row * _bag_scale(flat, places, padding_idx, grad)
+    rows = _embedding_backward(by_row, flat, weight.shape[0], padding_idx, False)
+    return rows, weights
+
+
+def _max_rows(grad, weight, indices, offsets, include_last_offset, padding_idx):
+    """Each gradient element added at the row that held its column's maximum."""
+    from rushlight.backends import np
+    from rushlight.ops.creation import from_numpy, zeros
+
+    starts = None if offsets is None else offsets._array
+    _, saved = kernels.embedding_bag_forward(
+        weight._array, indices._array, starts, "max", None, include_last_offset, padding_idx
+    )
+    rows, width = saved[3], weight.shape[1]
+    found = np.nonzero(rows.reshape(-1) >= 0)[0]
+    target = rows.reshape(-1)[found] * width + found % width
+    flat = zeros(weight.numel(), dtype=grad.dtype)
+    values = grad.reshape(-1).index_select(0, from_numpy(found))
+    return flat.index_add(0, from_numpy(target), values).reshape(tuple(weight.shape))
+
+
+def _bag_places(indices, offsets, include_last_offset):
+    """The bag of every flat index."""
+    from rushlight.backends import np
+    from rushlight.ops.creation import from_numpy
+
+    if indices.dim() == 2:
+        return from_numpy(np.repeat(np.arange(indices.shape[0]), indices.shape[1]))
+    starts = offsets._array[:-1] if include_last_offset else offsets._array
+    lengths = np.diff(np.append(starts, indices.numel()))
+    return from_numpy(np.repeat(np.arange(len(starts)), lengths))
+
+
+def _bag_scale(flat, places, padding_idx, grad):
+    from rushlight.backends import np
+    from rushlight.ops.creation import from_numpy
+
+    counted = flat._array != padding_idx
+    counts = np.bincount(places._array, weights=counted, minlength=grad.shape[0])
+    return from_numpy((1.0 / np.maximum(counts, 1))[places._array][:, None]).to(grad.dtype)
+
+
+@op(method=False, differentiable=False, tested_by="_embedding_bag", samples=lambda make: [])
+def _embedding_bag_backward(grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor | None,
+                            mode, per_sample_weights: Tensor | None, include_last_offset,
+                            padding_idx, scale_grad_by_freq):
+    """The gradient of the table by one kernel; the bags are found again, not saved."""
+    _, saved = kernels.embedding_bag_forward(
+        weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx
+    )
+    return kernels.embedding_bag_backward(
+        grad, saved, weight.shape[0], mode, per_sample_weights, padding_idx, scale_grad_by_freq
+    )
+
+
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False,
+                  mode="mean", sparse=False, per_sample_weights=None, include_last_offset=False,
+                  padding_idx=None):
+    """Bags of rows of `weight` (V, E), reduced by ``"sum"``, ``"mean"`` or ``"max"``: (B, E).
+
+    `input` is (B, L), or flat with `offsets` (B,) where each bag begins.
+    """
+    _check_indices("embedding_bag", input, weight)
+    if sparse:
+        raise NotImplementedError("embedding_bag(sparse=True) is not available; use sparse=False")
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, "
+            f"then it must have the same shape as the input ({list(input.shape)})"
+        )
+    padding = _padding("embedding_bag", padding_idx, weight.shape[0])
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    return _embedding_bag(
+        weight, input, offsets, mode, per_sample_weights, include_last_offset, padding,
+        scale_grad_by_freq,
+    )
+
+
+def one_hot(tensor, num_classes=-1):
+    """Integers (*) as rows (*, num_classes) with a single one."""
+    from rushlight.ops.creation import arange
+
+    if tensor._dtype is not dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if tensor.numel() and int(tensor.min()) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        if not tensor.numel():
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        num_classes = int(tensor.max()) + 1
+    elif tensor.numel() and int(tensor.max()) >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return (tensor.unsqueeze(-1) == arange(num_classes)).long()

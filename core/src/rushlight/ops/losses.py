@@ -1,0 +1,451 @@
+"""Loss functions."""
+
+from __future__ import annotations
+
+import warnings
+
+from rushlight import dtypes
+from rushlight.autograd.mode import mode
+from rushlight.backends import np
+from rushlight.dtypes import FLOAT
+from rushlight.errors import shape_text
+from rushlight.kernels import losses as kernels
+from rushlight.ops._domains import away_from, real
+from rushlight.ops._op import elementwise, op
+from rushlight.ops._rules import floating_only
+from rushlight.ops.comparison import where
+from rushlight.ops.exponential import xlogy
+from rushlight.ops.softmax import log_softmax
+from rushlight.tensor.tensor import Tensor
+
+
+def reduction_of(reduction, size_average=None, reduce=None):
+    """The reduction's name, with PyTorch's two deprecated flags folded in."""
+    if size_average is not None or reduce is not None:
+        warnings.warn(
+            "size_average and reduce args will be deprecated, please use reduction instead.",
+            stacklevel=3,
+        )
+        size_average = True if size_average is None else size_average
+        reduce = True if reduce is None else reduce
+        reduction = "none" if not reduce else ("mean" if size_average else "sum")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def _reduce(losses, reduction):
+    if reduction == "none":
+        return losses
+    return losses.mean() if reduction == "mean" else losses.sum()
+
+
+# ------------------------------------------------------------------------------------ cross entropy
+def _entropy_samples(make):
+    target = make.integers(0, 4, (5,))
+    return [
+        ((make(5, 4), target, None, "mean", -100, 0.0), {}),
+        ((make(5, 4), target, make(4).abs() + 0.1, "sum", 2, 0.1), {}),
+        ((make(5, 4), target, None, "none", -100, 0.2), {}),
+        ((make(2, 4, 3), make.integers(0, 4, (2, 3)), None, "mean", 1, 0.0), {}),
+        ((make(4), make.integers(0, 4, ()), None, "mean", -100, 0.0), {}),
+    ]
+
+
+def _weights_sum(target, weight, ignore_index, dtype):
+    """What a mean divides by: the number, or the weights, of targets that count."""
+    if weight is None:
+        if ignore_index < 0 and target.size and target.min() >= 0:
+            return float(target.size)
+        return float(np.count_nonzero(target != ignore_index))
+    kept = target[target != ignore_index]
+    return float(weight.astype(np.float64)[kept].sum())
+
+
+@op(rule=floating_only, aside=(1,), method=False, samples=_entropy_samples,
+    first_dtype=True)
+def _cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction, ignore_index,
+                   label_smoothing):
+    """Cross entropy of class scores with class numbers; also the log-sum-exp of the scores."""
+    losses, sums = kernels.cross_entropy_forward(input, target, weight, ignore_index,
+                                                 label_smoothing)
+    if reduction == "none":
+        return losses, sums
+    total = losses.sum(dtype=np.float64 if losses.dtype == np.float64 else np.float32)
+    if reduction == "mean":
+        with np.errstate(all="ignore"):
+            total = np.divide(total, _weights_sum(target, weight, ignore_index, losses.dtype))
+    return np.asarray(total, losses.dtype), sums
+
+
+@op(method=False, differentiable=False, tested_by="_cross_entropy", samples=lambda make: [])
+def _cross_entropy_backward(grad: Tensor, input: Tensor, target: Tensor, weight: Tensor | None,
+                            sums: Tensor, reduction, ignore_index, label_smoothing):
+    """The gradient of the scores by one kernel."""
+    losses = grad
+    if reduction != "none":
+        scale = grad
+        if reduction == "mean":
+            with np.errstate(all="ignore"):
+                scale = grad / _weights_sum(target, weight, ignore_index, grad.dtype)
+        losses = np.full(target.shape, scale, input.dtype)
+    return kernels.cross_entropy_backward(
+        losses, input, target, weight, ignore_index, label_smoothing, sums
+    )
+
+
+def _cross_entropy_gradient(grad, input, target, weight, reduction, ignore_index, label_smoothing,
+                            out1):
+    if not mode.recording:
+        return _cross_entropy_backward(
+            grad, input, target, weight, out1, reduction, ignore_index, label_smoothing
+        )
+    dim = 0 if input.dim() == 1 else 1
+    goal = _target_probabilities(input, target, weight, ignore_index, label_smoothing, dim)
+    probabilities = log_softmax(input, dim).exp()
+    if reduction == "mean":
+        grad = grad / _weights_sum(
+            target._array, None if weight is None else weight._array, ignore_index, None
+        )
+    grad = grad.unsqueeze(dim) if reduction == "none" else grad
+    return grad * (probabilities * goal.sum(dim, True) - goal)
+
+
+def _target_probabilities(input, target, weight, ignore_index, label_smoothing, dim):
+    """The (weighted, smoothed) distribution each target stands for; zero where ignored."""
+    from rushlight.ops.creation import zeros
+
+    kept = (target != ignore_index).unsqueeze(dim)
+    index = where(kept, target.unsqueeze(dim), 0)
+    goal = zeros(tuple(input.shape), dtype=input.dtype)
+    ones = kept.to(input.dtype)
+    classes = input.shape[dim]
+    goal = goal.scatter_add(dim, index, ones * (1 - label_smoothing))
+    goal = goal + ones * (label_smoothing / classes)
+    if weight is not None:
+        goal = goal * weight.reshape(*(-1 if i == dim else 1 for i in range(input.dim())))
+    return goal
+
+
+_cross_entropy.gradient(input=_cross_entropy_gradient)
+
+
+def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
+                  reduction="mean", label_smoothing=0.0):
+    """Cross entropy between class scores (N, C, ...) and class numbers (N, ...) or probabilities.
+
+    `weight` (C,) rescales classes, targets equal to `ignore_index` do not count, and
+    `label_smoothing` mixes in the uniform distribution (Szegedy et al., 2016). The mean divides
+    by the (weighted) number of targets that count.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(
+            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}"
+        )
+    dim = 0 if input.dim() == 1 else 1
+    if target._dtype.category == FLOAT and target.shape == input.shape:
+        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim)
+    if target._dtype is not dtypes.int64 and target._dtype is not dtypes.uint8:
+        raise RuntimeError(
+            f"cross_entropy: expected target of dtype rushlight.int64 (class numbers), or of the "
+            f"input's shape (probabilities), but got {target._dtype} of shape "
+            f"{shape_text(target.shape)} for input of shape {shape_text(input.shape)}"
+        )
+    expected = tuple(n for i, n in enumerate(input.shape) if i != dim)
+    if tuple(target.shape) != expected:
+        raise ValueError(
+            f"cross_entropy: Expected target of shape {shape_text(expected)} for input of shape "
+            f"{shape_text(input.shape)}, got {shape_text(target.shape)}"
+        )
+    if weight is not None and tuple(weight.shape) != (input.shape[dim],):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {input.shape[dim]} "
+            f"classes or no classes but got weight tensor of shape: {shape_text(weight.shape)}"
+        )
+    return _cross_entropy(
+        input, target.long(), weight, reduction, ignore_index, float(label_smoothing)
+    )[0]
+
+
+def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim):
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / input.shape[dim]
+    terms = log_softmax(input, dim) * target
+    if weight is not None:
+        terms = terms * weight.reshape(*(-1 if i == dim else 1 for i in range(input.dim())))
+    losses = -terms.sum(dim)
+    if reduction == "mean":
+        return losses.sum() / max(losses.numel(), 1)
+    return _reduce(losses, reduction)
+
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
+             reduction="mean"):
+    """Minus the log-probability (N, C, ...) of each target class (N, ...)."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    dim = 0 if input.dim() == 1 else 1
+    expected = tuple(n for i, n in enumerate(input.shape) if i != dim)
+    if tuple(target.shape) != expected:
+        raise ValueError(
+            f"nll_loss: Expected target of shape {shape_text(expected)} for input of shape "
+            f"{shape_text(input.shape)}, got {shape_text(target.shape)}"
+        )
+    numbers = target._array
+    bad = numbers[(numbers != ignore_index) & ((numbers < 0) | (numbers >= input.shape[dim]))]
+    if bad.size:
+        raise IndexError(f"Target {bad.flat[0]} is out of bounds.")
+    kept = target != ignore_index
+    index = where(kept, target, 0)
+    losses = -input.gather(dim, index.unsqueeze(dim)).squeeze(dim)
+    scale = kept.to(input.dtype)
+    if weight is not None:
+        scale = scale * weight[index]
+    losses = losses * scale
+    return losses.sum() / scale.sum() if reduction == "mean" else _reduce(losses, reduction)
+
+
+# ----------------------------------------------------------------------------------------- elementwise
+def _pair(**options):
+    return elementwise(rule=floating_only, method=False, inplace=False, **options)
+
+
+@_pair(domain=real)
+def _squared_error(input, target):
+    """``(input - target) ** 2``."""
+    difference = input - target
+    return difference * difference
+
+
+_squared_error.gradient(
+    input=lambda grad, input, target: grad * (2 * (input - target)),
+    target=lambda grad, input, target: grad * (2 * (target - input)),
+)
+
+
+@_pair(domain=real, variants=({"beta": 0.7},))
+def _smooth_l1(input, target, beta=1.0):
+    """Quadratic below `beta`, linear above."""
+    from rushlight.compiler import xp
+
+    error = xp.abs(input - target)
+    return xp.where(error < beta, 0.5 * error * error / beta, error - 0.5 * beta)
+
+
+def _smooth_l1_slope(grad, input, target, beta):
+    error = input - target
+    return grad * where(error > beta, 1.0, where(error < -beta, -1.0, error / beta))
+
+
+_smooth_l1.gradient(
+    input=_smooth_l1_slope,
+    target=lambda grad, input, target, beta: -_smooth_l1_slope(grad, input, target, beta),
+)
+
+
+@_pair(domain=real, variants=({"delta": 0.7},))
+def _huber(input, target, delta=1.0):
+    """Quadratic below `delta`, linear above."""
+    from rushlight.compiler import xp
+
+    error = xp.abs(input - target)
+    return xp.where(error < delta, 0.5 * error * error, delta * (error - 0.5 * delta))
+
+
+def _huber_slope(grad, input, target, delta):
+    error = input - target
+    return grad * where(error > delta, delta, where(error < -delta, -delta, error))
+
+
+_huber.gradient(
+    input=_huber_slope,
+    target=lambda grad, input, target, delta: -_huber_slope(grad, input, target, delta),
+)
+
+
+@_pair(domain=away_from(0.0))
+def _logits_entropy(input, target):
+    """Binary cross entropy of a logit, ``max(x, 0) - x * y + log1p(exp(-|x|))``."""
+    from rushlight.compiler import xp
+
+    return xp.maximum(input, 0) - input * target + xp.log1p(xp.exp(-xp.abs(input)))
+
+
+_logits_entropy.gradient(
+    input=lambda grad, input, target: grad * (input.sigmoid() - target),
+    target=lambda grad, input: -grad * input,
+)
+
+
+def _same_shape(name, input, target):
+    if input.shape != target.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
+            f"Please ensure they have the same size. ({name})",
+            stacklevel=3,
+        )
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The squared difference."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    _same_shape("mse_loss", input, target)
+    losses = _squared_error(input, target)
+    return _reduce(losses if weight is None else losses * weight, reduction)
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The absolute difference."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    _same_shape("l1_loss", input, target)
+    losses = (input - target).abs()
+    return _reduce(losses if weight is None else losses * weight, reduction)
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """Squared difference below `beta`, absolute above. (Girshick, 2015.)"""
+    reduction = reduction_of(reduction, size_average, reduce)
+    _same_shape("smooth_l1_loss", input, target)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    return _reduce(_smooth_l1(input, target, float(beta)), reduction)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """Half the squared difference below `delta`, linear above. (Huber, 1964.)"""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    _same_shape("huber_loss", input, target)
+    losses = _huber(input, target, float(delta))
+    return _reduce(losses if weight is None else losses * weight, reduction_of(reduction))
+
+
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None,
+                         reduction="mean"):
+    """``-(y log(p) + (1 - y) log(1 - p))``; logarithms are at least -100."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}) is deprecated. Please ensure they have the same size."
+        )
+    if input.numel() and not bool(((input >= 0) & (input <= 1)).all()):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    low = (1 - input).log().clamp(min=-100)
+    losses = -(target * input.log().clamp(min=-100) + (1 - target) * low)
+    return _reduce(losses if weight is None else losses * weight, reduction)
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None,
+                                     reduction="mean", pos_weight=None):
+    """Binary cross entropy of a logit; `pos_weight` scales the positive term."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )
+    if pos_weight is None:
+        losses = _logits_entropy(input, target)
+    else:
+        from rushlight.ops.activation import logsigmoid
+
+        scale = (pos_weight - 1) * target + 1
+        losses = (1 - target) * input - scale * logsigmoid(input)
+    return _reduce(losses if weight is None else losses * weight, reduction)
+
+
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """``target * (log(target) - input)``: `input` holds log-probabilities."""
+    if reduction != "batchmean":
+        reduction = reduction_of(reduction, size_average, reduce)
+        if reduction == "mean":
+            warnings.warn(
+                "reduction: 'mean' divides the total loss by both the batch size and the support "
+                "size. 'batchmean' divides only by the batch size, and aligns with the KL div math "
+                "definition.",
+                stacklevel=2,
+            )
+    if log_target:
+        losses = target.exp() * (target - input)
+    else:
+        losses = xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return losses.sum() / input.shape[0]
+    return _reduce(losses, reduction)
+
+
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None,
+                         reduction="mean"):
+    """`input` where the target is 1, ``max(0, margin - input)`` where it is -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    apart = (margin - input).clamp(min=0)
+    return _reduce(where(target == 1, input, 0.0) + where(target == -1, apart, 0.0), reduction)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None,
+                        reduction="mean"):
+    """``max(0, -target * (input1 - input2) + margin)``."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    return _reduce((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-08):
+    """The cosine of the angle between vectors along `dim`."""
+    lengths = [(x * x).sum(dim).sqrt().clamp(min=eps) for x in (x1, x2)]
+    return (x1 * x2).sum(dim) / (lengths[0] * lengths[1])
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None,
+                          reduction="mean"):
+    """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    cosine = cosine_similarity(input1, input2, -1)
+    apart = (cosine - margin).clamp(min=0)
+    return _reduce(where(target == 1, 1 - cosine, 0.0) + where(target == -1, apart, 0.0), reduction)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False,
+                        size_average=None, reduce=None, reduction="mean"):
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
+    return _reduce((near - far + margin).clamp(min=0), reduction)
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
+    """The norm of order `p` of ``x1 - x2 + eps`` over the last dimension."""
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
+
+
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """``log(1 + exp(-target * input))``."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    return _reduce((-target * input).exp().log1p(), reduction)
+
+
+def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-08,
+                     reduce=None, reduction="mean"):
+    """The negative log-likelihood of Poisson counts; `full` adds Stirling's term."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * np.pi * target).log()
+        losses = losses + where(target > 1, stirling, 0.0)
+    return _reduce(losses, reduction)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
+    """The negative log-likelihood of normal samples with predicted variance."""
+    if isinstance(var, float):
+        var = input * 0 + var
+    variance = var.clamp(min=eps)
+    losses = 0.5 * (variance.log() + (input - target) ** 2 / variance)
+    if full:
+        losses = losses + 0.5 * float(np.log(2 * np.pi))
+    return _reduce(losses, reduction_of(reduction))

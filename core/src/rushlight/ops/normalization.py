@@ -1,0 +1,232 @@
+"""Batch, layer, group, instance and RMS normalization."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.autograd.mode import mode
+from rushlight.backends import np
+from rushlight.errors import shape_text
+from rushlight.kernels import normalization as kernels
+from rushlight.ops._op import op
+from rushlight.tensor.tensor import Tensor
+
+
+def _batch_samples(make):
+    return [
+        ((make(4, 3, 5), make(3), make(3), 1e-5), {}),
+        ((make(6, 2), None, None, 1e-3), {}),
+        ((make(2, 3, 4, 3), make(3), None, 1e-5), {}),
+    ]
+
+
+@op(method=False, samples=_batch_samples, node="NativeBatchNorm")
+def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps):
+    """Normalized by the batch's own statistics; also their mean and inverse deviation."""
+    return kernels.batch_norm_train_forward(input, weight, bias, eps)
+
+
+@op(method=False, differentiable=False, tested_by="_batch_norm", samples=lambda make: [])
+def _batch_norm_backward(grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor,
+                         invstd: Tensor):
+    """The three gradients of batch normalization by one kernel."""
+    return kernels.batch_norm_train_backward(grad, input, weight, mean, invstd)
+
+
+def _channels(tensor, ndim):
+    """A per-channel vector, shaped to broadcast against (N, C, ...)."""
+    return tensor.reshape(1, -1, *(1,) * (ndim - 2))
+
+
+@_batch_norm.gradients("input", "weight", "bias")
+def _batch_norm_gradient(grad, input, weight, eps, out1, out2, needs):
+    if not mode.recording:
+        found = _batch_norm_backward(grad, input, weight, out1.to(input.dtype), out2.to(input.dtype))
+        return tuple(g if need else None for g, need in zip(found, needs, strict=True))
+    ndim, axes = input.dim(), (0, *range(2, input.dim()))
+    centred = input - input.mean(axes, True)
+    invstd = ((centred * centred).mean(axes, True) + eps).rsqrt()
+    normal = centred * invstd
+    scaled = grad if weight is None else grad * _channels(weight, ndim)
+    inner = scaled - scaled.mean(axes, True) - normal * (scaled * normal).mean(axes, True)
+    return (
+        inner * invstd,
+        (grad * normal).sum(axes) if needs[1] else None,
+        grad.sum(axes) if needs[2] else None,
+    )
+
+
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False,
+               momentum=0.1, eps=1e-05):
+    """Each channel of (N, C, ...) with mean 0 and variance 1, scaled and shifted.
+
+    In training the batch's own statistics are used and folded into `running_mean` and
+    `running_var` (in place, with weight `momentum`); otherwise the running ones are used.
+    (Ioffe and Szegedy, 2015.)
+    """
+    if input.dim() < 2:
+        raise ValueError(f"batch_norm: expected at least a 2D input (got {input.dim()}D input)")
+    for name, vector in (("running_mean", running_mean), ("running_var", running_var),
+                         ("weight", weight), ("bias", bias)):
+        if vector is not None and vector.numel() != input.shape[1]:
+            raise RuntimeError(
+                f"batch_norm: {name} should contain {input.shape[1]} elements not {vector.numel()}"
+            )
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when "
+                               "training=False")
+        return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
+    count = input.numel() // input.shape[1] if input.shape[1] else 0
+    if count == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size "
+            f"{shape_text(input.shape)}"
+        )
+    out, mean, invstd = _batch_norm(input, weight, bias, eps)
+    _fold(running_mean, mean._array, momentum)
+    if running_var is not None:
+        variance = (1.0 / np.square(invstd._array, dtype=np.float64) - eps) * count / (count - 1)
+        _fold(running_var, variance, momentum)
+    return out
+
+
+def _fold(running, value, momentum):
+    """Exponential average, in place."""
+    if running is None or running._device.type == "meta":
+        return
+    from rushlight.tensor.storage import storage_of
+
+    array = running._array
+    array[...] = array * (1 - momentum) + momentum * value
+    storage_of(running).version += 1
+
+
+def _batch_norm_eval(input, mean, var, weight, bias, eps):
+    """An affine map per channel."""
+    scale = (var + eps).rsqrt()
+    scale = scale if weight is None else scale * weight
+    shift = -mean * scale if bias is None else bias - mean * scale
+    ndim = input.dim()
+    return input * _channels(scale, ndim) + _channels(shift, ndim)
+
+
+def _layer_samples(make):
+    return [
+        ((make(4, 3, 5), 5, make(5), make(5), 1e-5), {}),
+        ((make(6, 2, 3), 6, None, None, 1e-3), {}),
+    ]
+
+
+@op(method=False, samples=_layer_samples, node="NativeLayerNorm")
+def _layer_norm(input: Tensor, size, weight: Tensor | None, bias: Tensor | None, eps):
+    """Runs of the last `size` elements normalized; also their mean and inverse deviation."""
+    return kernels.layer_norm_forward(input, size, weight, bias, eps)
+
+
+@op(method=False, differentiable=False, tested_by="_layer_norm", samples=lambda make: [])
+def _layer_norm_backward(grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor,
+                         rstd: Tensor, size):
+    """The three gradients of layer normalization by one kernel."""
+    return kernels.layer_norm_backward(grad, input, weight, mean, rstd, size)
+
+
+@_layer_norm.gradients("input", "weight", "bias")
+def _layer_norm_gradient(grad, input, size, weight, eps, out1, out2, needs):
+    if not mode.recording:
+        found = _layer_norm_backward(grad, input, weight, out1, out2, size)
+        return tuple(g if need else None for g, need in zip(found, needs, strict=True))
+    shape = tuple(input.shape)
+    rows, grad = input.reshape(-1, size), grad.reshape(-1, size)
+    centred = rows - rows.mean(1, True)
+    rstd = ((centred * centred).mean(1, True) + eps).rsqrt()
+    normal = centred * rstd
+    scaled = grad if weight is None else grad * weight.reshape(-1)
+    inner = scaled - scaled.mean(1, True) - normal * (scaled * normal).mean(1, True)
+    return (
+        (inner * rstd).reshape(shape),
+        (grad * normal).sum(0) if needs[1] else None,
+        grad.sum(0) if needs[2] else None,
+    )
+
+
+def _normalized(name, input, normalized_shape, weight, bias=None):
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional")
+    if tuple(input.shape[-len(shape):]) != shape:
+        raise RuntimeError(
+            f"{name}: Given normalized_shape={list(shape)}, expected input with shape "
+            f"{[*['*'], *shape]}, but got input of size {shape_text(input.shape)}"
+        )
+    for what, vector in (("weight", weight), ("bias", bias)):
+        if vector is not None and tuple(vector.shape) != shape:
+            raise RuntimeError(
+                f"{name}: Expected {what} to be of same shape as normalized_shape, but got {what} "
+                f"of shape {shape_text(vector.shape)} and normalized_shape = {list(shape)}"
+            )
+    return math.prod(shape)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
+    """The last dimensions (`normalized_shape`) with mean 0 and variance 1, scaled and shifted.
+
+    (Ba, Kiros and Hinton, 2016.)
+    """
+    size = _normalized("layer_norm", input, normalized_shape, weight, bias)
+    flat = [None if t is None else t.reshape(-1) for t in (weight, bias)]
+    return _layer_norm(input, size, *flat, eps)[0]
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """The last dimensions divided by their root mean square, and scaled.
+
+    (Zhang and Sennrich, 2019.)
+    """
+    from rushlight.dtypes import finfo
+
+    _normalized("rms_norm", input, normalized_shape, weight)
+    count = 1 if isinstance(normalized_shape, int) else len(normalized_shape)
+    dims = tuple(range(-count, 0))
+    eps = finfo(input.dtype).eps if eps is None else eps
+    out = input * ((input * input).mean(dims, True) + eps).rsqrt()
+    return out if weight is None else out * weight
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
+    """Groups of channels of (N, C, ...) with mean 0 and variance 1. (Wu and He, 2018.)"""
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received "
+                           f"{input.dim()}")
+    if input.shape[1] % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {shape_text(input.shape)} and num_groups={num_groups}"
+        )
+    rows = input.reshape(input.shape[0], num_groups, -1)
+    out = _layer_norm(rows, rows.shape[-1], None, None, eps)[0].reshape(tuple(input.shape))
+    out = out if weight is None else out * _channels(weight, input.dim())
+    return out if bias is None else out + _channels(bias, input.dim())
+
+
+def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None,
+                  use_input_stats=True, momentum=0.1, eps=1e-05):
+    """Every channel of every sample of (N, C, ...) with mean 0 and variance 1."""
+    n, c = input.shape[:2]
+    if not use_input_stats:
+        return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
+    merged = input.reshape(1, n * c, *input.shape[2:])
+    means = running_mean.repeat(n) if running_mean is not None else None
+    variances = running_var.repeat(n) if running_var is not None else None
+    out = batch_norm(merged, means, variances, None, None, True, momentum, eps)
+    if running_mean is not None:
+        running_mean.copy_(means.reshape(n, c).mean(0))
+        running_var.copy_(variances.reshape(n, c).mean(0))
+    out = out.reshape(tuple(input.shape))
+    out = out if weight is None else out * _channels(weight, input.dim())
+    return out if bias is None else out + _channels(bias, input.dim())
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+    """`input` divided by its norm of order `p` along `dim` (at least `eps`)."""
+    return input / input.norm(p, dim, True).clamp(min=eps).expand_as(input)

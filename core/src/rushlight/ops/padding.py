@@ -1,0 +1,77 @@
+"""Padding in its modes."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.errors import shape_text
+from rushlight.ops._op import op
+from rushlight.tensor.tensor import Tensor
+
+
+def _index_map(name, size, before, after):
+    """Where each element of a padded dimension comes from."""
+    places = np.arange(-before, size + after)
+    if name == "replicate":
+        return np.clip(places, 0, size - 1)
+    if name == "circular":
+        return places % size
+    period = 2 * (size - 1) if size > 1 else 1
+    places = np.abs(places) % period
+    return np.where(places >= size, period - places, places)
+
+
+@op(method=False, samples=lambda make: [
+    ((make(2, 3), (1, 2, 0, 1), 0.5), {}), ((make(2, 5), (-1, 2), 0.0), {}),
+])
+def _constant_pad(input: Tensor, pad, value):
+    """A constant around the last dimensions; negative amounts crop."""
+    widths = [(0, 0)] * (input.ndim - len(pad) // 2)
+    widths += [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)]
+    kept = tuple(
+        slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(widths, input.shape, strict=True)
+    )
+    grown = [(max(a, 0), max(b, 0)) for a, b in widths]
+    return np.pad(input[kept], grown, constant_values=value)
+
+
+_constant_pad.gradient(
+    input=lambda grad, pad: _constant_pad(grad, tuple(-p for p in pad), 0.0)
+)
+
+
+def _too_large(name, pad, input):
+    return RuntimeError(
+        f"pad: padding {list(pad)} is too large for mode '{name}' and input of shape "
+        f"{shape_text(input.shape)}"
+    )
+
+
+def pad(input, pad, mode="constant", value=None):
+    """Padding of the last dimensions: ``(before, after)`` of the last, then of the one before it.
+
+    Modes ``"constant"`` (with `value`), ``"reflect"``, ``"replicate"`` and ``"circular"``.
+    """
+    pad = tuple(int(p) for p in pad)
+    if len(pad) % 2 or len(pad) // 2 > input.dim():
+        raise RuntimeError(
+            f"pad: padding must have an even length of at most twice the input's dimensions; got "
+            f"{list(pad)} for input of shape {shape_text(input.shape)}"
+        )
+    if mode == "constant":
+        return _constant_pad(input, pad, 0.0 if value is None else value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value is not None:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    from rushlight.ops.creation import from_numpy
+
+    for i in range(0, len(pad), 2):
+        dim = input.dim() - 1 - i // 2
+        size, before, after = input.shape[dim], pad[i], pad[i + 1]
+        limit = {"reflect": size - 1, "circular": size}.get(mode)
+        if limit is not None and max(before, after) > limit:
+            raise _too_large(mode, pad, input)
+        if before or after:
+            index = _index_map(mode, size, before, after)
+            input = input.index_select(dim, from_numpy(index.astype(np.int64)))
+    return input

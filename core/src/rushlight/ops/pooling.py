@@ -1,0 +1,275 @@
+"""Maximum and average pooling over one to three spatial dimensions."""
+
+from __future__ import annotations
+
+from rushlight.errors import shape_text
+from rushlight.kernels import pooling as kernels
+from rushlight.ops._op import op
+from rushlight.ops.convolution import spatial
+from rushlight.tensor.tensor import Tensor
+
+
+def _max_samples(make):
+    one, zero = (1, 1), (0, 0)
+    return [
+        ((make(2, 3, 6, 5), (2, 2), (2, 2), zero, one, False), {}),
+        ((make(2, 2, 7, 5), (3, 2), (2, 1), (1, 0), (1, 2), True), {}),
+        ((make(1, 2, 9), (3,), (2,), (1,), (1,), False), {}),
+        ((make(1, 2, 4, 4, 3), (2, 2, 2), (2, 1, 1), (0,) * 3, (1,) * 3, False), {}),
+    ]
+
+
+@op(method=False, samples=_max_samples, node="MaxPoolWithIndices")
+def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
+    """Maxima of windows and their flat spatial positions."""
+    return kernels.max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@op(method=False, samples=lambda make: [
+    ((make(2, 3, 6, 5), (3, 2)), {}), ((make(1, 2, 7), (3,)), {}),
+])
+def _adaptive_max_pool(input: Tensor, output_size):
+    """Maxima of equal parts and their flat spatial positions."""
+    return kernels.adaptive_max_pool_forward(input, output_size)
+
+
+@op(method=False, tested_by="_max_pool", samples=lambda make: [])
+def _max_unpool(input: Tensor, indices: Tensor, shape):
+    """Values put at flat spatial positions, adding up, zeros elsewhere."""
+    return kernels.max_pool_backward(input, indices, tuple(shape))
+
+
+def _pick(input, indices):
+    """The values at flat spatial positions: the transpose of `_max_unpool`."""
+    flat = input.reshape(*input.shape[:2], -1)
+    picked = flat.gather(2, indices.reshape(*indices.shape[:2], -1))
+    return picked.reshape(tuple(indices.shape))
+
+
+_max_unpool.gradient(input=lambda grad, indices: _pick(grad, indices))
+
+
+def _max_gradient(grad, out1, input_shape):
+    return _max_unpool(grad, out1, input_shape)
+
+
+_max_pool.gradient(input=_max_gradient)
+_adaptive_max_pool.gradient(input=_max_gradient)
+
+
+def _avg_samples(make):
+    return [
+        ((make(2, 3, 6, 5), (2, 2), (2, 2), (0, 0), False, True, None), {}),
+        ((make(2, 2, 7, 5), (3, 2), (2, 1), (1, 1), True, False, None), {}),
+        ((make(1, 2, 9), (3,), (2,), (1,), False, True, 2), {}),
+    ]
+
+
+@op(method=False, samples=_avg_samples, node="AvgPool")
+def _avg_pool(input: Tensor, kernel_size, stride, padding, ceil_mode, count_include_pad,
+              divisor_override):
+    """Means of windows."""
+    return kernels.avg_pool_forward(
+        input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+
+
+@op(method=False, tested_by="_avg_pool", samples=lambda make: [])
+def _avg_unpool(input: Tensor, shape, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                divisor_override):
+    """The transpose of `_avg_pool`: every element spread over its window."""
+    return kernels.avg_pool_backward(
+        input, tuple(shape), kernel_size, stride, padding, ceil_mode, count_include_pad,
+        divisor_override,
+    )
+
+
+def _spread(grad, input_shape, kernel_size, stride, padding, ceil_mode, count_include_pad,
+            divisor_override):
+    return _avg_unpool(grad, input_shape, kernel_size, stride, padding, ceil_mode,
+                       count_include_pad, divisor_override)
+
+
+def _gather(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    return _avg_pool(grad, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                     divisor_override)
+
+
+_avg_pool.gradient(input=_spread)
+_avg_unpool.gradient(input=_gather)
+
+
+@op(method=False, samples=lambda make: [
+    ((make(2, 3, 6, 5), (3, 2)), {}), ((make(1, 2, 7), (3,)), {}),
+])
+def _adaptive_avg_pool(input: Tensor, output_size):
+    """Means of equal parts."""
+    return kernels.adaptive_avg_pool_forward(input, output_size)
+
+
+@op(method=False, tested_by="_adaptive_avg_pool", samples=lambda make: [])
+def _adaptive_avg_unpool(input: Tensor, shape):
+    """The transpose of `_adaptive_avg_pool`."""
+    return kernels.adaptive_avg_pool_backward(input, tuple(shape))
+
+
+_adaptive_avg_pool.gradient(input=lambda grad, input_shape: _adaptive_avg_unpool(grad, input_shape))
+_adaptive_avg_unpool.gradient(
+    input=lambda grad, input_shape: _adaptive_avg_pool(grad, tuple(input_shape[2:]))
+)
+
+
+# ------------------------------------------------------------------------------------------ public
+def _batched(name, input, count):
+    """The input with a batch dimension, and whether it was added."""
+    if input.dim() not in (count + 1, count + 2):
+        raise RuntimeError(
+            f"{name}: Expected {count + 1}D or {count + 2}D (batch mode) tensor, but got: "
+            f"{shape_text(input.shape)}"
+        )
+    added = input.dim() == count + 1
+    return (input.unsqueeze(0) if added else input), added
+
+
+def _window(name, count, kernel_size, stride, padding):
+    kernel = spatial(kernel_size, count, "kernel_size", name)
+    if stride is None or stride == [] or stride == ():
+        stride = kernel
+    stride = spatial(stride, count, "stride", name)
+    padding = spatial(padding, count, "padding", name)
+    if any(s <= 0 for s in stride):
+        raise RuntimeError(f"{name}: stride should not be zero, got {stride}")
+    for k, p in zip(kernel, padding, strict=True):
+        if p < 0 or 2 * p > k:
+            raise RuntimeError(
+                f"{name}: pad should be at most half of effective kernel size, but got pad={p}, "
+                f"kernel_size={k}"
+            )
+    return kernel, stride, padding
+
+
+def _check_output(name, input, kernel, stride, padding, dilation, ceil_mode):
+    sizes = kernels.output_size(input.shape[2:], kernel, stride, padding, dilation, ceil_mode)
+    if any(n < 1 for n in sizes):
+        raise RuntimeError(
+            f"{name}: Given input size: {shape_text(input.shape[1:])}. Calculated output size: "
+            f"{[input.shape[1], *sizes]}. Output size is too small (kernel_size={kernel}, "
+            f"stride={stride}, padding={padding})"
+        )
+
+
+def _max(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+    kernel, stride, padding = _window(name, count, kernel_size, stride, padding)
+    dilation = spatial(dilation, count, "dilation", name)
+    batched, added = _batched(name, input, count)
+    _check_output(name, batched, kernel, stride, padding, dilation, ceil_mode)
+    found = _max_pool(batched, kernel, stride, padding, dilation, bool(ceil_mode))
+    found = tuple(t.squeeze(0) for t in found) if added else found
+    return found if return_indices else found[0]
+
+
+def _avg(name, count, input, kernel_size, stride, padding, ceil_mode, include, divisor):
+    kernel, stride, padding = _window(name, count, kernel_size, stride, padding)
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    batched, added = _batched(name, input, count)
+    _check_output(name, batched, kernel, stride, padding, (1,) * count, ceil_mode)
+    out = _avg_pool(batched, kernel, stride, padding, bool(ceil_mode), bool(include), divisor)
+    return out.squeeze(0) if added else out
+
+
+def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+               return_indices=False):
+    """Maxima of windows of (N, C, L) or (C, L); with `return_indices` also where they were."""
+    return _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode,
+                return_indices)
+
+
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+               return_indices=False):
+    """Maxima of windows of (N, C, H, W) or (C, H, W); with `return_indices` also where they were.
+
+    >>> x = rushlight.arange(16.0).reshape(1, 4, 4)
+    >>> rushlight.max_pool2d(x, 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
+    return _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode,
+                return_indices)
+
+
+def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+               return_indices=False):
+    """Maxima of windows of (N, C, D, H, W) or (C, D, H, W)."""
+    return _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode,
+                return_indices)
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
+               count_include_pad=True):
+    """Means of windows of (N, C, L) or (C, L)."""
+    return _avg("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode,
+                count_include_pad, None)
+
+
+def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
+               count_include_pad=True, divisor_override=None):
+    """Means of windows of (N, C, H, W) or (C, H, W)."""
+    return _avg("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode,
+                count_include_pad, divisor_override)
+
+
+def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
+               count_include_pad=True, divisor_override=None):
+    """Means of windows of (N, C, D, H, W) or (C, D, H, W)."""
+    return _avg("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode,
+                count_include_pad, divisor_override)
+
+
+def _sizes(output_size, input, count):
+    wanted = (output_size,) * count if isinstance(output_size, int | type(None)) else output_size
+    have = input.shape[-count:]
+    return tuple(h if w is None else w for w, h in zip(wanted, have, strict=True))
+
+
+def _adaptive(name, function, count, input, output_size):
+    batched, added = _batched(name, input, count)
+    found = function(batched, _sizes(output_size, input, count))
+    if not added:
+        return found
+    return tuple(t.squeeze(0) for t in found) if isinstance(found, tuple) else found.squeeze(0)
+
+
+def adaptive_avg_pool1d(input, output_size):
+    """Means of `output_size` equal parts of (N, C, L) or (C, L)."""
+    return _adaptive("adaptive_avg_pool1d", _adaptive_avg_pool, 1, input, output_size)
+
+
+def adaptive_avg_pool2d(input, output_size):
+    """Means of equal parts of (N, C, H, W); None keeps a size."""
+    return _adaptive("adaptive_avg_pool2d", _adaptive_avg_pool, 2, input, output_size)
+
+
+def adaptive_avg_pool3d(input, output_size):
+    """Means of equal parts of (N, C, D, H, W); None keeps a size."""
+    return _adaptive("adaptive_avg_pool3d", _adaptive_avg_pool, 3, input, output_size)
+
+
+def _adaptive_max(name, count, input, output_size, return_indices):
+    found = _adaptive(name, _adaptive_max_pool, count, input, output_size)
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    """Maxima of `output_size` equal parts of (N, C, L) or (C, L)."""
+    return _adaptive_max("adaptive_max_pool1d", 1, input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(input, output_size, return_indices=False):
+    """Maxima of equal parts of (N, C, H, W); None keeps a size."""
+    return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input, output_size, return_indices=False):
+    """Maxima of equal parts of (N, C, D, H, W); None keeps a size."""
+    return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, return_indices)
