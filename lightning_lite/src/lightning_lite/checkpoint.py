@@ -7,7 +7,8 @@ running code:
     lightning_lite_version      who wrote it
     state_dict                  weights and buffers
     optimizer_states, lr_schedulers, callbacks
-    loops                       fit_loop: progress, the loader's position, the values logged so far
+    loops                       fit_loop: progress, the loader's position, the values logged so far,
+                                and in the middle of an accumulation the gradients
     random_states               every random number generator
     hyper_parameters, datamodule_hyper_parameters
 """
@@ -24,7 +25,7 @@ from lightning_lite import random_state
 from lightning_lite._version import __version__
 from lightning_lite.errors import MisconfigurationException
 from lightning_lite.hyperparameters import build, plain_part
-from lightning_lite.state import TrainerFn
+from lightning_lite.state import Next, TrainerFn
 
 VERSION_KEY = "lightning_lite_version"
 FOREIGN_VERSION_KEY = "pytorch-lightning_version"
@@ -154,7 +155,23 @@ def dump_fit_loop(trainer: Any) -> dict[str, Any]:
     }
     if trainer.feed is not None:
         saved["loader"] = trainer.feed.state_dict()
+    if accumulating(trainer):
+        found = trainer.lightning_module.named_parameters()
+        saved["gradients"] = {name: each.grad for name, each in found if each.grad is not None}
     return saved
+
+
+def accumulating(trainer: Any) -> bool:
+    """Whether gradients that the next step needs may be there: between the batches of one step.
+
+    In manual optimization only the module knows, so there they always count.
+    """
+    progress = trainer.state.progress
+    if progress.next not in (Next.BATCH, Next.AFTER_BATCH, Next.AFTER_VALIDATION):
+        return False
+    if not trainer.lightning_module.automatic_optimization:
+        return True
+    return bool(progress.batch % trainer.accumulate_grad_batches) and not progress.is_last_batch
 
 
 def dump_datamodule(datamodule: Any, checkpoint: dict[str, Any]) -> None:
@@ -238,6 +255,10 @@ def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
         )
     for config, state in zip(configs, schedulers, strict=True):
         config.scheduler.load_state_dict(state)
+    if "gradients" in saved:
+        for name, parameter in trainer.lightning_module.named_parameters():
+            gradient = saved["gradients"].get(name)
+            parameter.grad = None if gradient is None else gradient.to(parameter.device)
     trainer.training_results.load_state_dict(saved["results"])
     trainer.kept_metrics.callback.update(saved["callback_metrics"])
     trainer.resume_point = {

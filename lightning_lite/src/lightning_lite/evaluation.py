@@ -9,7 +9,7 @@ from lightning_lite import random_state
 from lightning_lite.errors import Interrupted
 from lightning_lite.logging_points import keep, send
 from lightning_lite.metrics import Results
-from lightning_lite.state import Next, RunningStage
+from lightning_lite.state import Next, RunningStage, TrainerFn
 
 _END = object()
 
@@ -54,6 +54,7 @@ def evaluate_loader(trainer: Any, loader: Any, length: float, number: int, sever
     name = f"{prefix}_step"
     step = getattr(trainer.lightning_module, name)
     which = (number,) if several else ()
+    seen = seen_batches(trainer, number)
     for batch_idx, batch in enumerate(first(trainer, loader, length)):
         batch = trainer.on_device(batch, number)
         results.batch = batch
@@ -66,9 +67,19 @@ def evaluate_loader(trainer: Any, loader: Any, length: float, number: int, sever
         if results and trainer.state.stage is not RunningStage.SANITY_CHECKING:
             views = results.views(on_step=True)
             keep(trainer, views)
-            send(trainer, views.logger, step=batch_idx)
+            send(trainer, views.logger, step=seen[number])
+        seen[number] += 1
         results.batch = None
         trainer.in_evaluation_batch = False
+
+
+def seen_batches(trainer: Any, number: int) -> list[int]:
+    """How many batches of each loader were measured: over all validations of a training."""
+    if trainer.state.fn is not TrainerFn.FITTING:
+        return [0] * (number + 1)
+    counts = trainer.state.progress.validated_batches
+    counts.extend([0] * (number + 1 - len(counts)))
+    return counts
 
 
 def first(trainer: Any, loader: Any, length: float) -> Any:

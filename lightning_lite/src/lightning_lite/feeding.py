@@ -109,6 +109,7 @@ class Feed:
         self.taken = 0
         self._iterator: Iterator[Any] | None = None
         self._ahead: Any = _NOTHING
+        self._before_ahead: tuple[Any, ...] | None = None
         self._start: dict[str, Any] = {}
         self._interrupt: Any = None
 
@@ -147,18 +148,30 @@ class Feed:
             )
         for generator, state in zip(mine, states, strict=True):
             generator.set_state(state)
-        self._make_iterator()
+        self._iterator = iter(self.loader)
+        self.taken = 0
         for number in range(saved["taken"]):
-            if self._take() is _NOTHING:
+            if self._fetch() is _NOTHING:
                 raise MisconfigurationException(
                     f"the loader ends after {number} batches, the checkpoint was written after "
                     f"{saved['taken']}: training can go on exactly only with the same data"
                 )
+            self.taken += 1
+        if self.reads_ahead:
+            random_state.restore(saved["before_ahead"])
+            self._fetch_ahead()
 
     def _make_iterator(self) -> None:
         self._iterator = iter(self.loader)
         self.taken = 0
-        self._ahead = self._fetch() if self.reads_ahead else _NOTHING
+        self._ahead = _NOTHING
+        if self.reads_ahead:
+            self._fetch_ahead()
+
+    def _fetch_ahead(self) -> None:
+        """Take the next batch before it is needed; its random numbers are drawn now, too."""
+        self._before_ahead = random_state.snapshot()
+        self._ahead = self._fetch() if self.taken < self.length else _NOTHING
 
     def _fetch(self) -> Any:
         """The loader's next batch, or _NOTHING at its end."""
@@ -174,10 +187,11 @@ class Feed:
             return _NOTHING
         if self.reads_ahead:
             batch = self._ahead
-            last = batch is _NOTHING or self.taken + 1 >= self.length
-            self._ahead = _NOTHING if last else self._fetch()
-        else:
-            batch = self._fetch()
+            if batch is not _NOTHING:
+                self.taken += 1
+                self._fetch_ahead()
+            return batch
+        batch = self._fetch()
         if batch is not _NOTHING:
             self.taken += 1
         return batch
@@ -205,6 +219,8 @@ class Feed:
     def state_dict(self) -> dict[str, Any]:
         """The position in this epoch, in plain types and tensors."""
         saved: dict[str, Any] = {"start": self._start, "taken": self.taken}
+        if self._before_ahead is not None:
+            saved["before_ahead"] = random_state.plain(self._before_ahead)
         if self.is_open and not self.reads_ahead and stateful(self.loader):
             saved["own"] = self.loader.state_dict()
         return saved

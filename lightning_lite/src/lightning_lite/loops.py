@@ -176,6 +176,8 @@ def finish_batch(trainer: Any) -> None:
     elif steps_done or may_stop_early(trainer):
         progress.cut_short = True
         progress.next = Next.EPOCH_HOOKS
+        # training may go on from here, as if the hooks of the epoch's end had not drawn any numbers
+        trainer.boundary_random_state = random_state.capture()
     else:
         progress.next = Next.BATCH
 

@@ -222,6 +222,8 @@ class Results:
             options = entry.options
             if not (options.on_step if on_step else options.on_epoch):
                 continue
+            if on_step and options.dataloader_idx not in (None, self.dataloader_idx):
+                continue
             value = entry.value if on_step else entry.of_epoch()
             if value is None:
                 continue
@@ -286,6 +288,8 @@ def scalar_tensor(name: str, value: Any) -> rl.Tensor:
             shape = tuple(value.shape)
             raise ValueError(f"log({name!r}): expected one number, got a tensor of shape {shape}")
         value = value.detach()
+        if value.dtype not in (rl.float32, rl.float64):
+            value = value.to(rl.float32)  # sums over an epoch need more than half precision
         return value if value.ndim == 0 else value.reshape(())
     if isinstance(value, bool | int | float):
         return rl.tensor(float(value))

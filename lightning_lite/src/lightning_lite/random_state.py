@@ -58,16 +58,26 @@ def seed_everything(seed: int | None = None, workers: bool = False, verbose: boo
     return seed
 
 
-def capture() -> dict[str, Any]:
-    """The state of every generator, in plain types and tensors."""
-    version, words, gauss = random.getstate()
+def snapshot() -> tuple[Any, ...]:
+    """The state of every generator as the generators give it: quick, for `plain` to write down."""
+    numpy_random = _numpy_random()
+    return (
+        random.getstate(),
+        rl.get_rng_state(),
+        None if numpy_random is None else numpy_random.get_state(),
+        list(rl.cuda.get_rng_state_all()) if rl.cuda.is_available() else None,
+    )
+
+
+def plain(taken: tuple[Any, ...]) -> dict[str, Any]:
+    """A snapshot in plain types and tensors."""
+    (version, words, gauss), own, numpy_state, cuda = taken
     state: dict[str, Any] = {
         "python": {"version": version, "words": list(words), "gauss": gauss},
-        "rushlight": rl.get_rng_state(),
+        "rushlight": own,
     }
-    numpy_random = _numpy_random()
-    if numpy_random is not None:
-        name, keys, position, has_gauss, cached = numpy_random.get_state()
+    if numpy_state is not None:
+        name, keys, position, has_gauss, cached = numpy_state
         state["numpy"] = {
             "name": str(name),
             "keys": [int(key) for key in keys],
@@ -75,9 +85,14 @@ def capture() -> dict[str, Any]:
             "has_gauss": int(has_gauss),
             "cached": float(cached),
         }
-    if rl.cuda.is_available():
-        state["cuda"] = list(rl.cuda.get_rng_state_all())
+    if cuda is not None:
+        state["cuda"] = cuda
     return state
+
+
+def capture() -> dict[str, Any]:
+    """The state of every generator, in plain types and tensors."""
+    return plain(snapshot())
 
 
 def restore(state: dict[str, Any]) -> None:

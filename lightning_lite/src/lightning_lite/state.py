@@ -78,6 +78,7 @@ class Progress:
     is_last_batch: bool = False
     cut_short: bool = False
     next: Next = Next.EPOCH
+    validated_batches: list[int] = field(default_factory=list)
 
     def begin_anew(self) -> None:
         """Stand at the start of the epoch, whatever happened before."""

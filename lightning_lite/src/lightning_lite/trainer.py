@@ -206,7 +206,7 @@ class Trainer(TrainerProperties):
         datamodule: Any = None,
         weights_only: bool | None = None,
     ) -> list[dict[str, float]] | None:
-        """Measure a module on the validation data; return what it logged, a dictionary per loader."""
+        """Measure a module on the validation data; return what it logged, per loader."""
         self.verbose = verbose
         loaders = {"val": dataloaders}
         return running.run(
