@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -129,6 +130,23 @@ def test_references_are_balanced(add, scaled):
         scaled.fast(A, 1.0, 2), add.into((out,), A, row), add.fast_into(A, A, row)
     after = [sys.getrefcount(x) for x in (dtype, A, row, out, NotImplemented)]
     assert all(abs(a - b) < 50 for a, b in zip(before, after, strict=True))
+
+
+def test_doors_outlive_their_kernel():
+    names = {"x": "f64"}
+
+    def doors(k):
+        kernel = compile(lambda x: x * k + 0.25, names, names, {}, {}, ("f64",))
+        kernel(A.T.astype(float))
+        return kernel.fast, kernel.fast_into, next(iter(kernel._doors.values()))
+
+    made = [doors(float(k)) for k in range(20)]
+    gc.collect()
+    x = A.astype(float)
+    for k, (fast, fast_into, layout) in enumerate(made):
+        np.testing.assert_array_equal(fast(x), x * k + 0.25)
+        np.testing.assert_array_equal(fast_into(x, x.copy()), x * k + 0.25)
+        np.testing.assert_array_equal(layout(A.T.astype(float)), x.T * k + 0.25)
 
 
 def test_layouts_are_bounded(add):

@@ -189,6 +189,21 @@ def test_where_and_clip(dtype):
         assert first.dtype == upper.dtype == NUMPY[dtype]
 
 
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_nextafter_in_a_half_width_format(dtype):
+    names = {"x": dtype, "y": dtype}
+    x = np.array([0, -0.0, 1, -1, 3.5, np.inf, np.nan, 1, 1e-7, 2, -2], NUMPY[dtype])
+    y = np.array([1, -1, 2, -2, 0, 0, 1, np.nan, -1, 2, 3], NUMPY[dtype])
+    want = np.nextafter(x, y)
+    for maker in (compile, reference):
+        kernel = maker(
+            lambda x, y: xp.nextafter(x, y, storage=dtype), names, names, {}, {}, (dtype,)
+        )
+        got = kernel(x, y)
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got.astype(float), want.astype(float))
+
+
 def test_words_on_arrays_and_numbers():
     x = np.array([1.0, -2.0, np.nan], np.float32)
     assert xp.sqrt(4.0) == 2.0
@@ -219,3 +234,7 @@ def test_complex_words_run_on_the_reference():
     swapped = make(lambda z: xp.complex(xp.imag(z), xp.real(z)), "c64")(z)
     np.testing.assert_array_equal(swapped, 1j * z.conj())
     assert make(lambda z: xp.sigmoid(z), "c64").fast is None
+    inside = compile(
+        lambda x: xp.abs(xp.complex(x, x)), {"x": "f32"}, {"x": "f32"}, {}, {}, ("f32",)
+    )
+    np.testing.assert_allclose(inside(np.array([3.0], np.float32)), [4.2426405])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.compiler.graph import trace
+from rushlight.compiler.graph import topological, trace
 from rushlight.compiler.kernel import Kernel, ReferenceKernel
 from rushlight.compiler.machine import is_supported
 from rushlight.compiler.storage import COMPLEX, check
@@ -32,14 +32,21 @@ def compile(body, inputs, operands, scalars, static, outputs):
     - `static`: name -> value known now (strings, bools, None, tuples).
     - `outputs`: storage dtype of each result; values are cast to it, rounding once.
 
-    Tracing happens here, machine code is made at the first call. Complex programs, processors
-    without AVX2 and ``RUSHLIGHT_KERNELS=reference`` give what :func:`reference` gives.
+    Tracing happens here, machine code is made at the first call. Programs with complex numbers,
+    processors without AVX2 and ``RUSHLIGHT_KERNELS=reference`` give what :func:`reference` gives.
     """
     program = _trace(body, inputs, operands, scalars, static, outputs)
-    dtypes = {*inputs.values(), *operands.values(), *outputs}
-    if kernels_mode() == "reference" or dtypes & set(COMPLEX) or not is_supported():
+    if kernels_mode() == "reference" or not is_supported() or not _is_emitted(program):
         return ReferenceKernel(program)
     return Kernel(program)
+
+
+def _is_emitted(program):
+    """Whether every node has machine code: complex numbers have none, nor float16 neighbours."""
+    return not any(
+        e.dtype in COMPLEX or e.op == "nextafter" and e.value == "f16"
+        for e in topological([e for e, _ in program.outputs])
+    )
 
 
 def reference(body, inputs, operands, scalars, static, outputs):

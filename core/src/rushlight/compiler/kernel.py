@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
-import threading
 
 from rushlight.backends import np
 from rushlight.compiler import layout
@@ -118,8 +117,7 @@ class Kernel(_Executor):
         super().__init__(program)
         self.limit = inline_limit(program)
         self._count = len(self.inputs)
-        self._codes, self._lock = {}, threading.Lock()
-        self._doors, self._doors_into = {}, {}
+        self._codes, self._doors, self._doors_into = {}, {}, {}
 
     # ---- machine code
     def code(self, scalars=frozenset(), streaming=False):
@@ -129,10 +127,7 @@ class Kernel(_Executor):
         if found is None:
             from rushlight.compiler.machine import descriptor
 
-            with self._lock:
-                found = self._codes.get(key)
-                if found is None:
-                    found = self._codes[key] = descriptor(self.program, scalars, streaming)
+            found = self._codes[key] = descriptor(self.program, scalars, streaming)
         return found
 
     @functools.cached_property

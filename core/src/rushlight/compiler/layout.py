@@ -117,7 +117,8 @@ def empty(shape, dtype, order=None):
         return np.empty(shape, dtype)
     block = np.empty(size + 64, np.uint8)
     start = -block.ctypes.data % 64
-    return block[start : start + size].view(dtype).reshape(shape)
+    # Built on a memoryview, so that whoever looks for the owning array finds exactly these bytes.
+    return np.frombuffer(memoryview(block)[start : start + size], dtype).reshape(shape)
 
 
 # ------------------------------------------------------------------------------------------ drivers

@@ -35,26 +35,29 @@ def driver(name: str) -> int:
     return _drivers()[name]
 
 
-def blocks(program, scalars=frozenset(), streaming=False, target=None):
-    """Address of a program's compiled blocks, and the lanes of one block."""
+_descriptors = {}  # immortal like the code: built-in functions hold their addresses
+
+
+def descriptor(program, scalars=frozenset(), streaming=False, target=None):
+    """The descriptor words that drivers read (see `drivers.py`), compiled at first need."""
     from rushlight.backends.llvm import engine
 
     target = target or engine()
-    variant = f"{sorted(scalars)}{' streaming' * streaming}"
-    key = target.key(f"{program.text}|{variant}")
+    key = target.key(f"{program.text}|{sorted(scalars)}{' streaming' * streaming}")
+    found = _descriptors.get(key)
+    if found is None:
+        found = _descriptors.setdefault(key, _describe(key, program, scalars, streaming, target))
+    return found
 
+
+def _describe(key, program, scalars, streaming, target):
     def build():
         from rushlight.compiler.emitter import Emitter
 
         emitter = Emitter(program, scalars, target.vector_bits, target.scalef, streaming)
         return emitter.module(key), emitter.lanes, False
 
-    return target.function(key, build)
-
-
-def descriptor(program, scalars=frozenset(), streaming=False, target=None):
-    """The descriptor words that drivers read (see `drivers.py`)."""
-    address, lanes = blocks(program, scalars, streaming, target)
+    address, lanes = target.function(key, build)
     sizes = [SIZE[d] for d in program.dtypes]
     outputs = len(program.outputs)
     steps = [0 if j - outputs in scalars else size for j, size in enumerate(sizes)]
