@@ -72,8 +72,6 @@ def test_bags(rng, dtype, case, mode, padding):
     assert np.array_equal(saved[2], want_saved[2])
     grad = rng.standard_normal(out.shape).astype(dtype)
     got = embedding.embedding_bag_backward(grad, saved, 10, mode, scales, padding)
-    if last:
-        return
     want = embedding.embedding_bag_backward.reference(grad, want_saved, 10, mode, scales, padding)
     assert close(got, want)
 

@@ -1,7 +1,5 @@
 """Built-in operations of the kernel language: how each becomes LLVM IR."""
 
-# ruff: noqa: D102  (the methods are named after what they implement)
-
 from __future__ import annotations
 
 from llvmlite import ir
@@ -11,9 +9,9 @@ from rushlight.backends.kernel_values import IR_TYPES, Value, ir_type
 
 
 class Builtins:
-    """The ``builtin_*`` methods of the lowering: ``b`` is the IR builder, ``node`` the call."""
+    """The ``_builtin_*`` methods of the lowering: ``b`` is the IR builder, ``node`` the call."""
 
-    def intrinsic(self, name, kind, arguments, node=None):
+    def _intrinsic(self, name, kind, arguments, node=None):
         values = [self.convert(a, kind, node).ir for a in arguments]
         full = f"llvm.{name}.{kind.name}"
         function = self.module.globals.get(full)
@@ -22,80 +20,80 @@ class Builtins:
             function = ir.Function(self.module, signature, full)
         return Value(kind, self.b.call(function, values))
 
-    def typed(self, arguments):
+    def _typed(self, arguments):
         return next(a.type for a in arguments if isinstance(a, Value))
 
-    def builtin_array(self, node, kind, address):
+    def _builtin_array(self, node, kind, address):
         address = self.convert(address, i64, node)
         pointer = Pointer(kind)
         return Value(pointer, self.b.inttoptr(address.ir, ir_type(pointer)))
 
-    def builtin_bitcast(self, node, kind, value):
+    def _builtin_bitcast(self, node, kind, value):
         return Value(kind, self.b.bitcast(value.ir, ir_type(kind)))
 
-    def builtin_stack(self, node, words):
+    def _builtin_stack(self, node, words):
         with self.b.goto_entry_block():
             memory = self.b.alloca(ir.ArrayType(IR_TYPES["i64"], words))
             memory.align = 64
         return Value(i64, self.b.ptrtoint(memory, IR_TYPES["i64"]))
 
-    def builtin_square_root(self, node, value):
-        return self.intrinsic("sqrt", value.type, [value])
+    def _builtin_square_root(self, node, value):
+        return self._intrinsic("sqrt", value.type, [value])
 
-    def builtin_absolute(self, node, value):
+    def _builtin_absolute(self, node, value):
         if value.type.kind == "float":
-            return self.intrinsic("fabs", value.type, [value])
+            return self._intrinsic("fabs", value.type, [value])
         negative = self.b.icmp_signed("<", value.ir, ir.Constant(value.ir.type, 0))
         return Value(value.type, self.b.select(negative, self.b.neg(value.ir), value.ir))
 
-    def builtin_floor(self, node, value):
-        return self.intrinsic("floor", value.type, [value])
+    def _builtin_floor(self, node, value):
+        return self._intrinsic("floor", value.type, [value])
 
-    def builtin_fused_multiply_add(self, node, *arguments):
-        return self.intrinsic("fma", self.typed(arguments), arguments, node)
+    def _builtin_fused_multiply_add(self, node, *arguments):
+        return self._intrinsic("fma", self._typed(arguments), arguments, node)
 
-    def builtin_maximum(self, node, *arguments):
-        return self.intrinsic("maximum", self.typed(arguments), arguments, node)
+    def _builtin_maximum(self, node, *arguments):
+        return self._intrinsic("maximum", self._typed(arguments), arguments, node)
 
-    def builtin_minimum(self, node, *arguments):
-        return self.intrinsic("minimum", self.typed(arguments), arguments, node)
+    def _builtin_minimum(self, node, *arguments):
+        return self._intrinsic("minimum", self._typed(arguments), arguments, node)
 
-    def builtin_infinity(self, node, kind):
+    def _builtin_infinity(self, node, kind):
         return Value(kind, ir.Constant(ir_type(kind), float("inf")))
 
-    def builtin_quiet_nan(self, node, kind):
+    def _builtin_quiet_nan(self, node, kind):
         return Value(kind, ir.Constant(ir_type(kind), float("nan")))
 
-    def builtin_call_address(self, node, address, *arguments):
+    def _builtin_call_address(self, node, address, *arguments):
         signature = ir.FunctionType(ir.VoidType(), [IR_TYPES["i64"]] * len(arguments))
         function = self.b.inttoptr(address.ir, signature.as_pointer())
         self.b.call(function, [self.convert(a, i64, node).ir for a in arguments])
 
-    def word_pointer(self, address, node):
+    def _word_pointer(self, address, node):
         return self.b.inttoptr(self.convert(address, i64, node).ir, IR_TYPES["i64"].as_pointer())
 
-    def builtin_load_acquire(self, node, address):
-        return Value(i64, self.b.load_atomic(self.word_pointer(address, node), "acquire", 8))
+    def _builtin_load_acquire(self, node, address):
+        return Value(i64, self.b.load_atomic(self._word_pointer(address, node), "acquire", 8))
 
-    def builtin_store_release(self, node, address, value):
-        pointer = self.word_pointer(address, node)
+    def _builtin_store_release(self, node, address, value):
+        pointer = self._word_pointer(address, node)
         self.b.store_atomic(self.convert(value, i64, node).ir, pointer, "release", 8)
 
-    def atomic(self, operation, node, address, value):
-        pointer = self.word_pointer(address, node)
+    def _atomic(self, operation, node, address, value):
+        pointer = self._word_pointer(address, node)
         value = self.convert(value, i64, node).ir
         return Value(i64, self.b.atomic_rmw(operation, pointer, value, "seq_cst"))
 
-    def builtin_atomic_swap(self, node, address, value):
-        return self.atomic("xchg", node, address, value)
+    def _builtin_atomic_swap(self, node, address, value):
+        return self._atomic("xchg", node, address, value)
 
-    def builtin_atomic_add(self, node, address, value):
-        return self.atomic("add", node, address, value)
+    def _builtin_atomic_add(self, node, address, value):
+        return self._atomic("add", node, address, value)
 
-    def builtin_atomic_subtract(self, node, address, value):
-        return self.atomic("sub", node, address, value)
+    def _builtin_atomic_subtract(self, node, address, value):
+        return self._atomic("sub", node, address, value)
 
-    def builtin_spin_pause(self, node):
+    def _builtin_spin_pause(self, node):
         x86 = "x86" in _triple() or "i686" in _triple()
         name, kinds = (
             ("llvm.x86.sse2.pause", []) if x86 else ("llvm.aarch64.hint", [IR_TYPES["i32"]])

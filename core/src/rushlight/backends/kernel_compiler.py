@@ -526,7 +526,7 @@ class _Lowering(Builtins):
         if isinstance(target, NativeType):
             return self.cast(target, arguments[0], node)
         if isinstance(target, Builtin):
-            return getattr(self, "builtin_" + target.name)(node, *arguments)
+            return getattr(self, "_builtin_" + target.name)(node, *arguments)
         if isinstance(target, str):
             return self.smaller_or_larger(target, arguments, node)
         if isinstance(target, NativeFunction):
@@ -567,7 +567,7 @@ class _Lowering(Builtins):
 
     def smaller_or_larger(self, name, arguments, node):
         if name == "abs":
-            return self.builtin_absolute(node, *arguments)
+            return self._builtin_absolute(node, *arguments)
         if not any(isinstance(a, Value) for a in arguments):
             return (min if name == "min" else max)(arguments)
         result = arguments[0]

@@ -61,7 +61,7 @@ def _split_groups(x, groups):
 
 def _forward_reference(input, weight, bias, stride, padding, dilation, groups):
     kernel = weight.shape[2:]
-    size = output_size(input.shape[2:], kernel, stride, padding, dilation)
+    size = _check("convolution", input.shape, weight.shape, stride, padding, dilation, groups)
     wide = _padded(input, padding)
     w = weight.astype(np.float64).reshape(groups, -1, *weight.shape[1:])
     out = np.zeros((input.shape[0], groups, w.shape[1], *size))
@@ -76,6 +76,9 @@ def _forward_reference(input, weight, bias, stride, padding, dilation, groups):
 
 def _input_gradient_reference(grad, weight, input_shape, stride, padding, dilation, groups):
     kernel, size = weight.shape[2:], grad.shape[2:]
+    op = "convolution_input_gradient"
+    out = _check(op, input_shape, weight.shape, stride, padding, dilation, groups)
+    _check_gradient(op, grad, (input_shape[0], weight.shape[0], *out))
     w = weight.astype(np.float64).reshape(groups, -1, *weight.shape[1:])
     wide = _padded(np.zeros(input_shape), padding)
     dy = _split_groups(grad.astype(np.float64), groups)
@@ -92,12 +95,15 @@ def _crop(wide, input_shape, padding):
 
 def _weight_gradient_reference(grad, input, weight_shape, stride, padding, dilation, groups):
     kernel, size = weight_shape[2:], grad.shape[2:]
+    op = "convolution_weight_gradient"
+    out = _check(op, input.shape, weight_shape, stride, padding, dilation, groups)
+    _check_gradient(op, grad, (input.shape[0], weight_shape[0], *out))
     wide = _padded(input, padding)
     dy = _split_groups(grad.astype(np.float64), groups)
     dw = np.zeros((groups, weight_shape[0] // groups, *weight_shape[1:]))
     for tap, window in _taps(kernel, size, stride, dilation):
         x = _split_groups(wide[(..., *window)], groups)
-        flat = [v.reshape(*v.shape[:3], -1) for v in (dy, x)]
+        flat = [v.reshape(*v.shape[:3], int(np.prod(size))) for v in (dy, x)]
         dw[(..., *tap)] = np.einsum("ngop,ngcp->goc", *flat)
     return dw.reshape(weight_shape).astype(grad.dtype)
 

@@ -172,6 +172,15 @@ def _flat_indices(indices):
     return np.ascontiguousarray(indices.reshape(-1), np.int64)
 
 
+def _check_rows(grad, indices):
+    width = grad.shape[-1] if grad.ndim else 0
+    if grad.shape != (*indices.shape, width):
+        raise ValueError(
+            f"embedding: grad has shape {grad.shape}, expected {(*indices.shape, 'E')}"
+        )
+    return width
+
+
 def _check_range(flat, rows):
     if flat.size and not 0 <= int(flat.min()) <= int(flat.max()) < rows:
         raise IndexError(_OUT_OF_RANGE)
@@ -188,14 +197,15 @@ def _sorted(flat, rows):
 
 
 def _forward_reference(weight, indices):
-    _check_range(indices, len(weight))
-    return weight[indices]
+    flat = _flat_indices(indices)
+    _check_range(flat, len(weight))
+    return weight[flat].reshape(*indices.shape, weight.shape[1])
 
 
 def _backward_reference(grad, indices, num_embeddings, padding_idx, scale_grad_by_freq):
-    flat = indices.reshape(-1)
+    flat = _flat_indices(indices)
     _check_range(flat, num_embeddings)
-    width = grad.shape[-1]
+    width = _check_rows(grad, indices)
     rows = grad.astype(np.float64).reshape(-1, width)
     if scale_grad_by_freq and flat.size:
         rows = rows / np.bincount(flat, minlength=num_embeddings)[flat][:, None]
@@ -209,6 +219,7 @@ def _backward_reference(grad, indices, num_embeddings, padding_idx, scale_grad_b
 def _bag_forward_reference(weight, indices, offsets, mode, per_sample_weights,
                            include_last_offset, padding_idx):  # fmt: skip
     flat, starts = _bags(indices, offsets, include_last_offset)
+    _check_bag(mode, per_sample_weights, flat)
     _check_range(flat, len(weight))
     wide, count, width = weight.astype(np.float64), len(starts) - 1, weight.shape[1]
     out, counts = np.zeros((count, width)), np.zeros(count, np.int64)
@@ -240,7 +251,7 @@ def _bag_backward_reference(grad, saved, num_embeddings, mode, per_sample_weight
         np.add.at(out, (places[bags, columns], columns), wide[bags, columns])
         return out.astype(grad.dtype)
     bag_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    rows = wide[bag_of]
+    flat, rows = flat[: len(bag_of)], wide[bag_of]
     if mode == "mean":
         rows = rows / np.maximum(counts[bag_of], 1)[:, None]
     if per_sample_weights is not None:
@@ -288,11 +299,7 @@ def embedding_backward(grad, indices, num_embeddings, padding_idx, scale_grad_by
     by the number of its occurrences.
     """
     flat = _flat_indices(indices)
-    width = grad.shape[-1] if grad.ndim else 0
-    if grad.shape != (*indices.shape, width):
-        raise ValueError(
-            f"embedding: grad has shape {grad.shape}, expected {(*indices.shape, 'E')}"
-        )
+    width = _check_rows(grad, indices)
     rows = compute_array(grad)
     starts, order = _sorted(flat, num_embeddings)
     scales = _frequency_scales(flat, starts, rows.dtype) if scale_grad_by_freq else None

@@ -38,10 +38,15 @@ def is_low_precision(dtype):
     return dtype.itemsize == 2 and dtype.kind not in "iub"
 
 
+def compute_dtype(dtype):
+    """The dtype kernels compute in: float32 for float32 and below, else float64."""
+    return FLOAT32 if dtype == FLOAT32 or is_low_precision(dtype) else FLOAT64
+
+
 def compute_array(array):
     """The array as the kernels take it: dense rows of float32 or float64."""
     if array.dtype not in COMPILED_DTYPES:
-        array = array.astype(FLOAT64 if array.dtype.kind in "iub" else FLOAT32)
+        array = array.astype(compute_dtype(array.dtype))
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 

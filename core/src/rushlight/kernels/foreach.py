@@ -218,9 +218,7 @@ def _run(kernel, parameters, lists, numbers):
 
 
 def _run_one(kernel, parameters, arrays, numbers):
-    shapes = {a.shape for a in arrays}
-    if len(shapes) != 1:
-        raise ValueError(f"arrays that belong together differ in shape: {sorted(shapes)}")
+    _check_shapes(arrays)
     dtype = arrays[0].dtype if arrays[0].dtype in COMPILED_DTYPES else FLOAT32
     dense = [np.array(a, dtype, order="C") for a in arrays]
     table = np.empty(len(arrays) + 2, np.int64)
@@ -229,6 +227,12 @@ def _run_one(kernel, parameters, arrays, numbers):
         threads.run(_plan(kernel, parameters, dtype, blocks), table, 1, *numbers)
         for original, copy in zip(arrays, dense, strict=True):
             original[...] = copy
+
+
+def _check_shapes(arrays):
+    shapes = {a.shape for a in arrays}
+    if len(shapes) != 1:
+        raise ValueError(f"arrays that belong together differ in shape: {sorted(shapes)}")
 
 
 def _check_lists(op, **lists):
@@ -242,7 +246,9 @@ def _check_lists(op, **lists):
 
 def _sgd_reference(params, grads, momentum_buffers, lr, momentum, dampening, weight_decay,
                    nesterov, maximize, first_step):  # fmt: skip
+    _check_lists("sgd", params=params, grads=grads, momentum_buffers=momentum_buffers)
     for i, (p, g) in enumerate(zip(params, grads, strict=True)):
+        _check_shapes((p, g))
         wide = p.astype(np.float64)
         d = (-g if maximize else g).astype(np.float64) + weight_decay * wide
         if momentum_buffers is not None:
@@ -255,7 +261,10 @@ def _sgd_reference(params, grads, momentum_buffers, lr, momentum, dampening, wei
 
 def _adam_reference(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1, beta2,
                     eps, weight_decay, maximize, decoupled):  # fmt: skip
+    _check_lists("adam", params=params, grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs,
+                 max_exp_avg_sqs=max_exp_avg_sqs, steps=steps)  # fmt: skip
     for i, (p, g) in enumerate(zip(params, grads, strict=True)):
+        _check_shapes((p, g))
         wide, d = p.astype(np.float64), (-g if maximize else g).astype(np.float64)
         if decoupled:
             wide = wide * (1 - lr * weight_decay)

@@ -12,6 +12,7 @@ from rushlight.backends.kernel_language import array, f32, f64, i64, range_kerne
 from rushlight.kernels.execution import (
     chunk,
     compute_array,
+    compute_dtype,
     language_type,
     referenced_by,
 )
@@ -172,6 +173,7 @@ def _forward_reference(input, target, weight, ignore_index, label_smoothing):
     if label_smoothing:
         mixed = mixed + label_smoothing / classes * gap.sum(axis=1)
     losses = np.where(valid, mixed, 0)
+    sums = sums.astype(compute_dtype(input.dtype))
     return losses.astype(input.dtype).reshape(samples), sums.reshape(samples)
 
 

@@ -21,6 +21,8 @@ _MAX_PLANS = 4096
 
 def _matmul_reference(a, b, out=None):
     """Products in float64 (float32 for low precision), rounded once."""
+    if a.ndim > 1 and b.ndim > 1:
+        _check_operands(a, b)
     dtype = np.result_type(a, b)
     wide = np.float64 if dtype == FLOAT32 else np.float32 if is_low_precision(dtype) else dtype
     result = np.matmul(a.astype(wide), b.astype(wide)).astype(dtype)
@@ -40,6 +42,7 @@ def _addmm_reference(input, a, b, beta=1, alpha=1):
 
 
 def _linear_reference(input, weight, bias=None):
+    _check_features(input, weight)
     result = _matmul_reference(input, weight.T)
     return result if bias is None else (result + bias).astype(result.dtype)
 
@@ -56,6 +59,23 @@ def _check_inner(a, b):
         raise ValueError(
             f"matmul: inner sizes differ: {a.shape} @ {b.shape} (got {a.shape[-1]} and "
             f"{b.shape[-2]}, expected equal)"
+        )
+
+
+def _check_operands(a, b):
+    """The batch dims that the product has."""
+    _check_inner(a, b)
+    try:
+        return np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ValueError(f"matmul: batch sizes do not broadcast: {a.shape} @ {b.shape}") from None
+
+
+def _check_features(input, weight):
+    if input.shape[-1] != weight.shape[1]:
+        raise ValueError(
+            f"linear: input {input.shape} has {input.shape[-1]} features, "
+            f"weight {weight.shape} expects {weight.shape[1]}"
         )
 
 
@@ -162,10 +182,7 @@ def _batched(a, b, out):
 
 
 def _plan_batch(a, b):
-    try:
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError:
-        raise ValueError(f"matmul: batch sizes do not broadcast: {a.shape} @ {b.shape}") from None
+    batch = _check_operands(a, b)
     m, k, n = *a.shape[-2:], b.shape[-1]
     if m * k * n * int(np.prod(batch)) == 0:
         return batch, "empty"
@@ -212,11 +229,7 @@ def linear(input, weight, bias=None):
 
     Raises ValueError when K differs.
     """
-    if input.shape[-1] != weight.shape[1]:
-        raise ValueError(
-            f"linear: input {input.shape} has {input.shape[-1]} features, "
-            f"weight {weight.shape} expects {weight.shape[1]}"
-        )
+    _check_features(input, weight)
     if not _is_plain(input, weight) or (bias is not None and bias.dtype is not input.dtype):
         dtype = np.result_type(input, weight)
         if not (is_low_precision(dtype) or dtype in COMPILED_DTYPES):

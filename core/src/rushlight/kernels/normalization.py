@@ -18,7 +18,13 @@ from rushlight.backends.kernel_language import (
     real,
     square_root,
 )
-from rushlight.kernels.execution import chunk, compute_array, language_type, referenced_by
+from rushlight.kernels.execution import (
+    chunk,
+    compute_array,
+    compute_dtype,
+    language_type,
+    referenced_by,
+)
 
 __all__ = [
     "batch_norm_eval",
@@ -317,6 +323,12 @@ def _check_batch(op, input, *rows):
             )
 
 
+def _check_training(input, weight, bias):
+    _check_batch("batch_norm", input, weight, bias)
+    if input.size == 0:
+        raise ValueError(f"batch_norm: training needs values in every channel, got {input.shape}")
+
+
 # ---- reference -----------------------------------------------------------------------------------
 
 
@@ -333,12 +345,13 @@ def _affine(normal, weight, bias, dtype):
 
 
 def _batch_forward_reference(input, weight, bias, eps):
+    _check_training(input, weight, bias)
     axes = (0, *range(2, input.ndim))
-    wide = input.astype(np.float64)
+    wide, dtype = input.astype(np.float64), compute_dtype(input.dtype)
     mean, variance = wide.mean(axis=axes), wide.var(axis=axes)
     invstd = 1 / np.sqrt(variance + eps)
     normal = (wide - _spread(mean, wide.ndim)) * _spread(invstd, wide.ndim)
-    return _affine(normal, weight, bias, input.dtype), mean, invstd
+    return _affine(normal, weight, bias, input.dtype), mean.astype(dtype), invstd.astype(dtype)
 
 
 def _batch_backward_reference(grad, input, weight, mean, invstd):
@@ -349,7 +362,9 @@ def _batch_backward_reference(grad, input, weight, mean, invstd):
     count = input.size // input.shape[1]
     level, slope = _spread(sums / count, g.ndim), _spread(products / count, g.ndim)
     result = (g - level - normal * slope) * _spread(invstd, g.ndim)
-    return _affine(result, weight, None, input.dtype), products, sums
+    dtype = compute_dtype(input.dtype)
+    result = _affine(result, weight, None, input.dtype)
+    return result, products.astype(dtype), sums.astype(dtype)
 
 
 def _batch_eval_reference(input, weight, bias, mean, var, eps):
@@ -363,14 +378,16 @@ def _layer_rows(array, n):
 
 
 def _layer_forward_reference(input, normalized_size, weight, bias, eps):
-    rows = _layer_rows(input, normalized_size)
+    _check_layer(input, normalized_size, weight, bias)
+    rows, dtype = _layer_rows(input, normalized_size), compute_dtype(input.dtype)
     mean, rstd = rows.mean(axis=1), 1 / np.sqrt(rows.var(axis=1) + eps)
     out = (rows - mean[:, None]) * rstd[:, None]
     if weight is not None:
         out = out * weight.reshape(-1).astype(np.float64)
     if bias is not None:
         out = out + bias.reshape(-1).astype(np.float64)
-    return out.reshape(input.shape).astype(input.dtype), mean, rstd
+    out = out.reshape(input.shape).astype(input.dtype)
+    return out, mean.astype(dtype), rstd.astype(dtype)
 
 
 def _layer_backward_reference(grad, input, weight, mean, rstd, normalized_size):
@@ -380,7 +397,8 @@ def _layer_backward_reference(grad, input, weight, mean, rstd, normalized_size):
     slope = (d * normal).mean(axis=1, keepdims=True)
     result = (d - d.mean(axis=1, keepdims=True) - normal * slope) * rstd.reshape(-1, 1)
     result = result.reshape(input.shape).astype(input.dtype)
-    return result, (g * normal).sum(axis=0), g.sum(axis=0)
+    dtype = compute_dtype(input.dtype)
+    return result, (g * normal).sum(axis=0).astype(dtype), g.sum(axis=0).astype(dtype)
 
 
 # ---- public --------------------------------------------------------------------------------------
@@ -394,9 +412,7 @@ def batch_norm_train_forward(input, weight, bias, eps):
     precision); the variance is the biased one: var = 1 / invstd**2 - eps. weight and bias are (C,)
     or None.
     """
-    _check_batch("batch_norm", input, weight, bias)
-    if input.size == 0:
-        raise ValueError(f"batch_norm: training needs values in every channel, got {input.shape}")
+    _check_training(input, weight, bias)
     x = compute_array(input)
     words, parts = _batch_words(x.shape)
     (n, c), s = x.shape[:2], words[S]

@@ -315,7 +315,8 @@ def _max_reference(input, tables, steps, out):
     result = np.empty((n, c, *out), input.dtype)
     index = np.empty((n, c, *out), np.int64)
     for place, window in _window_slices(tables, steps):
-        values = input[(..., *window)].reshape(n, c, -1)
+        values = input[(..., *window)]
+        values = values.reshape(n, c, int(np.prod(values.shape[2:])))
         best = np.argmax(values, axis=-1)
         nan = np.isnan(values)
         # torch keeps the last NaN it meets
@@ -326,7 +327,7 @@ def _max_reference(input, tables, steps, out):
 
 
 def _max_pool_forward_reference(input, kernel_size, stride, padding, dilation, ceil_mode):
-    out = output_size(input.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
+    out = _check("max_pool", input.shape, kernel_size, stride, padding, dilation, ceil_mode)
     tables = [
         _max_windows(*settings)
         for settings in zip(
@@ -337,15 +338,19 @@ def _max_pool_forward_reference(input, kernel_size, stride, padding, dilation, c
 
 
 def _max_pool_backward_reference(grad, indices, input_shape):
-    planes = input_shape[0] * input_shape[1]
-    result = np.zeros((planes, int(np.prod(input_shape[2:]))))
+    planes, inside = input_shape[0] * input_shape[1], int(np.prod(input_shape[2:]))
+    if grad.size and not 0 <= indices.min() <= indices.max() < inside:
+        raise IndexError(f"max_pool: indices outside the input {input_shape}")
+    result, outside = np.zeros((planes, inside)), int(np.prod(grad.shape[2:]))
     rows = np.arange(planes)[:, None]
-    np.add.at(result, (rows, indices.reshape(planes, -1)), grad.reshape(planes, -1))
+    places = indices.reshape(planes, outside)
+    np.add.at(result, (rows, places), grad.reshape(planes, outside).astype(np.float64))
     return result.reshape(input_shape).astype(grad.dtype)
 
 
 def _avg_settings(shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor):
-    out = output_size(shape[2:], kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+    out = _check("avg_pool", shape, kernel, stride, padding, (1,) * len(kernel), ceil_mode)
+    _check_divisor(divisor)
     pool = _avg_pool(shape, np.dtype(np.float64), kernel, stride, padding, out,
                      count_include_pad, divisor)  # fmt: skip
     tables = [t.T for t in pool.tables[3 - len(kernel) :]]
@@ -481,8 +486,7 @@ def avg_pool_forward(
     settings = (kernel_size, stride, padding)
     one = (1,) * len(kernel_size)
     out = _check("avg_pool", input.shape, *settings, one, ceil_mode)
-    if divisor_override == 0:
-        raise ValueError("avg_pool: divisor_override must not be zero")
+    _check_divisor(divisor_override)
     x = compute_array(input)
     y = np.empty((*x.shape[:2], *out), x.dtype)
     if y.size:
@@ -508,6 +512,11 @@ def avg_pool_backward(
                          divisor_override)  # fmt: skip
         pool.run(avg_backward, dx, dy)
     return dx.astype(grad.dtype, copy=False)
+
+
+def _check_divisor(divisor):
+    if divisor == 0:
+        raise ValueError("avg_pool: divisor_override must not be zero")
 
 
 def _check_gradient(op, grad, expected):

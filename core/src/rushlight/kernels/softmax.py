@@ -260,9 +260,7 @@ def _forward(op, rows, columns, x, dim):
 
 
 def _backward(op, rows, columns, grad, out, dim):
-    if grad.shape != out.shape:
-        raise ValueError(f"{op}: grad has shape {grad.shape}, expected {out.shape}")
-    dim = _normal_dim(op, out, dim)
+    dim = _check_gradient(op, grad, out, dim)
     values, saved = compute_array(grad), compute_array(out)
     if values.dtype != saved.dtype:
         values = values.astype(saved.dtype)
@@ -273,30 +271,44 @@ def _backward(op, rows, columns, grad, out, dim):
     return result.astype(out.dtype, copy=False)
 
 
+def _shifted(op, x, dim):
+    """x minus its maximum along the dim, in float64, and the dtype of the result."""
+    dim = _normal_dim(op, x, dim)
+    wide, dtype = x.astype(np.float64), x.dtype if x.dtype.kind not in "iub" else np.float64
+    with np.errstate(invalid="ignore"):  # infinity minus infinity is NaN, as it should
+        best = np.max(wide, axis=dim, keepdims=True) if x.size else 0
+        return wide - best, dtype
+
+
 def _softmax_reference(x, dim):
-    wide = x.astype(np.float64)
-    if not x.size:
-        return wide.astype(x.dtype)
-    e = np.exp(wide - np.max(wide, axis=dim, keepdims=True))
-    return (e / e.sum(axis=dim, keepdims=True)).astype(x.dtype)
+    shifted, dtype = _shifted("softmax", x, dim)
+    e = np.exp(shifted)
+    return np.asarray(e / e.sum(axis=dim, keepdims=True), dtype)
 
 
 def _log_softmax_reference(x, dim):
-    wide = x.astype(np.float64)
-    if not x.size:
-        return wide.astype(x.dtype)
-    shifted = wide - np.max(wide, axis=dim, keepdims=True)
-    return (shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True))).astype(x.dtype)
+    shifted, dtype = _shifted("log_softmax", x, dim)
+    with np.errstate(divide="ignore"):
+        total = np.log(np.exp(shifted).sum(axis=dim, keepdims=True))
+    return np.asarray(shifted - total, dtype)
+
+
+def _check_gradient(op, grad, out, dim):
+    if grad.shape != out.shape:
+        raise ValueError(f"{op}: grad has shape {grad.shape}, expected {out.shape}")
+    return _normal_dim(op, out, dim)
 
 
 def _softmax_backward_reference(grad, out, dim):
+    _check_gradient("softmax", grad, out, dim)
     g, y = grad.astype(np.float64), out.astype(np.float64)
-    return ((g - (g * y).sum(axis=dim, keepdims=True)) * y).astype(out.dtype)
+    return np.asarray((g - (g * y).sum(axis=dim, keepdims=True)) * y, out.dtype)
 
 
 def _log_softmax_backward_reference(grad, out, dim):
+    _check_gradient("log_softmax", grad, out, dim)
     g, y = grad.astype(np.float64), out.astype(np.float64)
-    return (g - np.exp(y) * g.sum(axis=dim, keepdims=True)).astype(out.dtype)
+    return np.asarray(g - np.exp(y) * g.sum(axis=dim, keepdims=True), out.dtype)
 
 
 @referenced_by(_softmax_reference)
