@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -20,7 +22,7 @@ x = np.linspace(-3, 3, 100, dtype=np.float32)
 for k in range(3):
     kernel = compile(lambda x, c=float(k): xp.tanh(x * c), {"x": "f32"}, {}, {}, {}, ("f32",))
     np.testing.assert_allclose(kernel(x), np.tanh(x * k), rtol=1e-5)
-print(engine().compiled, llvm_cache.folder())
+print(engine().compiled, llvm_cache.place())
 """
 
 
@@ -54,7 +56,7 @@ def test_second_process_compiles_nothing(tmp_path):
 
 def test_damaged_files_are_replaced(tmp_path):
     run(tmp_path)
-    files = sorted((tmp_path / "elementwise").glob("*.o"))
+    files = sorted((tmp_path / "elementwise").glob("*/*.o"))
     assert len(files) >= 4
     whole = {f: f.read_bytes() for f in files}
     for j, file in enumerate(files):
@@ -94,6 +96,24 @@ def test_folder_that_others_may_write_is_not_trusted(tmp_path):
     shared.chmod(0o777)
     _, where = run(occupied, TMPDIR=str(tmp_path))
     assert not where.startswith(str(shared) + os.sep)
+
+
+def test_versions_unused_for_a_month_are_removed(tmp_path):
+    run(tmp_path)
+    place = tmp_path / "elementwise"
+    (current,) = place.iterdir()
+    for name, days in (("old", 31), ("recent", 29)):
+        (place / name).mkdir()
+        (place / name / "code.o").write_bytes(b"x")
+        then = time.time() - days * 86400
+        os.utime(place / name, (then, then))
+    os.utime(current, (then, then))
+    assert run(tmp_path)[0] == 0
+    assert sorted(p.name for p in place.iterdir()) == sorted(["old", "recent", current.name])
+    assert time.time() - current.stat().st_mtime < 3600  # used just now
+    shutil.rmtree(current)
+    assert run(tmp_path)[0] > 0
+    assert sorted(p.name for p in place.iterdir()) == sorted(["recent", current.name])
 
 
 def test_key_names_program_processor_and_sources():

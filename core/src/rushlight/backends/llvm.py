@@ -56,7 +56,8 @@ class Engine:
             reloc="pic",
         )
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.machine)
-        self.fingerprint = f"{self.cpu} {self.features} {_source_version()}"
+        fingerprint = f"{self.cpu} {self.features} {_source_version()}"
+        self.version = hashlib.sha256(fingerprint.encode()).hexdigest()[:16]
         self.loaded: dict[str, tuple[int, int]] = {}
         self.compiled = 0  # modules built, not found on disk
         with_libm = not llvm.address_of_symbol("lgammaf")
@@ -65,7 +66,7 @@ class Engine:
 
     def key(self, text: str) -> str:
         """Name of the code generated from a description."""
-        return "r" + hashlib.sha256(f"{text}|{self.fingerprint}".encode()).hexdigest()[:31]
+        return "r" + hashlib.sha256(f"{text}|{self.version}".encode()).hexdigest()[:31]
 
     def function(self, key: str, build) -> tuple[int, int]:
         """Address of the function named `key`, and the note stored with it.
@@ -80,11 +81,11 @@ class Engine:
         return found
 
     def _load(self, key, build):
-        stored = llvm_cache.read(key)
+        stored = llvm_cache.read(self.version, key)
         if stored is None:
             text, note, optimise = build()
             stored = _NOTE.pack(note) + self.compile(text, optimise)
-            llvm_cache.write(key, stored)
+            llvm_cache.write(self.version, key, stored)
         (note,) = _NOTE.unpack_from(stored)
         self.link(stored[_NOTE.size :])
         address = self.symbol(key)

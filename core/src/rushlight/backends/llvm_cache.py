@@ -1,7 +1,9 @@
 """Object code on disk: one file per key, written aside and renamed, read only when intact.
 
-The folder is ``RUSHLIGHT_CACHE_DIR`` or ``~/.cache/rushlight``; where that cannot be written, a
-private folder below the system's temporary one. Losing a write only costs a later compilation.
+The place is ``RUSHLIGHT_CACHE_DIR`` or ``~/.cache/rushlight``; where that cannot be written, a
+private folder below the system's temporary one. In it, each version of compiler and processor has
+a folder; those unused for a month are removed when a new one is made. Losing a write only costs a
+later compilation.
 """
 
 from __future__ import annotations
@@ -11,10 +13,13 @@ import functools
 import hashlib
 import os
 import pathlib
+import shutil
 import stat
 import tempfile
+import time
 
 DIGEST = 32
+KEPT_FOR = 30 * 86400  # seconds
 
 
 def _usable(folder):
@@ -51,29 +56,48 @@ def _choose(configured):
     return pathlib.Path(tempfile.mkdtemp(prefix="rushlight-"))
 
 
-def folder() -> pathlib.Path:
-    """The folder of the object files, made at first need."""
+def place() -> pathlib.Path:
+    """Where the folders of all versions lie."""
     return _choose(os.environ.get("RUSHLIGHT_CACHE_DIR"))
 
 
-def read(key: str):
+@functools.cache
+def folder(version: str) -> pathlib.Path:
+    """The folder of a version's object files, made at first need; marks it as used."""
+    made = place() / version
+    with contextlib.suppress(OSError):
+        if made.is_dir():
+            os.utime(made)
+        else:
+            made.mkdir(exist_ok=True)
+            _remove_unused(made)
+    return made
+
+
+def _remove_unused(current):
+    for other in current.parent.iterdir():
+        if other != current and time.time() - other.stat().st_mtime > KEPT_FOR and other.is_dir():
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def read(version: str, key: str):
     """What was stored under `key`, or None if it is missing or damaged."""
     try:
-        data = (folder() / f"{key}.o").read_bytes()
+        data = (folder(version) / f"{key}.o").read_bytes()
     except OSError:
         return None
     body = data[DIGEST:]
     return body if body and hashlib.sha256(body).digest() == data[:DIGEST] else None
 
 
-def write(key: str, body: bytes) -> None:
+def write(version: str, key: str, body: bytes) -> None:
     """Store under `key`; processes may do so at once. A full disk loses the entry, not the run."""
     name = None
     try:
-        handle, name = tempfile.mkstemp(dir=folder(), suffix=".part")
+        handle, name = tempfile.mkstemp(dir=folder(version), suffix=".part")
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(body).digest() + body)
-        os.replace(name, folder() / f"{key}.o")
+        os.replace(name, folder(version) / f"{key}.o")
     except OSError:
         if name is not None:
             with contextlib.suppress(OSError):
