@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import random
 
-import lightning_lite as L
 import pytest
+
+import lightning_lite as L
 import rushlight as rl
 from rushlight import nn
 from rushlight.utils.data import DataLoader, Dataset, TensorDataset

@@ -6,8 +6,9 @@ import os
 import signal
 import threading
 
-import lightning_lite as L
 import pytest
+
+import lightning_lite as L
 import rushlight as rl
 from lightning_lite.callbacks import Callback, ModelCheckpoint
 from lightning_lite.errors import Interrupted

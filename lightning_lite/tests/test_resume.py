@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
-import lightning_lite as L
 import pytest
+
+import lightning_lite as L
 import rushlight as rl
 from lightning_lite import random_state
 from lightning_lite.callbacks import Callback, EarlyStopping, ModelCheckpoint, Timer

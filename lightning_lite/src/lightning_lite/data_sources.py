@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.utils.data import DataLoader, RandomSampler, SequentialSampler
-
 import rushlight as rl
 from lightning_lite.combined_loader import CombinedLoader
 from lightning_lite.datamodule import LightningDataModule
@@ -15,6 +13,7 @@ from lightning_lite.hooks import overrides
 from lightning_lite.messages import warn
 from lightning_lite.module import LightningModule
 from lightning_lite.module_hooks import DataHooks
+from rushlight.utils.data import DataLoader, RandomSampler, SequentialSampler
 
 KINDS = ("train", "val", "test", "predict")
 

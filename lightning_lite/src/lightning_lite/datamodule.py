@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rushlight.utils.data import DataLoader, IterableDataset
-
 from lightning_lite import checkpoint
 from lightning_lite.hyperparameters import HyperparametersMixin
 from lightning_lite.module_hooks import CheckpointHooks, DataHooks
+from rushlight.utils.data import DataLoader, IterableDataset
 
 if TYPE_CHECKING:
     from lightning_lite.trainer import Trainer

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.nn.utils import clip_grad_norm_, clip_grad_value_
-
 from lightning_lite.errors import MisconfigurationException
+from rushlight.nn.utils import clip_grad_norm_, clip_grad_value_
 
 ALGORITHMS = ("norm", "value")
 

@@ -46,7 +46,8 @@ def log_step(trainer: Any) -> None:
     """After a step: its values reach the loggers, every `log_every_n_steps` steps."""
     if not trainer.training_results:
         return
-    due = (trainer.state.progress.logged_steps + 1) % trainer.log_every_n_steps == 0
+    every = trainer.log_every_n_steps
+    due = every and (trainer.state.progress.logged_steps + 1) % every == 0
     if due or trainer.should_stop or trainer.fast_dev_run:
         send(trainer, trainer.training_results.views(on_step=True).logger)
 
