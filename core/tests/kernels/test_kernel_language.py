@@ -136,6 +136,34 @@ def test_torn_cache_files_are_replaced(tmp_path):
     assert all(os.path.getsize(path) > 50 for path in files)
 
 
+def test_old_builds_are_forgotten(tmp_path):
+    old, recent, other = tmp_path / ("0" * 24), tmp_path / ("1" * 24), tmp_path / "notes"
+    for folder in (old, recent, other):
+        folder.mkdir()
+        (folder / "file.o").write_bytes(b"code")
+    for folder in (old, other):
+        os.utime(folder, (0, 0))
+    run_product({"RUSHLIGHT_CACHE_DIR": str(tmp_path)})
+    assert not old.exists()
+    assert recent.exists()
+    assert other.exists()
+
+
+def test_processes_may_compile_at_once(tmp_path):
+    code = (
+        "import numpy as np\n"
+        "from rushlight.kernels.matrix import matmul\n"
+        "a = np.ones((64, 128), np.float32)\n"
+        "assert (matmul(a, a.T) == 128).all()\n"
+    )
+    environment = dict(os.environ, RUSHLIGHT_CACHE_DIR=str(tmp_path))
+    processes = [subprocess.Popen([sys.executable, "-c", code], env=environment) for _ in range(4)]
+    assert [process.wait() for process in processes] == [0] * 4
+    names = [path.name for path in tmp_path.glob("*/*")]
+    assert names
+    assert all(name.endswith(".o") for name in names)
+
+
 def test_unusable_cache_folder_falls_back(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")

@@ -15,9 +15,11 @@ import hashlib
 import importlib
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import threading
+import time
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -126,10 +128,21 @@ def cache_folder():
                 folder.mkdir(parents=True, exist_ok=True)
                 with tempfile.TemporaryFile(dir=folder):
                     pass
+                os.utime(folder)
+                _forget_old_builds(root)
             except OSError:
                 folder = pathlib.Path(tempfile.mkdtemp(prefix="rushlight-"))
             _folder = folder
     return _folder
+
+
+def _forget_old_builds(root):
+    """Remove folders of builds that no process has started with for 60 days."""
+    limit = time.time() - 60 * 86400
+    for folder in root.iterdir():
+        is_build = len(folder.name) == 24 and not set(folder.name) - set("0123456789abcdef")
+        if is_build and folder.is_dir() and folder.stat().st_mtime < limit:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _home():
