@@ -1,0 +1,189 @@
+"""Compiled loops over windows: maxima, means and their gradients, for :mod:`pooling`.
+
+One kernel over (planes, depth, height, width) serves one to three spatial dims; the windows of each
+dim come as tables of starts and ends, so adaptive pooling is no special case.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    f32,
+    i64,
+    infinity,
+    range_kernel,
+    real,
+)
+
+# Argument words: three arrays and a cell for errors, then the dims of the image and of the result,
+# then the windows (start and end of each along each dim, as tables).
+X, Y, INDEX, FAILED, D, H, W, OD, OH, OW, STEP_D, STEP_H, STEP_W = range(13)
+TABLE_D, TABLE_H, TABLE_W, COUNTED, PADDING_W, KERNEL_W = range(13, 19)
+WORDS = 19
+stride = Parameter("stride")  # of the last dim
+
+
+@range_kernel
+def max_forward(args, lo, hi, tid):
+    """Items are planes (image, channel)."""
+    g = array(i64, args)
+    depth, height, width = g[D], g[H], g[W]
+    od, oh, ow = g[OD], g[OH], g[OW]
+    step_d, step_h, step_w = g[STEP_D], g[STEP_H], g[STEP_W]
+    planes_d, rows_h = array(i64, g[TABLE_D]), array(i64, g[TABLE_H])
+    columns_w = array(i64, g[TABLE_W])
+    size = 4 if real is f32 else 8
+    for plane in range(lo, hi):
+        x = array(real, g[X] + size * plane * depth * height * width)
+        y = array(real, g[Y] + size * plane * od * oh * ow)
+        index = array(i64, g[INDEX] + 8 * plane * od * oh * ow)
+        for i in range(od * oh):
+            a, b = i // oh, i % oh
+            for c in range(ow):
+                first = columns_w[2 * c]
+                best = -infinity(real)
+                place = (planes_d[2 * a] * height + rows_h[2 * b]) * width + first
+                for z in range(planes_d[2 * a], planes_d[2 * a + 1], step_d):
+                    for v in range(rows_h[2 * b], rows_h[2 * b + 1], step_h):
+                        base = (z * height + v) * width
+                        for u in range(first, columns_w[2 * c + 1], step_w):
+                            value = x[base + u]
+                            if value > best or value != value:
+                                best = value
+                                place = base + u
+                y[i * ow + c] = best
+                index[i * ow + c] = place
+
+
+@range_kernel
+def max_forward_regular(args, lo, hi, tid):
+    """Windows at a fixed stride: a kernel tap at a time over a whole output row, in vectors."""
+    g = array(i64, args)
+    depth, height, width = g[D], g[H], g[W]
+    od, oh, ow, step, taps, padding = g[OD], g[OH], g[OW], g[STEP_W], g[KERNEL_W], g[PADDING_W]
+    planes_d, rows_h = array(i64, g[TABLE_D]), array(i64, g[TABLE_H])
+    columns_w = array(i64, g[TABLE_W])
+    size = 4 if real is f32 else 8
+    for row in range(lo * od * oh, hi * od * oh):
+        a, b = row // oh % od, row % oh
+        image = g[X] + size * (row // (od * oh)) * depth * height * width
+        y, index = array(real, g[Y] + size * row * ow), array(i64, g[INDEX] + 8 * row * ow)
+        start = (planes_d[2 * a] * height + rows_h[2 * b]) * width
+        for c in range(ow):
+            y[c] = -infinity(real)
+            index[c] = start + columns_w[2 * c]
+        for z in range(planes_d[2 * a], planes_d[2 * a + 1], g[STEP_D]):
+            for v in range(rows_h[2 * b], rows_h[2 * b + 1], g[STEP_H]):
+                base = (z * height + v) * width
+                for k in range(taps):
+                    shift = k * step - padding  # window c meets column c * stride + shift
+                    first = max(0, (stride - 1 - shift) // stride)
+                    last = min(ow, (width - 1 - shift) // stride + 1)
+                    x = array(real, image + size * (base + shift))
+                    for c in range(first, last):
+                        value, best = x[c * stride], y[c]
+                        take = (value > best) | (value != value)
+                        y[c] = value if take else best
+                        index[c] = base + shift + c * stride if take else index[c]
+
+
+@range_kernel
+def max_forward_pairs(args, lo, hi, tid):
+    """Windows of 2 x 2 at stride 2 without padding: the common case, free of inner loops."""
+    g = array(i64, args)
+    height, width, oh, ow = g[H], g[W], g[OH], g[OW]
+    size = 4 if real is f32 else 8
+    for plane in range(lo, hi):
+        for b in range(oh):
+            top = 2 * b * width
+            x = array(real, g[X] + size * (plane * height * width + top))
+            y = array(real, g[Y] + size * (plane * oh + b) * ow)
+            index = array(i64, g[INDEX] + 8 * (plane * oh + b) * ow)
+            for c in range(ow):
+                u = 2 * c
+                best, place = x[u], top + u
+                right = x[u + 1]
+                take = (right > best) | (right != right)
+                best, place = right if take else best, top + u + 1 if take else place
+                left = x[u + width]
+                take = (left > best) | (left != left)
+                best, place = left if take else best, top + u + width if take else place
+                last = x[u + width + 1]
+                take = (last > best) | (last != last)
+                best, place = last if take else best, top + u + width + 1 if take else place
+                y[c] = best
+                index[c] = place
+
+
+@range_kernel
+def max_backward(args, lo, hi, tid):
+    """Gradients go to the places of the maxima. Items are planes."""
+    g = array(i64, args)
+    inside, outside = g[D] * g[H] * g[W], g[OD] * g[OH] * g[OW]
+    size = 4 if real is f32 else 8
+    for plane in range(lo, hi):
+        x = array(real, g[X] + size * plane * inside)
+        y = array(real, g[Y] + size * plane * outside)
+        index = array(i64, g[INDEX] + 8 * plane * outside)
+        for i in range(inside):
+            x[i] = 0
+        for i in range(outside):
+            place = index[i]
+            if 0 <= place < inside:
+                x[place] += y[i]
+            else:
+                array(i64, g[FAILED])[0] = 1
+
+
+@range_kernel(reassociate=True)
+def avg_forward(args, lo, hi, tid):
+    """Items are planes. COUNTED holds one divisor per result of a plane (as its reciprocal)."""
+    g = array(i64, args)
+    depth, height, width = g[D], g[H], g[W]
+    od, oh, ow = g[OD], g[OH], g[OW]
+    planes_d, rows_h = array(i64, g[TABLE_D]), array(i64, g[TABLE_H])
+    columns_w = array(i64, g[TABLE_W])
+    size = 4 if real is f32 else 8
+    divisors = array(real, g[COUNTED])
+    for plane in range(lo, hi):
+        x = array(real, g[X] + size * plane * depth * height * width)
+        y = array(real, g[Y] + size * plane * od * oh * ow)
+        for i in range(od * oh):
+            a, b = i // oh, i % oh
+            for c in range(ow):
+                total = real(0)
+                first, last = columns_w[2 * c], columns_w[2 * c + 1]
+                for z in range(planes_d[2 * a], planes_d[2 * a + 1]):
+                    for v in range(rows_h[2 * b], rows_h[2 * b + 1]):
+                        row = (z * height + v) * width
+                        for u in range(first, last):
+                            total += x[row + u]
+                y[i * ow + c] = total / divisors[i * ow + c]
+
+
+@range_kernel
+def avg_backward(args, lo, hi, tid):
+    """Every input of a window receives its share. Items are planes."""
+    g = array(i64, args)
+    depth, height, width = g[D], g[H], g[W]
+    od, oh, ow = g[OD], g[OH], g[OW]
+    planes_d, rows_h = array(i64, g[TABLE_D]), array(i64, g[TABLE_H])
+    columns_w = array(i64, g[TABLE_W])
+    size = 4 if real is f32 else 8
+    divisors = array(real, g[COUNTED])
+    for plane in range(lo, hi):
+        x = array(real, g[X] + size * plane * depth * height * width)
+        y = array(real, g[Y] + size * plane * od * oh * ow)
+        for i in range(depth * height * width):
+            x[i] = 0
+        for i in range(od * oh):
+            a, b = i // oh, i % oh
+            for c in range(ow):
+                share = y[i * ow + c] / divisors[i * ow + c]
+                first, last = columns_w[2 * c], columns_w[2 * c + 1]
+                for z in range(planes_d[2 * a], planes_d[2 * a + 1]):
+                    for v in range(rows_h[2 * b], rows_h[2 * b + 1]):
+                        row = (z * height + v) * width
+                        for u in range(first, last):
+                            x[row + u] += share
