@@ -16,9 +16,9 @@ class CombinedLoader:
     longest, with None for those that ended; "max_size_cycle" (the trainer's own choice) at the end
     of the longest, with the others starting again.
 
-    >>> batches = CombinedLoader({"a": [1, 2], "b": [3]}, mode="max_size_cycle")
+    >>> batches = CombinedLoader({"a": range(2), "b": range(7, 8)}, mode="max_size_cycle")
     >>> list(batches)
-    [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
+    [{'a': 0, 'b': 7}, {'a': 1, 'b': 7}]
     """
 
     def __init__(self, iterables: Any, mode: str = "min_size") -> None:

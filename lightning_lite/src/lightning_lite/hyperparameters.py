@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import types
 from argparse import Namespace
@@ -113,6 +112,8 @@ class HyperparametersMixin:
     ) -> None:
         """Keep the constructor's arguments in `hparams`, checkpoints and loggers.
 
+        Several calls, in a class and in its subclass, add up.
+
         Call it in `__init__`. Without arguments it takes all of the constructor's; strings choose
         some by name; one dictionary or namespace is taken as it is. `ignore` leaves names out;
         with `logger=False` loggers are not told.
@@ -138,8 +139,8 @@ class HyperparametersMixin:
                 f"hold already; leave it out with save_hyperparameters(ignore={modules})"
             )
         self._log_hyperparams = logger
-        self._hparams = AttributeDict(found)
-        self._hparams_initial = copy.copy(self._hparams)
+        self.hparams.update(found)
+        self._hparams_initial = AttributeDict(self.hparams)
 
     @property
     def hparams(self) -> AttributeDict:
@@ -151,7 +152,7 @@ class HyperparametersMixin:
     @property
     def hparams_initial(self) -> AttributeDict:
         """The hyper-parameters as they were first kept; a copy."""
-        return copy.deepcopy(AttributeDict(getattr(self, "_hparams_initial", {})))
+        return AttributeDict(getattr(self, "_hparams_initial", {}))
 
 
 def constructor_names(cls: type) -> tuple[set[str], bool]:
