@@ -75,7 +75,7 @@ def evaluate_loader(trainer: Any, loader: Any, length: float, number: int, sever
 
 def seen_batches(trainer: Any, number: int) -> list[int]:
     """How many batches of each loader were measured: over all validations of a training."""
-    if trainer.state.fn is not TrainerFn.FITTING:
+    if trainer.state.fn is not TrainerFn.FITTING or trainer.sanity_checking:
         return [0] * (number + 1)
     counts = trainer.state.progress.validated_batches
     counts.extend([0] * (number + 1 - len(counts)))
