@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -115,10 +116,45 @@ def test_fast_into(add):
     flat = A.ravel().copy()
     assert add.fast_into(flat[1:], flat[1:], flat[:-1]) is NotImplemented
     assert add.fast_into(flat[:-1], flat[:-1], flat[1:]) is NotImplemented
+    neighbours = np.zeros((3, 512), np.float32)  # touching is not overlapping
+    neighbours[0] = A.ravel()
+    assert add.fast_into(neighbours[0], neighbours[2], neighbours[1]) is not NotImplemented
+    np.testing.assert_array_equal(neighbours[1], neighbours[0])
+    halve = compile(lambda x: x, {"x": "f64"}, {}, {}, {}, ("f32",))
+    wide = np.arange(64.0)
+    assert halve.fast_into(wide, wide.view(np.float32)[:64]) is NotImplemented
+    halve.into((wide.view(np.float32)[:64],), wide)
+    np.testing.assert_array_equal(wide.view(np.float32)[:64], np.arange(64))
     frozen = A.copy()
     frozen.flags.writeable = False
     for target in (frozen, A[0].copy(), A.astype(float), None):
         assert add.fast_into(A, A, target) is NotImplemented
+
+
+@pytest.mark.parametrize("rows", [16, 500, 3000, 20_000])
+def test_larger_results_are_aligned_and_released(add, rows):
+    """From 32 KiB on results start on a cache line; what holds their memory goes with them."""
+    x = np.tile(A[0], (rows, 8))
+    turned = np.asfortranarray(x)
+
+    def results():
+        yield add.fast(x, x) if add.fast(x, x) is not NotImplemented else add(x, x)
+        yield from (add(x, x), add(x, x[0]), add(turned, turned))
+
+    for got in results():
+        assert got.ctypes.data % (64 if got.nbytes >= 1 << 15 else 16) == 0
+        assert (
+            got.flags.writeable
+            and got.flags.aligned
+            and not isinstance(getattr(got.base, "base", None), np.ndarray)
+        )
+        np.testing.assert_array_equal(got, x + (x if got.strides == x.strides else turned))
+    assert add(turned, turned).flags.f_contiguous and add(x, x).flags.c_contiguous
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(400_000_000 // x.nbytes // 4):
+        for got in results():
+            got[0, 0] = 1
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000  # KiB
 
 
 def test_references_are_balanced(add, scaled):

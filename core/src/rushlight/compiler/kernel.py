@@ -165,6 +165,7 @@ class Kernel(_Executor):
             self.limit,
             self.code().ctypes.data,
             *map(id, self.inputs),
+            *(SIZE[d] for d in self.program.dtypes),
         ]
         return doors.fast(words)
 
@@ -241,7 +242,7 @@ class Kernel(_Executor):
         outs = [layout.empty(shape, dtype, order) for dtype in self.outputs]
         found = self._layout(shape, outs, arrays)
         self._execute(found, outs, arrays, values, fresh=True)
-        if len(outs) == 1 and outs[0].nbytes < layout.ALIGNED_FROM:
+        if len(outs) == 1 and outs[0].nbytes < layout.HUGE_FROM:
             call = self._layout_door(found, outs, arrays, 0)
         else:
             call = self._layout_door(found, outs, arrays, len(outs), fresh=True)
@@ -333,7 +334,7 @@ class Kernel(_Executor):
         words[door.DIMS] = out.ndim
         words[door.SHAPE : door.SHAPE + out.ndim] = out.shape
         words[door.STRIDES : door.STRIDES + out.ndim] = out.strides
-        words[door.TAIL] = len(found.words)
+        words[door.TAIL], words[door.BYTES] = len(found.words), out.nbytes
         passed = [*(outs if given else []), *arrays]
         words += map(id, (*(self.outputs if given else ()), *self.inputs))
         ends = [layout.bounds(x.shape, x.strides, x.itemsize) for x in passed]

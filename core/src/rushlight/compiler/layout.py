@@ -105,7 +105,9 @@ def ordered_strides(shape, order, itemsize):
     return tuple(strides)
 
 
-ALIGNED_FROM = 1 << 18  # bytes
+# Bytes from which arrays made here are aligned, and from which the built-in doors leave them to be
+# made here: NumPy asks for huge pages then.
+ALIGNED_FROM, HUGE_FROM = 1 << 15, 1 << 22
 
 
 def empty(shape, dtype, order=None):
