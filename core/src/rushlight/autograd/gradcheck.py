@@ -68,7 +68,9 @@ def gradcheck(
 def _check(func, inputs, eps, atol, rtol):
     generator = np.random.default_rng(0)
     outputs = _outputs(func, inputs)
-    weights = [_scaled_direction(o._array, generator) for o in outputs]
+    weights = [
+        _scaled_direction(o._array, generator) if o.requires_grad else None for o in outputs
+    ]
     wanted = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
     if not wanted:
         raise ValueError("gradcheck expects at least one input that requires grad")
@@ -107,7 +109,8 @@ def _slope(func, inputs, tensor, step, weights, eps):
         moved.requires_grad_()
         changed = [moved if t is tensor else t for t in inputs]
         outs = _outputs(func, changed)
-        values.append(sum(_inner(w, o._array) for w, o in zip(weights, outs, strict=True)))
+        pairs = [(w, o) for w, o in zip(weights, outs, strict=True) if w is not None]
+        values.append(sum(_inner(w, o._array) for w, o in pairs))
     return (values[0] - values[1]) / (2 * eps)
 
 

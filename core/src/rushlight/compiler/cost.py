@@ -14,14 +14,13 @@ UNITS = {
 }
 WORK = {name: units for units, names in UNITS.items() for name in names.split()}
 LIBRARY = {("power", "f64"): 60, ("lgamma", "f64"): 80}  # the C library's, lane by lane
-LANES = {"power", "floor_divide", "remainder", "fmod"}  # lane by lane for integers
-INTEGER_LANES = 20
+INTEGER_POWER = 20  # lane by lane
 
 
 def work(e) -> float:
     """Units of one node."""
-    if e.op in LANES and e.dtype in ("i32", "i64"):
-        return INTEGER_LANES
+    if e.op == "power" and e.dtype in ("i32", "i64"):
+        return INTEGER_POWER
     units = WORK.get(e.op, 0)
     return LIBRARY.get((e.op, e.dtype), units * (2.5 if e.dtype == "f64" else 1))
 

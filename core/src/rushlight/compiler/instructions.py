@@ -349,17 +349,18 @@ class Instructions:
         return self.put(f"call {v} {name}({', '.join(f'{v} {x}' for x in a)})")
 
     def emit_repair(self, e, a):
-        """`where(mask, libm(...), value)`; the calls are skipped when no lane needs them."""
+        """`where(mask, function(...), value)`; the calls are skipped when no lane needs them."""
         value, mask, *operands = a
         t, m = self.type(e.dtype), self.type("bool")
+        function = self.emit_lanes if e.value in SCALAR_FUNCTIONS else self.emit_libm
         if self.width == 1:
-            return self.put(f"select i1 {mask}, {t} {self.emit_libm(e, operands)}, {t} {value}")
+            return self.put(f"select i1 {mask}, {t} {function(e, operands)}, {t} {value}")
         name = f"@llvm.vector.reduce.or.v{self.width}i1"
         self.declared.add(f"declare i1 {name}({m})")
         rare = self.put(f"call i1 {name}({m} {mask})")
         tag, before = self.counter, self.block
         self.out += [f"  br i1 {rare}, label %rare{tag}, label %join{tag}", f"rare{tag}:"]
-        fixed = self.put(f"select {m} {mask}, {t} {self.emit_libm(e, operands)}, {t} {value}")
+        fixed = self.put(f"select {m} {mask}, {t} {function(e, operands)}, {t} {value}")
         self.out += [f"  br label %join{tag}", f"join{tag}:"]
         self.block = f"join{tag}"
         return self.put(f"phi {t} [ {value}, %{before} ], [ {fixed}, %rare{tag} ]")

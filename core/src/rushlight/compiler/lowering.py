@@ -28,6 +28,9 @@ from rushlight.compiler.storage import is_float
 from rushlight.compiler.vocabulary import where, xp
 
 
+EXACT = (1 << 53) - 1  # up to here float64 holds every integer
+
+
 # ------------------------------------------------------------------------------- power and division
 def power(x, y):
     """float32 by exp and log in float64 (0.5 units in the last place); integers by squaring."""
@@ -46,12 +49,18 @@ def power(x, y):
 
 
 def integer_quotient(x, y):
-    """Truncating division; x / 0 = 0. 32-bit integers divide exactly in float64."""
-    if x.dtype == "i64":
-        return node("lanes", (x, y), x.dtype, x.weak, "sdiv")
+    """Truncating division; x / 0 = 0.
+
+    Integers below 2**53 divide exactly in float64: a quotient a / b short of a whole number k is so
+    by at least 1 / b, more than half a unit in the last place of k. Larger ones go lane by lane.
+    """
     zero, minus = y == 0, y == -1
     wide = cast(x, "f64") / cast(where(zero | minus, 1, y), "f64")
-    return where(zero, 0, where(minus, -x, cast(wide, "i32")))
+    quotient = where(zero, 0, where(minus, -x, cast(wide, x.dtype)))
+    if x.dtype == "i32":
+        return quotient
+    far = (x > EXACT) | (x < -EXACT) | (y > EXACT) | (y < -EXACT)
+    return repair(quotient, far, "sdiv", x, y)
 
 
 def fmod(x, y):

@@ -45,7 +45,7 @@ def _entropy_samples(make):
     target = make.integers(0, 4, (5,))
     return [
         ((make(5, 4), target, None, "mean", -100, 0.0), {}),
-        ((make(5, 4), target, make(4).abs() + 0.1, "sum", 2, 0.1), {}),
+        ((make(5, 4), target, make(4).detach().abs() + 0.1, "sum", 2, 0.1), {}),
         ((make(5, 4), target, None, "none", -100, 0.2), {}),
         ((make(2, 4, 3), make.integers(0, 4, (2, 3)), None, "mean", 1, 0.0), {}),
         ((make(4), make.integers(0, 4, ()), None, "mean", -100, 0.0), {}),

@@ -1,0 +1,313 @@
+"""Modules and parameters in lists, dicts and sequences."""
+
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from itertools import islice
+
+from rushlight.nn.module import Module
+from rushlight.nn.parameter import Parameter
+from rushlight.tensor.tensor import Tensor
+
+
+class Sequential(Module):
+    """Modules applied one after the other; given as arguments or as an ordered dict."""
+
+    def __init__(self, *args):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for i, module in enumerate(args):
+                self.add_module(str(i), module)
+
+    def forward(self, input):
+        """Apply every module in turn."""
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def _name_at(self, index):
+        index = operator.index(index)
+        size = len(self)
+        if not -size <= index < size:
+            raise IndexError(f"index {index} is out of range")
+        return next(islice(self._modules, index % size, None))
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return type(self)(OrderedDict(list(self._modules.items())[index]))
+        return self._modules[self._name_at(index)]
+
+    def __setitem__(self, index, module):
+        setattr(self, self._name_at(index), module)
+
+    def __delitem__(self, index):
+        names = list(self._modules)[index] if isinstance(index, slice) else [self._name_at(index)]
+        for name in names:
+            delattr(self, name)
+        self._renumber(list(self._modules.values()))
+
+    def _renumber(self, modules):
+        self._modules.clear()
+        for i, module in enumerate(modules):
+            self._modules[str(i)] = module
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def __add__(self, other):
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but "
+                             f"{type(other)} is given.")
+        return Sequential(*self, *other)
+
+    def append(self, module):
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index, module):
+        """Add a module before an index."""
+        modules = list(self._modules.values())
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def extend(self, sequential):
+        """Add several modules at the end."""
+        for module in sequential:
+            self.append(module)
+        return self
+
+    def pop(self, key):
+        """Remove and return the module at an index."""
+        module = self[key]
+        del self[key]
+        return module
+
+
+class ModuleList(Module):
+    """A list of modules that are registered."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def _name_at(self, index):
+        index = operator.index(index)
+        size = len(self)
+        if not -size <= index < size:
+            raise IndexError(f"index {index} is out of range")
+        return str(index % size)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return type(self)(list(self._modules.values())[index])
+        return self._modules[self._name_at(index)]
+
+    def __setitem__(self, index, module):
+        setattr(self, self._name_at(index), module)
+
+    def __delitem__(self, index):
+        modules = list(self._modules.values())
+        del modules[index]
+        self._renumber(modules)
+
+    _renumber = Sequential._renumber
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def __iadd__(self, modules):
+        return self.extend(modules)
+
+    def __add__(self, other):
+        return ModuleList([*self, *other])
+
+    def append(self, module):
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    insert = Sequential.insert
+
+    def extend(self, modules):
+        """Add several modules at the end."""
+        if not hasattr(modules, "__iter__"):
+            raise TypeError(
+                f"ModuleList.extend should be called with an iterable, but got "
+                f"{type(modules).__name__}"
+            )
+        for module in modules:
+            self.append(module)
+        return self
+
+    def pop(self, key):
+        """Remove and return the module at an index."""
+        module = self[key]
+        del self[key]
+        return module
+
+
+class ModuleDict(Module):
+    """A dict of modules that are registered."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key):
+        return self._modules[key]
+
+    def __setitem__(self, key, module):
+        self.add_module(key, module)
+
+    def __delitem__(self, key):
+        del self._modules[key]
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules)
+
+    def __contains__(self, key):
+        return key in self._modules
+
+    def keys(self):
+        """The names."""
+        return self._modules.keys()
+
+    def values(self):
+        """The modules."""
+        return self._modules.values()
+
+    def items(self):
+        """Names and modules."""
+        return self._modules.items()
+
+    def clear(self):
+        """Remove all modules."""
+        self._modules.clear()
+
+    def pop(self, key):
+        """Remove and return a module."""
+        return self._modules.pop(key)
+
+    def update(self, modules):
+        """Add modules from a dict or from pairs."""
+        pairs = modules.items() if hasattr(modules, "items") else modules
+        for name, module in pairs:
+            self[name] = module
+
+
+class ParameterList(Module):
+    """A list whose tensors are registered as parameters."""
+
+    def __init__(self, values=None):
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def _name_at(self, index):
+        index = operator.index(index)
+        if not -self._size <= index < self._size:
+            raise IndexError(f"index {index} is out of range")
+        return str(index % self._size)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return type(self)([self[i] for i in range(*index.indices(self._size))])
+        return getattr(self, self._name_at(index))
+
+    def __setitem__(self, index, value):
+        setattr(self, self._name_at(index), _as_parameter(value))
+
+    def __len__(self):
+        return self._size
+
+    def __iter__(self):
+        return iter(self[i] for i in range(self._size))
+
+    def __iadd__(self, values):
+        return self.extend(values)
+
+    def append(self, value):
+        """Add a value at the end."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values):
+        """Add several values at the end."""
+        for value in values:
+            self.append(value)
+        return self
+
+
+class ParameterDict(Module):
+    """A dict whose tensors are registered as parameters."""
+
+    def __init__(self, parameters=None):
+        super().__init__()
+        self._keys = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key):
+        if key not in self._keys:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __setitem__(self, key, value):
+        self._keys[key] = None
+        setattr(self, key, _as_parameter(value))
+
+    def __delitem__(self, key):
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self):
+        return len(self._keys)
+
+    def __iter__(self):
+        return iter(self._keys)
+
+    def __contains__(self, key):
+        return key in self._keys
+
+    def keys(self):
+        """The names."""
+        return self._keys.keys()
+
+    def values(self):
+        """The parameters."""
+        return (self[key] for key in self._keys)
+
+    def items(self):
+        """Names and parameters."""
+        return ((key, self[key]) for key in self._keys)
+
+    def update(self, parameters):
+        """Add parameters from a dict or from pairs."""
+        pairs = parameters.items() if hasattr(parameters, "items") else parameters
+        for name, value in pairs:
+            self[name] = value
+
+
+def _as_parameter(value):
+    if isinstance(value, Tensor) and not isinstance(value, Parameter):
+        return Parameter(value, requires_grad=value.requires_grad or value.is_floating_point())
+    return value

@@ -1,0 +1,4 @@
+"""PyTorch's path to the initial values: ``rushlight.nn.init``."""
+
+from rushlight.nn.initialization import *  # noqa: F403
+from rushlight.nn.initialization import _calculate_fan_in_and_fan_out  # noqa: F401

@@ -1,0 +1,418 @@
+"""Module: a tree of parameters, buffers and sub-modules with a forward computation."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from rushlight.autograd.node import HookHandle
+from rushlight.nn.parameter import Buffer, Parameter
+from rushlight.nn.state import StateMixin
+from rushlight.tensor.tensor import Tensor
+
+_global_forward_pre_hooks: dict = OrderedDict()
+_global_forward_hooks: dict = OrderedDict()
+
+
+class Module(StateMixin):
+    """Base of all network parts. Subclasses call ``super().__init__()``, assign parameters and
+    sub-modules as attributes, and define ``forward``.
+
+    >>> class Double(rushlight.nn.Module):
+    ...     def forward(self, x):
+    ...         return x * 2
+    >>> Double()(rushlight.ones(2))
+    tensor([2., 2.])
+    """
+
+    training: bool
+
+    def __init__(self):
+        state = self.__dict__
+        state["training"] = True
+        state["_parameters"], state["_buffers"], state["_modules"] = {}, {}, {}
+        state["_non_persistent_buffers_set"] = set()
+        state["_forward_hooks"], state["_forward_pre_hooks"] = OrderedDict(), OrderedDict()
+        state["_backward_hooks"], state["_backward_pre_hooks"] = OrderedDict(), OrderedDict()
+        state["_forward_hooks_with_kwargs"], state["_forward_pre_hooks_with_kwargs"] = set(), set()
+        state["_forward_hooks_always_called"] = set()
+        state["_state_dict_hooks"], state["_state_dict_pre_hooks"] = OrderedDict(), OrderedDict()
+        state["_load_state_dict_pre_hooks"] = OrderedDict()
+        state["_load_state_dict_post_hooks"] = OrderedDict()
+
+    def forward(self, *input):
+        """The computation; every subclass defines its own."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    # ------------------------------------------------------------------ calling
+    def __call__(self, *args, **kwargs):
+        if not (
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or _global_forward_hooks
+            or _global_forward_pre_hooks
+        ):
+            return self.forward(*args, **kwargs)
+        return self._call_with_hooks(args, kwargs)
+
+    def _call_with_hooks(self, args, kwargs):
+        from rushlight.nn.backward_hooks import wrap_inputs, wrap_outputs
+
+        for key, hook in (*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
+            if key in self._forward_pre_hooks_with_kwargs:
+                result = hook(self, args, kwargs)
+                if result is not None:
+                    if not (isinstance(result, tuple) and len(result) == 2):
+                        raise RuntimeError(
+                            "forward pre-hook must return None or a tuple of (new_args, "
+                            f"new_kwargs), but got {result}."
+                        )
+                    args, kwargs = result
+                continue
+            result = hook(self, args)
+            if result is not None:
+                args = result if isinstance(result, tuple) else (result,)
+        watched = self._backward_hooks or self._backward_pre_hooks
+        record = None
+        if watched:
+            args, record = wrap_inputs(self, args)
+        output = self.forward(*args, **kwargs)
+        if watched:
+            output = wrap_outputs(self, output, record)
+        for key, hook in (*_global_forward_hooks.items(), *self._forward_hooks.items()):
+            if key in self._forward_hooks_with_kwargs:
+                result = hook(self, args, kwargs, output)
+            else:
+                result = hook(self, args, output)
+            output = output if result is None else result
+        return output
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Call ``hook(module, args)`` before forward; a result replaces the arguments."""
+        handle = _prepended(self._forward_pre_hooks, hook, prepend)
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs.add(handle.id)
+        return handle
+
+    def register_forward_hook(
+        self, hook, *, prepend=False, with_kwargs=False, always_call=False
+    ):
+        """Call ``hook(module, args, output)`` after forward; a result replaces the output."""
+        if always_call:
+            raise NotImplementedError(
+                "register_forward_hook(always_call=True) is not available; wrap forward in "
+                "try/finally"
+            )
+        handle = _prepended(self._forward_hooks, hook, prepend)
+        if with_kwargs:
+            self._forward_hooks_with_kwargs.add(handle.id)
+        return handle
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Call ``hook(module, grad_input, grad_output)`` in backward; a result replaces
+        `grad_input`."""
+        return _prepended(self._backward_hooks, hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Call ``hook(module, grad_output)`` in backward; a result replaces `grad_output`."""
+        return _prepended(self._backward_pre_hooks, hook, prepend)
+
+    # ------------------------------------------------------------------ registration
+    def register_parameter(self, name, param) -> None:
+        """Add a parameter (or None, as a placeholder) under a name."""
+        self._check_name(name, "parameter", self._parameters)
+        if param is None:
+            self._parameters[name] = None
+        elif not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{type(param).__name__}' object to parameter '{name}' "
+                "(nn.Parameter or None required)"
+            )
+        elif param.grad_fn is not None:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                "created explicitly."
+            )
+        else:
+            self._parameters[name] = param
+
+    def register_buffer(self, name, tensor, persistent=True) -> None:
+        """Add a tensor that is state but no parameter; a persistent one is in the state dict."""
+        self._check_name(name, "buffer", self._buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor "
+                "or None required)"
+            )
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name, module) -> None:
+        """Add a sub-module (or None) under a name."""
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        self._check_name(name, "module", self._modules)
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def _check_name(self, name, kind, table):
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in table:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def __getattr__(self, name):
+        state = self.__dict__
+        for table in ("_parameters", "_buffers", "_modules"):
+            found = state.get(table)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name, value):
+        if isinstance(value, Parameter):
+            self._forget(name, "_parameters")
+            self.register_parameter(name, value)
+            return
+        state = self.__dict__
+        parameters = state.get("_parameters")
+        if parameters is not None and name in parameters:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{type(value).__name__}' as parameter '{name}' "
+                    "(nn.Parameter or None expected)"
+                )
+            parameters[name] = None
+            return
+        if isinstance(value, Module):
+            if "_modules" not in state:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, "_modules")
+            state["_modules"][name] = value
+            return
+        if not self._set_registered(name, value):
+            object.__setattr__(self, name, value)
+
+    def _set_registered(self, name, value):
+        """Assign into the module or buffer tables where the name (or the value) belongs there."""
+        modules, buffers = self.__dict__.get("_modules"), self.__dict__.get("_buffers")
+        if modules is not None and name in modules:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{type(value).__name__}' as child module '{name}' "
+                    "(nn.Module or None expected)"
+                )
+            modules[name] = None
+            return True
+        if isinstance(value, Buffer):
+            self._forget(name, "_buffers")
+            self.register_buffer(name, value, value.persistent)
+            return True
+        if buffers is not None and name in buffers:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    f"cannot assign '{type(value).__name__}' as buffer '{name}' (torch.Tensor or "
+                    "None expected)"
+                )
+            buffers[name] = value
+            return True
+        return False
+
+    def _forget(self, name, keep):
+        """Remove a name from wherever it was, so that it lives in one table only."""
+        state = self.__dict__
+        state.pop(name, None)
+        for table in ("_parameters", "_buffers", "_modules"):
+            if table != keep and table in state:
+                state[table].pop(name, None)
+        if keep != "_buffers" and "_non_persistent_buffers_set" in state:
+            state["_non_persistent_buffers_set"].discard(name)
+
+    def __delattr__(self, name):
+        for table in (self._parameters, self._buffers, self._modules):
+            if name in table:
+                del table[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self):
+        names = [*dir(type(self)), *self.__dict__]
+        return sorted({*names, *self._parameters, *self._buffers, *self._modules})
+
+    # ------------------------------------------------------------------ the tree
+    def children(self):
+        """The direct sub-modules, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self):
+        """The direct sub-modules with their names, each once."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self):
+        """This module and all below it, each once."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """This module and all below it with their dotted names."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                inner = prefix + ("." if prefix else "") + name
+                yield from module.named_modules(memo, inner, remove_duplicate)
+
+    def _named_members(self, members, prefix, recurse, remove_duplicate):
+        memo = set()
+        modules = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
+        for module_prefix, module in modules:
+            for name, value in members(module):
+                if value is None or value in memo:
+                    continue
+                if remove_duplicate:
+                    memo.add(value)
+                yield module_prefix + ("." if module_prefix else "") + name, value
+
+    def parameters(self, recurse=True):
+        """The parameters of this module and (with `recurse`) all below it."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """The parameters with their dotted names."""
+        yield from self._named_members(
+            lambda m: m._parameters.items(), prefix, recurse, remove_duplicate
+        )
+
+    def buffers(self, recurse=True):
+        """The buffers of this module and (with `recurse`) all below it."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """The buffers with their dotted names."""
+        yield from self._named_members(
+            lambda m: m._buffers.items(), prefix, recurse, remove_duplicate
+        )
+
+    def get_submodule(self, target):
+        """The module at a dotted name."""
+        module = self
+        for part in target.split(".") if target else ():
+            found = getattr(module, part, None)
+            if found is None:
+                raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
+            if not isinstance(found, Module):
+                raise AttributeError(f"`{part}` is not an nn.Module")
+            module = found
+        return module
+
+    def get_parameter(self, target):
+        """The parameter at a dotted name."""
+        path, _, name = target.rpartition(".")
+        found = getattr(self.get_submodule(path), name)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target):
+        """The buffer at a dotted name."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return module._buffers[name]
+
+    def apply(self, fn):
+        """Call ``fn(module)`` on every module, children first; returns self."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    # ------------------------------------------------------------------ modes and gradients
+    def train(self, mode=True):
+        """Training mode (dropout on, batch statistics) or not, for the whole tree."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self):
+        """Evaluation mode: ``train(False)``."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad=True):
+        """Turn gradients of all parameters on or off."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none=True) -> None:
+        """Forget the gradients of all parameters."""
+        for parameter in self.parameters():
+            if parameter.grad is None:
+                continue
+            if set_to_none:
+                parameter.grad = None
+            else:
+                parameter.grad.detach_().zero_()
+
+    # ------------------------------------------------------------------ printing
+    def extra_repr(self) -> str:
+        """What the printed form says of this module besides its children."""
+        return ""
+
+    def _get_name(self):
+        return type(self).__name__
+
+    def __repr__(self):
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = []
+        for name, module in self._modules.items():
+            text = repr(module).split("\n")
+            children.append(f"({name}): " + "\n  ".join(text))
+        if not children and len(lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        body = "\n  ".join(lines + children)
+        return f"{self._get_name()}(\n  {body}\n)"
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+
+
+def _prepended(hooks, hook, prepend):
+    handle = HookHandle(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle

@@ -1,0 +1,19 @@
+"""All parameters as one vector, and back."""
+
+from __future__ import annotations
+
+from rushlight.ops.joining import cat
+
+
+def parameters_to_vector(parameters):
+    """The elements of all parameters, flattened and joined."""
+    return cat([p.reshape(-1) for p in parameters])
+
+
+def vector_to_parameters(vec, parameters):
+    """Give parameters the consecutive elements of a vector."""
+    at = 0
+    for parameter in parameters:
+        count = parameter.numel()
+        parameter.data = vec[at : at + count].view(parameter.shape).data
+        at += count
