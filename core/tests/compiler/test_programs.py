@@ -216,6 +216,19 @@ def test_integer_division_never_traps():
             assert got[5] == (-5 if name == "floor_divide" else 0)
 
 
+def test_wide_integers_divide_exactly():
+    generator = np.random.default_rng(0)
+    x = generator.integers(-(2**62), 2**62, 20_000) >> generator.integers(0, 62, 20_000)
+    y = generator.integers(-(2**62), 2**62, 20_000) >> generator.integers(0, 62, 20_000)
+    y[y == 0] = 7
+    edges = np.array([2**53, 2**53 - 1, 2**53 + 1, 2**54 - 1, 1 - 2**53, 3 * 2**51 - 1])
+    x, y = np.concatenate([x, edges, edges]), np.concatenate([y, edges[::-1], edges // 3 + 1])
+    names = {"x": "i64", "y": "i64"}
+    for word, function in ((xp.floor_divide, np.floor_divide), (xp.remainder, np.remainder)):
+        got = compile(lambda x, y, w=word: w(x, y), names, names, {}, {}, ("i64",))(x, y)
+        np.testing.assert_array_equal(got, function(x, y))
+
+
 CONVERSIONS = ["bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"]
 
 

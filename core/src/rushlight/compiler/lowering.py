@@ -27,7 +27,6 @@ from rushlight.compiler.graph import cast, constant, node, rebuild, topological
 from rushlight.compiler.storage import is_float
 from rushlight.compiler.vocabulary import where, xp
 
-
 EXACT = (1 << 53) - 1  # up to here float64 holds every integer
 
 
