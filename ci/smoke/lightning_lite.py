@@ -2,11 +2,10 @@
 
 import sys
 
-from rushlight.utils.data import DataLoader, TensorDataset
-
 import lightning_lite as L
 import rushlight as rl
 from rushlight import nn
+from rushlight.utils.data import DataLoader, TensorDataset
 
 
 class Line(L.LightningModule):

@@ -2,10 +2,9 @@
 
 import sys
 
-from rushlight_vision.datasets import DigitsSample
-
 import rushlight as rl
 import rushlight_vision
+from rushlight_vision.datasets import DigitsSample
 
 expected = sys.argv[1]
 if rushlight_vision.__version__ != expected:
