@@ -34,6 +34,7 @@ SHORT_RUN = 16
 MAX_DIMS = 8
 ALIGNED_ONLY, DESCRIPTOR_SIZES = 5, 6
 COPY, DIRECT, ONCE = range(3)
+UNKNOWN = 2
 PARAMETERS = "ptr %args, i64 %lo, i64 %hi, i64 %tid"
 DECLARATIONS = """declare ptr @memcpy(ptr, ptr, i64)
 declare ptr @memset(ptr, i32, i64)"""
@@ -61,16 +62,26 @@ class _Call:
         self.extra = f.at(strides, f.multiply(self.operands, dims))
         return dims, shape, strides
 
-    def run(self, pointers, n):
-        """The kernel on `n` elements."""
-        arguments = f"ptr {self.descriptor}, ptr {pointers}, i64 {n}, ptr {self.scalars}"
-        self.f.call("void", "@rl_run", arguments)
+    def run(self, pointers, n, apart=UNKNOWN):
+        """The kernel on `n` elements; `apart`: see :func:`apart`."""
+        self.f.call(
+            "void",
+            "@rl_run",
+            f"ptr {self.descriptor}, ptr {pointers}, i64 {n}, ptr {self.scalars}, i64 {apart}",
+        )
+
+    def apart(self, pointers):
+        """Whether blocks may be done twice, found once for many runs."""
+        return self.f.call("i64", "@rl_apart", f"ptr {self.descriptor}, ptr {pointers}")
 
 
 def run() -> str:
     """Whole blocks, then the rest through stack buffers."""
     f = Function(
-        "void", "rl_run", "ptr %descriptor, ptr %pointers, i64 %n, ptr %scalars", "alwaysinline"
+        "void",
+        "rl_run",
+        "ptr %descriptor, ptr %pointers, i64 %n, ptr %scalars, i64 %apart",
+        "alwaysinline",
     )
     blocks, shift = f.load("%descriptor", 0, "ptr"), f.load("%descriptor", 1)
     count = f.value(f"lshr i64 %n, {shift}")
@@ -82,9 +93,26 @@ def run() -> str:
         f.call(
             "void",
             "@rl_tail",
-            f"ptr %descriptor, ptr %pointers, i64 {whole}, i64 {left}, ptr %scalars",
+            f"ptr %descriptor, ptr %pointers, i64 {whole}, i64 {left}, ptr %scalars, i64 %apart",
         )
     f.do("ret void")
+    return f.text()
+
+
+def apart() -> str:
+    """1 if computing elements twice is harmless: no output is an input, stores need no alignment;
+    else 0."""
+    f = Function("i64", "rl_apart", "ptr %descriptor, ptr %pointers", "noinline")
+    operands, outputs = f.load("%descriptor", 2), f.load("%descriptor", 3)
+    result = f.slot()
+    aligned_only = f.load("%descriptor", ALIGNED_ONLY)
+    f.store(f.subtract(1, aligned_only), result)
+    with f.loop(outputs) as o:
+        target = f.load("%pointers", o)
+        with f.loop(operands, outputs) as j:
+            with f.when(f.compare("eq", f.load("%pointers", j), target)):
+                f.store(0, result)
+    f.do(f"ret i64 {f.load(result)}")
     return f.text()
 
 
@@ -98,7 +126,7 @@ def tail() -> str:
     f = Function(
         "void",
         "rl_tail",
-        "ptr %descriptor, ptr %pointers, i64 %whole, i64 %left, ptr %scalars",
+        "ptr %descriptor, ptr %pointers, i64 %whole, i64 %left, ptr %scalars, i64 %apart",
         "noinline",
     )
     blocks, shift = f.load("%descriptor", 0, "ptr"), f.load("%descriptor", 1)
@@ -107,16 +135,11 @@ def tail() -> str:
     steps = f.at(sizes, operands)
     buffer_bytes = f.value(f"shl i64 8, {shift}")
     passed = f.value(f"alloca i64, i64 {operands}, align 8")
-    apart = f.slot()
-    f.store(f.choose(f.compare("eq", "%whole", 0), 0, 1), apart)
-    with f.when(f.compare("ne", f.load("%descriptor", ALIGNED_ONLY), 0)):
-        f.store(0, apart)
-    with f.loop(outputs) as o:
-        target = f.load("%pointers", o)
-        with f.loop(operands, outputs) as j:
-            with f.when(f.compare("eq", f.load("%pointers", j), target)):
-                f.store(0, apart)
-    with f.when(f.compare("ne", f.load(apart), 0)):
+    twice = f.slot()
+    f.store(f.choose(f.compare("eq", "%whole", 0), 0, "%apart"), twice)
+    with f.when(f.compare("eq", f.load(twice), UNKNOWN)):
+        f.store(f.call("i64", "@rl_apart", "ptr %descriptor, ptr %pointers"), twice)
+    with f.when(f.compare("ne", f.load(twice), 0)):
         lanes = f.value(f"shl i64 1, {shift}")
         back = f.subtract(f.add("%whole", "%left"), lanes)
         with f.loop(operands) as j:
@@ -227,14 +250,15 @@ def rows() -> str:
             stride = f.load(strides, f.add(f.multiply(j, dims), d))
             f.store(f.add(f.load(pointers, j), f.multiply(stride, steps)), pointers, j)
 
+    twice = call.apart(pointers)
     with f.when(f.compare("eq", outer, 1)):  # no carry to look for
         with f.loop("%hi", "%lo"):
-            call.run(pointers, inner)
+            call.run(pointers, inner, twice)
             move(0, 1)
         f.do("ret void")
         f.lines.append(f"{f.name('dead')}:")
     with f.loop("%hi", "%lo"):
-        call.run(pointers, inner)
+        call.run(pointers, inner, twice)
         _advance(f, outer, shape, coordinates, move)
     f.do("ret void")
     return f.text()
@@ -486,5 +510,15 @@ def tiles() -> str:
 
 def module() -> str:
     """Text of all drivers."""
-    parts = [run(), tail(), flat(), rows(), copy_run(), copy_block(), packed(), copy_tile()]
+    parts = [
+        run(),
+        apart(),
+        tail(),
+        flat(),
+        rows(),
+        copy_run(),
+        copy_block(),
+        packed(),
+        copy_tile(),
+    ]
     return "\n".join([DECLARATIONS, *parts, tiles()])
