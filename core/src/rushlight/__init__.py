@@ -6,7 +6,7 @@ PyTorch's. Everything here is plain Python over NumPy and generated kernels.
 
 from math import e, inf, nan, pi
 
-from rushlight import autograd, nn, ops, optim
+from rushlight import autograd, nn, ops, optim, utils
 from rushlight._version import __version__
 from rushlight.autograd.mode import (
     enable_grad,
