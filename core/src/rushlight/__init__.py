@@ -298,6 +298,7 @@ from rushlight.ops.trigonometric import (
     tan,
     tanh,
 )
+from rushlight.serialization import load, safetensors, save
 from rushlight.tensor.printing import set_printoptions
 
 # PyTorch's other names for the same things.

@@ -7,7 +7,8 @@ import warnings
 
 from rushlight.autograd.mode import no_grad
 from rushlight.backends import np
-from rushlight.ops.creation import from_numpy
+from rushlight.ops.comparison import where
+from rushlight.ops.creation import empty_like, from_numpy
 
 _GAINS = {
     "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
@@ -41,21 +42,45 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Fill with normal values restricted to [a, b], by inverting the distribution function."""
+    """Fill with normal values restricted to [a, b], by rejection.
+
+    Where [a, b] holds over 30 % of the distribution, normal values outside are drawn again;
+    otherwise uniform ones from [a, b] are kept with the probability of their relative density.
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
             "values may be incorrect.",
             stacklevel=2,
         )
-    low = (1.0 + math.erf((a - mean) / std / math.sqrt(2.0))) / 2.0
-    high = (1.0 + math.erf((b - mean) / std / math.sqrt(2.0))) / 2.0
+    if tensor.is_meta:
+        return tensor
+    share = [(1.0 + math.erf((edge - mean) / std / math.sqrt(2.0))) / 2.0 for edge in (a, b)]
     with no_grad():
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if share[1] - share[0] > 0.3:
+            return _redraw_outside(tensor, mean, std, a, b, generator)
+        return _accept_by_density(tensor, mean, std, a, b, generator)
+
+
+def _redraw_outside(tensor, mean, std, a, b, generator):
+    low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
+    tensor.normal_(mean, std, generator=generator)
+    while bool((outside := (tensor < low) | (tensor > high)).any()):
+        fresh = empty_like(tensor.detach()).normal_(mean, std, generator=generator)
+        tensor.copy_(where(outside, fresh, tensor))
+    return tensor
+
+
+def _accept_by_density(tensor, mean, std, a, b, generator):
+    top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    pending = None
+    while pending is None or bool(pending.any()):
+        fresh = empty_like(tensor.detach()).uniform_(a, b, generator=generator)
+        tensor.copy_(fresh if pending is None else where(pending, fresh, tensor))
+        density = ((fresh - mean) / std) ** 2 * -0.5 - top
+        refused = empty_like(fresh).uniform_(generator=generator).log() > density
+        pending = refused if pending is None else pending & refused
+    return tensor
 
 
 def constant_(tensor, val):

@@ -1,0 +1,21 @@
+"""Checkpoints in PyTorch's zip format, and safetensors files."""
+
+from rushlight.serialization import safetensors
+from rushlight.serialization.load import load
+from rushlight.serialization.safe_globals import (
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
+from rushlight.serialization.save import save
+
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "safe_globals",
+    "safetensors",
+    "save",
+]
