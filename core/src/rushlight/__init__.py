@@ -6,7 +6,7 @@ PyTorch's. Everything here is plain Python over NumPy and generated kernels.
 
 from math import e, inf, nan, pi
 
-from rushlight import autograd, nn, ops, optim, utils
+from rushlight import autograd, cuda, nn, ops, optim, utils
 from rushlight._version import __version__
 from rushlight.autograd.mode import (
     enable_grad,
@@ -40,6 +40,19 @@ from rushlight.dtypes import (
 from rushlight.dtypes import bool_ as bool
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import Tensor
+from rushlight.inspection import (
+    are_deterministic_algorithms_enabled,
+    get_num_threads,
+    is_complex,
+    is_floating_point,
+    is_nonzero,
+    is_tensor,
+    numel,
+    result_type,
+    set_default_tensor_type,
+    set_num_threads,
+    use_deterministic_algorithms,
+)
 from rushlight.ops.activation import (
     celu,
     hardshrink,
@@ -136,6 +149,7 @@ from rushlight.ops.exponential import (
     log2,
     logaddexp,
     logit,
+    polygamma,
     sigmoid,
     xlogy,
 )
@@ -183,6 +197,19 @@ from rushlight.ops.matrix import (
     mv,
     outer,
 )
+from rushlight.ops.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from rushlight.ops.dropout import dropout
+from rushlight.ops.embedding import embedding
+from rushlight.ops.losses import cosine_similarity
+from rushlight.ops.normalization import batch_norm, layer_norm
+from rushlight.ops.pooling import avg_pool1d, max_pool1d, max_pool2d
 from rushlight.ops.random import (
     Generator,
     bernoulli,
@@ -270,6 +297,7 @@ from rushlight.ops.shape import (
     view_as_complex,
     view_as_real,
 )
+from rushlight.ops.softmax import log_softmax, softmax
 from rushlight.ops.sorting import (
     argsort,
     bincount,

@@ -1,5 +1,6 @@
 """Automatic differentiation: `backward`, `grad`, custom functions, recording modes, checks."""
 
+from rushlight.autograd.anomaly import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from rushlight.autograd.mode import (
     enable_grad,
     inference_mode,
@@ -13,11 +14,14 @@ from rushlight.autograd.gradcheck import gradcheck, gradgradcheck  # isort: skip
 __all__ = [
     "Function",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "grad",
     "gradcheck",
     "gradgradcheck",
     "inference_mode",
+    "is_anomaly_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]

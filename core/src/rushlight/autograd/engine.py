@@ -11,6 +11,8 @@ import sys
 import threading
 from operator import attrgetter
 
+from rushlight.autograd.anomaly import anomaly
+from rushlight.autograd.anomaly import check as check_anomaly
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import Node, gradient_edge
 from rushlight.backends import np
@@ -172,6 +174,8 @@ class _Run:
             if node.pre_hooks:
                 grads = _run_prehooks(node, grads)
             pieces = node.op.backward(node, grads, create)
+            if anomaly.enabled:
+                check_anomaly(node, pieces)
             if node.hooks:
                 pieces = _run_hooks(node, pieces, grads)
             if not retain:

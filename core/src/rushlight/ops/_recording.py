@@ -8,6 +8,7 @@ formulas are first tried as one fused kernel each.
 
 from __future__ import annotations
 
+from rushlight.autograd.anomaly import anomaly, note_line
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE, Node, next_sequence
 from rushlight.dtypes import FLOAT
@@ -66,6 +67,8 @@ def record(op, tensors, values, outs):
         node.metadata = tuple([None if t is None else t._dtype for t in tensors])
     _save(node, plan, tensors, outs)
     _attach(node, outs)
+    if anomaly.enabled:
+        note_line(node)
     return node
 
 
