@@ -8,6 +8,7 @@ from math import e, inf, nan, pi
 
 from rushlight import autograd, cuda, nn, ops, optim, utils
 from rushlight._version import __version__
+from rushlight.autograd.anomaly import is_anomaly_enabled
 from rushlight.autograd.mode import (
     enable_grad,
     inference_mode,
@@ -360,3 +361,12 @@ float, int = float32, int32
 strided = "strided"
 contiguous_format, channels_last = "contiguous_format", "channels_last"
 preserve_format = "preserve_format"
+
+
+def __getattr__(name):
+    """Parts that few programs need are imported when they are asked for."""
+    if name in ("testing",):
+        import importlib
+
+        return importlib.import_module(f"rushlight.{name}")
+    raise AttributeError(f"module 'rushlight' has no attribute '{name}'")

@@ -339,9 +339,11 @@ def _takeable(grad):
     if type(grad) is not Tensor or grad._node is not None or grad._storage is not None:
         return False
     array = grad._array
-    flags = array.flags
-    return (
-        array.base is None and flags.c_contiguous and flags.owndata and sys.getrefcount(array) <= 3
+    if sys.getrefcount(array) > 3 or not array.flags.c_contiguous:
+        return False
+    # A kernel's result may be the aligned part of a buffer that it alone holds.
+    return array.base is None or (
+        sys.getrefcount(array.base) <= 2 and getattr(array.base, "base", 0) is None
     )
 
 

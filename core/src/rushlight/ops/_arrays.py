@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight import devices
 from rushlight.autograd.mode import mode
+from rushlight.backends import np
 from rushlight.backends.arrays import (
     BY_ARRAY_DTYPE,
     BY_CODE,
@@ -17,31 +18,73 @@ from rushlight.ops._op import OPTIONAL, TENSORS
 from rushlight.ops._recording import record
 from rushlight.ops._rules import result_type
 from rushlight.tensor.storage import storage_of
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import Parameter, Tensor, _new, make_tensor
+
+ndarray = np.ndarray
 
 
 def run_arrays(op, values):
     """Execute bound values of an `op`; results are new tensors."""
-    tensors, device = collect(op, values)
-    arrays = _to_arrays(op, values, tensors)
-    if device is devices.cpu:
-        body = op.__dict__.get("cpu_kernel") or op.body
-        results = body(*_positional(op, arrays), **_keywords(op, arrays))
-    else:
+    tensors, arrays = _plain(op, values)
+    device = devices.cpu
+    if tensors is None:
+        tensors, device = collect(op, values)
+        arrays = _to_arrays(op, values, tensors)
+    if device is not devices.cpu:
         results = _meta(op, arrays)
+    elif len(arrays) == op.positional:
+        results = op.cpu_kernel(*arrays)
+    else:
+        results = op.cpu_kernel(*_positional(op, arrays), **_keywords(op, arrays))
+    if type(results) is ndarray:
+        out = _new(Tensor)
+        out._array, out._dtype = results, BY_ARRAY_DTYPE[results.dtype]
+        out._node = out._storage = None
+        if device is not devices.cpu or mode.inference:
+            out = make_tensor(results, out._dtype, device)
+        if mode.recording:
+            for tensor in tensors:
+                if tensor is not None and tensor._node is not None:
+                    _record(op, tensors, values, (out,))
+                    break
+        return out
     many = isinstance(results, (tuple, list))
     outs = [
         None if r is None else _wrap(r, device) for r in (results if many else (results,))
     ]
     if mode.recording and any(t is not None and t._node is not None for t in tensors):
-        if op.options.get("differentiable", True) and (op.formulas or op.joint):
-            record(op, tensors, [None if isinstance(v, Tensor) else v for v in values], outs)
-        elif op.options.get("differentiable", True):
-            raise NotImplementedError(f"the derivative of '{op.name}' is not implemented")
+        _record(op, tensors, values, outs)
     if not many:
         return outs[0]
     named = op.options.get("result")
     return named(*outs) if named is not None else tuple(outs)
+
+
+def _plain(op, values):
+    """Tensors and arrays of a call whose tensor arguments are plain and need no cast; or Nones."""
+    if op.rule is not None or op.list_position >= 0:
+        return None, None
+    tensors, arrays = [], values.copy()
+    for position in op.tensor_positions:
+        value = values[position]
+        kind = type(value)
+        if kind is Tensor or kind is Parameter:
+            array = value._array
+            if type(array) is not ndarray:
+                return None, None
+            arrays[position] = array
+        elif value is not None or op.kinds[position] != OPTIONAL:
+            return None, None
+        tensors.append(value)
+    return tensors, arrays
+
+
+def _record(op, tensors, values, outs):
+    if not op.options.get("differentiable", True):
+        return
+    if not op.formulas and op.joint is None:
+        raise NotImplementedError(f"the derivative of '{op.name}' is not implemented")
+    record(op, tensors, [None if isinstance(v, Tensor) else v for v in values], outs)
 
 
 def _positional(op, arrays):

@@ -30,6 +30,10 @@ def _fast_form(op, general):
     return _fast.binary(op, general) if op.kinds.count(TENSOR) == 2 else general
 
 
+# Types that never carry ``__torch_function__``: calls of these only skip the search for it.
+_UNQUESTIONED = EXACT | {int, float, bool, str, type(None), complex, slice}
+
+
 def general_call(op):
     """The door that takes every form of call: modes, subclasses, keywords, ``out=``."""
     run = _runner(op)
@@ -38,7 +42,7 @@ def general_call(op):
         if STATE.modes and stack.interpreters:
             return interpret(op.function, args, kwargs)
         for value in args:
-            if type(value) not in EXACT and stack.overrides:
+            if type(value) not in _UNQUESTIONED and stack.overrides:
                 found = overriding(args, kwargs)
                 if found:
                     return call_overrides(op.function, found, args, kwargs)

@@ -31,6 +31,7 @@ class Op:
     __slots__ = (
         "__dict__",
         "body",
+        "cpu_kernel",
         "defaults",
         "formulas",
         "function",
@@ -59,6 +60,7 @@ class Op:
         self.node_name = words + "Backward0"
         self.options = options
         self.formulas, self.joint, self.plans, self.kernels = {}, None, {}, {}
+        self.cpu_kernel = body
         self._read_signature(body)
         TABLE[self.name] = self
 

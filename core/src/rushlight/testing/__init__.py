@@ -1,1 +1,5 @@
 """Checks for programs that use Rushlight, and the generated tests of its own ops."""
+
+from rushlight.testing.close import assert_close
+
+__all__ = ["assert_close"]

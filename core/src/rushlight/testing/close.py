@@ -1,0 +1,78 @@
+"""`assert_close`: equality of tensors up to the rounding of their dtype."""
+
+from __future__ import annotations
+
+import rushlight
+from rushlight.tensor.tensor import Tensor
+
+_TOLERANCES = {
+    "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7), "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),
+}  # fmt: skip
+
+
+def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=None, equal_nan=False,
+                 check_device=True, check_dtype=True, check_layout=True, check_stride=False,
+                 msg=None):
+    """Raise AssertionError unless ``|actual - expected| <= atol + rtol * |expected|`` everywhere.
+
+    Numbers, tensors, and sequences or dicts of them. The tolerances follow from the dtypes unless
+    both are given.
+    """
+    if (rtol is None) != (atol is None):
+        raise ValueError("assert_close: give both rtol and atol, or neither")
+    options = (rtol, atol, equal_nan, check_device, check_dtype, check_stride)
+    _compare(actual, expected, "", options, msg)
+
+
+def _fail(where, text, msg):
+    text = f"{where or 'values'}: {text}" if where else text
+    raise AssertionError(msg(text) if callable(msg) else msg or text)
+
+
+def _compare(actual, expected, where, options, msg):
+    if isinstance(expected, dict):
+        if not isinstance(actual, dict) or actual.keys() != expected.keys():
+            _fail(where, "The keys of the mappings do not match", msg)
+        for key in expected:
+            _compare(actual[key], expected[key], f"{where}[{key!r}]", options, msg)
+        return
+    if isinstance(expected, (list, tuple)):
+        if not isinstance(actual, (list, tuple)) or len(actual) != len(expected):
+            _fail(where, "The length of the sequences do not match", msg)
+        for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
+            _compare(a, e, f"{where}[{i}]", options, msg)
+        return
+    numbers = not isinstance(actual, Tensor) and not isinstance(expected, Tensor)
+    actual, expected = rushlight.as_tensor(actual), rushlight.as_tensor(expected)
+    _compare_tensors(actual.detach(), expected.detach(), where, options, msg, numbers)
+
+
+def _compare_tensors(actual, expected, where, options, msg, numbers):
+    rtol, atol, equal_nan, check_device, check_dtype, check_stride = options
+    if actual.shape != expected.shape:
+        _fail(where, f"The values for attribute 'shape' do not match: {actual.shape} != "
+                     f"{expected.shape}.", msg)
+    if check_device and actual.device != expected.device:
+        _fail(where, f"The values for attribute 'device' do not match: {actual.device} != "
+                     f"{expected.device}.", msg)
+    if check_dtype and not numbers and actual.dtype is not expected.dtype:
+        _fail(where, f"The values for attribute 'dtype' do not match: {actual.dtype} != "
+                     f"{expected.dtype}.", msg)
+    if check_stride and actual.stride() != expected.stride():
+        _fail(where, f"The values for attribute 'stride()' do not match: {actual.stride()} != "
+                     f"{expected.stride()}.", msg)
+    if rtol is None:
+        pairs = [_TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (actual, expected)]
+        rtol, atol = max(p[0] for p in pairs), max(p[1] for p in pairs)
+    common = rushlight.promote_types(actual.dtype, expected.dtype)
+    if common.is_floating_point:
+        common = rushlight.float64
+    actual, expected = actual.to(common), expected.to(common)
+    close = rushlight.isclose(actual, expected, rtol, atol, equal_nan)
+    if not bool(close.all()):
+        bad = int((~close).sum())
+        worst = (actual - expected).abs().max().item() if not common == rushlight.bool else 1
+        _fail(where, f"Tensor-likes are not close!\n\nMismatched elements: {bad} / "
+                     f"{close.numel()}\nGreatest absolute difference: {worst} (up to {atol} "
+                     f"allowed, rtol {rtol})", msg)
