@@ -33,9 +33,7 @@ class device:  # noqa: N801 - PyTorch's public name
         self.type, self.index = type, index
 
     def __eq__(self, other):
-        return (
-            isinstance(other, device) and self.type == other.type and self.index == other.index
-        )
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
 
     def __hash__(self):
         return hash((self.type, self.index))

@@ -144,7 +144,7 @@ def set_default_dtype(d: dtype) -> None:
 
 
 class finfo:  # noqa: N801 - PyTorch's public name
-    """Limits of a floating-point dtype: ``bits, eps, max, min, tiny, smallest_normal, resolution``."""
+    """Limits of a float dtype: ``bits, eps, max, min, tiny, smallest_normal, resolution``."""
 
     _LIMITS = {
         "float16": (16, 2.0**-10, 65504.0, 2.0**-14, 1e-3),

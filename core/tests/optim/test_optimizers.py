@@ -103,8 +103,10 @@ SCHEDULES = [
     ("LambdaLR", {"lr_lambda": lambda epoch: 0.95**epoch}),
     ("CosineAnnealingLR", {"T_max": 4, "eta_min": 0.01}),
     ("OneCycleLR", {"max_lr": 0.5, "total_steps": 12}),
-    ("OneCycleLR", {"max_lr": 0.5, "total_steps": 12, "three_phase": True,
-                    "anneal_strategy": "linear"}),
+    (
+        "OneCycleLR",
+        {"max_lr": 0.5, "total_steps": 12, "three_phase": True, "anneal_strategy": "linear"},
+    ),
 ]
 
 

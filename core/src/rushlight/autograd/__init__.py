@@ -7,6 +7,7 @@ from rushlight.autograd.mode import (
     no_grad,
     set_grad_enabled,
 )
+
 from rushlight.autograd.engine import backward, grad  # isort: skip - needs the modes
 from rushlight.autograd.function import Function  # isort: skip
 from rushlight.autograd.gradcheck import gradcheck, gradgradcheck  # isort: skip

@@ -36,7 +36,9 @@ def check(node, pieces) -> None:
                 f"error:\n{line}",
                 stacklevel=2,
             )
-        raise RuntimeError(f"Function '{node.name()}' returned nan values in its {number}th output.")
+        raise RuntimeError(
+            f"Function '{node.name()}' returned nan values in its {number}th output."
+        )
 
 
 class set_detect_anomaly:  # noqa: N801 - PyTorch's public name

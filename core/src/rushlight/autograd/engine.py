@@ -16,7 +16,7 @@ from rushlight.autograd.anomaly import check as check_anomaly
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import Node, gradient_edge
 from rushlight.backends import np
-from rushlight.dtypes import COMPLEX, FLOAT
+from rushlight.dtypes import COMPLEX
 from rushlight.tensor import tensor as _tensor_module
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -106,9 +106,7 @@ def _root(tensor, gradient, create_graph):
     """One starting point: where its gradient goes and the gradient itself."""
     edge, number = gradient_edge(tensor)
     if edge is None:
-        raise RuntimeError(
-            "element 0 of tensors does not require grad and does not have a grad_fn"
-        )
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
     if gradient is None:
         if tensor._array.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")

@@ -179,9 +179,7 @@ class Function:
         """Run forward and record the call."""
         context = FunctionCtx()
         tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor)]
-        context.needs_input_grad = tuple(
-            isinstance(a, Tensor) and a.requires_grad for a in args
-        )
+        context.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         recording = mode.recording and any(context.needs_input_grad)
         with no_grad():
             if "setup_context" in dir(cls):

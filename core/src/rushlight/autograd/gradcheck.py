@@ -68,9 +68,7 @@ def gradcheck(
 def _check(func, inputs, eps, atol, rtol):
     generator = np.random.default_rng(0)
     outputs = _outputs(func, inputs)
-    weights = [
-        _scaled_direction(o._array, generator) if o.requires_grad else None for o in outputs
-    ]
+    weights = [_scaled_direction(o._array, generator) if o.requires_grad else None for o in outputs]
     wanted = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
     if not wanted:
         raise ValueError("gradcheck expects at least one input that requires grad")
@@ -120,8 +118,7 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
     generator = np.random.default_rng(1)
     outputs = [o for o in _outputs(func, inputs) if o.requires_grad]
     seeds = grad_outputs or [
-        make_tensor(_scaled_direction(o._array, generator), o._dtype)
-        for o in outputs
+        make_tensor(_scaled_direction(o._array, generator), o._dtype) for o in outputs
     ]
     seeds = [s.detach().requires_grad_() for s in seeds]
     count = len(inputs)
@@ -135,5 +132,3 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
     if not first_order(*inputs, *seeds):
         return True  # gradients that depend on nothing: the second derivatives are zero
     return gradcheck(first_order, (*inputs, *seeds), eps=eps, atol=atol, rtol=rtol, **options)
-
-

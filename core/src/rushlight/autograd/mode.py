@@ -77,6 +77,7 @@ class no_grad(_Recording):  # noqa: N801 - PyTorch's public name
     value = False
 
     def __new__(cls, function=None):
+        """A manager, or the wrapped function."""
         self = object.__new__(cls)
         return self if function is None else self(function)
 
@@ -98,9 +99,11 @@ class set_grad_enabled(_Recording):  # noqa: N801 - PyTorch's public name
         mode.recording = self.value
 
     def clone(self):
+        """A manager with the same setting."""
         return type(self)(self.value)
 
     def __call__(self, function):
+        """Wrap a function; the mode itself is left as it was."""
         mode.recording = self.previous
         return super().__call__(function)
 
@@ -113,6 +116,7 @@ class inference_mode(_Decorator):  # noqa: N801 - PyTorch's public name
     """Like `no_grad`; results are inference tensors, which can never enter a recorded graph."""
 
     def __new__(cls, mode=True):
+        """A manager, or the wrapped function."""
         if callable(mode):
             return cls(True)(mode)
         return object.__new__(cls)
@@ -121,6 +125,7 @@ class inference_mode(_Decorator):  # noqa: N801 - PyTorch's public name
         self.enabled = bool(mode)
 
     def clone(self):
+        """A manager with the same setting."""
         return type(self)(self.enabled)
 
     def __enter__(self):

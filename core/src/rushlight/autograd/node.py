@@ -58,7 +58,7 @@ class Node:
         )
 
     def register_hook(self, hook):
-        """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; it may return new inputs."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; it may return new ones."""
         self.hooks = self.hooks if self.hooks is not None else {}
         return HookHandle(self.hooks, hook)
 

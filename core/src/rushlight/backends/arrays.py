@@ -29,7 +29,7 @@ def empty(shape, code: int):
 
 
 def as_array(value, array_dtype=None):
-    """An ndarray from what NumPy returned (its reductions give scalars), without a copy if it is one."""
+    """An ndarray from what NumPy returned: its reductions give scalars. No copy if it is one."""
     return np.asarray(value, array_dtype)
 
 

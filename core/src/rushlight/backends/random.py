@@ -48,7 +48,7 @@ class MersenneTwister:
         return (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
 
     def uniform_between(self, count: int, low: float, high: float, double: bool):
-        """``u * (high - low) + low`` in the sample's precision, multiplied and added in one step."""
+        """``u * (high - low) + low`` in the precision of the sample, as a fused multiply-add."""
         kind = np.float64 if double else np.float32
         u = self.uniform(count, double)
         low, high = kind(low), kind(high)
@@ -120,9 +120,7 @@ class MersenneTwister:
         left, following = (1, 0) if self.fresh else (_WORDS - position + 1, position)
         key = inner["key"].astype("<u8").tobytes()
         cached = self.cached_normal
-        normal = struct.pack(
-            "<dddi4x", 0.0, cached or 0.0, 0.0, 0 if cached is None else 1
-        )
+        normal = struct.pack("<dddi4x", 0.0, cached or 0.0, 0.0, 0 if cached is None else 1)
         head = struct.pack("<QiiQ", self.initial_seed, left, 1, following)
         return (head + key + normal + struct.pack("<f?3x", 0.0, False)).ljust(_STATE_BYTES, b"\0")
 

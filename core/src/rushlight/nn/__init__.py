@@ -6,6 +6,7 @@ from rushlight.nn.activation import (
     ELU,
     GELU,
     GLU,
+    SELU,
     Hardshrink,
     Hardsigmoid,
     Hardswish,
@@ -16,12 +17,11 @@ from rushlight.nn.activation import (
     LogSoftmax,
     Mish,
     PReLU,
-    RReLU,
     ReLU,
     ReLU6,
-    SELU,
-    SiLU,
+    RReLU,
     Sigmoid,
+    SiLU,
     Softmax,
     Softmax2d,
     Softmin,
@@ -74,14 +74,15 @@ from rushlight.nn.losses import (
     HuberLoss,
     KLDivLoss,
     L1Loss,
-    MSELoss,
     MarginRankingLoss,
+    MSELoss,
     NLLLoss,
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,
     TripletMarginLoss,
 )
+from rushlight.nn.module import Module
 from rushlight.nn.normalization import (
     BatchNorm1d,
     BatchNorm2d,
@@ -93,6 +94,7 @@ from rushlight.nn.normalization import (
     LayerNorm,
     RMSNorm,
 )
+from rushlight.nn.parameter import Buffer, Parameter
 from rushlight.nn.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
@@ -109,14 +111,12 @@ from rushlight.nn.pooling import (
 )
 from rushlight.nn.recurrent import (
     GRU,
-    GRUCell,
     LSTM,
-    LSTMCell,
     RNN,
+    GRUCell,
+    LSTMCell,
     RNNCell,
 )
-from rushlight.nn.module import Module
-from rushlight.nn.parameter import Buffer, Parameter
 
 __all__ = [
     "AdaptiveAvgPool1d",

@@ -63,8 +63,10 @@ class Sequential(Module):
 
     def __add__(self, other):
         if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but "
-                             f"{type(other)} is given.")
+            raise ValueError(
+                f"add operator supports only objects of Sequential class, but "
+                f"{type(other)} is given."
+            )
         return Sequential(*self, *other)
 
     def append(self, module):

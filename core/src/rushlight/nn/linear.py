@@ -52,7 +52,9 @@ class Linear(Module):
 class Bilinear(Module):
     """``y[k] = x1 @ weight[k] @ x2 + bias[k]``."""
 
-    def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
+    def __init__(
+        self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None
+    ):
         super().__init__()
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got {in1_features}")

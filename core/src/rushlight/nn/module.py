@@ -47,6 +47,7 @@ class Module(StateMixin):
 
     # ------------------------------------------------------------------ calling
     def __call__(self, *args, **kwargs):
+        """Run `forward`, between the hooks if there are any."""
         if not (
             self._forward_hooks
             or self._forward_pre_hooks
@@ -97,9 +98,7 @@ class Module(StateMixin):
             self._forward_pre_hooks_with_kwargs.add(handle.id)
         return handle
 
-    def register_forward_hook(
-        self, hook, *, prepend=False, with_kwargs=False, always_call=False
-    ):
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Call ``hook(module, args, output)`` after forward; a result replaces the output."""
         if always_call:
             raise NotImplementedError(

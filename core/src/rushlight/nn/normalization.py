@@ -15,8 +15,16 @@ class _BatchStatistics(Module):
     _version = 2
     _dims = (4,)
 
-    def __init__(self, num_features, eps=1e-05, momentum=0.1, affine=True,
-                 track_running_stats=True, device=None, dtype=None):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-05,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         kind = {"device": device, "dtype": dtype}
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
@@ -77,8 +85,14 @@ class _BatchNorm(_BatchStatistics):
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         keep = not self.training or self.track_running_stats
         return F.batch_norm(
-            input, self.running_mean if keep else None, self.running_var if keep else None,
-            self.weight, self.bias, by_batch, momentum, self.eps,
+            input,
+            self.running_mean if keep else None,
+            self.running_var if keep else None,
+            self.weight,
+            self.bias,
+            by_batch,
+            momentum,
+            self.eps,
         )
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
@@ -113,8 +127,16 @@ class BatchNorm3d(_BatchNorm):
 
 
 class _InstanceNorm(_BatchStatistics):
-    def __init__(self, num_features, eps=1e-05, momentum=0.1, affine=False,
-                 track_running_stats=False, device=None, dtype=None):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-05,
+        momentum=0.1,
+        affine=False,
+        track_running_stats=False,
+        device=None,
+        dtype=None,
+    ):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
 
     def forward(self, input):
@@ -122,9 +144,14 @@ class _InstanceNorm(_BatchStatistics):
         self._check_input_dim(input)
         unbatched = input.dim() == min(self._dims)
         out = F.instance_norm(
-            input.unsqueeze(0) if unbatched else input, self.running_mean, self.running_var,
-            self.weight, self.bias, self.training or not self.track_running_stats,
-            0.0 if self.momentum is None else self.momentum, self.eps,
+            input.unsqueeze(0) if unbatched else input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
         )
         return out.squeeze(0) if unbatched else out
 
@@ -150,8 +177,15 @@ class InstanceNorm3d(_InstanceNorm):
 class LayerNorm(Module):
     """The last dimensions (`normalized_shape`) with mean 0 and variance 1, scaled and shifted."""
 
-    def __init__(self, normalized_shape, eps=1e-05, elementwise_affine=True, bias=True, device=None,
-                 dtype=None):
+    def __init__(
+        self,
+        normalized_shape,
+        eps=1e-05,
+        elementwise_affine=True,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         if isinstance(normalized_shape, int):
             normalized_shape = (normalized_shape,)
@@ -188,7 +222,9 @@ class LayerNorm(Module):
 class RMSNorm(Module):
     """The last dimensions divided by their root mean square, and scaled."""
 
-    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
+    def __init__(
+        self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None
+    ):
         super().__init__()
         if isinstance(normalized_shape, int):
             normalized_shape = (normalized_shape,)
@@ -205,8 +241,7 @@ class RMSNorm(Module):
     def extra_repr(self):
         """The settings."""
         return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}"
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
 
 

@@ -7,8 +7,9 @@ from rushlight.nn.module import Module
 
 
 class _MaxPool(Module):
-    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False,
-                 ceil_mode=False):
+    def __init__(
+        self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False
+    ):
         super().__init__()
         self.kernel_size, self.padding, self.dilation = kernel_size, padding, dilation
         self.stride = kernel_size if stride is None else stride
@@ -17,7 +18,12 @@ class _MaxPool(Module):
     def forward(self, input):
         """Pool the last dimensions."""
         return type(self)._function(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            self.ceil_mode,
             self.return_indices,
         )
 
@@ -30,8 +36,15 @@ class _MaxPool(Module):
 
 
 class _AvgPool(Module):
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False,
-                 count_include_pad=True, divisor_override=None):
+    def __init__(
+        self,
+        kernel_size,
+        stride=None,
+        padding=0,
+        ceil_mode=False,
+        count_include_pad=True,
+        divisor_override=None,
+    ):
         super().__init__()
         self.kernel_size, self.padding, self.ceil_mode = kernel_size, padding, ceil_mode
         self.stride = kernel_size if stride is None else stride
@@ -40,8 +53,13 @@ class _AvgPool(Module):
     def forward(self, input):
         """Pool the last dimensions."""
         return type(self)._function(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-            self.count_include_pad, self.divisor_override,
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
         )
 
     def extra_repr(self):
@@ -96,14 +114,19 @@ class AvgPool1d(_AvgPool):
 
     _function = staticmethod(F.avg_pool1d)
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False,
-                 count_include_pad=True):
+    def __init__(
+        self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
+    ):
         super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
 
     def forward(self, input):
         """Pool the last dimension."""
         return F.avg_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
             self.count_include_pad,
         )
 

@@ -22,16 +22,29 @@ def _lstm_step(gates, state):
 class _RNNBase(Module):
     _gates = 1
 
-    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False,
-                 dropout=0.0, bidirectional=False, proj_size=0, device=None, dtype=None):
+    def __init__(
+        self,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        bias=True,
+        batch_first=False,
+        dropout=0.0,
+        bidirectional=False,
+        proj_size=0,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         if hidden_size <= 0:
             raise ValueError("hidden_size must be greater than zero")
         if num_layers <= 0:
             raise ValueError("num_layers must be greater than zero")
         if not 0 <= dropout <= 1:
-            raise ValueError("dropout should be a number in range [0, 1] representing the "
-                             "probability of an element being zeroed")
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the "
+                "probability of an element being zeroed"
+            )
         if proj_size:
             raise NotImplementedError(
                 "proj_size is not available; put a Linear layer behind the recurrent layer"
@@ -120,9 +133,7 @@ class _RNNBase(Module):
             hidden = [zeros(expected, dtype=input.dtype) for _ in range(parts)]
         for state in hidden:
             if tuple(state.shape) != expected:
-                raise RuntimeError(
-                    f"Expected hidden size {expected}, got {list(state.shape)}"
-                )
+                raise RuntimeError(f"Expected hidden size {expected}, got {list(state.shape)}")
         output, finals = self._layers(input, hidden)
         if unbatched:
             return output.squeeze(1), [f.squeeze(1) for f in finals]
@@ -184,15 +195,36 @@ def _gru_step(from_input, from_hidden, hidden):
 class RNN(_RNNBase):
     """The Elman network over (L, N, input_size), with tanh or relu."""
 
-    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True,
-                 batch_first=False, dropout=0.0, bidirectional=False, device=None, dtype=None):
+    def __init__(
+        self,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        nonlinearity="tanh",
+        bias=True,
+        batch_first=False,
+        dropout=0.0,
+        bidirectional=False,
+        device=None,
+        dtype=None,
+    ):
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(
                 f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
             )
         self.__dict__["nonlinearity"] = nonlinearity
-        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout,
-                         bidirectional, 0, device, dtype)
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            0,
+            device,
+            dtype,
+        )
 
     def _step(self, gates, state, w_hh, b_hh):
         total = gates + F.linear(state[0], w_hh, b_hh)
@@ -270,8 +302,9 @@ class GRUCell(_Cell):
 class RNNCell(_Cell):
     """One step of :class:`RNN`: ``h = cell(input, h)``."""
 
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None,
-                 dtype=None):
+    def __init__(
+        self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None
+    ):
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 

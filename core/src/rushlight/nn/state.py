@@ -29,7 +29,7 @@ class StateMixin:
     # ------------------------------------------------------------------ writing
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """All parameters and persistent buffers by dotted name, detached unless `keep_vars`."""
-        destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args):])
+        destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
@@ -243,9 +243,7 @@ class StateMixin:
         return self._apply(lambda t: t.type(dst_type))
 
     def _cast(self, dtype_name):
-        return self._apply(
-            lambda t: getattr(t, dtype_name)() if t._dtype.category == FLOAT else t
-        )
+        return self._apply(lambda t: getattr(t, dtype_name)() if t._dtype.category == FLOAT else t)
 
     def float(self):
         """All floating-point parameters and buffers as float32."""

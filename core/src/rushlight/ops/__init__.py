@@ -22,6 +22,7 @@ from rushlight.ops import (  # noqa: F401 - in the order their declarations buil
     rounding,
     scan,
     shape,
+    slicing,
     softmax,
     sorting,
     trigonometric,

@@ -49,9 +49,7 @@ def run_arrays(op, values):
                     break
         return out
     many = isinstance(results, (tuple, list))
-    outs = [
-        None if r is None else _wrap(r, device) for r in (results if many else (results,))
-    ]
+    outs = [None if r is None else _wrap(r, device) for r in (results if many else (results,))]
     if mode.recording and any(t is not None and t._node is not None for t in tensors):
         _record(op, tensors, values, outs)
     if not many:
@@ -198,8 +196,10 @@ def run_view(op, values):
 
 def _shares(array, source):
     """Whether a view op's result is a view: NumPy copies where strides cannot express it."""
-    return array.base is source or array is source or (
-        array.base is not None and array.base is source.base
+    return (
+        array.base is source
+        or array is source
+        or (array.base is not None and array.base is source.base)
     )
 
 

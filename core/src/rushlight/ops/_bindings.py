@@ -1,9 +1,9 @@
-"""From a declaration to what users call: the function, Tensor methods, operators, in-place forms."""
+"""From a declaration to what users call: function, Tensor methods, operators, in-place forms."""
 
 from __future__ import annotations
 
 from rushlight.ops import _fast
-from rushlight.ops._op import ATTRIBUTE, TENSOR
+from rushlight.ops._op import TENSOR
 from rushlight.tensor.dispatch import STATE, call_overrides, interpret, overriding, stack
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -77,8 +77,10 @@ def _runner(op):
         return lambda values: run_elementwise(op, values)
     from rushlight.ops._arrays import run_arrays, run_view
 
-    return (lambda values: run_view(op, values)) if kind == "view" else (
-        lambda values: run_arrays(op, values)
+    return (
+        (lambda values: run_view(op, values))
+        if kind == "view"
+        else (lambda values: run_arrays(op, values))
     )
 
 
@@ -138,4 +140,3 @@ def inplace_function(op, name):
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"In-place version of :func:`rushlight.{op.name}`."
     return call
-

@@ -1,4 +1,4 @@
-"""Where test inputs of elementwise ops are drawn: ``(low, high)`` or a list of points to stay off."""
+"""Where test inputs of elementwise ops are drawn: ``(low, high)``, or points to stay off."""
 
 from __future__ import annotations
 

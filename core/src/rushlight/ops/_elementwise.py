@@ -57,9 +57,7 @@ class Call:
             check(*values)
         self.device = self._one_device()
         self._choose_dtypes(promoting, numbers)
-        self.attributes = [
-            None if isinstance(v, Tensor) else v for v in values
-        ]
+        self.attributes = [None if isinstance(v, Tensor) else v for v in values]
 
     def _one_device(self):
         """The device of the tensors; a 0-d CPU tensor may join any device."""
@@ -234,5 +232,3 @@ def mismatch(op, tensors):
                         f"{first} has shape {shape_text(a)}, {second} has shape {shape_text(b)}"
                     )
     return RuntimeError(f"{op.name}: shapes {[shape_text(s) for _, s in named]} do not broadcast")
-
-

@@ -86,4 +86,3 @@ def _renamed(call, op, count):
     if own[:count] != wanted:
         call.__code__ = call.__code__.replace(co_varnames=(*wanted, *own[count:]))
     return call
-

@@ -93,5 +93,3 @@ def _is_identity(formula):
         return formula(mark) is mark
     except Exception:  # the formula computes with its argument, so it is no identity
         return False
-
-

@@ -2,8 +2,9 @@
 
 A declaration names the op's kind (`elementwise`, `reduction`, `view`, `op`, `composite`), PyTorch's
 signature, a dtype rule, the forward in array language, and one gradient formula per argument whose
-parameter names say what is saved. `TABLE` holds them all; `_fast` makes the callable, `_elementwise`
-and `_arrays` run it, `_recording` plans the backward pass, `_inplace` gives the variants.
+parameter names say what is saved. `TABLE` holds them all; `_fast` makes the callable,
+`_elementwise` and `_arrays` run it, `_recording` plans the backward pass, `_inplace` gives the
+variants.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Op:
 
     def gradients(self, *names):
         """Decorates one function that gives the gradients of several arguments at once; beside
-        what a formula may ask for it receives ``needs``, a tuple of bools in the order of `names`."""
+        what a formula may ask for it receives ``needs``, a bool for each of `names`."""
 
         def declare(function):
             self.joint = names, function

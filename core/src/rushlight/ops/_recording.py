@@ -78,8 +78,12 @@ def record_one(op, input, out):
     if edge is LEAF:
         edge = input
     plan = op.plans.get(2)
-    if plan is None or type(edge) is not Node and edge is not input or edge is not input and (
-        edge.outputs != 1
+    if (
+        plan is None
+        or type(edge) is not Node
+        and edge is not input
+        or edge is not input
+        and (edge.outputs != 1)
     ):
         node = record(op, (input,), None, (out,))
         op.plans[2] = node.plan
@@ -103,7 +107,7 @@ def record_one(op, input, out):
 
 
 def record_two(op, input, other, out):
-    """:func:`record` for the fast path: two tensors of one shape and dtype, one output like them."""
+    """:func:`record` for the fast path: two tensors of one shape and dtype, and an output alike."""
     a, b = input._node, other._node
     if a is LEAF:
         a = input
@@ -112,8 +116,12 @@ def record_two(op, input, other, out):
     plan = op.plans.get((a is not None) + 2 * (b is not None))
     if (
         plan is None
-        or a is not None and a is not input and (a is STALE or a.outputs != 1)
-        or b is not None and b is not other and (b is STALE or b.outputs != 1)
+        or a is not None
+        and a is not input
+        and (a is STALE or a.outputs != 1)
+        or b is not None
+        and b is not other
+        and (b is STALE or b.outputs != 1)
     ):
         node = record(op, (input, other), None, (out,))
         op.plans[(a is not None) + 2 * (b is not None)] = node.plan
@@ -209,8 +217,8 @@ def _modified(node, i, tensor, version):
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: {node.op.name} saved {name}, a {tensor._dtype} tensor of shape "
-        f"{list(tensor._array.shape)}, at version {(node.versions or {}).get(i, 0)}; it is at version {version} "
-        "now. Hint: clone it before the in-place operation."
+        f"{list(tensor._array.shape)}, at version {(node.versions or {}).get(i, 0)}; it is at "
+        f"version {version} now. Hint: clone it before the in-place operation."
     )
 
 
@@ -275,9 +283,7 @@ class _Writer:
             return list(op.tensor_positions)
         extra = len(self.key) - len(op.tensor_positions) + 1
         return [
-            p
-            for p in op.tensor_positions
-            for _ in range(extra if op.kinds[p] == TENSORS else 1)
+            p for p in op.tensor_positions for _ in range(extra if op.kinds[p] == TENSORS else 1)
         ]
 
     def argument(self, name):
@@ -365,9 +371,7 @@ class _Writer:
             needs.append(tuple(marks) if position == op.list_position else marks[0])
         self.names["joint"], self.names["needs"] = function, tuple(needs)
         self.names["scatter"] = _scatterer(flats, order, op.list_position)
-        arguments = [
-            "needs" if p == "needs" else self.argument(p) for p in _parameters(function)
-        ]
+        arguments = ["needs" if p == "needs" else self.argument(p) for p in _parameters(function)]
         return self._compile(f"scatter(joint({', '.join(arguments)}))")
 
     def _compile(self, text):
@@ -394,12 +398,12 @@ def _scatterer(flats, order, list_position):
     def scatter(results):
         by_position = dict(zip(order, results, strict=True))
         lists = {p: iter(v) for p, v in by_position.items() if p == list_position}
-        return [
-            (next(lists[p]) if p in lists else by_position.get(p)) for p in flats
-        ]
+        return [(next(lists[p]) if p in lists else by_position.get(p)) for p in flats]
 
     return scatter
 
 
 def _undefined(op, name):
-    raise NotImplementedError(f"the derivative of '{op}' with respect to '{name}' is not implemented")
+    raise NotImplementedError(
+        f"the derivative of '{op}' with respect to '{name}' is not implemented"
+    )

@@ -1,7 +1,7 @@
 """Dtype rules by name, and PyTorch's type promotion for mixed operands.
 
-A rule takes the promoted dtype and gives ``(operand dtype, result dtype)``: what the inputs are cast
-to before the body runs, and what its result is stored as.
+A rule takes the promoted dtype and gives ``(operand dtype, result dtype)``: what the inputs are
+cast to before the body runs, and what its result is stored as.
 """
 
 from __future__ import annotations

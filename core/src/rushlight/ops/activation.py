@@ -127,9 +127,7 @@ def silu(input):
     return input * xp.sigmoid(input)
 
 
-silu.gradient(
-    input=lambda grad, input: grad * sigmoid(input) * (1 + input * (1 - sigmoid(input)))
-)
+silu.gradient(input=lambda grad, input: grad * sigmoid(input) * (1 + input * (1 - sigmoid(input))))
 
 
 @_float(domain=real, inplace="_mish_")
@@ -157,8 +155,9 @@ def softplus(input, beta=1.0, threshold=20.0):
 
 
 softplus.gradient(
-    input=lambda grad, input, beta, threshold: grad
-    * where(beta * input > threshold, 1.0, sigmoid(beta * input))
+    input=lambda grad, input, beta, threshold: (
+        grad * where(beta * input > threshold, 1.0, sigmoid(beta * input))
+    )
 )
 
 
@@ -237,9 +236,7 @@ def softsign(input):
     return input / (1 + xp.abs(input))
 
 
-softsign.gradient(
-    input=lambda grad, input: grad / _square(1 + where(input < 0, -input, input))
-)
+softsign.gradient(input=lambda grad, input: grad / _square(1 + where(input < 0, -input, input)))
 
 
 def _square(x):
@@ -258,7 +255,9 @@ tanhshrink.gradient(input=lambda grad, input: grad * _square(tanh(input)))
 @_float(domain=away_from(-0.5, 0.5))
 def softshrink(input, lambd=0.5):
     """`input` moved toward zero by `lambd`; zero within."""
-    return xp.where(input > lambd, input - lambd, xp.where(input < -lambd, input + lambd, input * 0))
+    return xp.where(
+        input > lambd, input - lambd, xp.where(input < -lambd, input + lambd, input * 0)
+    )
 
 
 softshrink.gradient(
@@ -290,6 +289,4 @@ def threshold(input, threshold: float, value: float):
     return xp.where(input > threshold, input, value)
 
 
-threshold.gradient(
-    input=lambda grad, input, threshold: where(input > threshold, grad, 0.0)
-)
+threshold.gradient(input=lambda grad, input, threshold: where(input > threshold, grad, 0.0))

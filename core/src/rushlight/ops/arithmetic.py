@@ -65,9 +65,7 @@ def conj_number(value):
     return value.conjugate() if isinstance(value, complex) else value
 
 
-@elementwise(
-    operators=("__sub__",), aliases=("subtract",), promotes=("alpha",), check=_no_bools
-)
+@elementwise(operators=("__sub__",), aliases=("subtract",), promotes=("alpha",), check=_no_bools)
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``, broadcast."""
     return input - other if _is_one(alpha) else input - alpha * other
@@ -125,26 +123,20 @@ true_divide.gradient(
 )
 
 
-@elementwise(
-    domain=nonzero, check=_no_zero, inplace="_trunc_divide_", differentiable=False
-)
+@elementwise(domain=nonzero, check=_no_zero, inplace="_trunc_divide_", differentiable=False)
 def trunc_divide(input, other):
     """The quotient rounded toward zero, in the promoted dtype."""
     quotient = input / other
     return xp.trunc(quotient)
 
 
-@elementwise(
-    operators=("__floordiv__",), domain=nonzero, check=_no_zero, differentiable=False
-)
+@elementwise(operators=("__floordiv__",), domain=nonzero, check=_no_zero, differentiable=False)
 def floor_divide(input, other):
     """The quotient rounded down, in the promoted dtype, broadcast."""
     return xp.floor_divide(input, other)
 
 
-@elementwise(
-    reflected=("__rfloordiv__",), method=False, inplace=False, differentiable=False
-)
+@elementwise(reflected=("__rfloordiv__",), method=False, inplace=False, differentiable=False)
 def _rfloor_divide(input, other):
     """``other // input``."""
     return xp.floor_divide(other, input)
@@ -175,7 +167,9 @@ def _div_inplace(self, other, *, rounding_mode=None):
 Tensor.div_ = Tensor.divide_ = Tensor.true_divide_ = Tensor.__itruediv__ = _div_inplace
 
 
-@elementwise(rule=floating, domain=nonzero, reflected=("__rtruediv__",), method=False, inplace=False)
+@elementwise(
+    rule=floating, domain=nonzero, reflected=("__rtruediv__",), method=False, inplace=False
+)
 def _rdiv(input, other):
     """``other / input``."""
     return other / input
@@ -246,6 +240,7 @@ def sgn(input):
 
 sgn.gradient(input=lambda grad: grad * 0)
 
+
 def _not_bool(promoted):
     found = int64 if promoted.category == BOOL else promoted
     return found, found
@@ -288,8 +283,10 @@ rsqrt.gradient(input=lambda grad, out: -0.5 * grad * conj_of(out * out * out))
 
 
 def _pow_check(input, exponent):
-    negative = not isinstance(exponent, Tensor) and number_dtype(exponent) and (
-        number_dtype(exponent).category < FLOAT and exponent < 0
+    negative = (
+        not isinstance(exponent, Tensor)
+        and number_dtype(exponent)
+        and (number_dtype(exponent).category < FLOAT and exponent < 0)
     )
     if negative and isinstance(input, Tensor) and input._dtype.category < FLOAT:
         raise RuntimeError("Integers to negative integer powers are not allowed.")

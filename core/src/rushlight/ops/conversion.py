@@ -14,8 +14,12 @@ from rushlight.ops._rules import number_dtype
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
-@op(method=False, samples=lambda make: [((make(2, 3), dtypes.float64), {})], tested_by="dtypes",
-    meta=lambda input, dtype: (input.shape, dtype))
+@op(
+    method=False,
+    samples=lambda make: [((make(2, 3), dtypes.float64), {})],
+    tested_by="dtypes",
+    meta=lambda input, dtype: (input.shape, dtype),
+)
 def _cast(input: Tensor, dtype):
     """`input` in another dtype."""
     return cast(input, dtype.code)
@@ -29,7 +33,9 @@ def _move(tensor, device):
     if device is tensor._device:
         return tensor
     if device is devices.meta:
-        return make_tensor(meta_array(tensor._array.shape, tensor._array.dtype), tensor._dtype, device)
+        return make_tensor(
+            meta_array(tensor._array.shape, tensor._array.dtype), tensor._dtype, device
+        )
     raise NotImplementedError("Cannot copy out of meta tensor; no data!")
 
 
@@ -87,7 +93,10 @@ def _converter(name, dtype):
 
 
 for _name, _dtype in {
-    **dtypes.ALIASES, "bool": dtypes.bool_, "bfloat16": dtypes.bfloat16, "byte": dtypes.uint8,
+    **dtypes.ALIASES,
+    "bool": dtypes.bool_,
+    "bfloat16": dtypes.bfloat16,
+    "byte": dtypes.uint8,
     "char": dtypes.int8,
 }.items():
     setattr(Tensor, _name, _converter(_name, _dtype))
@@ -111,9 +120,18 @@ def _type(self, dtype=None, non_blocking=False):
 
 
 _LEGACY = {
-    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
-    "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
-    "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
 }
 _FROM_LEGACY = {short + "Tensor": dtypes.NAMES[name] for name, short in _LEGACY.items()}
 Tensor.cpu, Tensor.cuda, Tensor.type = _cpu, _cuda, _type
@@ -152,7 +170,9 @@ def copy_(self, src, non_blocking=False):
     node = None
     if recording:
         node = record(
-            _copy.op, (self, src), [None, None],
+            _copy.op,
+            (self, src),
+            [None, None],
             (make_tensor(self._array, self._dtype),),
         )
     if self._device.type != "meta":

@@ -27,16 +27,20 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
 
 
 @op(method=False, samples=_samples, meta=_meta, node="Convolution")
-def _convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation,
-                 groups):
+def _convolution(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation, groups
+):
     """Cross-correlation of (N, C, ...) with (O, C / groups, ...)."""
     return kernels.convolution_forward(input, weight, bias, stride, padding, dilation, groups)
 
 
-@op(method=False, samples=lambda make: [
-    ((make(2, 3, 4, 4), make(3, 4, 3, 3), (2, 4, 4, 4), (1, 1), (1, 1), (1, 1), 1), {}),
-    ((make(2, 4, 3), make(4, 2, 3), (2, 4, 7), (2,), (0,), (1,), 2), {}),
-])
+@op(
+    method=False,
+    samples=lambda make: [
+        ((make(2, 3, 4, 4), make(3, 4, 3, 3), (2, 4, 4, 4), (1, 1), (1, 1), (1, 1), 1), {}),
+        ((make(2, 4, 3), make(4, 2, 3), (2, 4, 7), (2,), (0,), (1,), 2), {}),
+    ],
+)
 def _convolution_input(output: Tensor, weight: Tensor, shape, stride, padding, dilation, groups):
     """The gradient of a convolution's input; also the transposed convolution."""
     return kernels.convolution_input_gradient(
@@ -44,10 +48,13 @@ def _convolution_input(output: Tensor, weight: Tensor, shape, stride, padding, d
     )
 
 
-@op(method=False, samples=lambda make: [
-    ((make(2, 3, 4, 4), make(2, 4, 4, 4), (3, 4, 3, 3), (1, 1), (1, 1), (1, 1), 1), {}),
-    ((make(2, 4, 3), make(2, 4, 7), (4, 2, 3), (2,), (0,), (1,), 2), {}),
-])
+@op(
+    method=False,
+    samples=lambda make: [
+        ((make(2, 3, 4, 4), make(2, 4, 4, 4), (3, 4, 3, 3), (1, 1), (1, 1), (1, 1), 1), {}),
+        ((make(2, 4, 3), make(2, 4, 7), (4, 2, 3), (2,), (0,), (1,), 2), {}),
+    ],
+)
 def _convolution_weight(output: Tensor, input: Tensor, shape, stride, padding, dilation, groups):
     """The gradient of a convolution's weight."""
     return kernels.convolution_weight_gradient(
@@ -80,8 +87,8 @@ _convolution_weight.gradient(
     output=lambda grad, input, stride, padding, dilation, groups: _convolution(
         input, grad, None, stride, padding, dilation, groups
     ),
-    input=lambda grad, output, input_shape, stride, padding, dilation, groups: (
-        _convolution_input(output, grad, input_shape, stride, padding, dilation, groups)
+    input=lambda grad, output, input_shape, stride, padding, dilation, groups: _convolution_input(
+        output, grad, input_shape, stride, padding, dilation, groups
     ),
 )
 
@@ -133,8 +140,8 @@ def _check(name, count, input, weight, bias, groups, transposed=False):
     for other_name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other._dtype is not input._dtype:
             raise RuntimeError(
-                f"{name}: Input type ({input._dtype}) and {other_name} type ({other._dtype}) should "
-                "be the same"
+                f"{name}: Input type ({input._dtype}) and {other_name} type ({other._dtype}) "
+                "should be the same"
             )
 
 
@@ -178,22 +185,43 @@ def _convolve(name, count, input, weight, bias, stride, padding, dilation, group
 
 
 @composite(method=False)
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1, padding=0,
-           dilation=1, groups=1):
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride=1,
+    padding=0,
+    dilation=1,
+    groups=1,
+):
     """Cross-correlation of (N, C, L) or (C, L) with weight (O, C / groups, K)."""
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 @composite(method=False)
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1, padding=0,
-           dilation=1, groups=1):
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride=1,
+    padding=0,
+    dilation=1,
+    groups=1,
+):
     """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (O, C / groups, KH, KW)."""
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
 @composite(method=False)
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1, padding=0,
-           dilation=1, groups=1):
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride=1,
+    padding=0,
+    dilation=1,
+    groups=1,
+):
     """Cross-correlation of (N, C, D, H, W) with weight (O, C / groups, KD, KH, KW)."""
     return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -225,24 +253,78 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
 
 
 @composite(method=False)
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1,
-                     padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    groups=1,
+    dilation=1,
+):
     """The transpose of :func:`conv1d`; weight (C, O / groups, K)."""
-    return _transpose("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding,
-                      groups, dilation)
+    return _transpose(
+        "conv_transpose1d",
+        1,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
+    )
 
 
 @composite(method=False)
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1,
-                     padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    groups=1,
+    dilation=1,
+):
     """The transpose of :func:`conv2d`; weight (C, O / groups, KH, KW)."""
-    return _transpose("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding,
-                      groups, dilation)
+    return _transpose(
+        "conv_transpose2d",
+        2,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
+    )
 
 
 @composite(method=False)
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride=1,
-                     padding=0, output_padding=0, groups=1, dilation=1):
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    groups=1,
+    dilation=1,
+):
     """The transpose of :func:`conv3d`; weight (C, O / groups, KD, KH, KW)."""
-    return _transpose("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding,
-                      groups, dilation)
+    return _transpose(
+        "conv_transpose3d",
+        3,
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
+    )

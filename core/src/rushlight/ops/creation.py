@@ -128,7 +128,13 @@ def _filled(size, fill, dtype, device, requires_grad, out):
 
 
 def empty(
-    *size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+    *size,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
     memory_format=None,
 ):
     """A tensor of uninitialised memory."""
@@ -186,17 +192,31 @@ for _function, _name in ((empty_like, "empty"), (zeros_like, "zeros"), (ones_lik
     _function.__doc__ = f":func:`{_name}` with the shape, dtype and device of `input`."
 
 
-def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False,
-              memory_format=None):
+def full_like(
+    input,
+    fill_value,
+    *,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    memory_format=None,
+):
     """A tensor filled with `fill_value`, with the shape, dtype and device of `input`."""
     dtype = input._dtype if dtype is None else dtype
     device = input._device if device is None else device
-    return full(tuple(input._array.shape), fill_value, dtype=dtype, device=device,
-                requires_grad=requires_grad)
+    return full(
+        tuple(input._array.shape),
+        fill_value,
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
+    )
 
 
-def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None,
-           requires_grad=False):
+def arange(
+    start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False
+):
     """The numbers from `start` (default 0) up to, not including, `end`, every `step`.
 
     >>> rushlight.arange(3)
@@ -220,8 +240,9 @@ def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device
     return finish(array, dtype, device, requires_grad)
 
 
-def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None,
-             requires_grad=False):
+def linspace(
+    start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False
+):
     """`steps` numbers from `start` to `end`, both included, evenly spaced."""
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     dtype = default.float if dtype is None else dtype
@@ -243,8 +264,18 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     return finish(array, dtype, device, requires_grad)
 
 
-def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None,
-             requires_grad=False):
+def logspace(
+    start,
+    end,
+    steps,
+    base=10.0,
+    *,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+):
     """`steps` numbers from ``base ** start`` to ``base ** end``, evenly spaced in the exponent."""
     dtype = default.float if dtype is None else dtype
     exponents = linspace(start, end, steps, dtype=dtypes.float64)
@@ -279,7 +310,9 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=Fals
 def _new_method(function):
     def method(self, *size, dtype=None, device=None, requires_grad=False, **ignored):
         return function(
-            *size, dtype=dtype or self._dtype, device=device or self._device,
+            *size,
+            dtype=dtype or self._dtype,
+            device=device or self._device,
             requires_grad=requires_grad,
         )
 

@@ -8,10 +8,13 @@ from rushlight.ops._op import op
 from rushlight.tensor.tensor import Tensor
 
 
-@op(method=False, samples=lambda make: [
-    ((make(5, 3), make.integers(0, 5, (2, 4)), -1, False), {}),
-    ((make(5, 3), make.integers(0, 5, (6,)), -1, False), {}),
-])
+@op(
+    method=False,
+    samples=lambda make: [
+        ((make(5, 3), make.integers(0, 5, (2, 4)), -1, False), {}),
+        ((make(5, 3), make.integers(0, 5, (6,)), -1, False), {}),
+    ],
+)
 def _embedding(weight: Tensor, indices: Tensor, padding_idx, scale_grad_by_freq):
     """Rows of `weight`."""
     return kernels.embedding_forward(weight, indices)
@@ -80,8 +83,15 @@ def _padding(name, padding_idx, count):
     return padding_idx % count
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,
-              scale_grad_by_freq=False, sparse=False):
+def embedding(
+    input,
+    weight,
+    padding_idx=None,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    sparse=False,
+):
     """Rows of `weight` (V, E) at the integers in `input` (*): (*, E).
 
     The row `padding_idx` gets no gradient; with `max_norm` the rows looked up are first scaled to
@@ -96,14 +106,24 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,
     return _embedding(weight, input, padding, scale_grad_by_freq)
 
 
-@op(method=False, samples=lambda make: [
-    ((make(6, 3), make.integers(0, 6, (4, 3)), None, "mean", None, False, -1, False), {}),
-    ((make(6, 3), make.integers(0, 6, (7,)), _offsets(), "sum", None, False, 2, False), {}),
-    ((make(6, 3), make.integers(0, 6, (4, 3)), None, "max", None, False, -1, False), {}),
-])
-def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor | None, mode,
-                   per_sample_weights: Tensor | None, include_last_offset, padding_idx,
-                   scale_grad_by_freq):
+@op(
+    method=False,
+    samples=lambda make: [
+        ((make(6, 3), make.integers(0, 6, (4, 3)), None, "mean", None, False, -1, False), {}),
+        ((make(6, 3), make.integers(0, 6, (7,)), _offsets(), "sum", None, False, 2, False), {}),
+        ((make(6, 3), make.integers(0, 6, (4, 3)), None, "max", None, False, -1, False), {}),
+    ],
+)
+def _embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor | None,
+    mode,
+    per_sample_weights: Tensor | None,
+    include_last_offset,
+    padding_idx,
+    scale_grad_by_freq,
+):
     """Bags of rows reduced to one row each."""
     return kernels.embedding_bag_forward(
         weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx
@@ -117,8 +137,18 @@ def _offsets():
 
 
 @_embedding_bag.gradients("weight", "per_sample_weights")
-def _embedding_bag_gradient(grad, weight, indices, offsets, mode, per_sample_weights,
-                            include_last_offset, padding_idx, scale_grad_by_freq, needs):
+def _embedding_bag_gradient(
+    grad,
+    weight,
+    indices,
+    offsets,
+    mode,
+    per_sample_weights,
+    include_last_offset,
+    padding_idx,
+    scale_grad_by_freq,
+    needs,
+):
     """By gathers and index sums on tensors under ``create_graph``, by one kernel otherwise."""
     from rushlight.autograd.mode import mode as recording
 
@@ -127,14 +157,22 @@ def _embedding_bag_gradient(grad, weight, indices, offsets, mode, per_sample_wei
     flat = indices.reshape(-1)
     weights = None
     if needs[1]:
-        weights = (by_row * weight.index_select(0, flat)).sum(1).reshape(
-            tuple(per_sample_weights.shape))
+        weights = (
+            (by_row * weight.index_select(0, flat)).sum(1).reshape(tuple(per_sample_weights.shape))
+        )
     if not needs[0]:
         return None, weights
     if not recording.recording:
         return _embedding_bag_backward(
-            grad, weight, indices, offsets, mode, per_sample_weights, include_last_offset,
-            padding_idx, scale_grad_by_freq,
+            grad,
+            weight,
+            indices,
+            offsets,
+            mode,
+            per_sample_weights,
+            include_last_offset,
+            padding_idx,
+            scale_grad_by_freq,
         ), weights
     if scale_grad_by_freq:
         raise NotImplementedError(
@@ -189,9 +227,17 @@ def _bag_scale(flat, places, padding_idx, grad):
 
 
 @op(method=False, differentiable=False, tested_by="_embedding_bag", samples=lambda make: [])
-def _embedding_bag_backward(grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor | None,
-                            mode, per_sample_weights: Tensor | None, include_last_offset,
-                            padding_idx, scale_grad_by_freq):
+def _embedding_bag_backward(
+    grad: Tensor,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor | None,
+    mode,
+    per_sample_weights: Tensor | None,
+    include_last_offset,
+    padding_idx,
+    scale_grad_by_freq,
+):
     """The gradient of the table by one kernel; the bags are found again, not saved."""
     _, saved = kernels.embedding_bag_forward(
         weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx
@@ -201,9 +247,19 @@ def _embedding_bag_backward(grad: Tensor, weight: Tensor, indices: Tensor, offse
     )
 
 
-def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False,
-                  mode="mean", sparse=False, per_sample_weights=None, include_last_offset=False,
-                  padding_idx=None):
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
     """Bags of rows of `weight` (V, E), reduced by ``"sum"``, ``"mean"`` or ``"max"``: (B, E).
 
     `input` is (B, L), or flat with `offsets` (B,) where each bag begins.
@@ -220,7 +276,13 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     return _embedding_bag(
-        weight, input, offsets, mode, per_sample_weights, include_last_offset, padding,
+        weight,
+        input,
+        offsets,
+        mode,
+        per_sample_weights,
+        include_last_offset,
+        padding,
         scale_grad_by_freq,
     )
 

@@ -171,8 +171,15 @@ def _polygamma_sum(n, x):
     return (-1) ** (n + 1) * (math.factorial(n) * total + series)
 
 
-@elementwise(rule=floating, domain=positive, method=False, inplace=False, static=("n",), variants=(
-    {"n": 1}, {"n": 2}), only_variants=True)
+@elementwise(
+    rule=floating,
+    domain=positive,
+    method=False,
+    inplace=False,
+    static=("n",),
+    variants=({"n": 1}, {"n": 2}),
+    only_variants=True,
+)
 def _polygamma(input, n: int):
     """The n-th derivative of :func:`digamma`."""
     inner = xp.where(input > 0, input, 1 - input)

@@ -92,10 +92,15 @@ def _explain(error, shape, index):
     return IndexError(str(error))
 
 
-@declare_view(method=False, samples=lambda make: [
-    ((make(4, 5), (1,)), {}), ((make(4, 5), (slice(1, 3), slice(None, None, 2))), {}),
-    ((make(4, 5), (None, ..., 2)), {}),
-], tested_by="tests/tensor/test_indexing.py")
+@declare_view(
+    method=False,
+    samples=lambda make: [
+        ((make(4, 5), (1,)), {}),
+        ((make(4, 5), (slice(1, 3), slice(None, None, 2))), {}),
+        ((make(4, 5), (None, ..., 2)), {}),
+    ],
+    tested_by="tests/tensor/test_indexing.py",
+)
 def _slice(input: Tensor, index):
     """Basic indexing: a view."""
     try:
@@ -447,9 +452,12 @@ index_add.gradient(
 )
 
 
-@op(samples=lambda make: [
-    ((make(4, 3), 0, make.integers(0, 4, (2,), unique_dim=0), make(2, 3)), {})
-], inplace=True)
+@op(
+    samples=lambda make: [
+        ((make(4, 3), 0, make.integers(0, 4, (2,), unique_dim=0), make(2, 3)), {})
+    ],
+    inplace=True,
+)
 def index_copy(input: Tensor, dim, index: Tensor, source: Tensor):
     """A copy with the slices of `source` written at `index` along `dim`."""
     dim, out = wrap_dim(dim, input.ndim), input.copy()

@@ -6,7 +6,7 @@ from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.ops._op import TensorList, composite, op
 from rushlight.ops._rules import same
-from rushlight.ops.shape import split
+from rushlight.ops.slicing import split
 from rushlight.tensor.shape import wrap_dim
 
 
@@ -19,9 +19,7 @@ def _check_cat(arrays, dim):
     dim = wrap_dim(dim, first.ndim)
     for i, array in enumerate(arrays):
         if not array.ndim:
-            raise RuntimeError(
-                f"zero-dimensional tensor (at position {i}) cannot be concatenated"
-            )
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
         if _is_legacy_empty(array):
             continue
         if array.ndim != first.ndim:

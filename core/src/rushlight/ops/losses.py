@@ -62,13 +62,14 @@ def _weights_sum(target, weight, ignore_index, dtype):
     return float(weight.astype(np.float64)[kept].sum())
 
 
-@op(rule=floating_only, aside=(1,), method=False, samples=_entropy_samples,
-    first_dtype=True)
-def _cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction, ignore_index,
-                   label_smoothing):
+@op(rule=floating_only, aside=(1,), method=False, samples=_entropy_samples, first_dtype=True)
+def _cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction, ignore_index, label_smoothing
+):
     """Cross entropy of class scores with class numbers; also the log-sum-exp of the scores."""
-    losses, sums = kernels.cross_entropy_forward(input, target, weight, ignore_index,
-                                                 label_smoothing)
+    losses, sums = kernels.cross_entropy_forward(
+        input, target, weight, ignore_index, label_smoothing
+    )
     if reduction == "none":
         return losses, sums
     total = losses.sum(dtype=np.float64 if losses.dtype == np.float64 else np.float32)
@@ -79,8 +80,16 @@ def _cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reducti
 
 
 @op(method=False, differentiable=False, tested_by="_cross_entropy", samples=lambda make: [])
-def _cross_entropy_backward(grad: Tensor, input: Tensor, target: Tensor, weight: Tensor | None,
-                            sums: Tensor, reduction, ignore_index, label_smoothing):
+def _cross_entropy_backward(
+    grad: Tensor,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    sums: Tensor,
+    reduction,
+    ignore_index,
+    label_smoothing,
+):
     """The gradient of the scores by one kernel."""
     losses = grad
     if reduction != "none":
@@ -94,8 +103,9 @@ def _cross_entropy_backward(grad: Tensor, input: Tensor, target: Tensor, weight:
     )
 
 
-def _cross_entropy_gradient(grad, input, target, weight, reduction, ignore_index, label_smoothing,
-                            out1):
+def _cross_entropy_gradient(
+    grad, input, target, weight, reduction, ignore_index, label_smoothing, out1
+):
     if not mode.recording:
         return _cross_entropy_backward(
             grad, input, target, weight, out1, reduction, ignore_index, label_smoothing
@@ -130,8 +140,16 @@ def _target_probabilities(input, target, weight, ignore_index, label_smoothing, 
 _cross_entropy.gradient(input=_cross_entropy_gradient)
 
 
-def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
-                  reduction="mean", label_smoothing=0.0):
+def cross_entropy(
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
+):
     """Cross entropy between class scores (N, C, ...) and class numbers (N, ...) or probabilities.
 
     `weight` (C,) rescales classes, targets equal to `ignore_index` do not count, and
@@ -140,9 +158,7 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     """
     reduction = reduction_of(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(
-            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}"
-        )
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     dim = 0 if input.dim() == 1 else 1
     if target._dtype.category == FLOAT and target.shape == input.shape:
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim)
@@ -180,8 +196,9 @@ def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim):
     return _reduce(losses, reduction)
 
 
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
-             reduction="mean"):
+def nll_loss(
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
+):
     """Minus the log-probability (N, C, ...) of each target class (N, ...)."""
     reduction = reduction_of(reduction, size_average, reduce)
     dim = 0 if input.dim() == 1 else 1
@@ -205,7 +222,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     return losses.sum() / scale.sum() if reduction == "mean" else _reduce(losses, reduction)
 
 
-# ----------------------------------------------------------------------------------------- elementwise
+# -------------------------------------------------------------------------------------- elementwise
 def _pair(**options):
     return elementwise(rule=floating_only, method=False, inplace=False, **options)
 
@@ -323,8 +340,9 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _reduce(losses if weight is None else losses * weight, reduction_of(reduction))
 
 
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None,
-                         reduction="mean"):
+def binary_cross_entropy(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean"
+):
     """``-(y log(p) + (1 - y) log(1 - p))``; logarithms are at least -100."""
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
@@ -339,8 +357,9 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None,
-                                     reduction="mean", pos_weight=None):
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
     """Binary cross entropy of a logit; `pos_weight` scales the positive term."""
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
@@ -377,16 +396,18 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return _reduce(losses, reduction)
 
 
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None,
-                         reduction="mean"):
+def hinge_embedding_loss(
+    input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"
+):
     """`input` where the target is 1, ``max(0, margin - input)`` where it is -1."""
     reduction = reduction_of(reduction, size_average, reduce)
     apart = (margin - input).clamp(min=0)
     return _reduce(where(target == 1, input, 0.0) + where(target == -1, apart, 0.0), reduction)
 
 
-def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None,
-                        reduction="mean"):
+def margin_ranking_loss(
+    input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"
+):
     """``max(0, -target * (input1 - input2) + margin)``."""
     reduction = reduction_of(reduction, size_average, reduce)
     return _reduce((-target * (input1 - input2) + margin).clamp(min=0), reduction)
@@ -398,8 +419,9 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     return (x1 * x2).sum(dim) / (lengths[0] * lengths[1])
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None,
-                          reduction="mean"):
+def cosine_embedding_loss(
+    input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"
+):
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
     reduction = reduction_of(reduction, size_average, reduce)
     cosine = cosine_similarity(input1, input2, -1)
@@ -407,8 +429,18 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None,
     return _reduce(where(target == 1, 1 - cosine, 0.0) + where(target == -1, apart, 0.0), reduction)
 
 
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False,
-                        size_average=None, reduce=None, reduction="mean"):
+def triplet_margin_loss(
+    anchor,
+    positive,
+    negative,
+    margin=1.0,
+    p=2,
+    eps=1e-06,
+    swap=False,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
+):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
     reduction = reduction_of(reduction, size_average, reduce)
     near = pairwise_distance(anchor, positive, p, eps)
@@ -429,8 +461,16 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     return _reduce((-target * input).exp().log1p(), reduction)
 
 
-def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-08,
-                     reduce=None, reduction="mean"):
+def poisson_nll_loss(
+    input,
+    target,
+    log_input=True,
+    full=False,
+    size_average=None,
+    eps=1e-08,
+    reduce=None,
+    reduction="mean",
+):
     """The negative log-likelihood of Poisson counts; `full` adds Stirling's term."""
     reduction = reduction_of(reduction, size_average, reduce)
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()

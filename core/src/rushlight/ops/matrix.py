@@ -95,16 +95,13 @@ def matmul(input: Tensor, other: Tensor):
     rushlight.Size([2, 4])
     """
     if not isinstance(other, Tensor):
-        raise TypeError(
-            f"matmul(): argument 'other' must be Tensor, not {type(other).__name__}"
-        )
+        raise TypeError(f"matmul(): argument 'other' must be Tensor, not {type(other).__name__}")
     a, b = input.dim(), other.dim()
     if a == 2 and b == 2:
         return mm(input, other)
     if not a or not b:
         raise RuntimeError(
-            "matmul: both arguments to matmul need to be at least 1D, but they are "
-            f"{a}D and {b}D"
+            f"matmul: both arguments to matmul need to be at least 1D, but they are {a}D and {b}D"
         )
     if a == 1 and b == 1:
         return dot(input, other)
@@ -141,13 +138,14 @@ Tensor.__rmatmul__ = lambda self, other: matmul(other, self)
 def dot(input: Tensor, tensor: Tensor):
     """The inner product of two vectors."""
     if input.ndim != 1 or tensor.ndim != 1:
-        raise RuntimeError(
-            f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors"
-        )
+        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input.shape != tensor.shape:
         raise RuntimeError(
-            "inconsistent tensor size, expected tensor [" + str(input.shape[0]) + "] and src ["
-            + str(tensor.shape[0]) + "] to have the same number of elements"
+            "inconsistent tensor size, expected tensor ["
+            + str(input.shape[0])
+            + "] and src ["
+            + str(tensor.shape[0])
+            + "] to have the same number of elements"
         )
     _same_dtype("dot", self=input, tensor=tensor)
     return np.asarray(kernels.matmul(input[None], tensor[:, None])).reshape(())

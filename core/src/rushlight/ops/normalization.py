@@ -27,8 +27,9 @@ def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps):
 
 
 @op(method=False, differentiable=False, tested_by="_batch_norm", samples=lambda make: [])
-def _batch_norm_backward(grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor,
-                         invstd: Tensor):
+def _batch_norm_backward(
+    grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, invstd: Tensor
+):
     """The three gradients of batch normalization by one kernel."""
     return kernels.batch_norm_train_backward(grad, input, weight, mean, invstd)
 
@@ -41,7 +42,9 @@ def _channels(tensor, ndim):
 @_batch_norm.gradients("input", "weight", "bias")
 def _batch_norm_gradient(grad, input, weight, eps, out1, out2, needs):
     if not mode.recording:
-        found = _batch_norm_backward(grad, input, weight, out1.to(input.dtype), out2.to(input.dtype))
+        found = _batch_norm_backward(
+            grad, input, weight, out1.to(input.dtype), out2.to(input.dtype)
+        )
         return tuple(g if need else None for g, need in zip(found, needs, strict=True))
     ndim, axes = input.dim(), (0, *range(2, input.dim()))
     centred = input - input.mean(axes, True)
@@ -56,8 +59,16 @@ def _batch_norm_gradient(grad, input, weight, eps, out1, out2, needs):
     )
 
 
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False,
-               momentum=0.1, eps=1e-05):
+def batch_norm(
+    input,
+    running_mean,
+    running_var,
+    weight=None,
+    bias=None,
+    training=False,
+    momentum=0.1,
+    eps=1e-05,
+):
     """Each channel of (N, C, ...) with mean 0 and variance 1, scaled and shifted.
 
     In training the batch's own statistics are used and folded into `running_mean` and
@@ -66,16 +77,21 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     """
     if input.dim() < 2:
         raise ValueError(f"batch_norm: expected at least a 2D input (got {input.dim()}D input)")
-    for name, vector in (("running_mean", running_mean), ("running_var", running_var),
-                         ("weight", weight), ("bias", bias)):
+    for name, vector in (
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    ):
         if vector is not None and vector.numel() != input.shape[1]:
             raise RuntimeError(
                 f"batch_norm: {name} should contain {input.shape[1]} elements not {vector.numel()}"
             )
     if not training:
         if running_mean is None or running_var is None:
-            raise RuntimeError("Expected running_mean and running_var to be defined when "
-                               "training=False")
+            raise RuntimeError(
+                "Expected running_mean and running_var to be defined when training=False"
+            )
         return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
     count = input.numel() // input.shape[1] if input.shape[1] else 0
     if count == 1:
@@ -125,8 +141,9 @@ def _layer_norm(input: Tensor, size, weight: Tensor | None, bias: Tensor | None,
 
 
 @op(method=False, differentiable=False, tested_by="_layer_norm", samples=lambda make: [])
-def _layer_norm_backward(grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor,
-                         rstd: Tensor, size):
+def _layer_norm_backward(
+    grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, rstd: Tensor, size
+):
     """The three gradients of layer normalization by one kernel."""
     return kernels.layer_norm_backward(grad, input, weight, mean, rstd, size)
 
@@ -154,7 +171,7 @@ def _normalized(name, input, normalized_shape, weight, bias=None):
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if not shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional")
-    if tuple(input.shape[-len(shape):]) != shape:
+    if tuple(input.shape[-len(shape) :]) != shape:
         raise RuntimeError(
             f"{name}: Given normalized_shape={list(shape)}, expected input with shape "
             f"{[*['*'], *shape]}, but got input of size {shape_text(input.shape)}"
@@ -196,8 +213,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     """Groups of channels of (N, C, ...) with mean 0 and variance 1. (Wu and He, 2018.)"""
     if input.dim() < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received "
-                           f"{input.dim()}")
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
+        )
     if input.shape[1] % num_groups:
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of "
@@ -209,8 +227,16 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     return out if bias is None else out + _channels(bias, input.dim())
 
 
-def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None,
-                  use_input_stats=True, momentum=0.1, eps=1e-05):
+def instance_norm(
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.1,
+    eps=1e-05,
+):
     """Every channel of every sample of (N, C, ...) with mean 0 and variance 1."""
     n, c = input.shape[:2]
     if not use_input_stats:

@@ -20,9 +20,13 @@ def _index_map(name, size, before, after):
     return np.where(places >= size, period - places, places)
 
 
-@op(method=False, samples=lambda make: [
-    ((make(2, 3), (1, 2, 0, 1), 0.5), {}), ((make(2, 5), (-1, 2), 0.0), {}),
-])
+@op(
+    method=False,
+    samples=lambda make: [
+        ((make(2, 3), (1, 2, 0, 1), 0.5), {}),
+        ((make(2, 5), (-1, 2), 0.0), {}),
+    ],
+)
 def _constant_pad(input: Tensor, pad, value):
     """A constant around the last dimensions; negative amounts crop."""
     widths = [(0, 0)] * (input.ndim - len(pad) // 2)
@@ -34,9 +38,7 @@ def _constant_pad(input: Tensor, pad, value):
     return np.pad(input[kept], grown, constant_values=value)
 
 
-_constant_pad.gradient(
-    input=lambda grad, pad: _constant_pad(grad, tuple(-p for p in pad), 0.0)
-)
+_constant_pad.gradient(input=lambda grad, pad: _constant_pad(grad, tuple(-p for p in pad), 0.0))
 
 
 def _too_large(name, pad, input):

@@ -25,9 +25,13 @@ def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
     return kernels.max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-@op(method=False, samples=lambda make: [
-    ((make(2, 3, 6, 5), (3, 2)), {}), ((make(1, 2, 7), (3,)), {}),
-])
+@op(
+    method=False,
+    samples=lambda make: [
+        ((make(2, 3, 6, 5), (3, 2)), {}),
+        ((make(1, 2, 7), (3,)), {}),
+    ],
+)
 def _adaptive_max_pool(input: Tensor, output_size):
     """Maxima of equal parts and their flat spatial positions."""
     return kernels.adaptive_max_pool_forward(input, output_size)
@@ -66,8 +70,9 @@ def _avg_samples(make):
 
 
 @op(method=False, samples=_avg_samples, node="AvgPool")
-def _avg_pool(input: Tensor, kernel_size, stride, padding, ceil_mode, count_include_pad,
-              divisor_override):
+def _avg_pool(
+    input: Tensor, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+):
     """Means of windows."""
     return kernels.avg_pool_forward(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -75,33 +80,61 @@ def _avg_pool(input: Tensor, kernel_size, stride, padding, ceil_mode, count_incl
 
 
 @op(method=False, tested_by="_avg_pool", samples=lambda make: [])
-def _avg_unpool(input: Tensor, shape, kernel_size, stride, padding, ceil_mode, count_include_pad,
-                divisor_override):
+def _avg_unpool(
+    input: Tensor,
+    shape,
+    kernel_size,
+    stride,
+    padding,
+    ceil_mode,
+    count_include_pad,
+    divisor_override,
+):
     """The transpose of `_avg_pool`: every element spread over its window."""
     return kernels.avg_pool_backward(
-        input, tuple(shape), kernel_size, stride, padding, ceil_mode, count_include_pad,
+        input,
+        tuple(shape),
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
         divisor_override,
     )
 
 
-def _spread(grad, input_shape, kernel_size, stride, padding, ceil_mode, count_include_pad,
-            divisor_override):
-    return _avg_unpool(grad, input_shape, kernel_size, stride, padding, ceil_mode,
-                       count_include_pad, divisor_override)
+def _spread(
+    grad, input_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+):
+    return _avg_unpool(
+        grad,
+        input_shape,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+    )
 
 
 def _gather(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    return _avg_pool(grad, kernel_size, stride, padding, ceil_mode, count_include_pad,
-                     divisor_override)
+    return _avg_pool(
+        grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
 
 
 _avg_pool.gradient(input=_spread)
 _avg_unpool.gradient(input=_gather)
 
 
-@op(method=False, samples=lambda make: [
-    ((make(2, 3, 6, 5), (3, 2)), {}), ((make(1, 2, 7), (3,)), {}),
-])
+@op(
+    method=False,
+    samples=lambda make: [
+        ((make(2, 3, 6, 5), (3, 2)), {}),
+        ((make(1, 2, 7), (3,)), {}),
+    ],
+)
 def _adaptive_avg_pool(input: Tensor, output_size):
     """Means of equal parts."""
     return kernels.adaptive_avg_pool_forward(input, output_size)
@@ -178,15 +211,18 @@ def _avg(name, count, input, kernel_size, stride, padding, ceil_mode, include, d
     return out.squeeze(0) if added else out
 
 
-def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
-               return_indices=False):
+def max_pool1d(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
     """Maxima of windows of (N, C, L) or (C, L); with `return_indices` also where they were."""
-    return _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode,
-                return_indices)
+    return _max(
+        "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
 
 
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
-               return_indices=False):
+def max_pool2d(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
     """Maxima of windows of (N, C, H, W) or (C, H, W); with `return_indices` also where they were.
 
     >>> x = rushlight.arange(16.0).reshape(1, 4, 4)
@@ -194,36 +230,71 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     tensor([[[ 5.,  7.],
              [13., 15.]]])
     """
-    return _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode,
-                return_indices)
+    return _max(
+        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
 
 
-def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
-               return_indices=False):
+def max_pool3d(
+    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+):
     """Maxima of windows of (N, C, D, H, W) or (C, D, H, W)."""
-    return _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode,
-                return_indices)
+    return _max(
+        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
 
 
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
-               count_include_pad=True):
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """Means of windows of (N, C, L) or (C, L)."""
-    return _avg("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode,
-                count_include_pad, None)
+    return _avg(
+        "avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None
+    )
 
 
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
-               count_include_pad=True, divisor_override=None):
+def avg_pool2d(
+    input,
+    kernel_size,
+    stride=None,
+    padding=0,
+    ceil_mode=False,
+    count_include_pad=True,
+    divisor_override=None,
+):
     """Means of windows of (N, C, H, W) or (C, H, W)."""
-    return _avg("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode,
-                count_include_pad, divisor_override)
+    return _avg(
+        "avg_pool2d",
+        2,
+        input,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+    )
 
 
-def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
-               count_include_pad=True, divisor_override=None):
+def avg_pool3d(
+    input,
+    kernel_size,
+    stride=None,
+    padding=0,
+    ceil_mode=False,
+    count_include_pad=True,
+    divisor_override=None,
+):
     """Means of windows of (N, C, D, H, W) or (C, D, H, W)."""
-    return _avg("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode,
-                count_include_pad, divisor_override)
+    return _avg(
+        "avg_pool3d",
+        3,
+        input,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+    )
 
 
 def _sizes(output_size, input, count):

@@ -122,8 +122,14 @@ def _float(dtype, name):
 
 def _maker(name, draw, doc):
     def make(
-        *size, generator=None, out=None, dtype=None, layout=None, device=None,
-        requires_grad=False, pin_memory=False,
+        *size,
+        generator=None,
+        out=None,
+        dtype=None,
+        layout=None,
+        device=None,
+        requires_grad=False,
+        pin_memory=False,
     ):
         dtype = _float(out._dtype if out is not None and dtype is None else dtype, name)
         array = _sample(draw, size, dtype, generator)
@@ -150,23 +156,46 @@ rand = _maker("rand", _uniform, "Uniform samples from [0, 1).")
 randn = _maker("randn", _standard_normal, "Samples from the standard normal distribution.")
 
 
-def rand_like(input, *, dtype=None, layout=None, device=None, requires_grad=False,
-              memory_format=None):
+def rand_like(
+    input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
+):
     """:func:`rand` in the shape and dtype of `input`."""
-    return rand(*input._array.shape, dtype=dtype or input._dtype, device=device or input._device,
-                requires_grad=requires_grad) if input.dim() else rand(
-        (), dtype=dtype or input._dtype, requires_grad=requires_grad)
+    return (
+        rand(
+            *input._array.shape,
+            dtype=dtype or input._dtype,
+            device=device or input._device,
+            requires_grad=requires_grad,
+        )
+        if input.dim()
+        else rand((), dtype=dtype or input._dtype, requires_grad=requires_grad)
+    )
 
 
-def randn_like(input, *, dtype=None, layout=None, device=None, requires_grad=False,
-               memory_format=None):
+def randn_like(
+    input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
+):
     """:func:`randn` in the shape and dtype of `input`."""
-    return randn(tuple(input._array.shape), dtype=dtype or input._dtype,
-                 device=device or input._device, requires_grad=requires_grad)
+    return randn(
+        tuple(input._array.shape),
+        dtype=dtype or input._dtype,
+        device=device or input._device,
+        requires_grad=requires_grad,
+    )
 
 
-def randint(low, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None,
-            device=None, requires_grad=False):
+def randint(
+    low,
+    high=None,
+    size=None,
+    *,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+):
     """Integers from [low, high); ``randint(high, size)`` starts at 0."""
     if size is None:
         low, high, size = 0, low, high
@@ -186,8 +215,17 @@ def randint_like(input, low, high=None, *, dtype=None, **options):
     return randint(low, high, tuple(input._array.shape), dtype=dtype or input._dtype, **options)
 
 
-def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None,
-             requires_grad=False, pin_memory=False):
+def randperm(
+    n,
+    *,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
     """A random permutation of 0 .. n-1."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
@@ -205,8 +243,18 @@ def _shape_for(mean, std, size):
     return np.broadcast_shapes(*[a.shape for a in arrays])
 
 
-def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None,
-           device=None, requires_grad=False):
+def normal(
+    mean,
+    std=1.0,
+    size=None,
+    *,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+):
     """Normal samples with means and standard deviations given as numbers or tensors."""
     found = next((v._dtype for v in (mean, std) if isinstance(v, Tensor)), None)
     dtype = _float(dtype or found, "normal")
@@ -224,7 +272,9 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     if p is None and input.numel() and not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     array = _sample(
-        lambda e, n, _: e.bernoulli(n, probability), (tuple(input._array.shape),), input._dtype,
+        lambda e, n, _: e.bernoulli(n, probability),
+        (tuple(input._array.shape),),
+        input._dtype,
         generator,
     )
     return make_tensor(array, input._dtype, input._device)
@@ -234,13 +284,13 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     """Indices drawn with the (unnormalised) probabilities in each row of `input`."""
     rows = np.atleast_2d(input._array).astype(np.float64)
     if rows.size and ((rows < 0).any() or not np.isfinite(rows).all()):
-        raise RuntimeError(
-            "probability tensor contains either `inf`, `nan` or element < 0"
-        )
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (rows.sum(1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement and num_samples > rows.shape[1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
     engine = _engine(generator)
     with engine.lock:
         if replacement:
@@ -260,7 +310,7 @@ def _with_replacement(engine, rows, count):
     return np.stack([np.searchsorted(c, d) for c, d in zip(cumulative, draws, strict=True)])
 
 
-# ------------------------------------------------------------------------------------------ in place
+# ----------------------------------------------------------------------------------------- in place
 def _fill(self, draw, generator):
     check_writable(self, self._node is not None)
     if self._device.type != "meta":

@@ -125,8 +125,10 @@ def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     axes = wrap_dims(dim, input.ndim)
     with np.errstate(all="ignore"):
         count = math.prod(array.shape[a] for a in axes)
-        out = np.divide(_wide(array).sum(axis=axes, keepdims=keepdim), np.float32(count)
-                        if array.dtype.itemsize < 8 else np.float64(count))
+        out = np.divide(
+            _wide(array).sum(axis=axes, keepdims=keepdim),
+            np.float32(count) if array.dtype.itemsize < 8 else np.float64(count),
+        )
     return np.asarray(out, array.dtype)
 
 
@@ -410,9 +412,7 @@ _norm2.gradient(input=_norm2_gradient)
 def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     """The vector norm of order `p` over `dim` (all elements by default); ``"fro"`` is order 2."""
     if input._dtype.category == BOOL or input._dtype.category not in (FLOAT, COMPLEX):
-        raise RuntimeError(
-            f"norm: the input must be floating point or complex, got {input._dtype}"
-        )
+        raise RuntimeError(f"norm: the input must be floating point or complex, got {input._dtype}")
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":

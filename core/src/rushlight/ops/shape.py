@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np
-from rushlight.backends.arrays import MetaArray, meta_array
 from rushlight.dtypes import COMPLEX
 from rushlight.errors import shape_text
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
-from rushlight.tensor.shape import as_int, normalize_size, wrap_dim, wrap_dims
+from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
 
 
@@ -329,233 +328,6 @@ def unflatten(input: Tensor, dim, sizes):
     return reshape(input, (*shape[:dim], *infer_size(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
 
 
-@declare_view(samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})])
-def narrow(input: Tensor, dim, start, length):
-    """The slice of `length` elements from `start` along `dim`."""
-    dim = wrap_dim(dim, input.ndim)
-    size = input.shape[dim]
-    start = as_int(start if not isinstance(start, Tensor) else start.item(), "start", "narrow")
-    begin = start + size if start < 0 else start
-    if not 0 <= begin <= size or length < 0 or begin + length > size:
-        raise RuntimeError(
-            f"start ({start}) + length ({length}) exceeds dimension size ({size})."
-        )
-    return input[(slice(None),) * dim + (slice(begin, begin + length),)]
-
-
-def _narrow_gradient(grad, input_shape, dim, start, length):
-    from rushlight.ops.creation import zeros
-
-    base = zeros(input_shape, dtype=grad._dtype)
-    return view_scatter(base, grad, ((narrow.op, [dim, start, length]),))
-
-
-narrow.gradient(input=_narrow_gradient)
-
-
-@declare_view(samples=lambda make: [((make(3, 4), 1, 2), {}), ((make(3, 4), 0, -1), {})])
-def select(input: Tensor, dim, index):
-    """The slice at one index of `dim`, without that dimension."""
-    if not input.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    dim = wrap_dim(dim, input.ndim)
-    index = as_int(index, "index", "select")
-    if not -input.shape[dim] <= index < input.shape[dim]:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {shape_text(input.shape)} at "
-            f"dimension {dim}"
-        )
-    return input[(slice(None),) * dim + (index, ...)]
-
-
-def _select_gradient(grad, input_shape, dim, index):
-    from rushlight.ops.creation import zeros
-
-    base = zeros(input_shape, dtype=grad._dtype)
-    return view_scatter(base, grad, ((select.op, [dim, index]),))
-
-
-select.gradient(input=_select_gradient)
-
-
-@declare_view(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1, -1, 0), {})])
-def diagonal(input: Tensor, offset=0, dim1=0, dim2=1):
-    """The diagonal over two dimensions, as the last dimension."""
-    out = input.diagonal(offset, wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim))
-    if input.flags.writeable:
-        out.flags.writeable = True  # NumPy hands diagonals out read-only
-    return out
-
-
-def _diagonal_gradient(grad, input_shape, offset, dim1, dim2):
-    from rushlight.ops.creation import zeros
-
-    base = zeros(input_shape, dtype=grad._dtype)
-    return view_scatter(base, grad, ((diagonal.op, [offset, dim1, dim2]),))
-
-
-diagonal.gradient(input=_diagonal_gradient)
-
-
-@declare_view(samples=lambda make: [((make(6),), {"dimension": 0, "size": 3, "step": 2})], oracle="Tensor")
-def unfold(input: Tensor, dimension, size, step):
-    """Windows of `size` elements every `step` along `dimension`; the window is the last one."""
-    dim = wrap_dim(dimension, input.ndim)
-    if size > input.shape[dim]:
-        raise RuntimeError(
-            f"maximum size for tensor at dimension {dim} is {input.shape[dim]} but size is {size}"
-        )
-    windows = np.lib.stride_tricks.sliding_window_view(input, size, dim, writeable=True)
-    return windows[(slice(None),) * dim + (slice(None, None, step),)]
-
-
-def _unfold_gradient(grad, input_shape, dimension, size, step):
-    from rushlight.ops.creation import arange, zeros
-
-    dim = dimension % len(input_shape)
-    index = arange(input_shape[dim]).unfold(0, size, step).reshape(-1)
-    flat = grad.movedim(-1, dim + 1).flatten(dim, dim + 1)
-    return zeros(input_shape, dtype=grad._dtype).index_add(dim, index, flat)
-
-
-unfold.gradient(input=_unfold_gradient)
-
-
-@declare_view(oracle="Tensor", samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1), {})])
-def as_strided(input: Tensor, size, stride, storage_offset=None):
-    """A view of the storage with any shape, strides (in elements) and offset."""
-    from rushlight.tensor.storage import _root
-
-    if isinstance(input, MetaArray):
-        return meta_array(tuple(size), input.dtype)
-    owner, item = _root(input), input.itemsize
-    own = (input.ctypes.data - owner.ctypes.data) // item
-    offset = own if storage_offset is None else storage_offset
-    reach = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else -1
-    if offset < 0 or (offset + reach + 1) * item > owner.nbytes:
-        raise RuntimeError(
-            f"setStorage: sizes {shape_text(size)}, strides {shape_text(stride)}, storage offset "
-            f"{offset} are out of bounds for storage of size {owner.nbytes}"
-        )
-    flat = owner.reshape(-1).view(np.uint8).view(input.dtype)
-    steps = tuple(s * item for s in stride)
-    return np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), steps)
-
-
-def _as_strided_gradient(grad, input_shape, size, stride, storage_offset):
-    from rushlight.ops.creation import arange, zeros
-
-    base = zeros(input_shape, dtype=grad._dtype).reshape(-1)
-    index = arange(base.numel()).as_strided(size, stride, storage_offset or 0).reshape(-1)
-    return base.index_add(0, index, grad.reshape(-1)).reshape(input_shape)
-
-
-as_strided.gradient(input=_as_strided_gradient)
-
-
-@declare_view(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})])
-def unbind(input: Tensor, dim=0):
-    """The slices along `dim`, as a tuple of views."""
-    if not input.ndim:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
-    dim = wrap_dim(dim, input.ndim)
-    lead = (slice(None),) * dim
-    return [input[(*lead, i, ...)] for i in range(input.shape[dim])]
-
-
-def _stack_pieces(grads, input_shape, dim):
-    from rushlight.ops.creation import zeros
-    from rushlight.ops.joining import stack
-
-    dim = dim % len(input_shape)
-    shape = tuple(n for i, n in enumerate(input_shape) if i != dim)
-    present = next(g for g in grads if g is not None)
-    return stack([zeros(shape, dtype=present._dtype) if g is None else g for g in grads], dim)
-
-
-def unbind_gradient(grad, input_shape, dim):
-    """Gradient of `unbind`; of one slice only it comes as a tensor."""
-    grads = grad if isinstance(grad, list) else [grad]
-    return _stack_pieces(grads, input_shape, dim)
-
-
-unbind.gradient(input=unbind_gradient)
-unbind.op.outputs = 0  # as many as the dimension is long
-
-
-@declare_view(samples=lambda make: [((make(5, 2), 2), {}), ((make(5, 2), [1, 4]), {}), ((make(2, 6), 4, 1), {})])
-def split(input: Tensor, split_size_or_sections, dim=0):
-    """Pieces of a size, or of given sizes, along `dim`, as a tuple of views."""
-    dim, size = wrap_dim(dim, input.ndim), None
-    extent = input.shape[dim] if input.ndim else 0
-    if not input.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    sections = split_size_or_sections
-    if not isinstance(sections, (tuple, list)):
-        size = as_int(sections, "split_size", "split")
-        if size < 0 or (size == 0 and extent):
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-        sections = [size] * (extent // size) if size else [0]
-        if size and extent % size:
-            sections.append(extent % size)
-        sections = sections or [0]
-    if sum(sections) != extent:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {extent} (input tensor's size "
-            f"at dimension {dim}), but got split_sizes={list(sections)}"
-        )
-    pieces, start = [], 0
-    for length in sections:
-        pieces.append(input[(slice(None),) * dim + (slice(start, start + length),)])
-        start += length
-    return pieces
-
-
-def split_gradient(grad, input_shape, split_size_or_sections, dim):
-    """Gradient of `split`: the pieces joined, zeros where none arrived."""
-    from rushlight.ops.creation import zeros
-    from rushlight.ops.joining import cat
-
-    grads = grad if isinstance(grad, list) else [grad]
-    dim, sections = dim % len(input_shape), split_size_or_sections
-    if not isinstance(sections, (tuple, list)):
-        extent = input_shape[dim]
-        sections = [min(sections, extent - i) for i in range(0, extent, sections)] or [0]
-    dtype = next(g for g in grads if g is not None)._dtype
-    pieces = [
-        zeros((*input_shape[:dim], n, *input_shape[dim + 1 :]), dtype=dtype) if g is None else g
-        for g, n in zip(grads, sections, strict=True)
-    ]
-    return cat(pieces, dim)
-
-
-split.gradient(input=split_gradient)
-split.op.outputs = 0
-
-
-@composite()
-def chunk(input: Tensor, chunks, dim=0):
-    """At most `chunks` pieces of equal size along `dim` (the last may be smaller)."""
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    extent = input.shape[wrap_dim(dim, input.dim())]
-    return split(input, max(1, -(-extent // chunks)), dim)
-
-
-@composite()
-def tensor_split(input: Tensor, indices_or_sections, dim=0):
-    """Pieces at given indices, or a number of pieces whose sizes differ by at most one."""
-    dim = wrap_dim(dim, input.dim())
-    extent, parts = input.shape[dim], indices_or_sections
-    if isinstance(parts, int):
-        small, larger = divmod(extent, parts)
-        return split(input, [small + 1] * larger + [small] * (parts - larger), dim)
-    edges = [0, *[min(max(i + extent if i < 0 else i, 0), extent) for i in parts], extent]
-    return tuple(
-        narrow(input, dim, a, max(b - a, 0)) for a, b in zip(edges[:-1], edges[1:], strict=True)
-    )
-
-
 @op(samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})])
 def flip(input: Tensor, dims: Sizes):
     """The order of elements reversed along `dims`."""
@@ -654,8 +426,10 @@ view_scatter.gradient(
 )
 
 
-@op(samples=lambda make: [((make(2, 3),), {})], meta=lambda input, memory_format=None: (
-    input.shape, _dt(input)))
+@op(
+    samples=lambda make: [((make(2, 3),), {})],
+    meta=lambda input, memory_format=None: (input.shape, _dt(input)),
+)
 def clone(input: Tensor, *, memory_format=None):
     """A copy with memory of its own; dense inputs keep their strides."""
     return input.copy("C" if memory_format == "contiguous_format" else "K")
@@ -721,4 +495,3 @@ def real(input):
 def imag(input):
     """The imaginary part of a complex tensor."""
     return input.imag
-

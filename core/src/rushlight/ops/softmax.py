@@ -10,7 +10,12 @@ from rushlight.tensor.tensor import Tensor
 
 
 def _samples(make):
-    return [((make(3, 4), 1), {}), ((make(2, 3, 4), 1), {}), ((make(2, 3), 0), {}), ((make(), 0), {})]
+    return [
+        ((make(3, 4), 1), {}),
+        ((make(2, 3, 4), 1), {}),
+        ((make(2, 3), 0), {}),
+        ((make(), 0), {}),
+    ]
 
 
 @op(rule=floating_only, samples=_samples, meta=lambda input, dim: _like(input))
@@ -82,7 +87,10 @@ def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
     if not isinstance(_stacklevel, int):
-        _stacklevel, dtype = 3, _stacklevel  # softmax(input, dim, dtype), the tensor function's form
+        _stacklevel, dtype = (
+            3,
+            _stacklevel,
+        )  # softmax(input, dim, dtype), the tensor function's form
     dim = _default_dim("softmax", input.dim()) if dim is None else dim
     return _softmax(input if dtype is None else input.to(dtype), dim)
 

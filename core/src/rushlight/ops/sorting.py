@@ -129,7 +129,12 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 Tensor.unique = unique
 
 
-@op(method=False, differentiable=False, tested_by="tests/ops/test_sorting.py", samples=lambda make: [])
+@op(
+    method=False,
+    differentiable=False,
+    tested_by="tests/ops/test_sorting.py",
+    samples=lambda make: [],
+)
 def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32=False, right=False):
     """Where each element of `input` would be inserted into the (last dimension of a) sequence."""
     side, kind = ("right" if right else "left"), np.int32 if out_int32 else np.int64

@@ -135,4 +135,3 @@ hypot.gradient(
     input=lambda grad, input, out: grad * (input / out),
     other=lambda grad, other, out: grad * (other / out),
 )
-

@@ -11,9 +11,22 @@ from rushlight.optim.optimizer import Optimizer, check, refuse
 class Adam(Optimizer):
     """Adaptive moment estimation. (Kingma and Ba, 2015; AMSGrad: Reddi et al., 2018.)"""
 
-    def __init__(self, params, lr=0.001, betas=(0.9, 0.999), eps=1e-08, weight_decay=0,
-                 amsgrad=False, *, foreach=None, maximize=False, capturable=False,
-                 differentiable=False, fused=None, decoupled_weight_decay=False):
+    def __init__(
+        self,
+        params,
+        lr=0.001,
+        betas=(0.9, 0.999),
+        eps=1e-08,
+        weight_decay=0,
+        amsgrad=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+        decoupled_weight_decay=False,
+    ):
         check("learning rate", lr)
         check("epsilon value", eps)
         check("beta parameter at index 0", betas[0], high=1.0)
@@ -51,9 +64,17 @@ class Adam(Optimizer):
             if amsgrad:
                 largest.append(state["max_exp_avg_sq"])
         foreach.adam_(
-            params, grads, averages, squares, largest if amsgrad else None, steps,
-            lr=float(group["lr"]), betas=group["betas"], eps=group["eps"],
-            weight_decay=group["weight_decay"], maximize=group["maximize"],
+            params,
+            grads,
+            averages,
+            squares,
+            largest if amsgrad else None,
+            steps,
+            lr=float(group["lr"]),
+            betas=group["betas"],
+            eps=group["eps"],
+            weight_decay=group["weight_decay"],
+            maximize=group["maximize"],
             decoupled=group["decoupled_weight_decay"],
         )
 
@@ -69,9 +90,32 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam whose weight decay does not pass through the moments. (Loshchilov, Hutter, 2019.)"""
 
-    def __init__(self, params, lr=0.001, betas=(0.9, 0.999), eps=1e-08, weight_decay=0.01,
-                 amsgrad=False, *, maximize=False, foreach=None, capturable=False,
-                 differentiable=False, fused=None):
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach,
-                         maximize=maximize, capturable=capturable, differentiable=differentiable,
-                         fused=fused, decoupled_weight_decay=True)
+    def __init__(
+        self,
+        params,
+        lr=0.001,
+        betas=(0.9, 0.999),
+        eps=1e-08,
+        weight_decay=0.01,
+        amsgrad=False,
+        *,
+        maximize=False,
+        foreach=None,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+    ):
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

@@ -13,8 +13,20 @@ class SGD(Optimizer):
     (Sutskever et al., 2013, for momentum and Nesterov's form.)
     """
 
-    def __init__(self, params, lr=0.001, momentum=0, dampening=0, weight_decay=0, nesterov=False, *,
-                 maximize=False, foreach=None, differentiable=False, fused=None):
+    def __init__(
+        self,
+        params,
+        lr=0.001,
+        momentum=0,
+        dampening=0,
+        weight_decay=0,
+        nesterov=False,
+        *,
+        maximize=False,
+        foreach=None,
+        differentiable=False,
+        fused=None,
+    ):
         check("learning rate", lr)
         check("momentum value", momentum)
         check("weight_decay value", weight_decay)
@@ -44,8 +56,11 @@ class SGD(Optimizer):
             known = [i for i in range(len(params)) if i not in chosen]
             for part, first in ((fresh, True), (known, False)):
                 self._update(
-                    group, [params[i] for i in part], [grads[i] for i in part],
-                    [self.state[params[i]]["momentum_buffer"] for i in part], first,
+                    group,
+                    [params[i] for i in part],
+                    [grads[i] for i in part],
+                    [self.state[params[i]]["momentum_buffer"] for i in part],
+                    first,
                 )
         return loss
 
@@ -53,7 +68,14 @@ class SGD(Optimizer):
         if not params:
             return
         foreach.sgd_(
-            params, grads, buffers, lr=float(group["lr"]), momentum=group["momentum"],
-            dampening=group["dampening"], weight_decay=group["weight_decay"],
-            nesterov=group["nesterov"], maximize=group["maximize"], first_step=first,
+            params,
+            grads,
+            buffers,
+            lr=float(group["lr"]),
+            momentum=group["momentum"],
+            dampening=group["dampening"],
+            weight_decay=group["weight_decay"],
+            nesterov=group["nesterov"],
+            maximize=group["maximize"],
+            first_step=first,
         )

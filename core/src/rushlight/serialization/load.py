@@ -78,7 +78,9 @@ class _Archive:
         except KeyError:
             raise RuntimeError(f"{self.label} is damaged: entry {entry} is missing") from None
         if info.compress_type != zipfile.ZIP_STORED:
-            raise RuntimeError(f"{self.label}: entry {entry} is compressed, which checkpoints never are")
+            raise RuntimeError(
+                f"{self.label}: entry {entry} is compressed, which checkpoints never are"
+            )
         return info
 
     def storage(self, entry, array_dtype, count):
@@ -154,8 +156,15 @@ def _load(file, label, map_location, restricted, mmap_path):
         result = _Unpickler(stream, archive, restricted).load()
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise RuntimeError(f"{label} is not a checkpoint, or damaged: {error}") from error
-    except (ValueError, TypeError, AttributeError, KeyError, IndexError, OverflowError,
-            MemoryError) as error:
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        KeyError,
+        IndexError,
+        OverflowError,
+        MemoryError,
+    ) as error:
         raise RuntimeError(f"{label} is damaged: {error}") from error
     return _on_device(result, map_location)
 

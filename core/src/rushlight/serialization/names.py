@@ -22,4 +22,5 @@ class Global:
         self.module, self.name = module, name
 
     def __call__(self, *args):
+        """Names are not called, only written."""
         raise TypeError(f"{self.module}.{self.name} is only a name in a checkpoint")

@@ -1,4 +1,4 @@
-"""Safetensors files: tensors by name, nothing that could run (public as ``rushlight.safetensors``)."""
+"""Safetensors files: tensors by name, nothing that could run (``rushlight.safetensors``)."""
 
 from __future__ import annotations
 

@@ -85,8 +85,10 @@ class _Pickler(pickle._Pickler):
         if key not in self.storages:
             number = len(self.storages)
             self.storages[key] = _Stored(number, tensor.dtype.name, root.nbytes // item, root)
-        strides = tuple(s // item for s in array.strides) if array.size else contiguous_strides(
-            array.shape
+        strides = (
+            tuple(s // item for s in array.strides)
+            if array.size
+            else contiguous_strides(array.shape)
         )
         return self.storages[key], distance // item, strides
 
@@ -114,7 +116,7 @@ class _Stored:
 
 
 class _Archive:
-    """Uncompressed zip entries whose data start at multiples of 64 bytes, as PyTorch writes them."""
+    """Uncompressed zip entries whose data start at multiples of 64 bytes, as in PyTorch."""
 
     def __init__(self, file, name):
         self.zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
@@ -147,8 +149,12 @@ def save(
     """
     if isinstance(f, (str, os.PathLike)):
         with replacing(f) as file:
-            _write(obj, file, os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive",
-                   pickle_protocol)
+            _write(
+                obj,
+                file,
+                os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive",
+                pickle_protocol,
+            )
         return
     if not hasattr(f, "write"):
         raise AttributeError(

@@ -34,9 +34,7 @@ def array_of_data(data, dtype=None):
     try:
         array = np.array(plain, BY_CODE[found.code] if found.name != "bfloat16" else np.float32)
     except OverflowError:
-        raise RuntimeError(
-            f"value cannot be converted to type {found} without overflow"
-        ) from None
+        raise RuntimeError(f"value cannot be converted to type {found} without overflow") from None
     except (TypeError, ValueError) as error:
         if any(isinstance(x, str) for x in plain):
             raise TypeError("new(): invalid data type 'str'") from None
@@ -227,7 +225,10 @@ def rebuild(kind, array, dtype_name, requires_grad, state):
     out = _new(kind)
     found = dtypes.NAMES[dtype_name]
     out._array, out._dtype, out._node, out._storage = (
-        array.view(BY_CODE[found.code]), found, LEAF if requires_grad else None, None,
+        array.view(BY_CODE[found.code]),
+        found,
+        LEAF if requires_grad else None,
+        None,
     )
     out.__dict__.update(state)
     return out

@@ -152,7 +152,11 @@ def set_printoptions(
     precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
 ):
     """Change how tensors print; `profile` is ``"default"``, ``"short"`` or ``"full"``."""
-    profiles = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, math.inf, 3, 80)}
+    profiles = {
+        "default": (4, 1000, 3, 80),
+        "short": (2, 1000, 2, 80),
+        "full": (4, math.inf, 3, 80),
+    }
     names = ("precision", "threshold", "edgeitems", "linewidth")
     if profile is not None:
         if profile not in profiles:

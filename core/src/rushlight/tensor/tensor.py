@@ -44,6 +44,7 @@ class Tensor:
     names = (None,)
 
     def __new__(cls, *args, **kwargs):
+        """The legacy constructor."""
         tensor = _construct(*args, **kwargs)
         return tensor if cls is Tensor else tensor.as_subclass(cls)
 
@@ -201,7 +202,9 @@ class Tensor:
     def register_post_accumulate_grad_hook(self, hook) -> HookHandle:
         """Call ``hook(tensor)`` after a gradient was accumulated into this leaf's ``.grad``."""
         if not self.requires_grad or self._node is not LEAF:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
         self._post_hooks = self._post_hooks if self._post_hooks is not None else {}
         return HookHandle(self._post_hooks, hook)
 
@@ -246,9 +249,7 @@ class Tensor:
     @data.setter
     def data(self, value):
         if not isinstance(value, Tensor):
-            raise TypeError(
-                f"Variable data has to be a tensor, but got {type(value).__name__}"
-            )
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         self._array, self._dtype = value._array, value._dtype
         self._storage = value._storage
         if value._device is not self._device:
@@ -329,7 +330,8 @@ class Tensor:
         if not -max(ndim, 1) <= dim < max(ndim, 1) or not ndim:
             low, high = -max(ndim, 1), max(ndim, 1) - 1
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
+                f"Dimension out of range (expected to be in range of [{low}, {high}], but got "
+                f"{dim})"
             )
         return self._array.shape[dim]
 
@@ -376,6 +378,7 @@ class Parameter(Tensor):
     __torch_function__ = staticmethod(_disabled)
 
     def __new__(cls, data=None, requires_grad=True):
+        """A parameter that shares memory with `data`."""
         if data is None:
             data = _construct(0)
         if type(data) is not Tensor and not isinstance(data, Tensor):

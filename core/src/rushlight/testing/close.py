@@ -11,9 +11,20 @@ _TOLERANCES = {
 }  # fmt: skip
 
 
-def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=None, equal_nan=False,
-                 check_device=True, check_dtype=True, check_layout=True, check_stride=False,
-                 msg=None):
+def assert_close(
+    actual,
+    expected,
+    *,
+    allow_subclasses=True,
+    rtol=None,
+    atol=None,
+    equal_nan=False,
+    check_device=True,
+    check_dtype=True,
+    check_layout=True,
+    check_stride=False,
+    msg=None,
+):
     """Raise AssertionError unless ``|actual - expected| <= atol + rtol * |expected|`` everywhere.
 
     Numbers, tensors, and sequences or dicts of them. The tolerances follow from the dtypes unless
@@ -51,17 +62,31 @@ def _compare(actual, expected, where, options, msg):
 def _compare_tensors(actual, expected, where, options, msg, numbers):
     rtol, atol, equal_nan, check_device, check_dtype, check_stride = options
     if actual.shape != expected.shape:
-        _fail(where, f"The values for attribute 'shape' do not match: {actual.shape} != "
-                     f"{expected.shape}.", msg)
+        _fail(
+            where,
+            f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}.",
+            msg,
+        )
     if check_device and actual.device != expected.device:
-        _fail(where, f"The values for attribute 'device' do not match: {actual.device} != "
-                     f"{expected.device}.", msg)
+        _fail(
+            where,
+            f"The values for attribute 'device' do not match: {actual.device} != "
+            f"{expected.device}.",
+            msg,
+        )
     if check_dtype and not numbers and actual.dtype is not expected.dtype:
-        _fail(where, f"The values for attribute 'dtype' do not match: {actual.dtype} != "
-                     f"{expected.dtype}.", msg)
+        _fail(
+            where,
+            f"The values for attribute 'dtype' do not match: {actual.dtype} != {expected.dtype}.",
+            msg,
+        )
     if check_stride and actual.stride() != expected.stride():
-        _fail(where, f"The values for attribute 'stride()' do not match: {actual.stride()} != "
-                     f"{expected.stride()}.", msg)
+        _fail(
+            where,
+            f"The values for attribute 'stride()' do not match: {actual.stride()} != "
+            f"{expected.stride()}.",
+            msg,
+        )
     if rtol is None:
         pairs = [_TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (actual, expected)]
         rtol, atol = max(p[0] for p in pairs), max(p[1] for p in pairs)
@@ -73,6 +98,10 @@ def _compare_tensors(actual, expected, where, options, msg, numbers):
     if not bool(close.all()):
         bad = int((~close).sum())
         worst = (actual - expected).abs().max().item() if not common == rushlight.bool else 1
-        _fail(where, f"Tensor-likes are not close!\n\nMismatched elements: {bad} / "
-                     f"{close.numel()}\nGreatest absolute difference: {worst} (up to {atol} "
-                     f"allowed, rtol {rtol})", msg)
+        _fail(
+            where,
+            f"Tensor-likes are not close!\n\nMismatched elements: {bad} / "
+            f"{close.numel()}\nGreatest absolute difference: {worst} (up to {atol} "
+            f"allowed, rtol {rtol})",
+            msg,
+        )

@@ -15,7 +15,14 @@ from rushlight import dtypes
 from rushlight.autograd.gradcheck import gradcheck, gradgradcheck
 from rushlight.ops._op import TABLE
 from rushlight.tensor.tensor import Tensor
-from rushlight.testing.oracle import assert_same, flat, to_torch, torch_function, torch_or_none
+from rushlight.testing.oracle import (
+    assert_same,
+    expect,
+    flat,
+    to_torch,
+    torch_function,
+    torch_or_none,
+)
 from rushlight.testing.samples import samples_of
 
 torch = torch_or_none()
@@ -79,7 +86,7 @@ def check_gradient(op):
         gradcheck(call, leaves)
         gradgradcheck(call, leaves)
         checked += 1
-    assert checked, f"{op.name}: no sample takes part in the gradient check"
+    expect(checked, f"{op.name}: no sample takes part in the gradient check")
 
 
 def _replace(value, fresh):
@@ -100,7 +107,8 @@ def check_gradient_oracle(op):
             leaf.grad = None
         theirs_args = to_torch(args, torch)
         theirs_leaves = [
-            t.requires_grad_() for t, own in zip(flat(theirs_args), flat(args), strict=True)
+            t.requires_grad_()
+            for t, own in zip(flat(theirs_args), flat(args), strict=True)
             if isinstance(own, Tensor) and own.requires_grad
         ]
         ours = [t for t in flat(op.function(*args, **kwargs)) if t.requires_grad]
@@ -111,7 +119,7 @@ def check_gradient_oracle(op):
         for a, b in zip(leaves, theirs_leaves, strict=True):
             if not a.is_leaf:
                 continue
-            assert (a.grad is None) == (b.grad is None)
+            expect((a.grad is None) == (b.grad is None), "only one side has a gradient")
             if a.grad is not None:
                 assert_same(a.grad, b.grad, op.options.get("rtol") or 2e-5, 2e-5)
 
@@ -126,7 +134,7 @@ def check_variants(op):
         assert_equal(getattr(args[0], op.name)(*args[1:], **kwargs), expected)
     if op.outputs == 1 and op.kind in ("elementwise", "op") and isinstance(expected, Tensor):
         out = rushlight.empty(tuple(expected.shape), dtype=expected.dtype)
-        assert op.function(*args, out=out, **kwargs) is out
+        expect(op.function(*args, out=out, **kwargs) is out, "out= is not what comes back")
         assert_equal(out, expected)
     fits = isinstance(expected, Tensor) and expected.shape == args[0].shape
     if op.inplace is not None and fits:
@@ -135,20 +143,20 @@ def check_variants(op):
         try:
             found = op.inplace(target, *args[1:], **kwargs)
         except RuntimeError:
-            assert expected.dtype is not target.dtype and not dtypes.can_cast(
-                expected.dtype, target.dtype
-            )
+            fits = dtypes.can_cast(expected.dtype, target.dtype)
+            expect(not fits, "the in-place form refuses a result that fits")
             return
-        assert found is target and target._version == version + 1
+        expect(found is target, "the in-place form gives another tensor")
+        expect(target._version == version + 1, "an in-place write is one version")
         assert_equal(target, expected.to(target.dtype))
 
 
 def assert_equal(a, b):
     """Bit-equal results."""
     for left, right in zip(flat(a), flat(b), strict=True):
-        assert left.dtype is right.dtype and left.shape == right.shape
+        expect(left.dtype is right.dtype and left.shape == right.shape, "dtype or shape differs")
         same = (left == right) | ((left != left) & (right != right))
-        assert bool(same.all()), f"{left} is not {right}"
+        expect(bool(same.all()), f"{left} is not {right}")
 
 
 def check_saved(op):
@@ -189,10 +197,12 @@ def check_meta(op):
     try:
         found = op.function(*moved, **kwargs)
     except NotImplementedError as error:
-        assert op.kind == "op" and "meta" not in op.options and op.name in str(error)
+        named = op.kind == "op" and "meta" not in op.options and op.name in str(error)
+        expect(named, f"{op.name} has a shape rule and refuses: {error}")
         return
     for a, b in zip(flat(found), flat(expected), strict=True):
-        assert a.device.type == "meta" and a.shape == b.shape and a.dtype is b.dtype
+        alike = a.shape == b.shape and a.dtype is b.dtype
+        expect(a.device.type == "meta" and alike, f"meta gives {a.shape}, {a.dtype}")
 
 
 def check_errors(op):
@@ -214,7 +224,8 @@ def check_errors(op):
 def check_documented(op):
     """A docstring whose first line says what the op does."""
     text = op.body.__doc__
-    assert text and text.strip()[0] and len(text.strip().splitlines()[0]) <= 100
+    expect(text and text.strip(), f"{op.name} has no docstring")
+    expect(len(text.strip().splitlines()[0]) <= 100, f"{op.name}: the first line is too long")
 
 
 def generate(namespace):

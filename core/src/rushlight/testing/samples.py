@@ -35,6 +35,7 @@ class Maker:
         return np.asarray(values)
 
     def __call__(self, *shape):
+        """A tensor of a shape."""
         values = self.array(shape)
         if self.dtype.category < 2:
             values = np.round(np.asarray(values) * 3)
@@ -45,9 +46,9 @@ class Maker:
         """int64 indices; with `unique_dim` no index repeats along it."""
         values = self.random.integers(low, high, shape)
         if unique_dim is not None:
-            keys = self.random.random(tuple(
-                high - low if d == unique_dim else n for d, n in enumerate(shape)
-            ))
+            keys = self.random.random(
+                tuple(high - low if d == unique_dim else n for d, n in enumerate(shape))
+            )
             order = np.argsort(keys, axis=unique_dim)
             values = low + np.take(order, np.arange(shape[unique_dim]), unique_dim)
         return rushlight.tensor(np.asarray(values, np.int64))
@@ -79,9 +80,7 @@ def elementwise_samples(op, make):
 def _required(op):
     from rushlight.ops._op import REQUIRED
 
-    return any(
-        d is REQUIRED and k == "attr" for d, k in zip(op.defaults, op.kinds, strict=True)
-    )
+    return any(d is REQUIRED and k == "attr" for d, k in zip(op.defaults, op.kinds, strict=True))
 
 
 def samples_of(op, dtype=None, requires_grad=False):

@@ -86,8 +86,9 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """The learning rate times a factor that goes linearly from start to end."""
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5,
-                 last_epoch=-1):
+    def __init__(
+        self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1
+    ):
         if not 0 < start_factor <= 1:
             raise ValueError(
                 "Starting multiplicative factor expected to be greater than 0 and less or equal "
