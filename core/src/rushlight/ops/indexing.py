@@ -67,6 +67,42 @@ def normalize(index):
     return plain, all(isinstance(item, _BASIC) for item in plain)
 
 
+def _consumed(item):
+    """How many dimensions an index item uses up."""
+    if item is None:
+        return 0
+    return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
+
+
+def _in_two_steps(index, ndim):
+    """An index with arrays as a basic one, applied first, and one of arrays and whole slices.
+
+    NumPy counts integers among the advanced indices once there is an array; PyTorch selects first.
+    """
+    used = sum(_consumed(i) for i in index if i is not Ellipsis)
+    whole = slice(None)
+    if not any(i is Ellipsis for i in index):
+        index = (*index, Ellipsis)
+    first, second = [], []
+    for item in index:
+        if item is Ellipsis:
+            rest = max(ndim - used, 0)
+            first += [whole] * rest
+            second += [whole] * rest
+        elif isinstance(item, np.ndarray) and not (item.dtype == bool and item.ndim == 0):
+            first += [whole] * _consumed(item)
+            second.append(item)
+        elif isinstance(item, np.ndarray):
+            first.append(None)
+            second.append(item.reshape(1))
+        else:
+            first.append(item)
+            if not isinstance(item, int):
+                second.append(whole)
+    basic = any(i is None or isinstance(i, int) or i != whole for i in first)
+    return (tuple(first) if basic else None), tuple(second)
+
+
 def _explain(error, shape, index):
     """NumPy's index errors in PyTorch's words."""
     used = sum(
@@ -185,7 +221,8 @@ def getitem(self, index):
     plain, basic = normalize(index)
     if basic:
         return _slice(self, plain)
-    return _index(self, plain)
+    first, second = _in_two_steps(plain, self.dim())
+    return _index(self if first is None else _slice(self, first), second)
 
 
 def setitem(self, index, value):
@@ -205,7 +242,8 @@ def setitem(self, index, value):
         target = _slice(self, plain)
         target.copy_(_drop_leading(value, target))
         return
-    put(self, plain, value, False)
+    first, second = _in_two_steps(plain, self.dim())
+    put(self if first is None else _slice(self, first), second, value, False)
 
 
 def _drop_leading(value, target):

@@ -25,7 +25,7 @@ class _Formatter:
         finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
         if finite.size:
             self._choose(np.abs(finite))
-        self.width = max((len(self.text(v, False)) for v in values.flat), default=1)
+        self.width = max((len(self.text(v, False)) for v in finite), default=1)
 
     def _choose(self, magnitudes):
         low, high = magnitudes.min(), magnitudes.max()
