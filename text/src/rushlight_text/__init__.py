@@ -1,5 +1,15 @@
-"""Text for Rushlight: tokenizers, vocabularies, data sets and models."""
+"""Text for Rushlight: tokenizers, vocabularies, transforms, data sets and models."""
 
+from rushlight_text import data, datasets, functional, models, tokenizers, transforms, vocab
 from rushlight_text._version import __version__
 
-__all__ = ["__version__"]
+__all__ = [
+    "__version__",
+    "data",
+    "datasets",
+    "functional",
+    "models",
+    "tokenizers",
+    "transforms",
+    "vocab",
+]
