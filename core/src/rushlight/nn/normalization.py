@@ -24,6 +24,8 @@ class _BatchStatistics(Module):
         track_running_stats=True,
         device=None,
         dtype=None,
+        *,
+        bias=True,
     ):
         super().__init__()
         kind = {"device": device, "dtype": dtype}
@@ -31,7 +33,9 @@ class _BatchStatistics(Module):
         self.affine, self.track_running_stats = affine, track_running_stats
         if affine:
             self.weight = Parameter(empty(num_features, **kind))
-            self.bias = Parameter(empty(num_features, **kind))
+            self.register_parameter(
+                "bias", Parameter(empty(num_features, **kind)) if bias else None
+            )
         else:
             self.register_parameter("weight", None)
             self.register_parameter("bias", None)
@@ -57,7 +61,8 @@ class _BatchStatistics(Module):
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
-            init.zeros_(self.bias)
+            if self.bias is not None:
+                init.zeros_(self.bias)
 
     def _check_input_dim(self, input):
         if input.dim() not in self._dims:
@@ -68,7 +73,7 @@ class _BatchStatistics(Module):
         """The settings."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
 
@@ -136,8 +141,12 @@ class _InstanceNorm(_BatchStatistics):
         track_running_stats=False,
         device=None,
         dtype=None,
+        *,
+        bias=True,
     ):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
 
     def forward(self, input):
         """Normalize every channel of every sample."""
@@ -248,7 +257,17 @@ class RMSNorm(Module):
 class GroupNorm(Module):
     """Groups of channels of (N, C, ...) with mean 0 and variance 1, scaled and shifted."""
 
-    def __init__(self, num_groups, num_channels, eps=1e-05, affine=True, device=None, dtype=None):
+    def __init__(
+        self,
+        num_groups,
+        num_channels,
+        eps=1e-05,
+        affine=True,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
         super().__init__()
         if num_channels % num_groups:
             raise ValueError("num_channels must be divisible by num_groups")
@@ -258,7 +277,8 @@ class GroupNorm(Module):
         self.register_parameter("bias", None)
         if affine:
             self.weight = Parameter(ones(num_channels, device=device, dtype=dtype))
-            self.bias = Parameter(zeros(num_channels, device=device, dtype=dtype))
+            if bias:
+                self.bias = Parameter(zeros(num_channels, device=device, dtype=dtype))
 
     def forward(self, input):
         """Normalize."""
@@ -266,4 +286,7 @@ class GroupNorm(Module):
 
     def extra_repr(self):
         """The settings."""
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )

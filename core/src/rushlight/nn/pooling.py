@@ -118,6 +118,9 @@ class AvgPool1d(_AvgPool):
         self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
     ):
         super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
+        for name in ("kernel_size", "stride", "padding"):
+            value = getattr(self, name)
+            setattr(self, name, (value,) if isinstance(value, int) else tuple(value))
 
     def forward(self, input):
         """Pool the last dimension."""

@@ -95,7 +95,7 @@ class StateMixin:
         metadata = getattr(state_dict, "_metadata", None)
         state = OrderedDict(state_dict)
         with no_grad():
-            self._load(state, "", metadata, strict, assign, missing, unexpected, errors)
+            self._load(state, "", metadata, assign, missing, unexpected, errors)
         incompatible = _IncompatibleKeys(missing, unexpected)
         for module in self.modules():
             for hook in module._load_state_dict_post_hooks.values():
@@ -114,15 +114,15 @@ class StateMixin:
             )
         return incompatible
 
-    def _load(self, state, prefix, metadata, strict, assign, missing, unexpected, errors):
+    def _load(self, state, prefix, metadata, assign, missing, unexpected, errors):
         local = dict((metadata or {}).get(prefix[:-1], {}))
         if assign:
             local["assign_to_params_buffers"] = True
-        self._load_from_state_dict(state, prefix, local, strict, missing, unexpected, errors)
+        self._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
         for name, child in self._modules.items():
             if child is not None:
                 child._load(
-                    state, prefix + name + ".", metadata, strict, assign, missing, unexpected,
+                    state, prefix + name + ".", metadata, assign, missing, unexpected,
                     errors,
                 )  # fmt: skip
 
