@@ -80,7 +80,7 @@ def as_int(value, name: str, op: str = "op") -> int:
 def strides_of(tensor) -> tuple:
     """Strides in elements."""
     array, size = tensor._array, tensor._dtype.itemsize
-    if tensor._device.type == "meta":
+    if tensor._device.type == "meta" or not array.size:
         return contiguous_strides(array.shape)
     return tuple(s // size for s in array.strides)
 
