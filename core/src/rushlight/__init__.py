@@ -164,8 +164,6 @@ from rushlight.ops.exponential import (
 )
 from rushlight.ops.indexing import (
     argwhere,
-    diag,
-    diag_embed,
     gather,
     index_add,
     index_copy,
@@ -179,8 +177,6 @@ from rushlight.ops.indexing import (
     scatter_add,
     take,
     take_along_dim,
-    tril,
-    triu,
 )
 from rushlight.ops.joining import (
     atleast_1d,
@@ -311,6 +307,7 @@ from rushlight.ops.sorting import (
     topk,
     unique,
 )
+from rushlight.ops.triangular import diag, diag_embed, tril, triu
 from rushlight.ops.trigonometric import (
     acos,
     acosh,

@@ -207,7 +207,8 @@ number = 0
 print("ready", flush=True)
 while True:
     number += 1
-    rushlight.save({"number": number, "data": rushlight.full((300_000,), float(number))}, sys.argv[1])
+    data = rushlight.full((300_000,), float(number))
+    rushlight.save({"number": number, "data": data}, sys.argv[1])
 """
 
 

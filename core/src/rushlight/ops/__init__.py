@@ -25,5 +25,6 @@ from rushlight.ops import (  # noqa: F401 - in the order their declarations buil
     slicing,
     softmax,
     sorting,
+    triangular,
     trigonometric,
 )
