@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
+
+
+class BarHandler(logging.StreamHandler):
+    """Writes to standard error, above the progress bars that tqdm is drawing."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a message."""
+        tqdm = getattr(sys.modules.get("tqdm"), "tqdm", None)
+        if tqdm is None:
+            super().emit(record)
+        else:
+            tqdm.write(self.format(record), file=sys.stderr)
+
 
 log = logging.getLogger("lightning_lite")
 log.setLevel(logging.INFO)
 if not log.handlers:
-    handler = logging.StreamHandler()
+    handler = BarHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
     log.addHandler(handler)
     log.propagate = False
