@@ -18,6 +18,13 @@ from pathlib import Path
 from packages import PACKAGES, ROOT
 
 BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+QUICKSTART_FILES = {
+    "curves.png",
+    "mistakes.png",
+    "metrics.csv",
+    "last.ckpt",
+    "model.safetensors",
+}
 DOCTEST = "import doctest, sys; sys.exit(bool(doctest.testfile(sys.argv[1], False).failed))"
 
 
@@ -29,15 +36,37 @@ def pages() -> list[Path]:
     return [page for page in found if page.is_file()]
 
 
-def run(arguments: list[str], label: str) -> bool:
-    """Run Python with these arguments in an empty folder; print what it says if it fails."""
-    with tempfile.TemporaryDirectory(prefix="rushlight-docs-") as folder:
-        done = subprocess.run(
-            [sys.executable, *arguments], cwd=folder, capture_output=True, text=True
-        )
+def call(arguments: list[str], label: str, folder: str) -> str | None:
+    """Run Python with these arguments; return what it says, None (and print it) if it fails."""
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         print(f"FAILED {label}\n{done.stdout}{done.stderr}", flush=True)
-    return done.returncode == 0
+        return None
+    return done.stdout
+
+
+def run(arguments: list[str], label: str) -> bool:
+    """Run Python with these arguments in an empty folder; whether it succeeds."""
+    with tempfile.TemporaryDirectory(prefix="rushlight-docs-") as folder:
+        return call(arguments, label, folder) is not None
+
+
+def check_quickstart() -> bool:
+    """The quickstart runs (for one epoch here), and so do the three lines that it prints."""
+    program = str(ROOT / "docs" / "examples" / "quickstart.py")
+    with tempfile.TemporaryDirectory(prefix="rushlight-docs-") as folder:
+        said = call(["-W", "error", program, "--epochs", "1"], "quickstart.py", folder)
+        if said is None:
+            return False
+        left = {path.name for path in Path(folder, "runs", "quickstart").iterdir()}
+        missing = QUICKSTART_FILES - left
+        if missing:
+            print(f"FAILED quickstart.py: it did not write {sorted(missing)}")
+            return False
+        lines = "\n".join(said.strip().splitlines()[-3:])
+        answer = call(["-W", "error", "-c", lines], "the quickstart's three lines", folder)
+    return answer is not None and answer.strip() in set("0123456789")
 
 
 def check_page(page: Path) -> tuple[int, bool]:
@@ -65,6 +94,9 @@ def main() -> int:
         blocks, page_fine = check_page(page)
         count += blocks
         fine &= page_fine
+    if not chosen:
+        fine &= check_quickstart()
+        count += 1
     print(f"docs: {count} examples run")
     build = ROOT / "docs" / "build.py"
     if not chosen and build.is_file():
