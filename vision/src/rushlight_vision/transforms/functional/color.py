@@ -1,0 +1,187 @@
+"""Brightness, contrast, saturation, hue, gamma and grey images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PIL import Image, ImageEnhance, ImageOps
+
+import rushlight as rl
+from rushlight_vision.transforms.functional.conversion import convert_image_dtype
+from rushlight_vision.transforms.functional.images import (
+    check_channels,
+    check_image,
+    get_image_num_channels,
+    is_pil,
+    largest_value,
+)
+
+
+def _check_factor(factor: float, name: str) -> None:
+    if factor < 0:
+        raise ValueError(f"{name}: the factor ({factor}) must not be negative")
+
+
+def _blend(first: rl.Tensor, second: rl.Tensor | float, ratio: float) -> rl.Tensor:
+    """`ratio` parts of the first image and the rest of the second, within the dtype's range."""
+    mixed = ratio * first + (1.0 - ratio) * second
+    return mixed.clamp(0, largest_value(first.dtype)).to(first.dtype)
+
+
+def _grey(image: rl.Tensor) -> rl.Tensor:
+    """Luma of an RGB tensor by ITU-R 601, one channel, in the image's dtype."""
+    red, green, blue = image.unbind(-3)
+    return (0.2989 * red + 0.587 * green + 0.114 * blue).to(image.dtype).unsqueeze(-3)
+
+
+def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
+    """The grey image of a colour one, with one channel or with three equal ones."""
+    check_image(img, "rgb_to_grayscale")
+    if num_output_channels not in (1, 3):
+        raise ValueError(
+            f"rgb_to_grayscale: num_output_channels {num_output_channels}; expected 1 or 3"
+        )
+    if is_pil(img):
+        grey = img.convert("L")
+        return grey if num_output_channels == 1 else Image.merge("RGB", (grey, grey, grey))
+    if img.ndim < 3:
+        raise TypeError(
+            f"rgb_to_grayscale: expected a tensor (..., C, H, W); got shape {tuple(img.shape)}"
+        )
+    check_channels(img, (1, 3), "rgb_to_grayscale")
+    grey = _grey(img) if img.shape[-3] == 3 else img.clone()
+    if num_output_channels == 3:
+        return grey.expand(*grey.shape[:-3], 3, *grey.shape[-2:])
+    return grey
+
+
+def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
+    """The grey image of a PIL image; tensors go to `rgb_to_grayscale`."""
+    if not is_pil(img):
+        raise TypeError(
+            f"to_grayscale: expected a PIL image, got {type(img).__name__}; "
+            "use rgb_to_grayscale for tensors"
+        )
+    return rgb_to_grayscale(img, num_output_channels)
+
+
+def adjust_brightness(img: Any, brightness_factor: float) -> Any:
+    """Brightness times a factor: 0 is black, 1 the image itself."""
+    check_image(img, "adjust_brightness")
+    _check_factor(brightness_factor, "adjust_brightness")
+    if is_pil(img):
+        return ImageEnhance.Brightness(img).enhance(brightness_factor)
+    check_channels(img, (1, 3), "adjust_brightness")
+    return _blend(img, 0.0, brightness_factor)
+
+
+def adjust_contrast(img: Any, contrast_factor: float) -> Any:
+    """Contrast times a factor: 0 is the mean grey everywhere, 1 the image itself."""
+    check_image(img, "adjust_contrast")
+    _check_factor(contrast_factor, "adjust_contrast")
+    if is_pil(img):
+        return ImageEnhance.Contrast(img).enhance(contrast_factor)
+    check_channels(img, (1, 3), "adjust_contrast")
+    dtype = img.dtype if img.is_floating_point() else rl.float32
+    grey = _grey(img) if get_image_num_channels(img) == 3 else img
+    dimensions = (-3, -2, -1) if img.ndim > 2 else (-2, -1)
+    return _blend(img, grey.to(dtype).mean(dim=dimensions, keepdim=True), contrast_factor)
+
+
+def adjust_saturation(img: Any, saturation_factor: float) -> Any:
+    """Saturation times a factor: 0 is grey, 1 the image itself."""
+    check_image(img, "adjust_saturation")
+    _check_factor(saturation_factor, "adjust_saturation")
+    if is_pil(img):
+        return ImageEnhance.Color(img).enhance(saturation_factor)
+    check_channels(img, (1, 3), "adjust_saturation")
+    if get_image_num_channels(img) == 1:
+        return img
+    return _blend(img, _grey(img), saturation_factor)
+
+
+def _rgb_to_hsv(image: rl.Tensor) -> tuple[rl.Tensor, rl.Tensor, rl.Tensor]:
+    """Hue, saturation and value, each in 0 ... 1 (Foley, van Dam et al.: the hexcone model)."""
+    red, green, blue = image.unbind(-3)
+    high, low = image.amax(dim=-3), image.amin(dim=-3)
+    spread = high - low
+    flat = spread == 0
+    ones = rl.ones_like(high)
+    saturation = spread / rl.where(flat, ones, high)
+    divisor = rl.where(flat, ones, spread)
+    to_red, to_green, to_blue = ((high - c) / divisor for c in (red, green, blue))
+    red_leads = high == red
+    green_leads = (high == green) & ~red_leads
+    blue_leads = ~red_leads & ~green_leads
+    hue = (
+        red_leads * (to_blue - to_green)
+        + green_leads * (2.0 + to_red - to_blue)
+        + blue_leads * (4.0 + to_green - to_red)
+    )
+    return rl.fmod(hue / 6.0 + 1.0, 1.0), saturation, high
+
+
+def _hsv_to_rgb(hue: rl.Tensor, saturation: rl.Tensor, value: rl.Tensor) -> rl.Tensor:
+    """The inverse of `_rgb_to_hsv`."""
+    sector = rl.floor(hue * 6.0)
+    rest = hue * 6.0 - sector
+    sector = rl.remainder(sector.to(rl.int32), 6)
+    p = (value * (1.0 - saturation)).clamp(0.0, 1.0)
+    q = (value * (1.0 - saturation * rest)).clamp(0.0, 1.0)
+    t = (value * (1.0 - saturation * (1.0 - rest))).clamp(0.0, 1.0)
+    by_sector = (
+        (value, q, p, p, t, value),
+        (t, value, value, q, p, p),
+        (p, p, t, value, value, q),
+    )
+    channels = []
+    for choices in by_sector:
+        channel = choices[5]
+        for number in range(5):
+            channel = rl.where(sector == number, choices[number], channel)
+        channels.append(channel)
+    return rl.stack(channels, dim=-3)
+
+
+def adjust_hue(img: Any, hue_factor: float) -> Any:
+    """Turn the colour circle by `hue_factor` turns, -0.5 ... 0.5; 0 is the image itself."""
+    if not -0.5 <= hue_factor <= 0.5:
+        raise ValueError(f"adjust_hue: hue_factor ({hue_factor}) is not in [-0.5, 0.5]")
+    check_image(img, "adjust_hue")
+    if is_pil(img):
+        if img.mode in {"L", "1", "I", "F"}:
+            return img
+        hue, saturation, value = img.convert("HSV").split()
+        shift = int(hue_factor * 255)
+        hue = hue.point([(level + shift) % 256 for level in range(256)])
+        return Image.merge("HSV", (hue, saturation, value)).convert(img.mode)
+    check_channels(img, (1, 3), "adjust_hue")
+    if get_image_num_channels(img) == 1:
+        return img
+    working = img if img.dtype is rl.float64 else convert_image_dtype(img, rl.float32)
+    hue, saturation, value = _rgb_to_hsv(working)
+    hue = rl.remainder(hue + hue_factor, 1.0)
+    return convert_image_dtype(_hsv_to_rgb(hue, saturation, value), img.dtype)
+
+
+def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
+    """`gain * image ** gamma`, the image taken as 0 ... 1."""
+    if gamma < 0:
+        raise ValueError(f"adjust_gamma: gamma ({gamma}) must not be negative")
+    check_image(img, "adjust_gamma")
+    if is_pil(img):
+        table = [int((255 + 1 - 1e-3) * gain * (level / 255.0) ** gamma) for level in range(256)]
+        table = [min(max(level, 0), 255) for level in table]
+        return img.convert("RGB").point(table * 3).convert(img.mode)
+    check_channels(img, (1, 3), "adjust_gamma")
+    working = img if img.is_floating_point() else convert_image_dtype(img, rl.float32)
+    return convert_image_dtype((gain * working**gamma).clamp(0, 1), img.dtype)
+
+
+def invert(img: Any) -> Any:
+    """The negative."""
+    check_image(img, "invert")
+    if is_pil(img):
+        return ImageOps.invert(img)
+    check_channels(img, (1, 3), "invert")
+    return largest_value(img.dtype) - img

@@ -1,0 +1,70 @@
+"""What an image is: a PIL image, or a tensor of shape (..., channels, height, width)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PIL import Image
+
+import rushlight as rl
+
+
+def is_pil(image: Any) -> bool:
+    """Whether this is a PIL image."""
+    return isinstance(image, Image.Image)
+
+
+def is_tensor_image(image: Any) -> bool:
+    """Whether this is a tensor that can be an image: it has at least two dimensions."""
+    return isinstance(image, rl.Tensor) and image.ndim >= 2
+
+
+def check_image(image: Any, name: str) -> None:
+    """Refuse what is neither a PIL image nor a tensor of at least two dimensions."""
+    if isinstance(image, rl.Tensor):
+        if image.ndim < 2:
+            raise TypeError(
+                f"{name}: a tensor image has the shape (..., H, W); got {tuple(image.shape)}"
+            )
+    elif not is_pil(image):
+        raise TypeError(
+            f"{name}: expected a PIL image or a tensor, got {type(image).__module__}."
+            f"{type(image).__name__}"
+        )
+
+
+def check_channels(image: rl.Tensor, allowed: tuple[int, ...], name: str) -> None:
+    """Refuse a tensor whose number of channels is not allowed."""
+    channels = get_image_num_channels(image)
+    if channels not in allowed:
+        raise TypeError(
+            f"{name}: {channels} channels in a tensor of shape {tuple(image.shape)}; "
+            f"expected {' or '.join(map(str, allowed))}"
+        )
+
+
+def get_dimensions(img: Any) -> list[int]:
+    """Channels, height and width of an image."""
+    check_image(img, "get_dimensions")
+    if is_pil(img):
+        return [len(img.getbands()), img.height, img.width]
+    channels = 1 if img.ndim == 2 else img.shape[-3]
+    return [channels, img.shape[-2], img.shape[-1]]
+
+
+def get_image_size(img: Any) -> list[int]:
+    """Width and height of an image, in this order."""
+    _, height, width = get_dimensions(img)
+    return [width, height]
+
+
+def get_image_num_channels(img: Any) -> int:
+    """Number of channels of an image."""
+    return get_dimensions(img)[0]
+
+
+def largest_value(dtype: Any) -> int:
+    """The value that stands for full brightness: 1 for floats, the largest one for integers."""
+    if dtype.is_floating_point or dtype is rl.bool:
+        return 1
+    return int(rl.iinfo(dtype).max)
