@@ -1,0 +1,62 @@
+"""Resampling."""
+
+from __future__ import annotations
+
+import rushlight as rl
+from rushlight import nn
+from rushlight_audio.functional.checks import require_waveform
+from rushlight_audio.functional.resample import apply_kernel, reduced_rates, sinc_kernel
+
+__all__ = ["Resample"]
+
+
+class Resample(nn.Module):
+    """A waveform ``[..., T]`` at another sample rate; the filter is computed once.
+
+    Args:
+        orig_freq: rate of the input, an integer.
+        new_freq: rate of the output.
+        resampling_method: as for :func:`rushlight_audio.functional.resample`, like the rest.
+        lowpass_filter_width: zero crossings of the sinc on each side.
+        rolloff: edge of the filter as a share of the lower Nyquist frequency.
+        beta: shape of the Kaiser window.
+        dtype: of the filter; float32 by default.
+    """
+
+    def __init__(
+        self,
+        orig_freq: int = 16000,
+        new_freq: int = 16000,
+        resampling_method: str = "sinc_interp_hann",
+        lowpass_filter_width: int = 6,
+        rolloff: float = 0.99,
+        beta: float | None = None,
+        *,
+        dtype: rl.dtype | None = None,
+    ):
+        super().__init__()
+        self.orig_freq = orig_freq
+        self.new_freq = new_freq
+        self.resampling_method = resampling_method
+        self.lowpass_filter_width = lowpass_filter_width
+        self.rolloff = rolloff
+        self.beta = beta
+        self._orig, self._new = reduced_rates(orig_freq, new_freq)
+        kernel, self._width = sinc_kernel(
+            self._orig,
+            self._new,
+            lowpass_filter_width,
+            rolloff,
+            resampling_method,
+            beta,
+            dtype or rl.float32,
+        )
+        if self._orig != self._new:
+            self.register_buffer("kernel", kernel.clone())
+
+    def forward(self, waveform: rl.Tensor) -> rl.Tensor:
+        """``[..., ceil(T * new_freq / orig_freq)]``."""
+        require_waveform("Resample", waveform)
+        if self._orig == self._new:
+            return waveform
+        return apply_kernel(waveform, self._orig, self._new, self.kernel, self._width)
