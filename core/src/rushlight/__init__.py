@@ -17,6 +17,7 @@ from rushlight.autograd.mode import (
     no_grad,
     set_grad_enabled,
 )
+from rushlight.backends import memory as _memory
 from rushlight.devices import device, get_default_device, set_default_device
 from rushlight.dtypes import (
     bfloat16,
@@ -701,6 +702,8 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+_memory.tune_malloc()
 
 
 def __getattr__(name):
