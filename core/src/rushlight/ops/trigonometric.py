@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rushlight.compiler import xp
 from rushlight.ops._domains import above_one, nonzero, real, unit
 from rushlight.ops._op import elementwise
@@ -135,3 +137,16 @@ hypot.gradient(
     input=lambda grad, input, out: grad * (input / out),
     other=lambda grad, other, out: grad * (other / out),
 )
+
+
+@elementwise(rule=floating, domain=real)
+def deg2rad(input):
+    """Degrees as radians, ``input * pi / 180``.
+
+    >>> rushlight.deg2rad(rushlight.tensor([180.0]))
+    tensor([3.1416])
+    """
+    return input * (math.pi / 180)
+
+
+deg2rad.gradient(input=lambda grad: grad * (math.pi / 180))
