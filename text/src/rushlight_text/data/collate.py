@@ -1,0 +1,74 @@
+"""Collate functions: lists of (ids, label) to the tensors that models of text take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import rushlight as rl
+
+from rushlight_text.functional import pad_sequence
+
+__all__ = ["collate_bags", "collate_padded"]
+
+Sample = tuple[Sequence[int] | rl.Tensor, int | float]
+
+
+def collate_bags(samples: Sequence[Sample]) -> tuple[rl.Tensor, rl.Tensor, rl.Tensor]:
+    """The form of `EmbeddingBag`: all ids in one row, and where each sample begins.
+
+    Args:
+        samples: pairs of ids (a list, or a tensor ``[T]``) and label; ids may be empty.
+
+    Returns:
+        ids ``[sum of T]`` int64, offsets ``[B]`` int64, labels ``[B]`` (int64, or float32 when
+        they are floats).
+
+    >>> collate_bags([([5, 6], 0), ([7], 1)])
+    (tensor([5, 6, 7]), tensor([0, 2]), tensor([0, 1]))
+    """
+    rows = [_row("collate_bags", ids, place) for place, (ids, _) in enumerate(samples)]
+    flat = [index for row in rows for index in row]
+    starts = list(accumulate((len(row) for row in rows[:-1]), initial=0))
+    return (
+        rl.tensor(flat, dtype=rl.int64),
+        rl.tensor(starts[: len(rows)], dtype=rl.int64),
+        _labels(samples),
+    )
+
+
+def collate_padded(
+    samples: Sequence[Sample], padding_value: int = 0, batch_first: bool = True
+) -> tuple[rl.Tensor, rl.Tensor, rl.Tensor]:
+    """The form of recurrent networks: rows padded to the longest, with their true lengths.
+
+    Returns:
+        ids ``[B, T]`` (``[T, B]`` without `batch_first`) int64, lengths ``[B]`` int64, labels
+        ``[B]``.
+    """
+    rows = [_row("collate_padded", ids, place) for place, (ids, _) in enumerate(samples)]
+    tensors = [rl.tensor(row, dtype=rl.int64) for row in rows]
+    return (
+        pad_sequence(tensors, batch_first, padding_value),
+        rl.tensor([len(row) for row in rows], dtype=rl.int64),
+        _labels(samples),
+    )
+
+
+def _row(op: str, ids: Sequence[int] | rl.Tensor, place: int) -> list[int]:
+    if isinstance(ids, rl.Tensor):
+        if ids.dim() != 1 or ids.is_floating_point():
+            raise ValueError(
+                f"{op}(): ids of sample {place} must be integers of shape [T], got "
+                f"{ids.dtype} of shape {list(ids.shape)}"
+            )
+        return ids.tolist()
+    if isinstance(ids, str) or any(isinstance(index, str) for index in ids):
+        raise TypeError(f"{op}(): sample {place} holds text where integer ids are expected")
+    return list(ids)
+
+
+def _labels(samples: Sequence[Sample]) -> rl.Tensor:
+    return rl.tensor(
+        [label.item() if isinstance(label, rl.Tensor) else label for _, label in samples]
+    )
