@@ -226,3 +226,10 @@ def test_a_read_only_folder_is_named(tmp_path):
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
     with pytest.raises(OSError, match="locked/a.wav: cannot be written"):
         ra.save(folder / "a.wav", noise(), RATE)
+
+
+def test_a_wav_of_a_compressed_type_is_normalized_only(tmp_path):
+    path = tmp_path / "mu.wav"
+    ra.save(path, noise(), RATE, encoding="ULAW")
+    with pytest.raises(ValueError, match="mu.wav: a WAV of ULAW has no plain type"):
+        ra.load(path, normalize=False)

@@ -67,8 +67,10 @@ def test_label_to_index(tmp_path):
     assert transform("z") == 1 and transform.label_names == ["a", "z"]
     with pytest.raises(FileNotFoundError, match="absent.txt"):
         T.LabelToIndex(label_path=tmp_path / "absent.txt")
-    with pytest.raises(ValueError, match="exactly one"):
+    with pytest.raises(ValueError, match="give label_names or label_path$"):
         T.LabelToIndex()
+    with pytest.raises(ValueError, match="not both"):
+        T.LabelToIndex(["a"], tmp_path)
     with pytest.raises(TypeError, match="must be a Vocab, not dict"):
         T.VocabTransform({})
 

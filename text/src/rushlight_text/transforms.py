@@ -49,7 +49,7 @@ class VocabTransform(nn.Module):
             )
         self.vocab = vocab
 
-    def forward(self, input: list[str] | list[list[str]]) -> list[int] | list[list[int]]:
+    def forward(self, input: Any) -> list[int] | list[list[int]]:
         """The ids of `input`."""
         if isinstance(input, (list, tuple)) and input and isinstance(input[0], (list, tuple)):
             return [self.vocab.lookup_indices(row) for row in input]
@@ -135,9 +135,11 @@ class LabelToIndex(nn.Module):
         sort_names: bool = False,
     ):
         super().__init__()
-        if (label_names is None) == (label_path is None):
-            raise ValueError("LabelToIndex(): give label_names or label_path, exactly one of them")
-        if label_path is not None:
+        if label_names is not None and label_path is not None:
+            raise ValueError("LabelToIndex(): give label_names or label_path, not both of them")
+        if label_names is None:
+            if label_path is None:
+                raise ValueError("LabelToIndex(): give label_names or label_path")
             if not Path(label_path).is_file():
                 raise FileNotFoundError(f"LabelToIndex(): no such file: {os.fspath(label_path)!r}")
             lines = Path(label_path).read_text(encoding="utf-8").splitlines()
@@ -174,7 +176,7 @@ class GPT2BPETokenizer(nn.Module):
         self.tokenizer = ByteLevelBPETokenizer.from_files(encoder_json_path, vocab_bpe_path)
         self.return_tokens = return_tokens
 
-    def forward(self, input: str | list[str]) -> list[str] | list[list[str]]:
+    def forward(self, input: str | list[str]) -> list[Any]:
         """The tokens or ids of a text, or of each of several."""
         if isinstance(input, (list, tuple)):
             return [self.forward(text) for text in input]

@@ -97,8 +97,8 @@ def load(
             )
         dtype = "float32"
         if not normalize and file.format in ("WAV", "WAVEX"):
-            dtype = _STORED.get(file.subtype)
-            if dtype is None:
+            dtype = _STORED.get(file.subtype, "")
+            if not dtype:
                 raise ValueError(
                     f"load(): {_name(uri)}: a WAV of {file.subtype} has no plain type of its own; "
                     "use normalize=True"
@@ -166,10 +166,11 @@ def save(
     if compression is not None:
         raise NotImplementedError("save(): compression is not supported; leave it None")
     _require_samples(src, sample_rate)
-    if format is None and not isinstance(uri, (str, os.PathLike)):
-        raise ValueError("save(): argument 'format' is needed for a file object")
-    extension = format if format is not None else Path(uri).suffix
-    name, container = format_of(extension, _name(uri))
+    if format is None:
+        if not isinstance(uri, (str, os.PathLike)):
+            raise ValueError("save(): argument 'format' is needed for a file object")
+        format = Path(uri).suffix
+    name, container = format_of(format, _name(uri))
     subtype = subtype_for(name, _SAVED[src.dtype], encoding, bits_per_sample)
     array = src.detach().cpu().numpy()
     frames = array.T if channels_first else array

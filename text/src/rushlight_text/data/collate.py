@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 import rushlight as rl
-
 from rushlight_text.functional import pad_sequence
 
 __all__ = ["collate_bags", "collate_padded"]
 
-Sample = tuple[Sequence[int] | rl.Tensor, int | float]
+Sample = tuple[Sequence[int] | rl.Tensor, int | float | rl.Tensor]
 
 
 def collate_bags(samples: Sequence[Sample]) -> tuple[rl.Tensor, rl.Tensor, rl.Tensor]:

@@ -77,12 +77,12 @@ def _read(path: Path) -> bytes:
     if path.suffix == ".txt":
         return content
     try:
-        found = _from_archive(content)
+        text = _from_archive(content)
     except (tarfile.TarError, OSError, EOFError) as error:
         raise ValueError(f"{path}: cannot be read as a tar archive: {error}; {HINT}") from error
-    if found is None:
+    if text is None:
         raise FileNotFoundError(f"{path}: no {MEMBER} in this archive; {HINT}")
-    return found
+    return text
 
 
 def _from_archive(content: bytes) -> bytes | None:
@@ -90,10 +90,10 @@ def _from_archive(content: bytes) -> bytes | None:
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         for member in archive:
             name = member.name.rsplit("/", 1)[-1]
-            if not member.isfile():
+            if name != MEMBER and not (name.startswith("hutto_") and name.endswith(".tar.gz")):
                 continue
-            if name == MEMBER:
-                return archive.extractfile(member).read()
-            if name.startswith("hutto_") and name.endswith(".tar.gz"):
-                return _from_archive(archive.extractfile(member).read())
+            file = archive.extractfile(member)
+            if file is None:  # a folder or a link of that name
+                continue
+            return file.read() if name == MEMBER else _from_archive(file.read())
     return None

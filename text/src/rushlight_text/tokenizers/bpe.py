@@ -43,7 +43,7 @@ class ByteLevelBPETokenizer:
         from tokenizers import models
 
         try:
-            model = models.BPE(vocab=dict(vocab), merges=[tuple(pair) for pair in merges])
+            model = models.BPE(vocab=dict(vocab), merges=[(left, right) for left, right in merges])
         except Exception as error:  # the library raises bare Exception
             raise ValueError(
                 f"ByteLevelBPETokenizer(): vocab and merges do not fit: {error}"
@@ -236,8 +236,7 @@ class ByteLevelBPETokenizer:
 
     def id_to_token(self, index: int) -> str:
         """The token of an id; IndexError when there is none."""
-        self._require_id(index)
-        return self._backend.id_to_token(index)
+        return self._require_id(index)
 
     # -- files -----------------------------------------------------------------------------------
 
@@ -274,9 +273,11 @@ class ByteLevelBPETokenizer:
         if special := _special("ByteLevelBPETokenizer", tokens):
             self._backend.add_special_tokens(special)
 
-    def _require_id(self, index: int) -> None:
-        if index < 0 or self._backend.id_to_token(index) is None:
+    def _require_id(self, index: int) -> str:
+        token = self._backend.id_to_token(index) if index >= 0 else None
+        if token is None:
             raise IndexError(f"no token has id {index}; the vocabulary has {len(self)} tokens")
+        return token
 
 
 def _pipeline(model: tokenizers.models.Model, add_prefix_space: bool) -> tokenizers.Tokenizer:
