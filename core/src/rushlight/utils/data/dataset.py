@@ -1,0 +1,176 @@
+"""Datasets: things with items, and ways to combine them."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import warnings
+from typing import Generic, TypeVar
+
+from rushlight.ops.random import default_generator, randperm
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Generic[T_co]):
+    """A map from indices to samples: define ``__getitem__`` and usually ``__len__``.
+
+    ``__getitems__(indices)`` may fetch a whole batch at once.
+    """
+
+    def __getitem__(self, index) -> T_co:
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other):
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[T_co]):
+    """A stream of samples: define ``__iter__``."""
+
+    def __iter__(self):
+        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
+
+    def __add__(self, other):
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset):
+    """Samples are the rows of tensors of one length.
+
+    >>> data = TensorDataset(rushlight.arange(3), rushlight.ones(3))
+    >>> data[1]
+    (tensor(1), tensor(1.))
+    """
+
+    def __init__(self, *tensors):
+        if any(t.shape[0] != tensors[0].shape[0] for t in tensors):
+            raise AssertionError(
+                f"Size mismatch between tensors: lengths {[t.shape[0] for t in tensors]}"
+            )
+        self.tensors = tensors
+
+    def __getitem__(self, index):
+        return tuple(tensor[index] for tensor in self.tensors)
+
+    def __len__(self):
+        return self.tensors[0].shape[0]
+
+
+class StackDataset(Dataset):
+    """Samples are tuples (or dicts) of the samples of several datasets of one length."""
+
+    def __init__(self, *args, **kwargs):
+        if bool(args) == bool(kwargs):
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like "
+                "input/output"
+            )
+        self.datasets = args or kwargs
+        lengths = {len(d) for d in (args or kwargs.values())}
+        if len(lengths) != 1:
+            raise ValueError(f"Size mismatch between datasets: lengths {sorted(lengths)}")
+        self._length = lengths.pop()
+
+    def __getitem__(self, index):
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __len__(self):
+        return self._length
+
+
+class ConcatDataset(Dataset):
+    """The samples of several datasets, one after the other."""
+
+    def __init__(self, datasets):
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
+
+    def __len__(self):
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, index):
+        if index < 0:
+            if -index > len(self):
+                raise ValueError("absolute value of index should not exceed dataset length")
+            index += len(self)
+        number = bisect.bisect_right(self.cumulative_sizes, index)
+        start = self.cumulative_sizes[number - 1] if number else 0
+        return self.datasets[number][index - start]
+
+
+class ChainDataset(IterableDataset):
+    """The samples of several iterable datasets, one after the other."""
+
+    def __init__(self, datasets):
+        self.datasets = list(datasets)
+
+    def __iter__(self):
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield from dataset
+
+    def __len__(self):
+        return sum(len(d) for d in self.datasets)
+
+
+class Subset(Dataset[T_co]):
+    """The samples of a dataset at given indices."""
+
+    def __init__(self, dataset, indices):
+        self.dataset, self.indices = dataset, indices
+
+    def __getitem__(self, index):
+        if isinstance(index, list):
+            return self.dataset[[self.indices[i] for i in index]]
+        return self.dataset[self.indices[index]]
+
+    def __getitems__(self, indices):
+        inner = [self.indices[i] for i in indices]
+        fetch = getattr(self.dataset, "__getitems__", None)
+        return fetch(inner) if callable(fetch) else [self.dataset[i] for i in inner]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+def random_split(dataset, lengths, generator=None):
+    """Disjoint random subsets with the given lengths, or fractions that sum to 1."""
+    lengths = list(lengths)
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        lengths = _from_fractions(lengths, len(dataset))
+    if sum(lengths) != len(dataset):
+        raise ValueError(
+            "Sum of input lengths does not equal the length of the input dataset! Lengths "
+            f"{lengths} sum to {sum(lengths)}, the dataset has {len(dataset)} samples"
+        )
+    order = randperm(sum(lengths), generator=generator or default_generator).tolist()
+    ends = list(itertools.accumulate(lengths))
+    return [
+        Subset(dataset, order[end - length : end])
+        for end, length in zip(ends, lengths, strict=True)
+    ]
+
+
+def _from_fractions(fractions, count):
+    for i, fraction in enumerate(fractions):
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+    lengths = [int(math.floor(count * f)) for f in fractions]
+    for i in range(count - sum(lengths)):
+        lengths[i % len(lengths)] += 1
+    for i, length in enumerate(lengths):
+        if not length:
+            warnings.warn(
+                f"Length of split at index {i} is 0. This might result in an empty dataset.",
+                stacklevel=3,
+            )
+    return lengths

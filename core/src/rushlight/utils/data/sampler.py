@@ -1,0 +1,142 @@
+"""Samplers: the order in which indices are drawn."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Generic, TypeVar
+
+import rushlight
+from rushlight.ops.random import Generator, multinomial, randint, randperm
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Sampler(Generic[T_co]):
+    """Base of samplers: define ``__iter__``, and ``__len__`` where it is known."""
+
+    def __iter__(self):
+        raise NotImplementedError(f"{type(self).__name__} must define __iter__")
+
+
+class SequentialSampler(Sampler[int]):
+    """The indices in order."""
+
+    def __init__(self, data_source):
+        self.data_source = data_source
+
+    def __iter__(self):
+        return iter(range(len(self.data_source)))
+
+    def __len__(self):
+        return len(self.data_source)
+
+
+def _seeded():
+    """A generator seeded by the default one, as PyTorch's samplers do it."""
+    generator = Generator()
+    generator.manual_seed(int(rushlight.empty((), dtype=rushlight.int64).random_().item()))
+    return generator
+
+
+class RandomSampler(Sampler[int]):
+    """The indices in random order; with `replacement`, drawn independently."""
+
+    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+        self.data_source, self.replacement = data_source, replacement
+        self._num_samples, self.generator = num_samples, generator
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement should be a boolean value, but got {replacement!r}")
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
+            raise ValueError(
+                f"num_samples should be a positive integer value, but got num_samples="
+                f"{self.num_samples}"
+            )
+
+    @property
+    def num_samples(self):
+        """How many indices one pass draws."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self):
+        count = len(self.data_source)
+        generator = _seeded() if self.generator is None else self.generator
+        if self.replacement:
+            for _ in range(self.num_samples // 32):
+                yield from randint(count, (32,), generator=generator).tolist()
+            yield from randint(count, (self.num_samples % 32,), generator=generator).tolist()
+            return
+        for _ in range(self.num_samples // count):
+            yield from randperm(count, generator=generator).tolist()
+        rest = self.num_samples % count
+        if rest:
+            yield from randperm(count, generator=generator).tolist()[:rest]
+
+    def __len__(self):
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """Given indices in random order."""
+
+    def __init__(self, indices, generator=None):
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self):
+        for i in randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """Indices drawn with given (unnormalised) probabilities."""
+
+    def __init__(self, weights, num_samples, replacement=True, generator=None):
+        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
+            raise ValueError(
+                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
+            )
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got {replacement!r}")
+        self.weights = rushlight.as_tensor(weights, dtype=rushlight.float64)
+        if self.weights.dim() != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape "
+                f"{tuple(self.weights.shape)}"
+            )
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self):
+        found = multinomial(
+            self.weights, self.num_samples, self.replacement, generator=self.generator
+        )
+        yield from iter(found.tolist())
+
+    def __len__(self):
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list]):
+    """Lists of `batch_size` indices of another sampler."""
+
+    def __init__(self, sampler, batch_size, drop_last):
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
+            )
+        if not isinstance(drop_last, bool):
+            raise ValueError(
+                f"drop_last should be a boolean value, but got drop_last={drop_last}"
+            )
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self):
+        source = iter(self.sampler)
+        while batch := list(itertools.islice(source, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def __len__(self):
+        count = len(self.sampler)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
