@@ -117,7 +117,9 @@ def test_iterable_datasets_are_split_by_the_user():
 
 
 def test_errors_in_workers_come_back_with_their_traceback():
-    with pytest.raises(ValueError, match="Caught ValueError in DataLoader worker process(.|\n)*sample 3"):
+    with pytest.raises(
+        ValueError, match="Caught ValueError in DataLoader worker process(.|\n)*sample 3"
+    ):
         list(data.DataLoader(Broken(), 2, num_workers=1))
     with pytest.raises(RuntimeError, match="exited unexpectedly"):
         list(data.DataLoader(Dying(), 2, num_workers=1))
@@ -183,7 +185,9 @@ def test_collation():
     ints, floats, texts, arrays, named = data.default_collate(batch)
     assert ints.dtype is rushlight.int64 and floats.dtype is rushlight.float64
     assert texts == ("a", "b") and arrays.shape == (2, 2) and named["k"].tolist() == [True, False]
-    with pytest.raises(RuntimeError, match=r"samples of a batch must have one shape, got \[\(2,\), \(3,\)\]"):
+    with pytest.raises(
+        RuntimeError, match=r"samples of a batch must have one shape, got \[\(2,\), \(3,\)\]"
+    ):
         data.default_collate([rushlight.ones(2), rushlight.ones(3)])
     with pytest.raises(TypeError, match="batch must contain tensors"):
         data.default_collate([object()])

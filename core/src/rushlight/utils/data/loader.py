@@ -72,11 +72,27 @@ class DataLoader:
     [[0, 1], [2, 3]]
     """
 
-    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None,
-                 num_workers=0, collate_fn=None, pin_memory=False, drop_last=False, timeout=0,
-                 worker_init_fn=None, multiprocessing_context=None, generator=None, *,
-                 prefetch_factor=None, persistent_workers=False, pin_memory_device="",
-                 in_order=True):
+    def __init__(
+        self,
+        dataset,
+        batch_size=1,
+        shuffle=None,
+        sampler=None,
+        batch_sampler=None,
+        num_workers=0,
+        collate_fn=None,
+        pin_memory=False,
+        drop_last=False,
+        timeout=0,
+        worker_init_fn=None,
+        multiprocessing_context=None,
+        generator=None,
+        *,
+        prefetch_factor=None,
+        persistent_workers=False,
+        pin_memory_device="",
+        in_order=True,
+    ):
         _check(num_workers, timeout, prefetch_factor, persistent_workers)
         if not in_order:
             raise NotImplementedError("in_order=False is not available; batches come in order")
@@ -89,9 +105,7 @@ class DataLoader:
         self._streams = isinstance(dataset, IterableDataset)
         if self._streams and (shuffle or sampler is not None or batch_sampler is not None):
             what = "shuffle" if shuffle else "sampler" if sampler is not None else "batch_sampler"
-            raise ValueError(
-                f"DataLoader with IterableDataset: expected unspecified {what} option"
-            )
+            raise ValueError(f"DataLoader with IterableDataset: expected unspecified {what} option")
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:

@@ -112,9 +112,7 @@ class WorkerIterator:
                 if dead:
                     codes = ", ".join(f"pid {p.pid} exit code {p.exitcode}" for p in dead)
                     self._finalizer()
-                    raise RuntimeError(
-                        f"DataLoader worker ({codes}) exited unexpectedly"
-                    ) from None
+                    raise RuntimeError(f"DataLoader worker ({codes}) exited unexpectedly") from None
                 if limit is not None and time.monotonic() >= limit:
                     self._finalizer()
                     raise RuntimeError(
