@@ -6,8 +6,8 @@ import colorsys
 
 import numpy as np
 import pytest
-from PIL import Image, ImageEnhance, ImageOps
 from pictures import picture, planes
+from PIL import Image, ImageEnhance, ImageOps
 
 import rushlight as rl
 from rushlight_vision import transforms as T

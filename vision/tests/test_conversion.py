@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PIL import Image
 from pictures import picture, pixels, planes
+from PIL import Image
 
 import rushlight as rl
 from rushlight_vision import transforms as T

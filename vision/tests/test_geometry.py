@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PIL import Image, ImageOps
 from pictures import picture, planes
+from PIL import Image, ImageOps
 
 import rushlight as rl
 from rushlight_vision import transforms as T
