@@ -142,7 +142,8 @@ def markdown(report):
         "",
         f"{place['processor']}, {place['cores']} cores, Python {place['python']}; "
         f"{report['pairs']} pairs of alternating processes. Ratio: PyTorch's time over ours, "
-        "median of the pairs with its 95 % interval; in the last column of the fastest process of each.",
+        "median of the pairs with its 95 % interval; in the last column of the fastest process of "
+        "each.",
         "",
         "| case | ours | PyTorch | ratio | interval | ratio of the fastest |",
         "| --- | --- | --- | --- | --- | --- |",

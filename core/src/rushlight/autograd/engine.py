@@ -18,6 +18,7 @@ from rushlight.autograd.node import Node, gradient_edge
 from rushlight.backends import np
 from rushlight.dtypes import COMPLEX
 from rushlight.tensor import tensor as _tensor_module
+from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _accumulation = threading.Lock()
@@ -129,7 +130,8 @@ def _root(tensor, gradient, create_graph):
 
 
 def _filled(tensor, value):
-    array = np.full(tensor._array.shape, value, tensor._array.dtype)
+    make = np.ones if value else np.zeros
+    array = make(tensor._array.shape, tensor._array.dtype)
     return make_tensor(array, tensor._dtype, tensor._device)
 
 
@@ -328,8 +330,23 @@ def _accumulate(leaf, grad, create, lone=False):
             leaf._grad = grad if lone or create else grad.detach().clone()
         elif create:
             leaf._grad = old + grad
+        elif old._dtype is grad._dtype and _plain(old) and type(grad._array) is np.ndarray:
+            np.add(old._array, grad._array, out=old._array)
+            storage_of(old).version += 1
         else:
             old.add_(grad)
+
+
+def _plain(tensor):
+    """Whether a gradient is an ordinary array of a dtype that NumPy adds as we do."""
+    return (
+        type(tensor) is Tensor
+        and type(tensor._array) is np.ndarray
+        and tensor._dtype.itemsize >= 4
+        and tensor._node is None
+        and tensor._array.flags.writeable
+        and not tensor._inference
+    )
 
 
 def _takeable(grad):

@@ -175,10 +175,13 @@ class Module(StateMixin):
 
     def __getattr__(self, name):
         state = self.__dict__
-        for table in ("_parameters", "_buffers", "_modules"):
-            found = state.get(table)
-            if found is not None and name in found:
-                return found[name]
+        if "_parameters" in state:  # the tables are made together, by __init__
+            if name in state["_parameters"]:
+                return state["_parameters"][name]
+            if name in state["_buffers"]:
+                return state["_buffers"][name]
+            if name in state["_modules"]:
+                return state["_modules"][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name, value):

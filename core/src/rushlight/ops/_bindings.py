@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from rushlight.dtypes import dtype
 from rushlight.ops import _fast
 from rushlight.ops._op import TENSOR
 from rushlight.tensor.dispatch import STATE, call_overrides, interpret, overriding, stack
+from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import EXACT, Tensor
 
 
@@ -31,18 +33,19 @@ def _fast_form(op, general):
 
 
 # Types that never carry ``__torch_function__``: calls of these only skip the search for it.
-_UNQUESTIONED = EXACT | {int, float, bool, str, type(None), complex, slice}
+_UNQUESTIONED = EXACT | {int, float, bool, str, type(None), complex, slice, Size, dtype}
 
 
 def general_call(op):
     """The door that takes every form of call: modes, subclasses, keywords, ``out=``."""
     run = _runner(op)
+    unquestioned = _UNQUESTIONED if op.list_position >= 0 else _UNQUESTIONED | {tuple, list}
 
     def general(*args, **kwargs):
         if STATE.modes and stack.interpreters:
             return interpret(op.function, args, kwargs)
         for value in args:
-            if type(value) not in _UNQUESTIONED and stack.overrides:
+            if type(value) not in unquestioned and stack.overrides:
                 found = overriding(args, kwargs)
                 if found:
                     return call_overrides(op.function, found, args, kwargs)

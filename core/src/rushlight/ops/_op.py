@@ -49,6 +49,7 @@ class Op:
         "outputs",
         "plans",
         "positional",
+        "required",
         "rule",
         "sizes_position",
         "tensor_positions",
@@ -75,6 +76,7 @@ class Op:
         values = [REQUIRED] * (count - len(defaults)) + list(defaults)
         values += [keyword_defaults.get(name, REQUIRED) for name in names[count:]]
         self.defaults, self.positional = values, count
+        self.required = len(values) - values[::-1].index(REQUIRED) if REQUIRED in values else 0
         self.kinds = tuple(
             _KINDS.get(annotations[name], ATTRIBUTE)
             if name in annotations
@@ -116,6 +118,8 @@ class Op:
     def bind(self, args, kwargs):
         """Arguments in declared order, defaults filled in."""
         given = len(args)
+        if not kwargs and self.required <= given <= self.positional and self.sizes_position < 0:
+            return [*args, *self.defaults[given:]]
         at = self.sizes_position
         if 0 <= at < given and not isinstance(args[at], (tuple, list)) and args[at] is not None:
             args, given = (*args[:at], tuple(args[at:])), at + 1

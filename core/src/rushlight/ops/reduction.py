@@ -102,9 +102,9 @@ def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
 
 
 sum.gradient(
-    input=lambda grad, input_shape, dim, keepdim: restore(grad, input_shape, dim, keepdim).expand(
-        input_shape
-    )
+    input=lambda grad, input_shape, dim, keepdim: (
+        grad if dim is None else restore(grad, input_shape, dim, keepdim)
+    ).expand(input_shape)
 )
 
 
