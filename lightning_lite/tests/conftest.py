@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import signal
 
 import pytest
 
@@ -13,6 +14,10 @@ from rushlight import nn
 from rushlight.utils.data import DataLoader, Dataset, TensorDataset
 
 F = nn.functional
+
+
+# A shell's background job starts with Ctrl-C ignored; the tests here send it to themselves.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Regression(L.LightningModule):
