@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from pictures import picture
@@ -76,9 +78,8 @@ def test_missing_folders_and_classes(tmp_path, root):
 
 
 def test_other_samples(root):
-    folder = DatasetFolder(
-        root, lambda path: open(path).read(), extensions=(".txt",), allow_empty=True
-    )
+    read = lambda path: Path(path).read_text()
+    folder = DatasetFolder(root, read, extensions=(".txt",), allow_empty=True)
     assert [folder[0]] == [("no image", 0)]
     only_png = ImageFolder(root, is_valid_file=lambda path: path.endswith("png"), allow_empty=True)
     assert [path[-5:] for path, _ in only_png.samples] == ["2.png"]

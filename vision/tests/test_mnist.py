@@ -136,11 +136,8 @@ def test_transforms_and_loader(tmp_path):
     fill(tmp_path / "MNIST" / "raw", unpacked)
     dataset = tiny(tmp_path, transform=ToTensor(), target_transform=lambda label: label * 2)
     batches = list(DataLoader(dataset, batch_size=8, shuffle=True))
-    assert [images.shape for images, _ in batches] == [
-        (8, 1, 28, 28),
-        (8, 1, 28, 28),
-        (4, 1, 28, 28),
-    ]
+    shapes = [(count, 1, 28, 28) for count in (8, 8, 4)]
+    assert [images.shape for images, _ in batches] == shapes
     assert all(labels.dtype is rl.int64 for _, labels in batches)
     assert sorted(rl.cat([labels for _, labels in batches]).tolist()) == sorted(
         2 * label for label in unpacked[NAMES[1]][8:]

@@ -1,0 +1,153 @@
+"""Images in files and in memory as tensors, by Pillow."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+import rushlight as rl
+from rushlight_vision.transforms.functional import pil_to_tensor, to_pil_image
+
+Location = str | os.PathLike[str]
+
+
+class ImageReadMode(Enum):
+    """Channels to decode to; `UNCHANGED` takes the file's own."""
+
+    UNCHANGED = 0
+    GRAY = 1
+    GRAY_ALPHA = 2
+    RGB = 3
+    RGB_ALPHA = 4
+
+
+PILLOW_MODES = {
+    ImageReadMode.GRAY: "L",
+    ImageReadMode.GRAY_ALPHA: "LA",
+    ImageReadMode.RGB: "RGB",
+    ImageReadMode.RGB_ALPHA: "RGBA",
+}
+# What Pillow may find in a file that has no tensor of its own -> what it becomes.
+PLAIN_MODES = {"1": "L", "PA": "RGBA", "CMYK": "RGB", "YCbCr": "RGB", "LAB": "RGB", "HSV": "RGB"}
+
+
+def _read_mode(mode: ImageReadMode | str) -> ImageReadMode:
+    if isinstance(mode, ImageReadMode):
+        return mode
+    if isinstance(mode, str) and mode.upper() in ImageReadMode.__members__:
+        return ImageReadMode[mode.upper()]
+    names = list(ImageReadMode.__members__)
+    raise ValueError(f"decode_image: mode {mode!r}; expected an ImageReadMode or one of {names}")
+
+
+def _tensor(image: Image.Image, mode: ImageReadMode, upright: bool) -> rl.Tensor:
+    if upright:
+        image = ImageOps.exif_transpose(image)
+    if mode is not ImageReadMode.UNCHANGED:
+        image = image.convert(PILLOW_MODES[mode])
+    elif image.mode == "P":
+        image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+    elif image.mode in PLAIN_MODES:
+        image = image.convert(PLAIN_MODES[image.mode])
+    return pil_to_tensor(image)
+
+
+def _decode(source: Any, name: str, mode: ImageReadMode | str, upright: bool) -> rl.Tensor:
+    chosen = _read_mode(mode)
+    try:
+        with Image.open(source) as image:
+            image.load()
+            return _tensor(image, chosen, upright)
+    except UnidentifiedImageError:
+        raise RuntimeError(f"{name} is not an image that Pillow can read") from None
+    except (OSError, SyntaxError, EOFError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise RuntimeError(f"{name} is a damaged image: {error}") from None
+
+
+def read_file(path: Location) -> rl.Tensor:
+    """The bytes of a file as a uint8 tensor of one dimension."""
+    data = bytearray(Path(path).read_bytes())
+    return rl.frombuffer(data, dtype=rl.uint8) if data else rl.empty(0, dtype=rl.uint8)
+
+
+def write_file(filename: Location, data: rl.Tensor) -> None:
+    """Write a uint8 tensor of one dimension as the bytes of a file."""
+    Path(filename).write_bytes(_bytes(data, "write_file"))
+
+
+def _bytes(data: Any, name: str) -> bytes:
+    if not isinstance(data, rl.Tensor) or data.dtype is not rl.uint8 or data.ndim != 1:
+        given = f"{data.dtype} of shape {tuple(data.shape)}" if rl.is_tensor(data) else type(data)
+        raise TypeError(f"{name}: expected a uint8 tensor of one dimension; got {given}")
+    return data.contiguous().numpy().tobytes()
+
+
+def decode_image(
+    input: rl.Tensor | Location,
+    mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
+    apply_exif_orientation: bool = False,
+) -> rl.Tensor:
+    """The image in a file, or in a uint8 tensor of a file's bytes, as a tensor (C, H, W).
+
+    Colours and grey values of one byte give uint8; 16-bit grey gives int16. `mode` says which
+    channels. Raises `FileNotFoundError`, or `RuntimeError` naming the file if it holds no image.
+    """
+    if isinstance(input, (str, os.PathLike)):
+        return _decode(input, os.fspath(input), mode, apply_exif_orientation)
+    data = _bytes(input, "decode_image")
+    return _decode(BytesIO(data), f"the tensor of {len(data)} bytes", mode, apply_exif_orientation)
+
+
+def read_image(
+    path: Location,
+    mode: ImageReadMode | str = ImageReadMode.UNCHANGED,
+    apply_exif_orientation: bool = False,
+) -> rl.Tensor:
+    """The image in a file as a tensor (C, H, W); see `decode_image`."""
+    return decode_image(os.fspath(path), mode, apply_exif_orientation)
+
+
+def _encode(image: rl.Tensor, format: str, name: str, **options: Any) -> bytes:
+    if not isinstance(image, rl.Tensor) or image.dtype is not rl.uint8:
+        given = image.dtype if isinstance(image, rl.Tensor) else type(image).__name__
+        raise TypeError(f"{name}: expected a uint8 tensor (C, H, W); got {given}")
+    if image.ndim != 3 or image.shape[0] not in (1, 3):
+        raise ValueError(
+            f"{name}: expected the shape (1, H, W) or (3, H, W); got {tuple(image.shape)}"
+        )
+    buffer = BytesIO()
+    to_pil_image(image).save(buffer, format, **options)
+    return buffer.getvalue()
+
+
+def encode_png(input: rl.Tensor, compression_level: int = 6) -> rl.Tensor:
+    """The bytes of a PNG file of a uint8 tensor (1 or 3, H, W); level 0 (large) ... 9 (small)."""
+    if not 0 <= compression_level <= 9:
+        raise ValueError(f"encode_png: compression_level {compression_level}; expected 0 ... 9")
+    data = _encode(input, "PNG", "encode_png", compress_level=compression_level)
+    return rl.frombuffer(bytearray(data), dtype=rl.uint8)
+
+
+def encode_jpeg(input: rl.Tensor, quality: int = 75) -> rl.Tensor:
+    """The bytes of a JPEG file of a uint8 tensor (1 or 3, H, W); quality 1 ... 100."""
+    if not 1 <= quality <= 100:
+        raise ValueError(f"encode_jpeg: quality {quality}; expected 1 ... 100")
+    data = _encode(input, "JPEG", "encode_jpeg", quality=quality)
+    return rl.frombuffer(bytearray(data), dtype=rl.uint8)
+
+
+def write_png(input: rl.Tensor, filename: Location, compression_level: int = 6) -> None:
+    """Write a uint8 tensor (1 or 3, H, W) as a PNG file."""
+    write_file(filename, encode_png(input, compression_level))
+
+
+def write_jpeg(input: rl.Tensor, filename: Location, quality: int = 75) -> None:
+    """Write a uint8 tensor (1 or 3, H, W) as a JPEG file."""
+    write_file(filename, encode_jpeg(input, quality))
