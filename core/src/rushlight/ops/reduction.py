@@ -24,6 +24,9 @@ class ValuesIndices(NamedTuple):
     indices: Tensor
 
 
+_WIDE_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
 def _sizes(make):
     x = make(3, 4, 2)
     return [
@@ -94,6 +97,8 @@ def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     >>> rushlight.sum(rushlight.ones(2, 3), dim=1)
     tensor([3., 3.])
     """
+    if dim is None and dtype is None and not keepdim and input.dtype in _WIDE_FLOATS:
+        return np.asarray(np.add.reduce(input, axis=None))
     axes = wrap_dims(dim, input.ndim)
     code = _sum_dtype(input, dtype)
     target = input.dtype if code is None else BY_CODE[code]

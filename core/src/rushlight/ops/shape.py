@@ -128,6 +128,15 @@ def expand(input: Tensor, size: Sizes, *, implicit=False):
                 f"{shape_text(input.shape)}"
             )
         target.append(have if n == -1 else n)
+    if type(input) is np.ndarray and input.flags.c_contiguous and input.dtype.isbuiltin == 1:
+        # What broadcast_to does, ten times as fast.
+        steps = [0] * lead + [
+            s if n == m else 0
+            for s, n, m in zip(input.strides, input.shape, target[lead:], strict=True)
+        ]
+        out = np.ndarray(tuple(target), input.dtype, input, 0, tuple(steps))
+        out.flags.writeable = False
+        return out
     return np.broadcast_to(input, tuple(target), subok=True)
 
 
