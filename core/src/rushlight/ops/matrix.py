@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
@@ -238,9 +239,23 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     return kernels.linear(input, weight, bias)
 
 
+@op(method=False, differentiable=False, tested_by="linear", samples=lambda make: [])
+def _linear_backward(grad: Tensor, input: Tensor, weight: Tensor, needs):
+    """The gradients of a linear layer's arguments that are needed, on arrays."""
+    rows = grad.reshape(-1, grad.shape[-1])
+    flat = input.reshape(-1, input.shape[-1])
+    return [
+        kernels.matmul(rows, weight).reshape(input.shape) if needs[0] else None,
+        kernels.matmul(rows.T, flat) if needs[1] else None,
+        np.asarray(rows.sum(0), grad.dtype) if needs[2] else None,
+    ]
+
+
 @linear.gradients("input", "weight", "bias")
 def linear_gradient(grad, input, weight, input_shape, needs):
     """The three products of the backward pass of a linear layer."""
+    if not mode.recording:
+        return _linear_backward(grad, input, weight, needs)
     rows = grad.reshape(-1, grad.shape[-1]) if grad.dim() != 2 else grad
     grad_input = grad_weight = grad_bias = None
     if needs[0]:
