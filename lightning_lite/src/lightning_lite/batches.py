@@ -23,16 +23,16 @@ def map_tensors(batch: Any, function: Callable[[rl.Tensor], Any]) -> Any:
         items = [map_tensors(item, function) for item in batch]
         return type(batch)(*items) if hasattr(batch, "_fields") else type(batch)(items)
     if isinstance(batch, dict):
-        items = {key: map_tensors(value, function) for key, value in batch.items()}
+        changed = {key: map_tensors(value, function) for key, value in batch.items()}
         if type(batch) is dict:
-            return items
+            return changed
         made = type(batch)()
-        made.update(items)
+        made.update(changed)
         return made
     if dataclasses.is_dataclass(batch) and not isinstance(batch, type):
         names = [field.name for field in dataclasses.fields(batch) if field.init]
-        changed = {name: map_tensors(getattr(batch, name), function) for name in names}
-        return dataclasses.replace(batch, **changed)
+        fields = {name: map_tensors(getattr(batch, name), function) for name in names}
+        return dataclasses.replace(batch, **fields)
     return batch
 
 

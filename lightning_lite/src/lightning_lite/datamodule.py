@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lightning_lite import checkpoint
@@ -60,15 +61,17 @@ class LightningDataModule(HyperparametersMixin, DataHooks, CheckpointHooks):
                 return [loader(each, shuffle) for each in given]
             return loader(given, shuffle)
 
+        given = {
+            "train": train_dataset,
+            "val": val_dataset,
+            "test": test_dataset,
+            "predict": predict_dataset,
+        }
         made = cls(**datamodule_kwargs)
-        if train_dataset is not None:
-            made.train_dataloader = lambda: loaders(train_dataset, shuffle=True)
-        if val_dataset is not None:
-            made.val_dataloader = lambda: loaders(val_dataset)
-        if test_dataset is not None:
-            made.test_dataloader = lambda: loaders(test_dataset)
-        if predict_dataset is not None:
-            made.predict_dataloader = lambda: loaders(predict_dataset)
+        for kind, data in given.items():
+            if data is not None:
+                make = partial(loaders, data, shuffle=kind == "train")
+                setattr(made, f"{kind}_dataloader", make)
         return made
 
     @classmethod

@@ -59,7 +59,7 @@ def leaves(loader: Any) -> list[Any]:
 
 def samplers(loader: Any) -> list[Any]:
     """The samplers of a loader, outermost first."""
-    found = []
+    found: list[Any] = []
     for owner in leaves(loader):
         for path in (("sampler",), ("batch_sampler",), ("batch_sampler", "sampler")):
             each = owner
@@ -107,7 +107,7 @@ class Feed:
         self.length = limited(own, limit, "limit_train_batches")
         self.reads_ahead = own == INFINITE
         self.taken = 0
-        self._iterator: Iterator[Any] | None = None
+        self._iterator: Any = None
         self._ahead: Any = _NOTHING
         self._before_ahead: tuple[Any, ...] | None = None
         self._start: dict[str, Any] = {}

@@ -38,7 +38,7 @@ class AttributeDict(dict):
         return "\n".join(f'"{key}":{" " * (width - len(str(key)) + 1)}{self[key]}' for key in self)
 
 
-def constructor_arguments(frame: types.FrameType) -> dict[str, Any]:
+def constructor_arguments(frame: types.FrameType | None) -> dict[str, Any]:
     """The arguments of the constructors that are running on `frame` and around it, outermost last.
 
     A constructor that was called by a subclass's gives way to the subclass where both have an
@@ -118,11 +118,12 @@ class HyperparametersMixin:
         some by name; one dictionary or namespace is taken as it is. `ignore` leaves names out;
         with `logger=False` loggers are not told.
         """
-        if len(args) == 1 and not isinstance(args[0], str) and as_dictionary(args[0]) is not None:
-            found = as_dictionary(args[0])
+        given = None if len(args) != 1 or isinstance(args[0], str) else as_dictionary(args[0])
+        if given is not None:
+            found = given
         else:
-            frame = frame or inspect.currentframe().f_back
-            found = constructor_arguments(frame)
+            here = inspect.currentframe()
+            found = constructor_arguments(frame or (here.f_back if here else None))
             if args:
                 unknown = [name for name in args if not isinstance(name, str) or name not in found]
                 if unknown:
@@ -157,7 +158,7 @@ class HyperparametersMixin:
 
 def constructor_names(cls: type) -> tuple[set[str], bool]:
     """Names of a constructor's parameters, and whether it takes any keyword."""
-    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    parameters = list(inspect.signature(cls).parameters.values())
     names = {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     return names, any(p.kind is p.VAR_KEYWORD for p in parameters)
 

@@ -150,7 +150,11 @@ def work(trainer: Any, path: str | None, weights_only: bool | None) -> Any:
     previous = rl.is_grad_enabled()
     rl.set_grad_enabled(True)
     try:
-        result = fit(trainer, saved) if fn is TrainerFn.FITTING else evaluate(trainer)
+        result = None
+        if fn is TrainerFn.FITTING:
+            fit(trainer, saved)
+        else:
+            result = evaluate(trainer)
     finally:
         rl.set_grad_enabled(previous)
     tear_down_hooks(trainer)

@@ -33,6 +33,13 @@ class StepSignature:
         self.asks_loader = "dataloader_idx" in names
         self.clips = overrides(module, LightningModule, "configure_gradient_clipping")
 
+    @classmethod
+    def of_nobody(cls) -> StepSignature:
+        """A signature to stand there before there is a module."""
+        from lightning_lite.module import LightningModule
+
+        return cls(LightningModule(), "training_step")
+
     def arguments(
         self, batch: Any, batch_idx: int, dataloader_idx: int, several: bool
     ) -> tuple[Any, ...]:

@@ -173,8 +173,8 @@ class Trainer(TrainerProperties):
         self.boundary_random_state: dict[str, Any] | None = None
         self.interrupt = InterruptGuard()
         self.mover: Any = None
-        self.signature: StepSignature | None = None
-        self.evaluation_signature: StepSignature | None = None
+        self.signature: StepSignature = StepSignature.of_nobody()
+        self.evaluation_signature: StepSignature = self.signature
         self._module_modes: dict[Any, bool] = {}
 
     # -- entry points ---------------------------------------------------------------------------

@@ -54,7 +54,7 @@ class TrainerProperties:
         per_epoch = math.ceil(self.num_training_batches / self.accumulate_grad_batches)
         if self.num_training_batches == INFINITE:
             return self.max_steps if self.max_steps != -1 else INFINITE
-        total = per_epoch * max(self.max_epochs, 1)
+        total = per_epoch * max(self.max_epochs or 1, 1)
         return total if self.max_steps == -1 else min(self.max_steps, total)
 
     # -- progress -------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ class ModelCheckpoint(Checkpoint):
         enable_version_counter: bool = True,
     ) -> None:
         super().__init__()
-        self.dirpath = os.path.realpath(os.path.expanduser(dirpath)) if dirpath else None
+        self.dirpath: Any = os.path.realpath(os.path.expanduser(dirpath)) if dirpath else None
         self._dirpath_given = self.dirpath is not None
         self.filename = filename
         self.monitor = monitor
@@ -314,7 +314,7 @@ class ModelCheckpoint(Checkpoint):
         self.current_score = current
         self.best_k_models[path] = current
         choose_best, choose_worst = (min, max) if self.mode == "min" else (max, min)
-        rank = self.best_k_models.get
+        rank = self.best_k_models.__getitem__
         self.kth_best_model_path = ""
         if len(self.best_k_models) == self.save_top_k:
             self.kth_best_model_path = choose_worst(self.best_k_models, key=rank)

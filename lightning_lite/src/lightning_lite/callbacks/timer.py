@@ -116,7 +116,7 @@ class Timer(Callback):
             self._check(trainer)
 
     def _check(self, trainer: Any) -> None:
-        if self.time_elapsed() < self._duration:
+        if self._duration is None or self.time_elapsed() < self._duration:
             return
         trainer.should_stop = True
         if self._verbose:
