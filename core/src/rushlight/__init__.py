@@ -143,6 +143,7 @@ from rushlight.ops.creation import (
     zeros_like,
 )
 from rushlight.ops.dropout import dropout
+from rushlight.ops.einsum import einsum
 from rushlight.ops.embedding import embedding
 from rushlight.ops.exponential import (
     digamma,
@@ -475,6 +476,7 @@ __all__ = [
     "dtype",
     "e",
     "embedding",
+    "einsum",
     "empty",
     "empty_like",
     "enable_grad",

@@ -8,6 +8,7 @@ from rushlight.ops import (  # noqa: F401 - in the order their declarations buil
     convolution,
     creation,
     dropout,
+    einsum,
     embedding,
     exponential,
     indexing,

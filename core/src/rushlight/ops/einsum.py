@@ -1,0 +1,132 @@
+"""Einstein summation, by permutations and batched matrix products."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.ops.matrix import bmm
+
+_SPARE = [chr(c) for c in range(0x391, 0x3C9)]  # labels of dimensions behind an ellipsis
+
+
+def _split(equation, operands):
+    """Labels of every operand and of the result, the ellipsis spelled out."""
+    text = equation.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        raise RuntimeError(
+            f"einsum(): the equation '{equation}' names {len(terms)} operands, but "
+            f"{len(operands)} were given"
+        )
+    labels, widest = [], 0
+    for term, operand in zip(terms, operands, strict=True):
+        named = len(term.replace("...", ""))
+        extra = operand.dim() - named
+        if extra < 0 or (extra and "..." not in term):
+            raise RuntimeError(
+                f"einsum(): the subscripts '{term}' name {named} dimensions, but the operand has "
+                f"shape {list(operand.shape)}"
+            )
+        widest = max(widest, extra)
+        labels.append((term, extra))
+    spelled = [list(t.replace("...", "".join(_SPARE[widest - n : widest]))) for t, n in labels]
+    if arrow:
+        out = list(right.replace("...", "".join(_SPARE[:widest])))
+    else:
+        counts = "".join("".join(s) for s in spelled)
+        once = sorted(c for c in set(counts) if counts.count(c) == 1 and c not in _SPARE)
+        out = [*_SPARE[:widest], *once]
+    unknown = set(out) - {c for s in spelled for c in s}
+    if unknown or len(set(out)) != len(out):
+        raise RuntimeError(f"einsum(): output subscripts of '{equation}' are repeated or unknown")
+    return spelled, out
+
+
+def _unrepeated(tensor, labels):
+    """Repeated labels of one operand as its diagonal."""
+    labels = list(labels)
+    for label in set(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            if tensor.shape[first] != tensor.shape[second]:
+                raise RuntimeError(
+                    f"einsum(): subscript '{label}' is repeated for dimensions of sizes "
+                    f"{tensor.shape[first]} and {tensor.shape[second]}"
+                )
+            tensor = tensor.diagonal(0, first, second)
+            del labels[second], labels[first]
+            labels.append(label)
+    return tensor, labels
+
+
+def _sizes(tensors, labels):
+    sizes = {}
+    for tensor, names in zip(tensors, labels, strict=True):
+        for name, size in zip(names, tensor.shape, strict=True):
+            known = sizes.get(name, 1)
+            if size not in (1, known) and known != 1:
+                raise RuntimeError(
+                    f"einsum(): subscript '{name}' has size {size} and size {known} in different "
+                    "operands"
+                )
+            sizes[name] = max(size, known) if size else 0
+    return sizes
+
+
+def _summed(tensor, labels, keep):
+    """Sum over the labels that nobody needs any more."""
+    gone = [i for i, name in enumerate(labels) if name not in keep]
+    if gone:
+        tensor = tensor.sum(tuple(gone))
+    return tensor, [name for name in labels if name in keep]
+
+
+def _arranged(tensor, labels, wanted, sizes):
+    """Dimensions in the order of `wanted`, expanded to their common sizes."""
+    tensor = tensor.permute(tuple(labels.index(name) for name in wanted))
+    return tensor.expand(tuple(sizes[name] for name in wanted))
+
+
+def _product(a, b, keep, sizes):
+    """Two operands as one batched matrix product; labels in `keep` survive."""
+    (left, left_names), (right, right_names) = a, b
+    left, left_names = _summed(left, left_names, keep | set(right_names))
+    right, right_names = _summed(right, right_names, keep | set(left_names))
+    both = [n for n in left_names if n in right_names]
+    batch, inner = [n for n in both if n in keep], [n for n in both if n not in keep]
+    rows = [n for n in left_names if n not in both]
+    columns = [n for n in right_names if n not in both]
+
+    def size(names):
+        return math.prod(sizes[n] for n in names)
+
+    left = _arranged(left, left_names, batch + rows + inner, sizes)
+    right = _arranged(right, right_names, batch + inner + columns, sizes)
+    out = bmm(
+        left.reshape(size(batch), size(rows), size(inner)),
+        right.reshape(size(batch), size(inner), size(columns)),
+    )
+    names = batch + rows + columns
+    return out.reshape(tuple(sizes[n] for n in names)), names
+
+
+def einsum(equation, *operands):
+    """Sums of products of tensors, written with one letter per dimension.
+
+    >>> rushlight.einsum("ij,jk->ik", rushlight.ones(2, 3), rushlight.ones(3, 2))
+    tensor([[3., 3.],
+            [3., 3.]])
+    """
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    labels, out = _split(equation, operands)
+    parts = [_unrepeated(t, names) for t, names in zip(operands, labels, strict=True)]
+    sizes = _sizes([t for t, _ in parts], [names for _, names in parts])
+    current = parts[0]
+    for i, part in enumerate(parts[1:], 1):
+        keep = set(out) | {n for _, names in parts[i + 1 :] for n in names}
+        current = _product(current, part, keep, sizes)
+    tensor, names = _summed(*current, set(out))
+    return _arranged(tensor, names, out, sizes) if names or out else tensor
