@@ -87,6 +87,11 @@ def test_dlpack_shares_memory():
     array = np.from_dlpack(tensor)
     tensor.mul_(2)
     assert array.tolist() == [0.0, 2.0, 4.0]
+    back = rushlight.from_dlpack(array)
+    tensor.add_(1)
+    assert back.tolist() == [1.0, 3.0, 5.0]
+    with pytest.raises(TypeError, match="expected an object with __dlpack__, got list"):
+        rushlight.from_dlpack([1])
 
 
 def test_copies_and_pickles_keep_values_and_flags():

@@ -92,6 +92,15 @@ def from_numpy(ndarray):
     return make_tensor(ndarray.view(np.ndarray), found)
 
 
+def from_dlpack(ext_tensor):
+    """A tensor that shares memory with any array that speaks DLPack."""
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise TypeError(
+            f"from_dlpack: expected an object with __dlpack__, got {type(ext_tensor).__name__}"
+        )
+    return from_numpy(np.from_dlpack(ext_tensor))
+
+
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """A tensor of `obj`, sharing memory where possible; `copy` forces or forbids a copy."""
     out = as_tensor(obj, dtype=dtype, device=device)
