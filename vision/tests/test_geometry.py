@@ -231,3 +231,19 @@ def test_rotations_of_pillow():
     with pytest.raises(ValueError, match="fill has 2 values"):
         F.rotate(planes(), 30, fill=(1, 2))
     assert F.rotate(planes()[0], 30).shape == (23, 31)
+
+
+@pytest.mark.parametrize("dtype", [rl.float16, rl.float64, rl.uint8])
+def test_results_keep_their_dtype(dtype):
+    image = planes(dtype=dtype)
+    exact = planes(dtype=rl.float64)
+    factor = 255 if dtype is rl.uint8 else 1
+    slack = {rl.float16: 2e-3, rl.float64: 1e-5, rl.uint8: 0.501}[dtype]
+    for change in (
+        lambda tensor: F.resize(tensor, (9, 40)),
+        lambda tensor: F.rotate(tensor, 20, Mode.BILINEAR, fill=0.0),
+    ):
+        result = change(image)
+        assert result.dtype is dtype
+        expected = change(exact).numpy() * factor
+        np.testing.assert_allclose(result.to(rl.float64).numpy(), expected, atol=slack)

@@ -65,9 +65,7 @@ def make_dataset(
         raise ValueError("make_dataset: class_to_idx must have at least one entry")
     if (extensions is None) == (is_valid_file is None):
         raise ValueError("make_dataset: give either extensions or is_valid_file, not both")
-    if extensions is not None:
-        allowed = extensions
-        is_valid_file = lambda path: has_file_allowed_extension(path, allowed)
+    accept = is_valid_file or (lambda path: has_file_allowed_extension(path, extensions or ()))
     samples = []
     filled = set()
     for name in sorted(class_to_idx):
@@ -75,7 +73,7 @@ def make_dataset(
         for place, _, files in sorted(os.walk(folder, followlinks=True)):
             for file in sorted(files):
                 path = os.path.join(place, file)
-                if is_valid_file(path):
+                if accept(path):
                     samples.append((path, class_to_idx[name]))
                     filled.add(name)
     empty = sorted(set(class_to_idx) - filled)
@@ -127,14 +125,13 @@ class DatasetFolder(VisionDataset):
         allow_empty: bool = False,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
-        classes, class_to_idx = self.find_classes(self.root)
+        root = os.path.expanduser(root)
+        classes, class_to_idx = self.find_classes(root)
         self.loader = loader
         self.extensions = extensions
         self.classes = classes
         self.class_to_idx = class_to_idx
-        self.samples = self.make_dataset(
-            self.root, class_to_idx, extensions, is_valid_file, allow_empty
-        )
+        self.samples = self.make_dataset(root, class_to_idx, extensions, is_valid_file, allow_empty)
         self.targets = [target for _, target in self.samples]
 
     @staticmethod

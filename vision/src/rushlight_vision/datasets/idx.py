@@ -11,7 +11,7 @@ import struct
 import sys
 from array import array
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import rushlight as rl
 from rushlight_vision.datasets.integrity import Location
@@ -27,7 +27,7 @@ TYPES: dict[int, tuple[Any, str | None]] = {
 }
 
 
-def _header(file: BinaryIO, path: Location) -> tuple[Any, str | None, tuple[int, ...]]:
+def _header(file: Any, path: Location) -> tuple[Any, str | None, tuple[int, ...]]:
     magic = file.read(4)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in TYPES or not 1 <= magic[3] <= 8:
         raise ValueError(f"{path} is not an idx file: it starts with {magic!r}")
@@ -51,7 +51,7 @@ def idx_shape(path: Location) -> tuple[int, ...] | None:
 
 def read_idx(path: Location) -> rl.Tensor:
     """The tensor in an idx file, packed with gzip (a name that ends in .gz) or not."""
-    opener = gzip.open if str(path).endswith(".gz") else open
+    opener: Any = gzip.open if str(path).endswith(".gz") else open
     with opener(path, "rb") as file:
         dtype, code, shape = _header(file, path)
         data = bytearray(file.read())

@@ -79,7 +79,7 @@ class RandomErasing(nn.Module):
             )
         if not rl.rand(1) < self.p:
             return img
-        value = self.value
+        value: Any = self.value
         if isinstance(value, (int, float)):
             value = [float(value)]
         elif isinstance(value, str):

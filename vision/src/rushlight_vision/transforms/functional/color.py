@@ -49,10 +49,10 @@ def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
             f"rgb_to_grayscale: expected a tensor (..., C, H, W); got shape {tuple(img.shape)}"
         )
     check_channels(img, (1, 3), "rgb_to_grayscale")
-    grey = _grey(img) if img.shape[-3] == 3 else img.clone()
+    plain: Any = _grey(img) if img.shape[-3] == 3 else img.clone()
     if num_output_channels == 3:
-        return grey.expand(*grey.shape[:-3], 3, *grey.shape[-2:])
-    return grey
+        return plain.expand(*plain.shape[:-3], 3, *plain.shape[-2:])
+    return plain
 
 
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
@@ -83,7 +83,7 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
         return ImageEnhance.Contrast(img).enhance(contrast_factor)
     check_channels(img, (1, 3), "adjust_contrast")
     dtype = img.dtype if img.is_floating_point() else rl.float32
-    grey = _grey(img) if get_image_num_channels(img) == 3 else img
+    grey: Any = _grey(img) if get_image_num_channels(img) == 3 else img
     dimensions = (-3, -2, -1) if img.ndim > 2 else (-2, -1)
     return _blend(img, grey.to(dtype).mean(dim=dimensions, keepdim=True), contrast_factor)
 

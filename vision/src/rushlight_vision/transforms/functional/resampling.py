@@ -48,6 +48,7 @@ def _plain_weights(size: int, new_size: int, mode: str) -> rl.Tensor:
     """Weights without antialiasing: two or four neighbours, the edge repeated beyond it."""
     scale = size / new_size
     position = (rl.arange(new_size, dtype=rl.float64) + 0.5) * scale - 0.5
+    taps: tuple[int, ...]
     if mode == "bilinear":
         position = position.clamp(min=0.0)
         taps = (0, 1)
@@ -93,7 +94,7 @@ def resize_tensor(image: rl.Tensor, size: tuple[int, int], mode: str, antialias:
         exact = mode == "nearest-exact"
         image = image.index_select(-2, _nearest_lines(height, size[0], exact))
         return image.index_select(-1, _nearest_lines(width, size[1], exact))
-    working = image if image.dtype in (rl.float32, rl.float64) else image.to(rl.float32)
+    working: Any = image if image.dtype in (rl.float32, rl.float64) else image.to(rl.float32)
     if width != size[1]:
         weights = _weights(width, size[1], mode, antialias, working.dtype)
         working = rl.matmul(working, weights)

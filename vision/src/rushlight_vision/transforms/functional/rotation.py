@@ -74,7 +74,7 @@ def _rotate_tensor(
         share = inside.to(working.dtype)
     else:
         left, top = columns.floor(), rows.floor()
-        result, share = 0.0, 0.0
+        result, share = rl.zeros(()), rl.zeros(())
         for right in (0, 1):
             for below in (0, 1):
                 column, row = left + right, top + below
@@ -89,9 +89,9 @@ def _rotate_tensor(
             if mode == "nearest"
             else (result * share + (1.0 - share) * values)
         )
-    if image.dtype is result.dtype:
-        return result
-    return result.round().to(image.dtype)
+    if not image.is_floating_point():
+        result = result.round()
+    return result.to(image.dtype)
 
 
 def _tensor_fill(fill: Any, image: rl.Tensor) -> list[float] | None:
