@@ -40,8 +40,10 @@ def core_source(version: str, folder: Path) -> Path:
     archive = folder / f"core-{version}.tar"
     command = ["git", "archive", "--output", str(archive), commits[version], CORE.folder]
     subprocess.run(command, cwd=ROOT, check=True)
+    # Python 3.11 before 3.11.4 knows no filters; later ones warn without
+    careful = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     with tarfile.open(archive) as opened:
-        opened.extractall(target, filter="data")
+        opened.extractall(target, **careful)
     return target / CORE.folder
 
 
