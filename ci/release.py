@@ -36,8 +36,6 @@ def bumped(version: str, level: str) -> str:
         "minor": (major, minor + 1, 0),
         "patch": (major, minor, patch + 1),
     }
-    if level not in steps:
-        raise SystemExit(f"level {level!r}: expected major, minor or patch")
     return ".".join(str(part) for part in steps[level])
 
 
@@ -151,6 +149,8 @@ def main() -> int:
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     if len(words) != 2 or set(options) - {"--check", "--no-tests"}:
         raise SystemExit(__doc__)
+    if words[1] not in ("major", "minor", "patch"):
+        raise SystemExit(f"level {words[1]!r}: expected major, minor or patch")
     package = package_named(words[0])
     version = next_version(package, words[1])
     found = fragments(package)
