@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import rushlight as rl
 from lightning_lite.errors import MisconfigurationException
@@ -66,8 +66,7 @@ def to_scalar(value: Any) -> Any:
     return value.item() if isinstance(value, rl.Tensor) else value
 
 
-@dataclass(frozen=True)
-class LogOptions:
+class LogOptions(NamedTuple):
     """How one logged name is treated; the same at every call in a run."""
 
     name: str
@@ -257,7 +256,7 @@ class Results:
         ]
         saved = []
         for entry in self._entries.values():
-            options = asdict(entry.options)
+            options = entry.options._asdict()
             if callable(options["reduce_fx"]):
                 options["reduce_fx"] = None  # a function is not written down
             saved.append({"options": options, **entry.state_dict()})
