@@ -132,7 +132,8 @@ def dump(trainer: Any, weights_only: bool = False) -> dict[str, Any]:
         checkpoint["optimizer_states"] = [each.state_dict() for each in trainer.optimizers]
         configs = trainer.lr_scheduler_configs
         checkpoint["lr_schedulers"] = [config.scheduler.state_dict() for config in configs]
-        checkpoint["random_states"] = trainer.boundary_random_state or random_state.capture()
+        taken = trainer.boundary_random_state or random_state.snapshot()
+        checkpoint["random_states"] = random_state.plain(taken)
     if module.hparams:
         checkpoint["hparams_name"] = "kwargs"
         checkpoint["hyper_parameters"] = plain_part(module.hparams)

@@ -126,7 +126,7 @@ def validate_in_training(trainer: Any, free_gradients: bool) -> None:
 
     if free_gradients:
         trainer.lightning_module.on_validation_model_zero_grad()
-    trainer.boundary_random_state = random_state.capture()
+    trainer.boundary_random_state = random_state.snapshot()
     trainer.state.stage = RunningStage.VALIDATING
     evaluation_loop(trainer, trainer.val_loaders, trainer.num_val_batches, when_over)
     trainer.state.stage = RunningStage.TRAINING

@@ -121,7 +121,7 @@ class Feed:
         """Begin an epoch."""
         set_epoch(self.loader, epoch)
         self._start = {
-            "random_states": random_state.capture(),
+            "random_states": random_state.snapshot(),  # written in plain types when it is asked for
             "generators": [each.get_state() for each in generators(self.loader)],
         }
         self._make_iterator()
@@ -218,7 +218,10 @@ class Feed:
 
     def state_dict(self) -> dict[str, Any]:
         """The position in this epoch, in plain types and tensors."""
-        saved: dict[str, Any] = {"start": self._start, "taken": self.taken}
+        start = dict(self._start)
+        if isinstance(start.get("random_states"), tuple):
+            start["random_states"] = random_state.plain(start["random_states"])
+        saved: dict[str, Any] = {"start": start, "taken": self.taken}
         if self._before_ahead is not None:
             saved["before_ahead"] = random_state.plain(self._before_ahead)
         if self.is_open and not self.reads_ahead and stateful(self.loader):

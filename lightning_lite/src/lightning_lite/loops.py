@@ -177,7 +177,7 @@ def finish_batch(trainer: Any) -> None:
         progress.cut_short = True
         progress.next = Next.EPOCH_HOOKS
         # training may go on from here, as if the hooks of the epoch's end had not drawn any numbers
-        trainer.boundary_random_state = random_state.capture()
+        trainer.boundary_random_state = random_state.snapshot()
     else:
         progress.next = Next.BATCH
 

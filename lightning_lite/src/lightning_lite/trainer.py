@@ -170,7 +170,7 @@ class Trainer(TrainerProperties):
         self.verbose = True
         self.ckpt_path: str | None = None
         self.resume_point: dict[str, Any] | None = None
-        self.boundary_random_state: dict[str, Any] | None = None
+        self.boundary_random_state: tuple[Any, ...] | None = None
         self.interrupt = InterruptGuard()
         self.mover: Any = None
         self.signature: StepSignature = StepSignature.of_nobody()
