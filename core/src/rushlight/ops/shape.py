@@ -46,16 +46,15 @@ def view(input: Tensor, shape: Sizes):
     Strides that cannot express the shape are an error; use :func:`reshape` to copy then.
     """
     shape = infer_size(shape, input.size)
-    out = input.view()
     try:
-        out.shape = shape
-    except AttributeError:
+        out = input.reshape(shape, copy=False)
+    except ValueError:
         raise RuntimeError(
             f"view: size {shape_text(shape)} is not compatible with input of shape "
             f"{shape_text(input.shape)} and its strides (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
         ) from None
-    return out
+    return out if out is not input else input.view()
 
 
 view.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
