@@ -23,9 +23,9 @@ def meta_array(shape, array_dtype) -> MetaArray:
     return np.broadcast_to(np.zeros((), array_dtype), shape).view(MetaArray)
 
 
-def empty(shape, code: int):
-    """Uninitialised memory of a shape and a dtype code."""
-    return np.empty(shape, BY_CODE[code])
+def dtype_of(array):
+    """The dtype of an array, as Rushlight's."""
+    return BY_ARRAY_DTYPE[array.dtype]
 
 
 def as_array(value, array_dtype=None):

@@ -181,14 +181,9 @@ def run_view(op, values):
     array = op.body(base._array, *values[1 : op.positional])
     if isinstance(array, (tuple, list)):
         return _many_views(op, base, array, values)
-    if array is base._array and op.options.get("identity"):
-        return base
     out = make_tensor(array, base._dtype, base._device)
-    if not isinstance(array, MetaArray) and not _shares(array, base._array):
-        if mode.recording and base._node is not None:
-            record(op, (base,), [None, *values[1:]], (out,))
-        return out
-    _link(out, base, op, values)
+    if isinstance(array, MetaArray) or _shares(array, base._array):
+        _link(out, base, op, values)
     if mode.recording and base._node is not None:
         record(op, (base,), [None, *values[1:]], (out,))
     return out

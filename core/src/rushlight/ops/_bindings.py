@@ -62,7 +62,7 @@ def general_call(op):
 
 
 def _runner(op):
-    """How bound values are executed, by the op's kind; modules are imported at the first call."""
+    """How bound values are executed, by the op's kind."""
     kind = op.kind
     if kind == "composite":
         body, positional, names = op.body, op.positional, op.names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
-from rushlight.backends.arrays import cast, meta_array
+from rushlight.backends.arrays import cast, dtype_of, meta_array
 from rushlight.errors import shape_text
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._op import composite, op
@@ -141,13 +141,7 @@ Tensor.type_as = lambda self, other: self.to(other._dtype)
 @op(method=False, tested_by="tests/autograd/test_inplace.py", samples=lambda make: [])
 def _copy(input: Tensor, src: Tensor):
     """The values of `src` in the shape and dtype of `input`."""
-    return np.broadcast_to(cast(src, _code(input)), input.shape)
-
-
-def _code(array):
-    from rushlight.backends.arrays import BY_ARRAY_DTYPE
-
-    return BY_ARRAY_DTYPE[array.dtype].code
+    return np.broadcast_to(cast(src, dtype_of(input).code), input.shape)
 
 
 _copy.gradient(input=lambda grad: grad * 0, src=lambda grad: grad)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import convolution as kernels
 from rushlight.ops._op import composite, op
@@ -20,10 +21,8 @@ def _samples(make):
 
 
 def _meta(input, weight, bias, stride, padding, dilation, groups):
-    from rushlight.backends.arrays import BY_ARRAY_DTYPE
-
     spatial = kernels.output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
-    return (input.shape[0], weight.shape[0], *spatial), BY_ARRAY_DTYPE[input.dtype]
+    return (input.shape[0], weight.shape[0], *spatial), dtype_of(input)
 
 
 @op(method=False, samples=_samples, meta=_meta, node="Convolution")

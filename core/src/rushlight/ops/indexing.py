@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
-from rushlight.backends.arrays import cast
+from rushlight.backends.arrays import cast, dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._inplace import check_writable, written
@@ -179,14 +179,8 @@ _index.gradient(input=_index_gradient)
 def _index_put(input: Tensor, values: Tensor, index, accumulate):
     """A copy of `input` with `values` written (or added) at an index."""
     out = input.copy()
-    _write_at(out, index, cast(values, _code(out)), accumulate)
+    _write_at(out, index, cast(values, dtype_of(out).code), accumulate)
     return out
-
-
-def _code(array):
-    from rushlight.backends.arrays import BY_ARRAY_DTYPE
-
-    return BY_ARRAY_DTYPE[array.dtype].code
 
 
 def _write_at(out, index, values, accumulate):

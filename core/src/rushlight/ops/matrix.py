@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
 from rushlight.ops._op import composite, op
@@ -32,9 +33,7 @@ def _mm_samples(make):
 
 
 def _mm_meta(input, mat2):
-    from rushlight.backends.arrays import BY_ARRAY_DTYPE
-
-    return (*input.shape[:-1], mat2.shape[-1]), BY_ARRAY_DTYPE[input.dtype]
+    return (*input.shape[:-1], mat2.shape[-1]), dtype_of(input)
 
 
 @op(samples=_mm_samples, meta=_mm_meta)
@@ -216,9 +215,7 @@ def _linear_samples(make):
 
 
 def _linear_meta(input, weight, bias=None):
-    from rushlight.backends.arrays import BY_ARRAY_DTYPE
-
-    return (*input.shape[:-1], *weight.shape[:-1]), BY_ARRAY_DTYPE[input.dtype]
+    return (*input.shape[:-1], *weight.shape[:-1]), dtype_of(input)
 
 
 @op(samples=_linear_samples, oracle="nn.functional", method=False, meta=_linear_meta)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rushlight import dtypes
 from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, cast
+from rushlight.backends.arrays import BY_CODE, cast, dtype_of
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
 from rushlight.ops._op import composite, op
 from rushlight.ops.arithmetic import conj_of
@@ -74,9 +74,7 @@ def _is_float(array):
 
 
 def _meta_sum(input, dim=None, keepdim=False, dtype=None):
-    from rushlight.backends.arrays import BY_ARRAY_DTYPE
-
-    found = BY_ARRAY_DTYPE[input.dtype]
+    found = dtype_of(input)
     if dtype is not None:
         found = dtype
     elif found.category < FLOAT:
@@ -85,9 +83,7 @@ def _meta_sum(input, dim=None, keepdim=False, dtype=None):
 
 
 def _meta_same(input, dim=None, keepdim=False, dtype=None):
-    from rushlight.backends.arrays import BY_ARRAY_DTYPE
-
-    return _reduced_shape(input.shape, dim, keepdim), dtype or BY_ARRAY_DTYPE[input.dtype]
+    return _reduced_shape(input.shape, dim, keepdim), dtype or dtype_of(input)
 
 
 @op(samples=_sizes, meta=_meta_sum)

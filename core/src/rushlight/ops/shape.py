@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import COMPLEX
 from rushlight.errors import shape_text
 from rushlight.ops._op import Sizes, composite, op
@@ -172,7 +173,11 @@ def _sum_to_samples(make):
     return [((make(3, 4), (1, 4)), {}), ((make(2, 3), (3,)), {}), ((make(2, 3), ()), {})]
 
 
-@op(samples=_sum_to_samples, oracle="Tensor", meta=lambda input, size: (tuple(size), _dt(input)))
+@op(
+    samples=_sum_to_samples,
+    oracle="Tensor",
+    meta=lambda input, size: (tuple(size), dtype_of(input)),
+)
 def sum_to_size(input: Tensor, size: Sizes):
     """The sum over the dimensions in which `size` has extent one or none."""
     size = tuple(size)
@@ -189,12 +194,6 @@ def sum_to_size(input: Tensor, size: Sizes):
 
     target = np.int64 if input.dtype.kind in "biu" else input.dtype
     return np.asarray(_wide(input).sum(axis=axes, keepdims=True), target).reshape(size)
-
-
-def _dt(array):
-    from rushlight.backends.arrays import BY_ARRAY_DTYPE
-
-    return BY_ARRAY_DTYPE[array.dtype]
 
 
 sum_to_size.gradient(input=lambda grad, input_shape: grad.expand(input_shape))
@@ -436,7 +435,7 @@ view_scatter.gradient(
 
 @op(
     samples=lambda make: [((make(2, 3),), {})],
-    meta=lambda input, memory_format=None: (input.shape, _dt(input)),
+    meta=lambda input, memory_format=None: (input.shape, dtype_of(input)),
 )
 def clone(input: Tensor, *, memory_format=None):
     """A copy with memory of its own; dense inputs keep their strides."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
+from rushlight.backends.arrays import dtype_of
 from rushlight.kernels import softmax as kernels
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import floating_only
@@ -31,9 +32,7 @@ def _log_softmax(input: Tensor, dim):
 
 
 def _like(array):
-    from rushlight.backends.arrays import BY_ARRAY_DTYPE
-
-    return array.shape, BY_ARRAY_DTYPE[array.dtype]
+    return array.shape, dtype_of(array)
 
 
 @op(method=False, differentiable=False, tested_by="_softmax", samples=lambda make: [])
