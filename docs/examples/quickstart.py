@@ -17,8 +17,6 @@ import os
 import time
 from pathlib import Path
 
-from safetensors.numpy import load_file, save_file
-
 import lightning_lite as L
 import rushlight as rl
 from lightning_lite.callbacks import ModelCheckpoint
@@ -101,13 +99,13 @@ class DigitReader(L.LightningModule):
 
     def save(self, path) -> None:
         """Write the weights as safetensors."""
-        save_file({name: value.numpy() for name, value in self.state_dict().items()}, path)
+        rl.safetensors.save_file(self.state_dict(), path)
 
     @classmethod
     def load(cls, path) -> DigitReader:
         """A reader with weights that `save` wrote."""
         reader = cls()
-        reader.load_state_dict({name: rl.as_tensor(v) for name, v in load_file(path).items()})
+        reader.load_state_dict(rl.safetensors.load_file(path))
         return reader.eval()
 
     def read(self, image) -> int:
