@@ -709,16 +709,20 @@ __all__ = [
 
 _memory.tune_malloc()
 
+# Modules imported at first use.
+_PARTS = frozenset(("fft", "linalg", "masked", "signal", "special", "testing"))
+
 
 def __getattr__(name):
-    """Ops declared since this list was written, and parts that few programs need."""
-    from rushlight.ops._op import TABLE
+    """Ops declared since this list was written, their aliases and in-place forms, and parts that
+    few programs need."""
+    import importlib
 
-    found = TABLE.get(name)
-    if found is not None and not name.startswith("_") and "oracle" not in found.options:
-        return found.function
-    if name == "testing":
-        import importlib
+    from rushlight.ops import _deferred
 
-        return importlib.import_module("rushlight.testing")
-    raise AttributeError(f"module 'rushlight' has no attribute '{name}'")
+    if name in _PARTS:
+        return importlib.import_module("rushlight." + name)
+    found = None if name.startswith("_") else _deferred.find(name)
+    if found is None:
+        raise AttributeError(f"module 'rushlight' has no attribute '{name}'")
+    return found

@@ -1,6 +1,7 @@
 """The op table. Importing it declares every op and binds the methods of Tensor."""
 
 from rushlight.ops import (  # noqa: F401 - in the order their declarations build on each other
+    _deferred,
     activation,
     arithmetic,
     comparison,
@@ -29,3 +30,5 @@ from rushlight.ops import (  # noqa: F401 - in the order their declarations buil
     triangular,
     trigonometric,
 )
+
+_deferred.defer()

@@ -13,6 +13,7 @@ import pytest
 import rushlight
 from rushlight import dtypes
 from rushlight.autograd.gradcheck import gradcheck, gradgradcheck
+from rushlight.ops import _deferred
 from rushlight.ops._op import TABLE
 from rushlight.tensor.tensor import Tensor
 from rushlight.testing.oracle import (
@@ -26,6 +27,7 @@ from rushlight.testing.oracle import (
 from rushlight.testing.samples import samples_of
 
 torch = torch_or_none()
+_deferred.load_all()
 _LACKS = ("not implemented for", "not supported", "does not support")
 _SWEEP = [d for d in dtypes.ALL if d.category < 3]
 

@@ -1,0 +1,70 @@
+"""Op families that few programs use: declared at first use, so that importing stays quick.
+
+`RARE` names each such family and the Tensor methods it binds. Until the family is needed a
+:class:`Deferred` stands where each method will be.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from rushlight.ops._op import TABLE
+from rushlight.tensor.tensor import Tensor
+
+RARE = {}
+
+
+class Deferred:
+    """A Tensor method whose family is not loaded yet: looking it up loads the family."""
+
+    def __init__(self, name, family):
+        self.name, self.family = name, family
+
+    def __get__(self, instance, owner):
+        load(self.family)
+        return getattr(owner if instance is None else instance, self.name)
+
+
+def load(family):
+    """Declare the ops of a rare family (nothing happens the second time)."""
+    return importlib.import_module("rushlight.ops." + family)
+
+
+def load_all():
+    """Declare every op there is."""
+    for family in RARE:
+        load(family)
+
+
+def defer():
+    """Put a :class:`Deferred` on Tensor for every method of the rare families."""
+    for family, methods in RARE.items():
+        for name in methods.split():
+            setattr(Tensor, name, Deferred(name, family))
+
+
+def find(name):
+    """The public function of a declared op, of one of its aliases (``absolute``) or of its in-place
+    form (``relu_``); None if there is none."""
+    found = _function(name)
+    if found is None:
+        load_all()
+        found = _function(name)
+    return found
+
+
+def _function(name):
+    op = TABLE.get(name) or TABLE.get(_aliases().get(name))
+    if op is None and name.endswith("_"):
+        op = TABLE.get(name[:-1])
+        return None if op is None or _elsewhere(op) else op.inplace
+    return None if op is None or _elsewhere(op) else op.function
+
+
+def _elsewhere(op):
+    """Whether the op is public in a namespace of its own only."""
+    return "oracle" in op.options
+
+
+def _aliases():
+    return {alias: op.name for op in TABLE.values() for alias in op.aliases}
