@@ -16,7 +16,16 @@ import sys
 
 VERSION = "2.13.0"
 REQUIREMENT = f"torch=={VERSION}+cpu"
-PURE = ("filelock", "typing-extensions", "sympy", "networkx", "jinja2", "fsspec", "setuptools")
+PURE = (
+    "filelock",
+    "typing-extensions",
+    "sympy",
+    "networkx",
+    "jinja2",
+    "fsspec",
+    "setuptools",
+    "expecttest",
+)
 
 
 def installer() -> list[str]:

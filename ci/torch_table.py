@@ -1,0 +1,168 @@
+"""Run PyTorch's own op table against Rushlight and say what agrees.
+
+The table, its samples and its error inputs ship inside PyTorch's wheel. Each of its entries is
+checked in six dtypes (forward, non-contiguous inputs, first and second derivatives) and, once, by
+its error inputs and variants (method, in-place, ``out=``). Without names the whole table runs.
+
+Usage: python ci/torch_table.py [NAME ...] [--dtypes float32,bool] [--checks forward,gradient]
+       [--samples N] [--jobs N] [--json FILE] [--verbose] [--list]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import time
+
+import oracle
+
+# Not for a CPU, or not functions that a program can call there.
+UNTESTABLE = (
+    "jiterator_", "torch._scaled_mm", "torch.ops.aten._flash", "torch.ops.aten._efficient",
+)  # fmt: skip
+
+
+def full_name(info):
+    """The entry's name with its variant."""
+    return info.name + (f".{info.variant_test_name}" if info.variant_test_name else "")
+
+
+def table():
+    """The entries that can be tested on a CPU, in the table's order."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    return [
+        info
+        for info in op_db
+        if not info.name.startswith(UNTESTABLE) and info.supported_dtypes("cpu")
+    ]
+
+
+def chosen(names):
+    """The entries of these names (all if there are none): exact, or all of a namespace ``fft.``."""
+    entries = table()
+    if not names:
+        return entries
+    found = [
+        info
+        for info in entries
+        if any(
+            n in (info.name, full_name(info)) or n[-1] in ".*" and info.name.startswith(n[:-1])
+            for n in names
+        )
+    ]
+    if not found:
+        raise SystemExit(f"no entry of the table is called {names}")
+    return found
+
+
+def examine(task):
+    """All checks of one entry; runs in a worker process."""
+    import torch
+    import torch_table_checks as checks
+
+    position, dtypes, wanted, most = task
+    torch.set_num_threads(1)
+    info = _ENTRIES[position]
+    supported = {str(d)[6:] for d in info.supported_dtypes("cpu")}
+    results = {}
+    for dtype in dtypes:
+        if dtype not in supported:
+            continue
+        for name in wanted:
+            if name in ("errors", "variants") and dtype != dtypes[0]:
+                continue
+            result = checks.run_check(info, name, dtype, most)
+            if result != "skip":
+                results[f"{dtype} {name}"] = result
+            if name == "forward" and result.startswith("AttributeError: rushlight has no"):
+                return full_name(info), results  # nothing else can run
+    if dtypes[0] not in supported and "errors" in wanted:
+        results["errors"] = checks.run_check(info, "errors", next(iter(supported)), most)
+    return full_name(info), results
+
+
+_ENTRIES = []
+
+
+def _start(names):
+    _ENTRIES.extend(chosen(names))
+
+
+def main() -> int:
+    arguments = parse()
+    if not oracle.install():
+        print(f"torch oracle not available ({oracle.REQUIREMENT}): the table was NOT run")
+        return 1
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    _start(arguments.names)
+    if arguments.list:
+        print("\n".join(full_name(info) for info in _ENTRIES))
+        return 0
+    dtypes, checks = arguments.dtypes.split(","), arguments.checks.split(",")
+    tasks = [(i, dtypes, checks, arguments.samples) for i in range(len(_ENTRIES))]
+    start, found = time.monotonic(), {}
+    if arguments.jobs <= 1:
+        results = map(examine, tasks)
+        found = {name: result for name, result in _followed(results, arguments)}
+    else:
+        context = multiprocessing.get_context("spawn")
+        with context.Pool(arguments.jobs, _start, (arguments.names,), 40) as pool:
+            results = pool.imap(examine, tasks)
+            found = {name: result for name, result in _followed(results, arguments)}
+    report(found, dtypes, time.monotonic() - start)
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(found, file, indent=1, sort_keys=True)
+            file.write("\n")
+    return any(not passed(result) for result in found.values())
+
+
+def parse():
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--dtypes", default="float32,float64,int64,bool,complex64,bfloat16")
+    parser.add_argument("--checks", default="forward,noncontiguous,gradient,second,errors,variants")
+    parser.add_argument("--samples", type=int, default=1000, help="most samples of one check")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--json")
+    parser.add_argument("--verbose", action="store_true", help="passing entries too")
+    parser.add_argument("--list", action="store_true", help="only the entries' names")
+    return parser.parse_args()
+
+
+def passed(result):
+    """Whether every check of an entry is well."""
+    return bool(result) and all(text == "ok" for text in result.values())
+
+
+def _followed(results, arguments):
+    """Print each entry as it comes."""
+    for name, result in results:
+        bad = {k: v for k, v in result.items() if v != "ok"}
+        if bad or arguments.verbose:
+            print(f"{name}: {'ok' if not bad else f'{len(bad)} of {len(result)} checks fail'}")
+            for what, text in bad.items():
+                print(f"    {what}: {text}")
+            sys.stdout.flush()
+        yield name, result
+
+
+def report(found, dtypes, seconds):
+    """Entries that pass everything, per dtype."""
+    print(f"\n--- PyTorch's op table: {len(found)} entries, {seconds:.0f} s")
+    for dtype in dtypes:
+        rows = [{k: v for k, v in r.items() if k.startswith(dtype + " ")} for r in found.values()]
+        rows = [row for row in rows if row]
+        good = sum(passed(row) for row in rows)
+        print(f"{dtype:10} {good:4} of {len(rows):4} entries pass")
+    good = sum(passed(result) for result in found.values())
+    print(f"{'all':10} {good:4} of {len(found):4} entries pass everything")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,532 @@
+"""What `torch_table` asks of one op: PyTorch's own samples, run here and there, compared.
+
+Samples are PyTorch's (`torch.testing._internal`), so are the expected results: nothing is expected
+that PyTorch did not compute from the same input a moment before.
+"""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import types
+import warnings
+
+import torch
+
+import rushlight
+
+DTYPES = ("float32", "float64", "int64", "bool", "complex64", "bfloat16")
+# (rtol, atol) per dtype: PyTorch's own for comparing two devices, not for repeating one.
+TOLERANCE = {
+    "float16": (5e-3, 5e-3), "bfloat16": (2e-2, 2e-2), "float32": (1e-4, 1e-5),
+    "float64": (1e-7, 1e-9), "complex64": (1e-4, 1e-5), "complex128": (1e-7, 1e-9),
+}  # fmt: skip
+SECONDS = 120  # for one op, one check
+LARGEST = 1 << 22  # elements of a storage that is carried over whole
+
+
+class Mismatch(AssertionError):
+    """A result that is not PyTorch's."""
+
+
+class Unavailable(Exception):
+    """A sample that cannot be carried over (a sparse tensor, a dtype not in Rushlight's list)."""
+
+
+def limit(seconds):
+    """Raise TimeoutError in this process after so many seconds; 0 takes it back."""
+
+    def stop(*_):
+        raise TimeoutError(f"over {SECONDS} s")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+
+
+# ---------------------------------------------------------------------- carrying over
+def ours(value):
+    """A value of PyTorch's as Rushlight's: tensors with their strides, dtypes, devices, lists."""
+    if isinstance(value, torch.Tensor):
+        return _tensor(value)
+    if isinstance(value, torch.dtype):
+        return _named(str(value).split(".")[1])
+    if isinstance(value, torch.memory_format):
+        return _named(str(value).split(".")[1])
+    if isinstance(value, torch.layout):
+        return _named(str(value).split(".")[1])
+    if isinstance(value, torch.device):
+        return rushlight.device(str(value))
+    if isinstance(value, torch.Size):
+        return rushlight.Size(value)
+    if isinstance(value, torch.nn.Module):
+        found = getattr(rushlight.nn, type(value).__name__, None)
+        if found is None or value._parameters:
+            raise Unavailable(type(value).__name__)
+        return found()
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*[ours(v) for v in value])
+    if isinstance(value, (list, tuple)):
+        return type(value)(ours(v) for v in value)
+    if isinstance(value, dict):
+        return {k: ours(v) for k, v in value.items()}
+    if isinstance(value, slice):
+        return slice(ours(value.start), ours(value.stop), ours(value.step))
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
+        return translated(value)
+    return value
+
+
+def _named(name):
+    found = getattr(rushlight, name, None)
+    if found is None:
+        raise Unavailable(f"rushlight has no {name}")
+    return found
+
+
+def _tensor(tensor):
+    if tensor.layout != torch.strided or tensor.is_nested or tensor.is_quantized:
+        raise Unavailable(f"a {tensor.layout} tensor")
+    if tensor.device.type == "meta":
+        made = rushlight.empty_strided(tuple(tensor.shape), tensor.stride(), device="meta")
+        return made.to(ours(tensor.dtype))
+    plain = tensor.detach().resolve_conj().resolve_neg()
+    dtype = ours(tensor.dtype)
+    count = plain.untyped_storage().nbytes() // plain.element_size()
+    whole = plain.is_contiguous() and count == plain.numel()
+    if not whole and count <= LARGEST:
+        plain = plain.as_strided((count,), (1,), 0)
+    if plain.dtype == torch.bfloat16:
+        made = rushlight.tensor(plain.contiguous().view(torch.int16).numpy()).view(dtype)
+    else:
+        made = rushlight.tensor(plain.contiguous().numpy())
+    if not whole and count <= LARGEST:
+        made = made.as_strided(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+    made = made.detach()
+    return made.requires_grad_() if tensor.requires_grad else made
+
+
+def theirs(value):
+    """A result of Rushlight's as PyTorch's, detached."""
+    if isinstance(value, rushlight.Tensor):
+        array = value.detach().contiguous()
+        if value.dtype is rushlight.bfloat16:
+            return torch.from_numpy(array.view(rushlight.int16).numpy()).view(torch.bfloat16)
+        return torch.from_numpy(array.numpy().copy())
+    if isinstance(value, (list, tuple)):
+        return [theirs(v) for v in value]
+    if isinstance(value, dict):
+        return {k: theirs(v) for k, v in value.items()}
+    if isinstance(value, rushlight.dtype):
+        return getattr(torch, value.name)
+    if isinstance(value, rushlight.Size):
+        return torch.Size(value)
+    return value
+
+
+class _Shim(types.ModuleType):
+    """`torch` for a function written against it: Rushlight's names."""
+
+    def __getattr__(self, name):
+        return getattr(rushlight, name)
+
+
+_SHIM = _Shim("torch")
+_GLOBALS = {"torch": _SHIM, "F": rushlight.nn.functional}
+
+
+def translated(function):
+    """The same function of Rushlight: by name, or, for a lambda of the table, by its code."""
+    if hasattr(function, "func"):  # functools.partial
+        inner = translated(function.func)
+        return lambda *a, **k: inner(*function.args, *a, **{**function.keywords, **k})
+    code = getattr(function, "__code__", None)
+    module = getattr(function, "__module__", "") or ""
+    wrapped = code is not None and "torch.testing" in module
+    if not wrapped:
+        return _by_name(function)
+    cells = function.__closure__
+    if cells:
+        cells = tuple(types.CellType(_cell(c.cell_contents)) for c in cells)
+    space = {**function.__globals__, **_GLOBALS}
+    made = types.FunctionType(code, space, function.__name__, function.__defaults__, cells)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _cell(value):
+    return translated(value) if callable(value) and not isinstance(value, type) else ours(value)
+
+
+_HOMES = {
+    "torch._C._nn": "nn.functional", "torch._C._linalg": "linalg", "torch._C._fft": "fft",
+    "torch._C._special": "special", "torch._VariableFunctions": "", "torch": "",
+}  # fmt: skip
+
+
+def _by_name(function):
+    name = getattr(function, "__name__", "")
+    module = getattr(function, "__module__", "") or ""
+    for start, home in (("torch.masked", "masked"), ("torch.nn.functional", "nn.functional")):
+        if module.startswith(start):
+            return lookup(f"{home}.{name}")
+    return lookup(name)
+
+
+def lookup(name):
+    """The public function of a dotted name; AttributeError if Rushlight has none."""
+    home = rushlight
+    parts = name.split(".")
+    if parts[0] == "torch":
+        parts = parts[1:]
+    for part in parts:
+        found = getattr(home, part, None)
+        if found is None and home is rushlight:
+            found = getattr(rushlight.Tensor, part, None)
+        if found is None:
+            raise AttributeError(f"rushlight has no {name}")
+        home = found
+    return home
+
+
+def function_of(info):
+    """Rushlight's counterpart of a table entry's function."""
+    code = getattr(info.op, "__code__", None)
+    if hasattr(info.op, "func") or (
+        code is not None and "torch.testing" in (getattr(info.op, "__module__", "") or "")
+    ):
+        return translated(info.op)
+    return lookup(info.name)
+
+
+# ---------------------------------------------------------------------- comparing
+def tensors(result):
+    """The tensors in a result of either side."""
+    if isinstance(result, (list, tuple)):
+        return [t for item in result for t in tensors(item)]
+    if isinstance(result, dict):
+        return [t for item in result.values() for t in tensors(item)]
+    return [result] if isinstance(result, (torch.Tensor, rushlight.Tensor)) else []
+
+
+def compare(found, expected, what, scale=1.0):
+    """Raise Mismatch unless both results hold the same."""
+    found = theirs(found)
+    if isinstance(expected, (list, tuple, dict)):
+        if isinstance(expected, dict):
+            expected, found = list(expected.values()), list(found.values())
+        if not isinstance(found, (list, tuple)) or len(found) != len(expected):
+            raise Mismatch(f"{what}: {type(found).__name__} for {len(expected)} results")
+        for i, (a, b) in enumerate(zip(found, expected, strict=True)):
+            compare(a, b, f"{what}[{i}]", scale)
+        return
+    if not isinstance(expected, torch.Tensor):
+        same = found == expected or (found != found and expected != expected)
+        if isinstance(expected, float) and isinstance(found, float):
+            same = same or abs(found - expected) <= 1e-6 * abs(expected)
+        if not same:
+            raise Mismatch(f"{what}: {found!r}, PyTorch gives {expected!r}")
+        return
+    if not isinstance(found, torch.Tensor):
+        raise Mismatch(f"{what}: {type(found).__name__}, PyTorch gives a tensor")
+    expected = expected.detach().resolve_conj().resolve_neg()
+    rtol, atol = TOLERANCE.get(str(expected.dtype).split(".")[1], (0.0, 0.0))
+    try:
+        torch.testing.assert_close(
+            found, expected, rtol=rtol * scale, atol=atol * scale, equal_nan=True
+        )
+    except AssertionError as error:
+        raise Mismatch(f"{what}: {' '.join(str(error).split())[:300]}") from None
+
+
+def told(sample):
+    """A sample in one short line."""
+    text = f"{_brief(sample.input)} {_brief(sample.args)} {_brief(sample.kwargs)}"
+    return text[:220]
+
+
+def _brief(value):
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype)[6:]}{list(value.shape)}"
+    if isinstance(value, (list, tuple)):
+        return "(" + ", ".join(_brief(v) for v in value) + ")"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k}={_brief(v)}" for k, v in value.items()) + "}"
+    return repr(value)
+
+
+# ---------------------------------------------------------------------- the checks
+# Results that are only determined up to a sign, a phase, an order: compared through the function
+# that the table gives for it.
+_UNDETERMINED = (
+    "linalg.svd", "svd", "linalg.eig", "linalg.eigh", "pca_lowrank", "svd_lowrank", "linalg.qr",
+    "qr", "geqrf",
+)  # fmt: skip
+
+
+def processed(info, sample, result, translate):
+    """What is compared and differentiated of a result."""
+    function = sample.output_process_fn_grad
+    if info.name in _UNDETERMINED and not isinstance(function, type):
+        function = translated(function) if translate else function
+        return function(result)
+    return result
+
+
+def call(info, function, sample):
+    """One sample on both sides: their result, our result, and the inputs of both."""
+    own = ours((sample.input, tuple(sample.args), dict(sample.kwargs)))
+    torch.manual_seed(7)
+    expected = info.op(sample.input, *sample.args, **sample.kwargs)
+    rushlight.manual_seed(7)
+    found = function(own[0], *own[1], **own[2])
+    return expected, found, own
+
+
+_UNWRITTEN = ("empty", "new_empty", "empty_like", "empty_strided", "empty_permuted",
+              "new_empty_strided", "resize_", "resize_as_", "nn.init.skip_init")  # fmt: skip
+
+
+def check_forward(info, function, samples):
+    """Every sample gives PyTorch's result."""
+    for sample in samples:
+        try:
+            expected, found, _ = call(info, function, sample)
+        except Unavailable:
+            continue
+        except Exception as error:
+            raise _located(error, sample) from error
+        if info.name in _UNWRITTEN:
+            for a, b in zip(tensors(found), tensors(expected), strict=True):
+                if tuple(a.shape) != tuple(b.shape) or a.stride() != b.stride():
+                    raise Mismatch(f"{told(sample)}: shape {a.shape}, stride {a.stride()}")
+            continue
+        expected = processed(info, sample, expected, False)
+        found = processed(info, sample, found, True)
+        compare(found, expected, told(sample))
+
+
+def check_noncontiguous(info, function, samples):
+    """The same with every tensor laid out with gaps."""
+    check_forward(info, function, [s.noncontiguous() for s in samples])
+
+
+def leaves(sample):
+    """The tensors of a sample that ask for a gradient."""
+    return [t for t in tensors((sample.input, sample.args, sample.kwargs)) if t.requires_grad]
+
+
+def check_gradients(info, function, samples, order=1):
+    """First (and second) derivatives of a random combination of the results agree."""
+    checked = 0
+    for sample in samples:
+        own_leaves = leaves(sample)
+        if not own_leaves:
+            continue
+        try:
+            expected, found, own = call(info, function, sample)
+            expected = tensors(processed(info, sample, expected, False))
+            found = tensors(processed(info, sample, found, True))
+            wanted = _derivatives(expected, own_leaves, order, torch, None)
+            if wanted is None:
+                continue
+            given = _derivatives(found, leaves(_Own(own)), order, rushlight, wanted[1])
+        except Unavailable:
+            continue
+        except Mismatch:
+            raise
+        except Exception as error:
+            raise _located(error, sample) from error
+        if given is None:
+            raise Mismatch(f"{told(sample)}: no result asks for a gradient")
+        for i, (a, b) in enumerate(zip(given[0], wanted[0], strict=True)):
+            if b is None or a is None:
+                empty = b if a is None else theirs(a)
+                if empty is not None and bool((empty != 0).any()):
+                    raise Mismatch(f"{told(sample)}: gradient {i} is there on one side only")
+                continue
+            compare(a, b, f"gradient {i} of {told(sample)}", 10.0)
+        checked += 1
+    return checked
+
+
+class _Own:
+    """The inputs on our side, in the shape of a sample."""
+
+    def __init__(self, own):
+        self.input, self.args, self.kwargs = own
+
+
+def _derivatives(results, inputs, order, home, weights):
+    """Gradients of the weighted sum of the results; with order 2 those of the gradients' too.
+    Returns them and the weights used, as PyTorch's tensors."""
+    results = [t for t in results if t.requires_grad]
+    if not results:
+        return None
+    given = iter(weights) if weights is not None else None
+    used = []
+
+    def total(parts):
+        terms = []
+        for part in parts:
+            if given is None:
+                generator = torch.Generator().manual_seed(len(used) + 1)
+                weight = torch.rand(part.shape, generator=generator, dtype=torch.float64) + 0.5
+                weight = weight.to(part.dtype)
+                used.append(weight)
+            else:
+                used.append(next(given))
+                weight = ours(used[-1])
+            term = (part * weight).sum()
+            terms.append(home.real(term) if term.is_complex() else term)
+        return sum(terms[1:], terms[0])
+
+    first = home.autograd.grad(total(results), inputs, create_graph=order == 2, allow_unused=True)
+    if order == 1:
+        return list(first), used
+    again = [t for t in first if t is not None and t.requires_grad]
+    if not again:
+        return [*first, *[None] * len(inputs)], used
+    second = home.autograd.grad(total(again), inputs, allow_unused=True)
+    return [*first, *second], used
+
+
+def check_second(info, function, samples):
+    """Second derivatives agree."""
+    return check_gradients(info, function, samples, 2)
+
+
+def check_errors(info, function, _):
+    """Every input that PyTorch refuses is refused with an exception of that type."""
+    if info.error_inputs_func is None:
+        return
+    for error in info.error_inputs("cpu"):
+        sample = error.sample_input
+        try:
+            own = ours((sample.input, tuple(sample.args), dict(sample.kwargs)))
+        except Unavailable:
+            continue
+        try:
+            info.op(sample.input, *sample.args, **sample.kwargs)
+        except Exception as raised:  # noqa: BLE001 - whatever PyTorch raises is the standard
+            wanted = type(raised)
+        else:
+            continue
+        try:
+            function(own[0], *own[1], **own[2])
+        except Exception as raised:  # noqa: BLE001 - compared by type
+            kin = wanted if wanted in (TypeError, ValueError, IndexError) else RuntimeError
+            if (
+                not isinstance(raised, kin)
+                or isinstance(raised, NotImplementedError)
+                and (not issubclass(wanted, NotImplementedError))
+            ):
+                raise Mismatch(
+                    f"{told(sample)}: {type(raised).__name__} ({str(raised)[:80]}), PyTorch "
+                    f"raises {wanted.__name__} ({str(error.error_regex)[:80]})"
+                ) from None
+        else:
+            raise Mismatch(
+                f"{told(sample)}: accepted; PyTorch raises {wanted.__name__} "
+                f"({str(error.error_regex)[:100]})"
+            )
+
+
+def check_variants(info, function, samples):
+    """The method, ``out=`` and in-place forms give what the function gives."""
+    for sample in samples[:6]:
+        try:
+            expected, found, own = call(info, function, sample)
+        except Unavailable:
+            continue
+        if not isinstance(sample.input, torch.Tensor):
+            continue
+        expected = processed(info, sample, expected, False)
+        if info.method_variant is not None:
+            _variant(info, sample, expected, own, info.method_variant.__name__)
+        if info.inplace_variant is not None and not sample.broadcasts_input:
+            _inplace(info, sample, own)
+        if info.supports_out and isinstance(found, rushlight.Tensor) and own[2].get("out") is None:
+            out = rushlight.empty_like(found.detach())
+            with rushlight.no_grad():
+                rushlight.manual_seed(7)
+                back = function(own[0], *own[1], **own[2], out=out)
+            if back is not out:
+                raise Mismatch(f"{told(sample)}: out= is not what comes back")
+            if info.name not in _UNWRITTEN:
+                compare(out, theirs(found), "out=" + told(sample))
+
+
+def _variant(info, sample, expected, own, name):
+    method = getattr(own[0], name, None)
+    if method is None:
+        raise Mismatch(f"Tensor has no method {name}")
+    rushlight.manual_seed(7)
+    found = processed(info, sample, method(*own[1], **own[2]), True)
+    if info.name not in _UNWRITTEN:
+        compare(found, expected, f"method of {told(sample)}")
+
+
+def _inplace(info, sample, own):
+    copy = sample.input.detach().clone()
+    torch.manual_seed(7)
+    try:
+        expected = info.inplace_variant(copy, *sample.args, **sample.kwargs)
+    except Exception:  # noqa: BLE001 - PyTorch has no in-place form for this sample
+        return
+    target = own[0].detach().clone()
+    name = info.inplace_variant.__name__
+    method = getattr(target, name, None)
+    if method is None:
+        raise Mismatch(f"Tensor has no method {name}")
+    rushlight.manual_seed(7)
+    with rushlight.no_grad():
+        found = method(*own[1], **own[2])
+    if found is not target:
+        raise Mismatch(f"{told(sample)}: {name} gives another tensor")
+    if info.name not in _UNWRITTEN:
+        compare(target, expected, f"{name} of {told(sample)}")
+
+
+def _located(error, sample):
+    text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return Mismatch(f"{told(sample)}: {text}")
+
+
+CHECKS = {
+    "forward": check_forward,
+    "noncontiguous": check_noncontiguous,
+    "gradient": check_gradients,
+    "second": check_second,
+    "errors": check_errors,
+    "variants": check_variants,
+}
+
+
+def run_check(info, name, dtype, most):
+    """One check of an op in one dtype: "ok", "skip" (it does not apply) or what is wrong."""
+    torch_dtype = getattr(torch, dtype)
+    grads = name in ("gradient", "second")
+    if grads and not (
+        info.supports_autograd and torch_dtype.is_floating_point + torch_dtype.is_complex
+    ):
+        return "skip"
+    if name == "second" and not info.supports_gradgrad:
+        return "skip"
+    if grads and torch_dtype not in info.supported_backward_dtypes("cpu"):
+        return "skip"
+    limit(SECONDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            function = function_of(info)
+            torch.manual_seed(3)
+            found = info.sample_inputs("cpu", torch_dtype, requires_grad=grads)
+            samples = [] if name == "errors" else list(itertools.islice(found, most))
+            CHECKS[name](info, function, samples)
+    except Mismatch as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - any failure is the op's result
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:240]}"
+    finally:
+        limit(0)
+    return "ok"
