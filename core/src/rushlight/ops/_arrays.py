@@ -181,7 +181,10 @@ def run_view(op, values):
     array = op.body(base._array, *values[1 : op.positional])
     if isinstance(array, (tuple, list)):
         return _many_views(op, base, array, values)
-    out = make_tensor(array, base._dtype, base._device)
+    found = base._dtype
+    if array.dtype is not base._array.dtype:  # complex numbers seen as pairs, or back
+        found = BY_ARRAY_DTYPE[array.dtype]
+    out = make_tensor(array, found, base._device)
     if isinstance(array, MetaArray) or _shares(array, base._array):
         _link(out, base, op, values)
     if mode.recording and base._node is not None:

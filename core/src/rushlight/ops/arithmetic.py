@@ -308,7 +308,7 @@ def _pow_base_gradient(grad, input, exponent):
         if exponent == 0:
             return grad * 0
         return grad * (conj_number(exponent) * conj_of(input) ** (exponent - 1))
-    return grad * where(exponent == 0, 0.0, exponent * input ** (exponent - 1))
+    return grad * conj_of(where(exponent == 0, 0.0, exponent * input ** (exponent - 1)))
 
 
 def _pow_exponent_gradient(grad, input, exponent, out):
@@ -319,8 +319,15 @@ def _pow_exponent_gradient(grad, input, exponent, out):
         log = math.log(input) if not isinstance(input, complex) and input > 0 else None
         if log is None:
             log = 0.0 if input == 0 else cmath.log(input)
-        return grad * (out * log)
-    return grad * conj_of(where((input == 0) & (exponent >= 0), 0.0, out * input.log()))
+        return grad * conj_of(out * log)
+    return grad * conj_of(where(_zero_power(input, exponent), 0.0, out * input.log()))
+
+
+def _zero_power(input, exponent):
+    """Where the power of zero is constant in the exponent."""
+    if isinstance(exponent, Tensor) and exponent._dtype.category == COMPLEX:
+        return (input == 0) & (exponent.real >= 0)
+    return (input == 0) & (exponent >= 0)
 
 
 pow.gradient(input=_pow_base_gradient, exponent=_pow_exponent_gradient)
@@ -478,7 +485,7 @@ addcdiv.gradient(
 @elementwise(rule=same)
 def conj(input):
     """The complex conjugate; real tensors are returned as they are."""
-    return xp.conj(input) if not xp.is_traced(input) else input
+    return xp.conj(input)
 
 
 conj.gradient(input=lambda grad: conj(grad))

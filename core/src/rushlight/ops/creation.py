@@ -303,12 +303,27 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     return finish(array, dtype, device, requires_grad)
 
 
-def complex(real, imag):
-    """A complex tensor from its two parts."""
-    from rushlight.ops.joining import stack
-    from rushlight.ops.shape import view_as_complex
+def complex(real, imag, *, out=None):
+    """A complex tensor from its two parts, broadcast; both of one floating dtype.
 
-    return view_as_complex(stack((real, imag), -1))
+    >>> rushlight.complex(rushlight.tensor([1.0]), rushlight.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+    from rushlight.ops.joining import stack
+    from rushlight.ops.shape import broadcast_tensors, view_as_complex
+
+    if real._dtype is not imag._dtype or real._dtype.name not in ("float16", "float32", "float64"):
+        raise RuntimeError(
+            "complex: Expected both inputs to be Half, Float or Double tensors of one dtype but "
+            f"got {real._dtype} and {imag._dtype}"
+        )
+    if out is not None and out._dtype is not real._dtype.to_complex():
+        raise RuntimeError(
+            f"complex: Expected object of scalar type {real._dtype.to_complex()} but got scalar "
+            f"type {out._dtype} for argument 'out'"
+        )
+    made = view_as_complex(stack(broadcast_tensors(real, imag), -1))
+    return made if out is None else _write(out, made)
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False):

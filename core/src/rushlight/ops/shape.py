@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
+from rushlight.backends.arrays import MetaArray, dtype_of, meta_array
 from rushlight.dtypes import COMPLEX
 from rushlight.errors import shape_text
 from rushlight.ops._op import Sizes, composite, op
@@ -473,20 +473,42 @@ def _imag(self):
     return view_as_real(self).select(-1, 1)
 
 
-@op(samples=lambda make: [])
+@declare_view(samples=lambda make: [], tested_by="tests/ops/test_complex.py")
 def view_as_real(input: Tensor):
     """A complex tensor as a real one whose last dimension holds the two parts; shares memory."""
-    real = np.float32 if input.dtype == np.complex64 else np.float64
-    return np.ascontiguousarray(input)[..., None].view(real)
+    if input.dtype.kind != "c":
+        raise RuntimeError(f"view_as_real is only supported for complex tensors; got {input.dtype}")
+    part = np.float32 if input.dtype == np.complex64 else np.float64
+    if isinstance(input, MetaArray):
+        return meta_array((*input.shape, 2), part)
+    steps = (*input.strides, input.itemsize // 2)
+    return np.lib.stride_tricks.as_strided(input.real, (*input.shape, 2), steps)
 
 
-@op(samples=lambda make: [])
+@declare_view(samples=lambda make: [], tested_by="tests/ops/test_complex.py")
 def view_as_complex(input: Tensor):
-    """A real tensor whose last dimension holds two parts, as a complex one."""
+    """A real tensor whose last dimension holds two parts, as a complex one; shares memory."""
+    if input.dtype.kind != "f":
+        raise RuntimeError(
+            f"view_as_complex is only supported for floating point tensors, but got {input.dtype}"
+        )
     if not input.ndim or input.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-    target = np.complex64 if input.dtype == np.float32 else np.complex128
-    return np.ascontiguousarray(input).view(target)[..., 0]
+        raise RuntimeError(
+            "Tensor must have a last dimension of size 2; this one has shape "
+            f"{shape_text(input.shape)}"
+        )
+    whole = np.complex64 if input.dtype == np.float32 else np.complex128
+    if isinstance(input, MetaArray):
+        return meta_array(input.shape[:-1], whole)
+    width = input.itemsize
+    if input.size and (
+        input.strides[-1] != width or any(s % (2 * width) for s in input.strides[:-1])
+    ):
+        raise RuntimeError(
+            "Tensor must have a last dimension with stride 1, and every other stride must be "
+            f"divisible by 2; the strides are {[s // width for s in input.strides]}"
+        )
+    return input.view(whole)[..., 0] if input.size else np.empty(input.shape[:-1], whole)
 
 
 view_as_real.gradient(input=lambda grad: view_as_complex(grad))

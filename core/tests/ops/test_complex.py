@@ -1,0 +1,51 @@
+"""Complex tensors as pairs of reals, their parts, and conjugation."""
+
+import pytest
+
+import rushlight
+
+
+def test_pairs_share_memory():
+    z = rushlight.tensor([[1 + 2j, 3 - 4j], [5j, 6.0]])
+    pairs = rushlight.view_as_real(z.t())
+    assert pairs.shape == (2, 2, 2) and pairs.stride() == (2, 4, 1)
+    pairs[0, 1, 1] = 7.0
+    assert z[1, 0].item() == 7j
+    assert rushlight.view_as_complex(pairs).data_ptr() == z.data_ptr()
+
+
+def test_parts_of_a_scalar_are_scalars():
+    z = rushlight.tensor(1 + 2j)
+    assert z.real.shape == () and z.imag.item() == 2.0
+    z.imag.fill_(5.0)
+    assert z.item() == 1 + 5j
+
+
+def test_views_refuse_what_is_no_pair():
+    with pytest.raises(RuntimeError, match="size 2"):
+        rushlight.view_as_complex(rushlight.ones(3))
+    with pytest.raises(RuntimeError, match="stride 1"):
+        rushlight.view_as_complex(rushlight.ones(2, 3).t())
+    with pytest.raises(RuntimeError, match="only supported for complex"):
+        rushlight.view_as_real(rushlight.ones(2))
+
+
+def test_conjugation_is_done_at_once():
+    z = rushlight.tensor([1 + 2j], requires_grad=True)
+    out = z.conj()
+    assert out.tolist() == [1 - 2j] and not out.is_conj() and out.resolve_conj() is out
+    out.imag.sum().backward()
+    assert z.grad.tolist() == [-1j]
+
+
+def test_gradient_through_pairs():
+    z = rushlight.tensor([1 + 2j, 3j], requires_grad=True)
+    (rushlight.view_as_real(z) ** 2).sum().backward()
+    assert z.grad.tolist() == [2 + 4j, 6j]
+
+
+def test_parts_must_be_of_one_dtype():
+    with pytest.raises(RuntimeError, match="one dtype"):
+        rushlight.complex(rushlight.ones(2), rushlight.ones(2, dtype=rushlight.float64))
+    with pytest.raises(RuntimeError, match="one dtype"):
+        rushlight.polar(rushlight.ones(2, dtype=rushlight.int64), rushlight.ones(2))
