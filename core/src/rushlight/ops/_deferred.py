@@ -11,7 +11,23 @@ import importlib
 from rushlight.ops._op import TABLE
 from rushlight.tensor.tensor import Tensor
 
-RARE = {}
+RARE = {
+    "floating_point": (
+        "__ilshift__ __irshift__ __lshift__ __rlshift__ __rmod__ __rrshift__ __rshift__ "
+        "bitwise_left_shift bitwise_left_shift_ bitwise_right_shift bitwise_right_shift_ "
+        "copysign copysign_ float_power float_power_ fmax fmin frexp gcd gcd_ heaviside "
+        "heaviside_ isneginf isposinf lcm lcm_ ldexp ldexp_ nan_to_num nan_to_num_ "
+        "nextafter nextafter_ signbit"
+    ),
+    "complex_numbers": (
+        "adjoint angle chalf conj_physical conj_physical_ is_conj is_neg isreal "
+        "resolve_conj resolve_neg"
+    ),
+    "interpolation": "",
+    "sampling": "",
+    "folding": "",
+    "pixels": "",
+}
 
 
 class Deferred:

@@ -116,6 +116,20 @@ logaddexp.gradient(
 )
 
 
+@elementwise(rule=floating, domain=real, inplace=False)
+def logaddexp2(input, other):
+    """``log2(2 ** input + 2 ** other)`` without overflow."""
+    high, low = xp.maximum(input, other), xp.minimum(input, other)
+    further = xp.log1p(xp.exp2(low - high)) * (1 / math.log(2))
+    return xp.where(high == low, high + 1, high + further)
+
+
+logaddexp2.gradient(
+    input=lambda grad, input, other: grad / (1 + exp2(other - input)),
+    other=lambda grad, input, other: grad / (1 + exp2(input - other)),
+)
+
+
 @elementwise(rule=floating, domain=positive)
 def xlogy(input, other):
     """``input * log(other)``, which is 0 where `input` is 0."""

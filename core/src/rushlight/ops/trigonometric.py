@@ -9,6 +9,7 @@ from rushlight.ops._domains import above_one, nonzero, real, unit
 from rushlight.ops._op import elementwise
 from rushlight.ops._rules import floating
 from rushlight.ops.arithmetic import conj_of, rsqrt
+from rushlight.ops.comparison import where
 
 
 @elementwise(rule=floating, domain=real)
@@ -150,3 +151,28 @@ def deg2rad(input):
 
 
 deg2rad.gradient(input=lambda grad: grad * (math.pi / 180))
+
+
+@elementwise(rule=floating, domain=real)
+def rad2deg(input):
+    """An angle in radians, in degrees."""
+    return input * (180 / math.pi)
+
+
+rad2deg.gradient(input=lambda grad: grad * (180 / math.pi))
+
+
+@elementwise(rule=floating, domain=nonzero)
+def sinc(input):
+    """``sin(pi * input) / (pi * input)``, 1 at 0."""
+    return xp.sinc(input)
+
+
+def _sinc_gradient(grad, input):
+    safe = where(input == 0, 1.0, input)
+    angle = math.pi * safe
+    slope = (angle * cos(angle) - sin(angle)) / (angle * safe)
+    return grad * where(input == 0, 0.0, conj_of(slope))
+
+
+sinc.gradient(input=_sinc_gradient)

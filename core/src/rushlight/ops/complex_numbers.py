@@ -1,0 +1,116 @@
+"""Complex numbers: angle, polar form, conjugation and its lazy bits, adjoints."""
+
+from __future__ import annotations
+
+from rushlight.compiler import xp
+from rushlight.dtypes import COMPLEX, FLOAT, bool_, default, float16, float32, float64
+from rushlight.ops._domains import nonzero
+from rushlight.ops._op import composite, elementwise
+from rushlight.ops.arithmetic import conj, conj_of, mul
+from rushlight.ops.comparison import where
+from rushlight.ops.creation import complex, ones_like, zeros_like
+from rushlight.ops.trigonometric import cos, sin
+from rushlight.tensor.tensor import Tensor
+
+
+def _angle_dtype(promoted):
+    found = promoted if promoted.category >= FLOAT else default.float
+    return found, found.to_real()
+
+
+@elementwise(rule=_angle_dtype, domain=nonzero, inplace=False)
+def angle(input):
+    """The angle of complex numbers in radians; of real ones 0, or pi where negative.
+
+    >>> rushlight.angle(rushlight.tensor([1j, -1.0]))
+    tensor([1.5708, 3.1416])
+    """
+    return xp.angle(input)
+
+
+def _angle_gradient(grad, input):
+    if input._dtype.category != COMPLEX:
+        return zeros_like(input) * grad
+    square = (input * conj(input)).real
+    scale = where(square == 0, 0.0, grad / where(square == 0, 1.0, square))
+    return input * scale * 1j
+
+
+angle.gradient(input=_angle_gradient)
+
+
+@composite(method=False)
+def polar(abs: Tensor, angle: Tensor):
+    """``abs * (cos(angle) + i sin(angle))``, broadcast; both of one floating dtype.
+
+    >>> rushlight.polar(rushlight.tensor([2.0]), rushlight.tensor([0.0]))
+    tensor([2.+0.j])
+    """
+    if abs._dtype is not angle._dtype or abs._dtype not in (float16, float32, float64):
+        raise RuntimeError(
+            "polar: Expected both inputs to be Half, Float or Double tensors of one dtype but got "
+            f"{abs._dtype} and {angle._dtype}"
+        )
+    return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
+
+
+@elementwise()
+def conj_physical(input):
+    """The complex conjugate in memory of its own; a copy of a real tensor."""
+    return xp.conj(input)
+
+
+conj_physical.gradient(input=lambda grad: conj_of(grad))
+
+
+@composite()
+def resolve_conj(input: Tensor):
+    """`input`: conjugation is never pending here, so there is nothing to do."""
+    return input
+
+
+@composite()
+def resolve_neg(input: Tensor):
+    """`input`: negation is never pending here, so there is nothing to do."""
+    return input
+
+
+@composite()
+def is_conj(input: Tensor):
+    """Whether conjugation is pending: never, it is done when asked for."""
+    return False
+
+
+@composite()
+def is_neg(input: Tensor):
+    """Whether negation is pending: never, it is done when asked for."""
+    return False
+
+
+@composite()
+def isreal(input: Tensor):
+    """True where an element has no imaginary part."""
+    if input._dtype.category == COMPLEX:
+        return input.imag == 0
+    return ones_like(input, dtype=bool_)
+
+
+@composite()
+def adjoint(input: Tensor):
+    """The conjugate of (a batch of) matrices, transposed."""
+    if input.dim() < 2:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got "
+            f"{input.dim()}-D tensor."
+        )
+    return conj_of(input.transpose(-2, -1))
+
+
+def _chalf(self, *, memory_format=None):
+    """Complex numbers of two half-precision parts, which Rushlight does not store."""
+    raise NotImplementedError(
+        "chalf: complex32 tensors are not available; use .cfloat() (complex64)"
+    )
+
+
+Tensor.chalf = _chalf
