@@ -1,5 +1,7 @@
 """The functions behind the layers (public as ``nn.functional``)."""
 
+import importlib
+
 from rushlight.ops.activation import (
     celu,
     elu,
@@ -173,6 +175,35 @@ def scaled_dot_product_attention(
     return (dropout(weights, dropout_p) if dropout_p else weights) @ value
 
 
+# Functions that few programs use: their families are imported at the first look-up.
+_RARE = {
+    "affine_grid": "sampling",
+    "channel_shuffle": "pixels",
+    "fold": "folding",
+    "grid_sample": "sampling",
+    "interpolate": "interpolation",
+    "native_channel_shuffle": "pixels",
+    "pixel_shuffle": "pixels",
+    "pixel_unshuffle": "pixels",
+    "unfold": "folding",
+    "upsample": "interpolation",
+    "upsample_bilinear": "interpolation",
+    "upsample_nearest": "interpolation",
+}
+
+
+def __getattr__(name):
+    family = _RARE.get(name)
+    if family is None:
+        raise AttributeError(f"module 'rushlight.nn.functional' has no attribute '{name}'")
+    found = globals()[name] = getattr(importlib.import_module("rushlight.ops." + family), name)
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *_RARE})
+
+
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
@@ -256,4 +287,5 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "triplet_margin_loss",
+    *_RARE,
 ]

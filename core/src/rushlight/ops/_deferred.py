@@ -27,6 +27,9 @@ RARE = {
     "sampling": "",
     "folding": "",
     "pixels": "",
+    "quantiles": "aminmax mode nanquantile quantile",
+    "histograms": "histc histogram",
+    "membership": "unique_consecutive",
 }
 
 

@@ -1,0 +1,172 @@
+"""Linear maps along dimensions, each given by a few taps: what interpolation consists of.
+
+Every mode of ``interpolate`` but ``area`` is separable: along each dimension an output element is
+a weighted sum of a few input elements. :class:`Taps` holds places and weights of one dimension;
+its transpose is the gradient. Source positions follow PyTorch's rules, in the precision it uses
+(float32 for all but float64).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rushlight.backends import np
+
+
+class Taps:
+    """``result[o] = sum_k weight[o, k] * input[index[o, k]]`` for an input of `size` elements.
+
+    `weight` None stands for ones (then there is one tap): elements are only moved.
+    """
+
+    __slots__ = ("_transposed", "index", "size", "weight")
+
+    def __init__(self, index, weight, size):
+        self.index, self.weight, self.size, self._transposed = index, weight, size, None
+
+    def __len__(self):
+        return len(self.index)
+
+    def transposed(self):
+        """The transposed map."""
+        if self._transposed is None:
+            self._transposed = self._transpose()
+            self._transposed._transposed = self
+        return self._transposed
+
+    def _transpose(self):
+        taps = self.index.shape[1]
+        weight = np.ones(self.index.shape) if self.weight is None else self.weight
+        flat, values = self.index.ravel(), weight.ravel()
+        used = np.flatnonzero(values)
+        order = used[np.argsort(flat[used], kind="stable")]
+        rows = flat[order]
+        counts = np.bincount(rows, minlength=self.size)
+        rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        width = max(int(counts.max(initial=0)), 1)
+        index = np.zeros((self.size, width), np.int64)
+        transposed = np.zeros((self.size, width))
+        index[rows, rank] = order // taps
+        transposed[rows, rank] = values[order]
+        return Taps(index, transposed, len(self.index))
+
+
+def resample(input, maps):
+    """(N, C, ...) with each spatial dimension mapped by its taps (None keeps a dimension).
+
+    Low precision is computed in float32 and rounded once; uint8 is rounded to the nearest.
+    """
+    dtype, moved = input.dtype, all(m is None or m.weight is None for m in maps)
+    array = input
+    if not moved:
+        kind = np.float64 if dtype == np.float64 or dtype.kind == "u" else np.float32
+        array = array.astype(dtype if dtype.kind == "c" else kind, copy=False)
+    for axis, taps in enumerate(maps, 2):
+        if taps is not None:
+            array = _along(array, taps, axis)
+    if dtype.kind == "u" and not moved:
+        array = np.clip(np.floor(array + 0.5), 0, 255)
+    return np.ascontiguousarray(array.astype(dtype, copy=False))
+
+
+def _along(array, taps, axis):
+    if taps.weight is None:
+        return np.take(array, taps.index[:, 0], axis=axis)
+    shape = (-1, *(1,) * (array.ndim - axis - 1))
+    weights = taps.weight.astype(array.dtype)
+    total = None
+    for k in range(taps.index.shape[1]):
+        term = np.take(array, taps.index[:, k], axis=axis)
+        column = weights[:, k]
+        with np.errstate(invalid="ignore"):
+            term *= column.reshape(shape)
+        if not column.all():  # a padded tap must not bring in an infinity times zero
+            term[(*(slice(None),) * axis, column == 0)] = 0
+        total = term if total is None else np.add(total, term, out=total)
+    return total
+
+
+def _scale(size, out, align_corners, factor, real):
+    """Input elements per output element."""
+    if align_corners:
+        return real(size - 1) / real(out - 1) if out > 1 else real(0)
+    return real(1.0 / factor) if factor else real(size) / real(out)
+
+
+@lru_cache(256)
+def nearest(size, out, factor, exact):
+    """Taps that pick the nearest element; `exact` measures from the centres of the elements."""
+    places = np.arange(out)
+    if out == size:
+        index = places
+    elif out == 2 * size and not exact:
+        index = places // 2
+    else:
+        scale = np.float32(1.0 / factor) if factor else np.float32(size) / np.float32(out)
+        if exact:
+            source = ((places + 0.5) * np.float64(scale)).astype(np.float32)
+        else:
+            source = places.astype(np.float32) * scale
+        index = np.minimum(np.floor(source).astype(np.int64), size - 1)
+    return Taps(index[:, None], None, size)
+
+
+def _sources(size, out, align_corners, factor, double, clamp):
+    real = np.float64 if double else np.float32
+    scale, places = _scale(size, out, align_corners, factor, real), np.arange(out, dtype=real)
+    if align_corners:
+        return scale * places
+    source = scale * (places + real(0.5)) - real(0.5)
+    return np.maximum(source, real(0)) if clamp else source
+
+
+@lru_cache(256)
+def linear(size, out, align_corners, factor, double):
+    """Two taps: the neighbours, weighted by nearness."""
+    if size == out:
+        return None
+    source = _sources(size, out, align_corners, factor, double, True)
+    low = np.minimum(source.astype(np.int64), size - 1)
+    high = np.minimum(low + 1, size - 1)
+    share = np.clip(source - low.astype(source.dtype), 0, 1)
+    return Taps(np.stack([low, high], 1), np.stack([1 - share, share], 1), size)
+
+
+@lru_cache(256)
+def cubic(size, out, align_corners, factor, double):
+    """Four taps of the cubic convolution kernel with a = -0.75. (Keys, 1981.)"""
+    source = _sources(size, out, align_corners, factor, double, False)
+    floor = np.floor(source)
+    share = source - floor
+    index = np.clip(floor.astype(np.int64)[:, None] + np.arange(-1, 3), 0, size - 1)
+    distance = np.stack([share + 1, share, 1 - share, 2 - share], 1)
+    return Taps(index, _cubic_kernel(distance, source.dtype.type(-0.75)), size)
+
+
+def _cubic_kernel(x, a):
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+@lru_cache(256)
+def antialiased(size, out, align_corners, factor, double, degree):
+    """Taps of a triangle (`degree` 1) or cubic (3, a = -0.5) filter, widened when shrinking."""
+    real = np.float64 if double else np.float32
+    scale = _scale(size, out, align_corners, factor, real)
+    radius = real(1 if degree == 1 else 2)
+    support = radius * scale if scale >= 1 else radius
+    inverse = real(1) / scale if scale >= 1 else real(1)
+    centre = scale * (np.arange(out, dtype=real) + real(0.5))
+    start = np.maximum((centre - support + real(0.5)).astype(np.int64), 0)
+    stop = np.minimum((centre + support + real(0.5)).astype(np.int64), size)
+    offsets = np.arange(max(int((stop - start).max(initial=1)), 1))
+    index = start[:, None] + offsets
+    inside = index < stop[:, None]
+    x = (index.astype(real) - centre[:, None] + real(0.5)) * inverse
+    weight = np.maximum(1 - np.abs(x), 0) if degree == 1 else _cubic_kernel(x, real(-0.5))
+    weight = np.where(inside, weight, 0)
+    total = weight.sum(1, keepdims=True)
+    weight = weight / np.where(total == 0, 1, total)
+    return Taps(np.where(inside, index, 0), weight, size)

@@ -1,0 +1,188 @@
+"""Resizing of images, sequences and volumes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import COMPLEX, FLOAT, float64, uint8
+from rushlight.errors import shape_text
+from rushlight.kernels import resampling as kernels
+from rushlight.ops._op import composite, op
+from rushlight.tensor.tensor import Tensor
+
+_NN = {"method": False, "oracle": "nn.functional"}
+_LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
+_NEAREST = ("nearest", "nearest-exact")
+
+
+def _samples(make):
+    return [
+        ((make(2, 3, 5), (kernels.linear(5, 8, False, None, True),)), {}),
+        ((make(1, 2, 4, 3), (kernels.nearest(4, 8, None, False), None)), {}),
+        (
+            (
+                make(1, 2, 5, 4),
+                (
+                    kernels.cubic(5, 3, True, None, True),
+                    kernels.antialiased(4, 2, False, None, True, 1),
+                ),
+            ),
+            {},
+        ),
+    ]
+
+
+def _meta(input, maps):
+    sizes = [n if m is None else len(m) for n, m in zip(input.shape[2:], maps, strict=True)]
+    return (*input.shape[:2], *sizes), dtype_of(input)
+
+
+@op(method=False, samples=_samples, meta=_meta, node="Upsample")
+def _resample(input: Tensor, maps):
+    """(N, C, ...) with each spatial dimension mapped by its taps."""
+    return kernels.resample(input, maps)
+
+
+_resample.gradient(
+    input=lambda grad, maps: _resample(
+        grad, tuple(None if m is None else m.transposed() for m in maps)
+    )
+)
+
+
+def _output_sizes(input, size, scale_factor, recompute):
+    """The spatial sizes of the result, and the scale factors that positions are computed with."""
+    spatial = input.dim() - 2
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    given = size if size is not None else scale_factor
+    name = "size" if size is not None else "scale_factor"
+    given = list(given) if isinstance(given, (list, tuple)) else [given] * spatial
+    if len(given) != spatial:
+        raise ValueError(
+            f"interpolate: {name} must have one value per spatial dimension; got {given} for input "
+            f"of shape {shape_text(input.shape)} with {spatial} spatial dimensions (N, C, ...)"
+        )
+    if size is not None:
+        if recompute:
+            raise ValueError(
+                "recompute_scale_factor is not meaningful with an explicit size (give scale_factor)"
+            )
+        for value in given:
+            if isinstance(value, float) or not hasattr(value, "__index__"):
+                raise TypeError(
+                    f"interpolate: expected size to be int or a sequence of ints, but got "
+                    f"{type(value).__name__} in {given}"
+                )
+        return [int(n) for n in given], [None] * spatial
+    sizes = [math.floor(float(n) * f) for n, f in zip(input.shape[2:], given, strict=True)]
+    return sizes, [None] * spatial if recompute else [float(f) for f in given]
+
+
+def _check(input, mode, align_corners, antialias):
+    if mode in (*_NEAREST, "area"):
+        if align_corners is not None:
+            raise ValueError(
+                "align_corners option can only be set with the interpolating modes: linear | "
+                "bilinear | bicubic | trilinear"
+            )
+    elif mode not in _LINEAR:
+        raise NotImplementedError(
+            f"interpolate: unknown mode {mode!r}; one of nearest, nearest-exact, area, linear "
+            "(3-D input), bilinear, bicubic (4-D), trilinear (5-D) is expected"
+        )
+    if input.dim() not in (3, 4, 5) or (mode in _LINEAR and input.dim() != _LINEAR[mode]):
+        raise NotImplementedError(
+            f"interpolate: mode {mode!r} takes "
+            f"{f'{_LINEAR[mode]}-D' if mode in _LINEAR else '3-D, 4-D or 5-D'} input (N, C, ...), "
+            f"got input of shape {shape_text(input.shape)}"
+        )
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
+            "tensor as input"
+        )
+    allowed = input._dtype.category == FLOAT or (
+        input._dtype is uint8 and mode not in ("linear", "trilinear")
+    )
+    if input._dtype.category == COMPLEX or (not allowed and mode != "area"):
+        raise NotImplementedError(f'"interpolate" ({mode}) not implemented for {input._dtype}')
+
+
+def _maps(input, sizes, factors, mode, align_corners, antialias):
+    double = input._dtype is float64
+    maps = []
+    for size, out, factor in zip(input.shape[2:], sizes, factors, strict=True):
+        if mode in _NEAREST:
+            maps.append(kernels.nearest(size, out, factor, mode != "nearest"))
+            continue
+        settings = (size, out, bool(align_corners), factor, double)
+        if antialias:
+            maps.append(kernels.antialiased(*settings, 3 if mode == "bicubic" else 1))
+        else:
+            maps.append((kernels.cubic if mode == "bicubic" else kernels.linear)(*settings))
+    return tuple(maps)
+
+
+@composite(**_NN)
+def interpolate(
+    input: Tensor,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
+    """Resize (N, C, L), (N, C, H, W) or (N, C, D, H, W) to `size` or by `scale_factor`.
+
+    Modes: ``"nearest"``, ``"nearest-exact"``, ``"area"``, ``"linear"`` (3-D), ``"bilinear"`` and
+    ``"bicubic"`` (4-D), ``"trilinear"`` (5-D). `align_corners` maps the outermost elements onto
+    each other; `antialias` widens the filter when shrinking; `recompute_scale_factor` takes the
+    factor from the rounded sizes.
+
+    >>> rushlight.nn.functional.interpolate(rushlight.arange(3.0).reshape(1, 1, 3), scale_factor=2)
+    tensor([[[0., 0., 1., 1., 2., 2.]]])
+    """
+    _check(input, mode, align_corners, antialias)
+    sizes, factors = _output_sizes(input, size, scale_factor, recompute_scale_factor)
+    if mode == "area":
+        from rushlight.ops import pooling
+
+        pool = getattr(pooling, f"adaptive_avg_pool{input.dim() - 2}d")
+        return pool(input, tuple(sizes))
+    if 0 in input.shape[1:] or any(n < 1 for n in sizes):
+        raise RuntimeError(
+            f"interpolate: Input and output sizes should be greater than 0, but got input "
+            f"{shape_text(input.shape)} and output {sizes}"
+        )
+    return _resample(input, _maps(input, sizes, factors, mode, align_corners, antialias))
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """The old name of :func:`interpolate`."""
+    _deprecated("upsample")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    """:func:`interpolate` with mode ``"nearest"``."""
+    _deprecated("upsample_nearest")
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """:func:`interpolate` with mode ``"bilinear"`` and aligned corners."""
+    _deprecated("upsample_bilinear")
+    return interpolate(input, size, scale_factor, "bilinear", align_corners=True)
+
+
+def _deprecated(name):
+    warnings.warn(
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=3,
+    )
