@@ -87,6 +87,21 @@ def stack_gradient(grad, dim, needs):
     return (grad.unbind(dim),)
 
 
+def variadic(function):
+    """Let a composite of one list of tensors take the tensors as separate arguments too."""
+    op, of_list = function.op, function
+
+    def call(*tensors, **kwargs):
+        if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+            tensors = tensors[0]
+        return of_list(tuple(tensors), **kwargs)
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__, call.__module__, call.op = function.__doc__, function.__module__, op
+    op.function = call
+    return call
+
+
 def _at_least(count):
     def widen(tensor):
         while tensor.dim() < count:

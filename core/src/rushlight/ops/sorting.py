@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
+from rushlight import dtypes
 from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
+from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
+from rushlight.ops._rules import result_type
+from rushlight.ops.comparison import where
 from rushlight.ops.reduction import ValuesIndices
-from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
@@ -18,16 +25,31 @@ def _order(array, axis, descending):
     return array.shape[axis] - 1 - found
 
 
+def _refuse_complex(name, array):
+    if array.dtype.kind == "c":
+        raise RuntimeError(f"{name}: complex numbers have no order; got {array.dtype}")
+
+
 def _samples(make):
     return [((make(3, 5),), {}), ((make(3, 5), 0, True), {}), ((make(), 0), {})]
 
 
-@op(result=ValuesIndices, samples=_samples)
+def _meta_sort(input, dim=-1, descending=False, stable=False):
+    wrap_dim(dim, input.ndim)
+    return [(input.shape, dtype_of(input)), (input.shape, dtypes.int64)]
+
+
+@op(result=ValuesIndices, samples=_samples, meta=_meta_sort)
 def sort(input: Tensor, dim=-1, descending=False, stable=False):
-    """The elements in order along `dim`, and where they were."""
+    """The elements in order along `dim`, and where they were.
+
+    >>> rushlight.sort(rushlight.tensor([3, 1, 2])).values
+    tensor([1, 2, 3])
+    """
+    _refuse_complex("sort", input)
+    axis = wrap_dim(dim, input.ndim)
     if not input.ndim:
         return [input.copy(), np.zeros((), np.int64)]
-    axis = wrap_dim(dim, input.ndim)
     order = _order(input, axis, descending)
     return [np.take_along_axis(input, order, axis), order]
 
@@ -53,9 +75,21 @@ def _topk_samples(make):
     return [((make(3, 5), 2), {}), ((make(3, 5), 2, 0, False), {})]
 
 
-@op(result=ValuesIndices, samples=_topk_samples)
+def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
+    axis = wrap_dim(dim, input.ndim)
+    shape = tuple(k if i == axis else n for i, n in enumerate(input.shape))
+    return [(shape, dtype_of(input)), (shape, dtypes.int64)]
+
+
+@op(result=ValuesIndices, samples=_topk_samples, meta=_meta_topk)
 def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
-    """The `k` largest (or smallest) elements along `dim`, and where they were."""
+    """The `k` largest (or smallest) elements along `dim`, and where they were.
+
+    >>> rushlight.topk(rushlight.tensor([3, 1, 2]), 2).values
+    tensor([3, 2])
+    """
+    _refuse_complex("topk", input)
+    k = as_int(k.item() if isinstance(k, Tensor) else k, "k", "topk")
     axis = wrap_dim(dim, input.ndim)
     size = input.shape[axis] if input.ndim else 1
     if not 0 <= k <= size:
@@ -77,56 +111,185 @@ def msort(input: Tensor):
     return sort(input, 0)[0]
 
 
-@op(result=ValuesIndices, samples=lambda make: [((make(3, 5), 2), {})], sweep=(2,))
+def _kth_samples(make):
+    x = make(3, 5)
+    return [((x, 2), {}), ((x, 1, 0, True), {}), ((make(), 1), {}), ((make(2, 4, 3), 3, -2), {})]
+
+
+@op(result=ValuesIndices, samples=_kth_samples, sweep=(2,))
 def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
     """The k-th smallest element along `dim` (k from 1), and where it was."""
+    _refuse_complex("kthvalue", input)
     axis = wrap_dim(dim, input.ndim)
+    size = input.shape[axis] if input.ndim else 1
+    if not 1 <= k <= size:
+        raise RuntimeError(
+            f"kthvalue(): selected number k out of range for dimension {dim}: k is {k}, the "
+            f"dimension has size {size}"
+        )
+    if not input.ndim:
+        return [input.copy(), np.zeros((), np.int64)]
     order = np.take(_order(input, axis, False), [k - 1], axis)
-    values = np.take_along_axis(input, order, axis)
-    return [values, order] if keepdim else [values.squeeze(axis), order.squeeze(axis)]
+    found = [np.take_along_axis(input, order, axis), order]
+    return found if keepdim else [f.squeeze(axis) for f in found]
 
 
 def _kept(tensor, dim, keepdim, input_shape):
     return tensor if keepdim or tensor.dim() == len(input_shape) else tensor.unsqueeze(dim)
 
 
-def _kth_gradient(grad, out1, input_shape, dim, keepdim):
+def selected_back(grad, out1, input_shape, dim, keepdim):
+    """The gradient of one element selected along `dim`: written where the element was."""
     index = _kept(out1, dim, keepdim, input_shape)
     return _sort_gradient(_kept(grad, dim, keepdim, input_shape), index, input_shape, dim)
 
 
-kthvalue.gradient(input=_kth_gradient)
+kthvalue.gradient(input=selected_back)
 
 
-def median(input, dim=None, keepdim=False):
-    """The lower median of all elements, or (values, indices) along `dim`."""
-    if dim is None:
-        flat = input.flatten()
-        if not flat.numel():
-            return flat.sum() / 0
-        return kthvalue(flat, (flat.numel() + 1) // 2)[0]
-    return kthvalue(input, (input.shape[dim] + 1) // 2, dim, keepdim)
+# ------------------------------------------------------------------------------------------ medians
+def _middle(name, input, axis, skip_nan):
+    """Where the lower median was before a stable sort along the last dimension."""
+    size = input.shape[-1]
+    if not size:
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    order = np.argsort(input, axis=-1, kind="stable")
+    place = np.full((*input.shape[:-1], 1), (size - 1) // 2)
+    if input.dtype.kind not in "biu":
+        present = size - np.isnan(input).sum(-1, keepdims=True)
+        if skip_nan:
+            place = np.maximum(present - 1, 0) // 2
+        else:
+            place = np.where(present < size, present, place)
+    return np.take_along_axis(order, place, -1)
 
 
-Tensor.median = median
+def _median_over(name, input, dim, keepdim, skip_nan):
+    if input.dtype.kind in "cb":
+        raise RuntimeError(f'"{name}" not implemented for dtype {input.dtype}')
+    axis = wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return [input.copy(), np.zeros((), np.int64)]
+    moved = np.moveaxis(input, axis, -1)
+    index = _middle(name, moved, axis, skip_nan)
+    values = np.take_along_axis(moved, index, -1)
+    found = [np.moveaxis(values, -1, axis), np.moveaxis(index, -1, axis)]
+    return found if keepdim else [f.squeeze(axis) for f in found]
+
+
+def _median_samples(make):
+    x = make(3, 5)
+    return [((x, 1), {}), ((x, 0, True), {}), ((make(), 0), {}), ((make(2, 4, 3), -2), {})]
+
+
+@op(result=ValuesIndices, samples=_median_samples, method=False)
+def _median(input: Tensor, dim, keepdim=False):
+    """The lower median along `dim` and where it was; nan wins."""
+    return _median_over("median", input, dim, keepdim, False)
+
+
+@op(result=ValuesIndices, samples=_median_samples, method=False)
+def _nanmedian(input: Tensor, dim, keepdim=False):
+    """The lower median along `dim` of what is not nan, and where it was."""
+    return _median_over("nanmedian", input, dim, keepdim, True)
+
+
+_median.gradient(input=selected_back)
+_nanmedian.gradient(input=selected_back)
+
+
+@op(samples=lambda make: [((make(3, 5),), {}), ((make(),), {})], method=False)
+def _median_of_all(input: Tensor, skip_nan=False):
+    """The lower median of all elements."""
+    flat = input.reshape(-1)
+    if not flat.size and flat.dtype.kind in "biu":
+        raise RuntimeError(f"median(): an empty {dtype_of(input)} tensor has no median")
+    if not flat.size:
+        return np.full((), np.nan, input.dtype)
+    return _median_over("nanmedian" if skip_nan else "median", flat, 0, False, skip_nan)[0]
+
+
+def _median_gradient(grad, input, out):
+    found = (input == out) | ((input != input) & (out != out))
+    return where(found, grad / found.sum(), 0.0)
+
+
+_median_of_all.gradient(input=_median_gradient)
+
+
+@composite()
+def median(input: Tensor, dim=None, keepdim=False):
+    """The lower median of all elements, or ``(values, indices)`` along `dim`; nan wins.
+
+    >>> rushlight.median(rushlight.tensor([3.0, 1.0, 2.0, 4.0]))
+    tensor(2.)
+    """
+    return _median_of_all(input) if dim is None else _median(input, dim, keepdim)
+
+
+@composite()
+def nanmedian(input: Tensor, dim=None, keepdim=False):
+    """The lower median of the elements that are not nan, or ``(values, indices)`` along `dim`."""
+    return _median_of_all(input, True) if dim is None else _nanmedian(input, dim, keepdim)
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The distinct elements (or slices along `dim`), in order; with inverse indices and counts."""
+    """The distinct elements (or slices along `dim`), in order; with inverse indices and counts.
+
+    >>> rushlight.unique(rushlight.tensor([3, 1, 3]))
+    tensor([1, 3])
+    """
+    axis = None if dim is None else wrap_dim(dim, input.dim())
+    array = input._array
     found = np.unique(
-        input._array, return_inverse=return_inverse, return_counts=return_counts, axis=dim
+        array,
+        return_inverse=return_inverse,
+        return_counts=return_counts,
+        axis=axis if array.ndim else None,
+        equal_nan=False,
     )
     if not isinstance(found, tuple):
         return make_tensor(found, input._dtype)
     values, rest = found[0], list(found[1:])
-    if return_inverse and dim is None:
-        rest[0] = rest[0].reshape(input._array.shape)
-    from rushlight.ops.creation import from_numpy
-
-    return (make_tensor(values, input._dtype), *[from_numpy(np.asarray(r, np.int64)) for r in rest])
+    if return_inverse:
+        rest[0] = rest[0].reshape(array.shape if axis is None else -1)
+    return (
+        make_tensor(values, input._dtype),
+        *[make_tensor(np.asarray(r, np.int64), dtypes.int64) for r in rest],
+    )
 
 
 Tensor.unique = unique
+
+
+# ---------------------------------------------------------------------- places in sorted sequences
+def _check_sequence(sequence, values, side, right, sorter):
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "searchsorted(): side and right can't be set to opposites, got side of left while "
+            "right was True"
+        )
+    if not sequence.ndim:
+        raise RuntimeError(
+            "searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
+    if sequence.ndim > 1 and sequence.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
+            "of boundaries tensor and input value tensor must match, but we got boundaries tensor "
+            f"{shape_text(sequence.shape)} and input value tensor {shape_text(values.shape)}"
+        )
+    if sorter is not None and (sorter.shape != sequence.shape or sorter.dtype != np.int64):
+        raise RuntimeError(
+            "searchsorted(): sorter must be an int64 tensor of the boundaries' shape "
+            f"{shape_text(sequence.shape)}, got {sorter.dtype} of shape {shape_text(sorter.shape)}"
+        )
+
+
+def _meta_searchsorted(sorted_sequence, input, out_int32, right, side, sorter):
+    return input.shape, dtypes.int32 if out_int32 else dtypes.int64
 
 
 @op(
@@ -134,20 +297,63 @@ Tensor.unique = unique
     differentiable=False,
     tested_by="tests/ops/test_sorting.py",
     samples=lambda make: [],
+    meta=_meta_searchsorted,
 )
-def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32=False, right=False):
-    """Where each element of `input` would be inserted into the (last dimension of a) sequence."""
-    side, kind = ("right" if right else "left"), np.int32 if out_int32 else np.int64
+def _searchsorted(
+    sorted_sequence: Tensor, input: Tensor, out_int32, right, side, sorter: Tensor | None = None
+):
+    """Where each element of `input` belongs in each row of a sorted sequence."""
+    _check_sequence(sorted_sequence, input, side, right, sorter)
+    way, kind = ("right" if right or side == "right" else "left"), np.int64
+    if sorter is not None:
+        sorted_sequence = np.take_along_axis(sorted_sequence, sorter, -1)
     if sorted_sequence.ndim == 1:
-        return np.asarray(np.searchsorted(sorted_sequence, input, side), kind)
-    rows = sorted_sequence.reshape(-1, sorted_sequence.shape[-1])
-    values = input.reshape(len(rows), -1)
-    found = [np.searchsorted(r, v, side) for r, v in zip(rows, values, strict=True)]
-    return np.asarray(found, kind).reshape(input.shape)
+        found = np.searchsorted(sorted_sequence, input, way)
+    else:
+        count = math.prod(sorted_sequence.shape[:-1])
+        rows = sorted_sequence.reshape(count, sorted_sequence.shape[-1])
+        values = input.reshape(len(rows), -1) if input.size else input.reshape(0, 1)
+        pairs = zip(rows if input.size else rows[:0], values, strict=True)
+        found = np.asarray([np.searchsorted(r, v, way) for r, v in pairs], kind)
+    return np.asarray(found, np.int32 if out_int32 else kind).reshape(input.shape)
 
 
-def bucketize(input, boundaries, *, out_int32=False, right=False):
-    """The index of the bucket each element falls into."""
+def _as_values(value, sequence):
+    """Numbers to look up as a tensor that does not promote the sequence's dtype needlessly."""
+    from rushlight.ops.creation import tensor
+
+    if isinstance(value, Tensor):
+        return value
+    return tensor(value, dtype=result_type([sequence], [value]))
+
+
+@composite(method=False)
+def searchsorted(
+    sorted_sequence: Tensor, input, *, out_int32=False, right=False, side=None, sorter=None
+):
+    """Where each element of `input` (or a number) would be inserted into the (last dimension of a)
+    sorted sequence: before equal elements, or after them with ``right=True``.
+
+    >>> rushlight.searchsorted(rushlight.tensor([1, 3, 5]), rushlight.tensor([3, 4]))
+    tensor([1, 2])
+    """
+    values = _as_values(input, sorted_sequence)
+    if values._dtype is not sorted_sequence._dtype:
+        raise RuntimeError(
+            "searchsorted(): boundary tensor and input value tensor should have same dtype, "
+            f"but got boundary tensor dtype {sorted_sequence._dtype} and input value tensor dtype "
+            f"{values._dtype}"
+        )
+    return _searchsorted(sorted_sequence, values, out_int32, right, side, sorter)
+
+
+@composite(method=False)
+def bucketize(input, boundaries: Tensor, *, out_int32=False, right=False):
+    """The index of the bucket between sorted `boundaries` that each element falls into."""
+    if boundaries.dim() != 1:
+        raise RuntimeError(
+            f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})"
+        )
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
@@ -155,5 +361,18 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 def bincount(input: Tensor, weights: Tensor | None = None, minlength=0):
     """How often each non-negative integer occurs, or the sums of `weights` at each."""
     if input.ndim != 1 or input.dtype.kind not in "iu" or (input.size and input.min() < 0):
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    return np.bincount(input, weights, minlength)
+        raise RuntimeError(
+            "bincount only supports 1-d non-negative integral inputs; got "
+            f"{input.dtype} of shape {shape_text(input.shape)}"
+        )
+    if minlength < 0:
+        raise RuntimeError(f"minlength should be >= 0, got {minlength}")
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError(
+            f"weights should have the same shape as input: {shape_text(weights.shape)} and "
+            f"{shape_text(input.shape)}"
+        )
+    if weights is None:
+        return np.bincount(input.astype(np.int64, copy=False), None, minlength)
+    kind = np.float32 if weights.dtype == np.float32 else np.float64
+    return np.bincount(input.astype(np.int64), weights, minlength).astype(kind)

@@ -1,0 +1,124 @@
+"""Distinct values and membership: runs of equal values, isin, combinations of elements."""
+
+from __future__ import annotations
+
+import itertools
+
+from rushlight import dtypes
+from rushlight.backends import np
+from rushlight.backends.arrays import cast
+from rushlight.dtypes import BOOL, COMPLEX
+from rushlight.errors import shape_text
+from rushlight.ops._op import TensorList, composite
+from rushlight.ops._rules import number_dtype, result_type
+from rushlight.ops.joining import stack, variadic
+from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+
+@composite()
+def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False, dim=None):
+    """The first element of every run of equal elements (or slices along `dim`), with the run of
+    each element and the lengths of the runs on request.
+
+    >>> rushlight.unique_consecutive(rushlight.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    array = input._array
+    rows = array.reshape(-1) if dim is None else np.moveaxis(array, wrap_dim(dim, array.ndim), 0)
+    fresh = np.ones(len(rows), bool)
+    if len(rows) > 1:
+        changed = rows[1:] != rows[:-1]
+        fresh[1:] = changed.reshape(len(rows) - 1, -1).any(1)
+    values = rows[fresh]
+    if dim is not None:
+        values = np.moveaxis(values, 0, wrap_dim(dim, array.ndim))
+    found = [make_tensor(np.ascontiguousarray(values).reshape(values.shape), input._dtype)]
+    if return_inverse:
+        run = np.cumsum(fresh) - 1
+        found.append(make_tensor(run.reshape(array.shape) if dim is None else run, dtypes.int64))
+    if return_counts:
+        starts = np.append(np.flatnonzero(fresh), len(rows))
+        found.append(make_tensor(np.diff(starts), dtypes.int64))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _check_isin(elements, test_elements):
+    for value in (elements, test_elements):
+        dtype = value._dtype if isinstance(value, Tensor) else number_dtype(value)
+        if dtype is None:
+            raise TypeError(
+                f"isin(): arguments must be Tensors or numbers, not {type(value).__name__}"
+            )
+        if dtype.category in (BOOL, COMPLEX):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {dtype}")
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+        raise TypeError("isin(): at least one of elements and test_elements must be a Tensor")
+
+
+@composite(method=False)
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    """True where an element is one of `test_elements`; either may be a number.
+
+    >>> rushlight.isin(rushlight.tensor([1, 2, 3]), rushlight.tensor([2, 4]))
+    tensor([False,  True, False])
+    """
+    _check_isin(elements, test_elements)
+    values = (elements, test_elements)
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    found = result_type(tensors, [v for v in values if not isinstance(v, Tensor)])
+    arrays = [
+        cast(v._array, found.code) if isinstance(v, Tensor) else np.asarray(v) for v in values
+    ]
+    inside = np.isin(arrays[0], arrays[1].reshape(-1), invert=invert)
+    return make_tensor(np.asarray(inside), dtypes.bool_)
+
+
+def _check_vectors(name, tensors):
+    for i, tensor in enumerate(tensors):
+        if tensor.dim() > 1:
+            raise RuntimeError(
+                f"{name}: Expect a 1D vector, but got shape {shape_text(tensor.shape)} at entry {i}"
+            )
+
+
+@variadic
+@composite(method=False)
+def cartesian_prod(tensors: TensorList):
+    """Every combination of one element of each vector, as rows; of one vector the vector itself.
+
+    >>> rushlight.cartesian_prod(rushlight.tensor([1, 2]), rushlight.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
+    from rushlight.ops.joining import meshgrid
+
+    _check_vectors("cartesian_prod", tensors)
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = meshgrid(*[t.reshape(-1) for t in tensors], indexing="ij")
+    return stack([g.reshape(-1) for g in grids], 1)
+
+
+@composite(method=False)
+def combinations(input: Tensor, r=2, with_replacement=False):
+    """Every combination of `r` elements of a vector, as rows, as :mod:`itertools` orders them.
+
+    >>> rushlight.combinations(rushlight.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input.dim() != 1:
+        raise RuntimeError(
+            f"combinations: Expect a 1D vector, but got shape {shape_text(input.shape)}"
+        )
+    if r < 0:
+        raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    if not r:
+        return input.new_empty((0,))
+    rows = np.array(list(choose(range(input.numel()), r)), np.int64).reshape(-1, r)
+    return input[make_tensor(rows, dtypes.int64)]

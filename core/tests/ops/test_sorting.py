@@ -1,0 +1,156 @@
+"""Order, medians, places in sorted sequences, distinct values, counts."""
+
+import numpy as np
+import pytest
+
+import rushlight
+from rushlight.testing.oracle import assert_same
+
+torch = pytest.importorskip("torch")
+NAN = float("nan")
+
+
+def both(name, *args, **kwargs):
+    """The same call here and there, on arrays, compared."""
+
+    def convert(value, make):
+        return make(value) if isinstance(value, np.ndarray) else value
+
+    ours = [convert(a, rushlight.from_numpy) for a in args]
+    theirs = [convert(a, torch.from_numpy) for a in args]
+    kw = {k: convert(v, rushlight.from_numpy) for k, v in kwargs.items()}
+    kt = {k: convert(v, torch.from_numpy) for k, v in kwargs.items()}
+    assert_same(getattr(rushlight, name)(*ours, **kw), getattr(torch, name)(*theirs, **kt))
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("out_int32", [False, True])
+def test_searchsorted(right, out_int32):
+    rows = np.sort(np.random.default_rng(0).integers(0, 9, (3, 7)), -1)
+    values = np.arange(12).reshape(3, 4)
+    options = {"right": right, "out_int32": out_int32}
+    both("searchsorted", rows, values, **options)
+    both("searchsorted", rows[0].copy(), values, **options)
+    both("searchsorted", rows[0].copy(), 4, **options)
+    both("bucketize", values, rows[1].copy(), **options)
+    both("bucketize", 3, rows[1].copy(), **options)
+
+
+def test_searchsorted_with_a_sorter():
+    values = np.array([5.0, 1.0, 3.0])
+    order = np.argsort(values)
+    both("searchsorted", values, np.array([0.0, 3.0, 9.0]), sorter=order, side="right")
+
+
+def test_searchsorted_refuses():
+    one = rushlight.tensor([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="opposites"):
+        rushlight.searchsorted(one, one, right=True, side="left")
+    with pytest.raises(RuntimeError, match="same dtype"):
+        rushlight.searchsorted(one, rushlight.tensor([1]))
+    with pytest.raises(RuntimeError, match="first N-1 dimensions"):
+        rushlight.searchsorted(rushlight.ones(2, 3), rushlight.ones(3, 3))
+    with pytest.raises(RuntimeError, match="1 dimension"):
+        rushlight.bucketize(one, rushlight.ones(2, 2))
+
+
+def test_bincount():
+    both("bincount", np.array([1, 3, 3, 0]), minlength=6)
+    both("bincount", np.array([1, 3, 3, 0]), np.array([0.5, 1.0, 2.0, 4.0], np.float32))
+    both("bincount", np.array([1, 3]), np.array([2, 5]))
+    with pytest.raises(RuntimeError, match="non-negative"):
+        rushlight.bincount(rushlight.tensor([-1]))
+    with pytest.raises(RuntimeError, match="minlength"):
+        rushlight.bincount(rushlight.tensor([1]), minlength=-1)
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1])
+def test_unique(dim):
+    x = np.array([[2, 2, 1], [2, 2, 1], [0, 2, 1]])
+    for name in ("unique", "unique_consecutive"):
+        both(name, x, return_inverse=True, return_counts=True, dim=dim)
+        both(name, x, dim=dim)
+
+
+def test_unique_keeps_every_nan():
+    assert rushlight.unique(rushlight.tensor([NAN, 1.0, NAN])).shape == (3,)
+    assert rushlight.unique_consecutive(rushlight.tensor([NAN, NAN])).shape == (2,)
+
+
+def test_medians_and_nan():
+    x = np.array([[3.0, NAN, 1.0, 2.0], [4.0, 1.0, 3.0, 2.0], [NAN] * 4])
+    for name in ("median", "nanmedian"):
+        both(name, x)
+        both(name, x[1].copy())
+        found = getattr(rushlight, name)(rushlight.from_numpy(x[:2].copy()), 1)
+        assert_same(found, getattr(torch, name)(torch.from_numpy(x[:2].copy()), 1))
+
+
+def test_median_shares_the_gradient_of_ties():
+    x = rushlight.tensor([2.0, 1.0, 2.0, 3.0], requires_grad=True)
+    x.median().backward()
+    assert x.grad.tolist() == [0.5, 0.0, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("way", ["linear", "lower", "higher", "midpoint", "nearest"])
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_quantiles(name, way):
+    x = np.random.default_rng(1).normal(size=(4, 5))
+    x[1, 2] = NAN
+    for options in ({}, {"dim": 0}, {"dim": 1, "keepdim": True}, {"keepdim": True}):
+        both(name, x, 0.3, interpolation=way, **options)
+        both(name, x, np.array([0.0, 0.6, 1.0]), interpolation=way, **options)
+
+
+def test_quantile_refuses():
+    x = rushlight.ones(3)
+    for bad, words in (
+        ({"q": 1.5}, "range"),
+        ({"q": rushlight.ones(1, dtype=rushlight.float64)}, "same dtype"),
+        ({"q": 0.5, "interpolation": "cubic"}, "interpolation"),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            rushlight.quantile(x, **bad)
+    with pytest.raises(RuntimeError, match="non-empty"):
+        rushlight.quantile(x[:0], 0.5)
+    with pytest.raises(RuntimeError, match="float or double"):
+        rushlight.quantile(x.long(), 0.5)
+
+
+def test_named_results():
+    x = rushlight.tensor([3, 1, 3])
+    assert x.aminmax().min == 1 and x.aminmax().max == 3
+    assert x.mode().values == 3 and x.kthvalue(1).indices == 1 and x.median(0).values == 3
+
+
+def test_isin():
+    x = np.array([[1, 2], [3, 4]])
+    both("isin", x, np.array([2, 3]))
+    both("isin", x, 2, invert=True)
+    both("isin", 3, x)
+    with pytest.raises(RuntimeError, match="Unsupported"):
+        rushlight.isin(rushlight.tensor([True]), rushlight.tensor([1]))
+
+
+def test_combinations_and_products():
+    a, b = np.array([1, 2, 3]), np.array([4, 5])
+    both("cartesian_prod", a, b)
+    both("cartesian_prod", a)
+    for r in range(4):
+        both("combinations", a, r)
+        both("combinations", a, r, with_replacement=True)
+    x = rushlight.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    rushlight.combinations(x).prod(1).sum().backward()
+    assert x.grad.tolist() == [5.0, 4.0, 3.0]
+
+
+def test_histograms():
+    x = np.random.default_rng(2).normal(size=(50, 2))
+    both("histc", x, bins=7)
+    both("histc", x, bins=7, min=-1, max=1)
+    both("histogram", x, 5, density=True)
+    both("histogram", x, np.array([-1.0, 0.0, 0.25, 2.0]), weight=np.abs(x))
+    both("histogram", x, 4, range=(-1.0, 2.0))
+    both("histogramdd", x, [3, 4])
+    with pytest.raises(RuntimeError, match="max must be larger"):
+        rushlight.histc(rushlight.ones(3), min=2, max=1)
