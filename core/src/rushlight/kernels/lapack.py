@@ -1,0 +1,280 @@
+"""Factorizations and solvers of batches of matrices, by the private OpenBLAS's LAPACK.
+
+Arrays are ``(..., m, n)`` in float32, float64, complex64 or complex128. A routine is called once
+per matrix, with the addresses moved along. Where a routine reports failures, the last result is its
+``info`` per matrix (0: success), as int32.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+
+from rushlight.backends import np, openblas
+
+_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+_CONJUGATED = {
+    "or": {"s": "or", "d": "or", "c": "un", "z": "un"},
+    "sy": {"s": "sy", "d": "sy", "c": "he", "z": "he"},
+}
+
+
+@functools.cache
+def _routine(name):
+    function = getattr(openblas.library(), f"scipy_{name}_64_")
+    function.restype = None
+    return function
+
+
+def _call(name, count, *arguments):
+    """Call a Fortran routine `count` times. Arrays of that many rows move from call to call; other
+    arrays, integers and letters stay."""
+    values, moving, letters = [], [], 0
+    for argument in arguments:
+        if isinstance(argument, str):
+            letters += 1
+            values.append(ctypes.c_char_p(argument.encode()))
+        elif isinstance(argument, np.ndarray):
+            step = argument.strides[0] if len(argument) == count else 0
+            moving.append((len(values), argument.ctypes.data, step))
+            values.append(None)
+        else:
+            values.append(ctypes.byref(ctypes.c_int64(argument)))
+    values += [ctypes.c_size_t(1)] * letters  # the lengths that Fortran passes behind the scenes
+    function = _routine(name)
+    for i in range(count):
+        for position, address, step in moving:
+            values[position] = ctypes.c_void_p(address + i * step)
+        function(*values)
+
+
+def _letter(array):
+    return _LETTERS[array.dtype.name]
+
+
+def _columns(array):
+    """A column-major copy of every matrix, as ``(batch, n, m)`` in row-major memory."""
+    m, n = array.shape[-2:]
+    turned = array.swapaxes(-1, -2).reshape(-1, n, m) if array.size else array
+    if not array.size:
+        return np.zeros((math.prod(array.shape[:-2]), n, m), array.dtype)
+    fresh = turned.base is None or not np.shares_memory(turned, array)
+    return np.ascontiguousarray(turned) if fresh else np.array(turned, order="C")
+
+
+def _rows(columns, batch):
+    """The inverse of `_columns`: a view ``(..., m, n)`` of column-major matrices."""
+    return columns.reshape(*batch, *columns.shape[1:]).swapaxes(-1, -2)
+
+
+def _plain(array):
+    """A row-major copy ``(batch, m, n)``."""
+    count = math.prod(array.shape[:-2])
+    return np.array(array, order="C").reshape(count, *array.shape[-2:])
+
+
+def _info(count):
+    return np.zeros((count, 1), np.int64)
+
+
+def _as_info(info, batch):
+    return info.reshape(batch).astype(np.int32)
+
+
+def _workspace(name, array, *arguments):
+    """The work array that a routine asks for when called with ``lwork = -1``: the arguments end
+    with it, followed by `info`."""
+    answer, info = np.zeros((1, 1), array.dtype), _info(1)
+    _call(
+        name, 1, *[a[:1] if isinstance(a, np.ndarray) else a for a in arguments], answer, -1, info
+    )
+    size = max(int(answer[0, 0].real), 1)
+    return np.empty((1, size), array.dtype), size
+
+
+def cholesky(input, upper=False):
+    """``(factor, info)`` of Hermitian matrices, of which one triangle is read."""
+    batch, n = input.shape[:-2], input.shape[-1]
+    work = _plain(input)
+    info = _info(len(work))
+    # Row-major memory is the transpose to Fortran: its upper triangle is our lower one.
+    _call(_letter(input) + "potrf", len(work), "L" if upper else "U", n, work, max(n, 1), info)
+    work = np.triu(work) if upper else np.tril(work)
+    return work.reshape(input.shape), _as_info(info, batch)
+
+
+def lu(input):
+    """``(LU, pivots, info)``: L below the diagonal, U on and above it; pivots count from 1."""
+    batch, (m, n) = input.shape[:-2], input.shape[-2:]
+    work = _columns(input)
+    pivots, info = np.zeros((len(work), min(m, n)), np.int64), _info(len(work))
+    if min(m, n):
+        _call(_letter(input) + "getrf", len(work), m, n, work, max(m, 1), pivots, info)
+    pivots = pivots.reshape(*batch, min(m, n)).astype(np.int32)
+    return _rows(work, batch), pivots, _as_info(info, batch)
+
+
+def lu_solve(factors, pivots, other, adjoint=False):
+    """``A^-1 @ other`` (or with the adjoint of A) from the factors of :func:`lu`; equal batches."""
+    batch, (n, count) = other.shape[:-2], other.shape[-2:]
+    work, turned = _columns(other), _columns(factors)
+    if not work.size:
+        return _rows(work, batch)
+    pivots = np.ascontiguousarray(pivots, np.int64).reshape(len(work), n)
+    mode = "N" if not adjoint else "C" if factors.dtype.kind == "c" else "T"
+    letter, info = _letter(other), _info(len(work))
+    _call(letter + "getrs", len(work), mode, n, count, turned, n, pivots, work, n, info)
+    return _rows(work, batch)
+
+
+def inverse(input):
+    """``(inverse, info)`` of square matrices."""
+    factors, pivots, info = lu(input)
+    batch, n = input.shape[:-2], input.shape[-1]
+    turned = _columns(factors)
+    if turned.size:
+        wide = np.ascontiguousarray(pivots, np.int64).reshape(len(turned), n)
+        name, state = _letter(input) + "getri", _info(len(turned))
+        work, size = _workspace(name, turned, n, turned, n, wide)
+        _call(name, len(turned), n, turned, n, wide, work, size, state)
+    return np.ascontiguousarray(_rows(turned, batch)), info
+
+
+def solve(input, other):
+    """``(X, LU, pivots, info)`` of ``input @ X = other``; equal batches."""
+    factors, pivots, info = lu(input)
+    return lu_solve(factors, pivots, other), factors, pivots, info
+
+
+def solve_triangular(input, other, upper, left=True, unitriangular=False):
+    """X of ``input @ X = other``, or of ``X @ input = other``; equal batches. Zeros on the
+    diagonal give infinities."""
+    work, factors = _plain(other), np.ascontiguousarray(input)
+    factors = factors.reshape(-1, *input.shape[-2:]) if input.size else factors
+    if not work.size:
+        return work.reshape(other.shape)
+    m, n = other.shape[-2:]
+    side, triangle = "R" if left else "L", "L" if upper else "U"
+    unit = "U" if unitriangular else "N"
+    one = np.ones((1, 1), other.dtype)
+    size = m if left else n
+    name = _letter(other) + "trsm"
+    _call(
+        name, len(work), side, triangle, "N", unit, n, m, one, factors, size, work, n
+    )  # transposed: sides and triangles swap
+    return work.reshape(other.shape)
+
+
+def geqrf(input):
+    """``(a, tau)``: R on and above the diagonal, reflectors below it."""
+    batch, (m, n) = input.shape[:-2], input.shape[-2:]
+    work = _columns(input)
+    tau = np.zeros((len(work), min(m, n)), input.dtype)
+    if work.size:
+        name, info = _letter(input) + "geqrf", _info(len(work))
+        space, size = _workspace(name, work, m, n, work, m, tau)
+        _call(name, len(work), m, n, work, m, tau, space, size, info)
+    return _rows(work, batch), tau.reshape(*batch, min(m, n))
+
+
+def householder_product(input, tau):
+    """The first n columns of the product of k reflectors; `input` (..., m, n), `tau` (..., k)."""
+    batch, (m, n) = input.shape[:-2], input.shape[-2:]
+    work, k = _columns(input), tau.shape[-1]
+    if work.size:
+        scales = np.ascontiguousarray(tau).reshape(len(work), k)
+        scales = scales if k else np.zeros((len(work), 1), tau.dtype)
+        letter = _letter(input)
+        name, info = letter + _CONJUGATED["or"][letter] + "gqr", _info(len(work))
+        space, size = _workspace(name, work, m, n, k, work, m, scales)
+        _call(name, len(work), m, n, k, work, m, scales, space, size, info)
+    return _rows(work, batch)
+
+
+def multiply_reflectors(input, tau, other, left=True, transpose=False):
+    """``Q @ other`` (or ``other @ Q``) with Q, or its adjoint, given by reflectors."""
+    batch, (m, n) = other.shape[:-2], other.shape[-2:]
+    work, k = _columns(other), tau.shape[-1]
+    if work.size and k:
+        reflectors = _columns(input)
+        scales = np.ascontiguousarray(tau).reshape(len(work), k)
+        letter, info = _letter(other), _info(len(work))
+        name = letter + _CONJUGATED["or"][letter] + "mqr"
+        mode = "N" if not transpose else "C" if other.dtype.kind == "c" else "T"
+        head = ("L" if left else "R", mode, m, n, k, reflectors, m if left else n, scales, work, m)
+        space, size = _workspace(name, work, *head)
+        _call(name, len(work), *head, space, size, info)
+    return _rows(work, batch)
+
+
+def ldl(input, hermitian=False):
+    """``(LD, pivots, info)`` of symmetric (or Hermitian) indefinite matrices, lower triangles."""
+    batch, n = input.shape[:-2], input.shape[-1]
+    work, letter = _columns(input), _letter(input)
+    pivots, info = np.zeros((len(work), n), np.int64), _info(len(work))
+    if work.size:
+        name = letter + (_CONJUGATED["sy"][letter] if hermitian else "sy") + "trf"
+        space, size = _workspace(name, work, "L", n, work, n, pivots)
+        _call(name, len(work), "L", n, work, n, pivots, space, size, info)
+    return _rows(work, batch), pivots.reshape(*batch, n).astype(np.int32), _as_info(info, batch)
+
+
+def ldl_solve(factors, pivots, other, hermitian=False):
+    """``A^-1 @ other`` from the factors of :func:`ldl`; equal batches."""
+    batch, (n, count) = other.shape[:-2], other.shape[-2:]
+    work, letter = _columns(other), _letter(other)
+    if work.size:
+        name = letter + (_CONJUGATED["sy"][letter] if hermitian else "sy") + "trs"
+        turned, info = _columns(factors), _info(len(work))
+        pivots = np.ascontiguousarray(pivots, np.int64).reshape(len(work), n)
+        _call(name, len(work), "L", n, count, turned, n, pivots, work, n, info)
+    return _rows(work, batch)
+
+
+def least_squares(input, other, rcond, driver):
+    """``(X, rank, singular values, info)`` of ``min |input @ X - other|``; X has max(m, n) rows,
+    of which those beyond n hold the residuals of :data:`gels`. Equal batches."""
+    batch, (m, n), count = input.shape[:-2], input.shape[-2:], other.shape[-1]
+    rows = max(m, n, 1)
+    padded = np.zeros((*batch, rows, count), other.dtype)
+    padded[..., :m, :] = other
+    work, target, letter = _columns(input), _columns(padded), _letter(input)
+    batches = len(work)
+    real = np.dtype(np.float32 if input.dtype.name in ("float32", "complex64") else np.float64)
+    values = np.zeros((batches, min(m, n)), real)
+    rank, info = np.zeros((batches, 1), np.int64), _info(batches)
+    if work.size and target.size:
+        head = (m, n, count, work, m, target, rows)
+        limit = np.full((1, 1), rcond, real)
+        _drive(driver, letter, batches, head, values, limit, rank, info, real)
+    solution = _rows(target, batch)
+    return solution, rank.reshape(batch), values.reshape(*batch, -1), _as_info(info, batch)
+
+
+def _drive(driver, letter, batches, head, values, limit, rank, info, real):
+    """Call one of LAPACK's least-squares drivers."""
+    m, n, target = head[0], head[1], head[5]
+    name = letter + driver
+    complex_ = letter in "cz"
+    if driver == "gels":
+        space, size = _workspace(name, target, "N", *head)
+        _call(name, batches, "N", *head, space, size, info)
+        return
+    if driver == "gelsy":
+        pivots = np.zeros((batches, n), np.int64)
+        middle, extra = (pivots, limit, rank), (np.zeros((1, 2 * n), real),)
+    else:
+        middle = (values, limit, rank)
+        extra = (np.zeros((1, 5 * max(min(m, n), 1)), real),)
+    extra = extra if complex_ else ()
+    if driver == "gelsd":
+        size_real = 64 * (min(m, n) + 1) * (min(m, n) + 32) + 64 * max(m, n, head[2]) * 4
+        integers = np.zeros((1, 64 * (min(m, n) + 32)), np.int64)
+        extra = ((np.zeros((1, size_real), real),) if complex_ else ()) + (integers,)
+    answer = np.zeros((1, 1), target.dtype)
+    probe = [a[:1] if isinstance(a, np.ndarray) else a for a in (*head, *middle)]
+    _call(name, 1, *probe, answer, -1, *extra, _info(1))
+    size = max(int(answer[0, 0].real), 1)
+    space = np.empty((1, size), target.dtype)
+    _call(name, batches, *head, *middle, space, size, *extra, info)

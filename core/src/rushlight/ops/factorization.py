@@ -1,0 +1,503 @@
+"""Cholesky, LU, LDL and QR factorizations of (batches of) matrices."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import int32
+from rushlight.errors import shape_text
+from rushlight.kernels import lapack
+from rushlight.ops._op import composite, op
+from rushlight.ops.matrix_checks import (
+    check_dtype,
+    check_input,
+    check_matrix,
+    check_square,
+    named,
+    raise_failures,
+)
+from rushlight.ops.triangular_systems import linalg_solve_triangular
+from rushlight.tensor.tensor import Tensor
+
+_INT32 = np.dtype(np.int32)
+CholeskyEx = named("linalg_cholesky_ex", "L info")
+Factors = named("linalg_lu_factor", "LU pivots")
+FactorsEx = named("linalg_lu_factor_ex", "LU pivots info")
+PLU = named("linalg_lu", "P L U")
+Unpacked = named("lu_unpack", "P L U")
+LDL = named("linalg_ldl_factor", "LD pivots")
+LDLEx = named("linalg_ldl_factor_ex", "LD pivots info")
+QR = named("linalg_qr", "Q R")
+Reflectors = named("geqrf", "a tau")
+NOT_DEFINITE = (
+    "the input is not positive-definite, so it has no Cholesky factor (the leading minor of order "
+    "{} is not positive-definite)"
+)
+
+
+# ------------------------------------------------------------------------------------- Cholesky
+def _definite(make, *shape):
+    """Symmetric positive-definite matrices."""
+    matrix = make(*shape).detach()
+    size = shape[-1]
+    product = matrix @ matrix.mT
+    shifted = np.asarray(product._array, np.float64) + 2 * size * np.eye(size)
+    return _remake(make, shifted)
+
+
+def _remake(make, array):
+    import rushlight
+
+    out = rushlight.tensor(array).to(make.dtype)
+    return out.requires_grad_() if make.requires_grad and make.dtype.category >= 2 else out
+
+
+def _cholesky_samples(make):
+    if make.requires_grad:
+        return []  # reads one triangle: finite differences of the other are zero
+    return [
+        ((_definite(make, 3, 3),), {}),
+        ((_definite(make, 2, 4, 4),), {"upper": True}),
+        ((make(0, 3, 3),), {}),
+        ((make(2, 0, 0),), {}),
+    ]
+
+
+@op(
+    result=CholeskyEx,
+    method=False,
+    oracle="_C._linalg",
+    samples=_cholesky_samples,
+    differentiable=True,
+    tested_by="tests/ops/test_factorization.py",
+    sweep=(2, 3),
+    meta=lambda A, upper=False, check_errors=False: [
+        (A.shape, dtype_of(A)),
+        (A.shape[:-2], int32),
+    ],
+)
+def linalg_cholesky_ex(A: Tensor, *, upper=False, check_errors=False):
+    """``(L, info)`` with ``A = L @ L.mH`` (``U.mH @ U`` if `upper`); `info` is 0 or, where A is not
+    positive-definite, the order of the leading minor that is not."""
+    check_input("linalg.cholesky", A)
+    factor, info = lapack.cholesky(A, upper)
+    if check_errors:
+        raise_failures("linalg.cholesky_ex", info, NOT_DEFINITE)
+    return [factor, info]
+
+
+def _cholesky_gradient(grad, out, upper):
+    """Murray, "Differentiation of the Cholesky decomposition" (2016), for complex matrices too."""
+    factor = out.mH if upper else out
+    grad = grad.mH if upper else grad
+    inner = (factor.mH @ grad).tril()
+    inner = inner + inner.tril(-1).mH if not inner.is_complex() else _hermitian_of_lower(inner)
+    left = linalg_solve_triangular(factor.mH, 0.5 * inner, upper=True)
+    return linalg_solve_triangular(factor, left, upper=False, left=False)
+
+
+def _hermitian_of_lower(lower):
+    from rushlight.ops.shape import real
+
+    strict = lower.tril(-1)
+    diagonal = real(lower.diagonal(0, -2, -1)).to(lower._dtype).diag_embed()
+    return strict + strict.mH + diagonal
+
+
+linalg_cholesky_ex.gradient(A=_cholesky_gradient)
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_cholesky(A: Tensor, *, upper=False):
+    """The Cholesky factor of Hermitian positive-definite matrices ``(*, n, n)``: lower, or upper.
+
+    Raises :class:`rushlight.linalg.LinAlgError` where a matrix is not positive-definite.
+    """
+    return _checked_cholesky("linalg.cholesky", A, upper)
+
+
+def _checked_cholesky(name, input, upper):
+    factor, info = linalg_cholesky_ex(input, upper=upper)
+    if input._device.type != "meta":
+        raise_failures(name, info, NOT_DEFINITE)
+    return factor
+
+
+@composite()
+def cholesky(input: Tensor, upper=False):
+    """The Cholesky factor; see :func:`rushlight.linalg.cholesky`."""
+    return _checked_cholesky("cholesky", input, upper)
+
+
+@composite()
+def cholesky_solve(B: Tensor, L: Tensor, upper=False):
+    """X of ``A @ X = B`` from A's Cholesky factor `L` (``A = L @ L.mH``, ``L.mH @ L`` if `upper`)."""
+    for value, letter in ((B, "B"), (L, "L")):
+        check_matrix("cholesky_solve", value, letter)
+    check_square("cholesky_solve", L, "L")
+    check_dtype("cholesky_solve", B, L, letters="BL")
+    if B.shape[-2] != L.shape[-1]:
+        raise RuntimeError(
+            f"cholesky_solve: Incompatible matrix sizes: B has shape {shape_text(B.shape)}, L has "
+            f"shape {shape_text(L.shape)}"
+        )
+    first, second = (L.mH, L) if upper else (L, L.mH)
+    middle = linalg_solve_triangular(first, B, upper=False)
+    return linalg_solve_triangular(second, middle, upper=True)
+
+
+@composite()
+def cholesky_inverse(L: Tensor, upper=False):
+    """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` if `upper`)."""
+    from rushlight.ops.matrix_checks import eye_like
+
+    check_input("cholesky_inverse", L, "L")
+    identity = eye_like(L, L.shape[-1]).expand(tuple(L.shape))
+    return cholesky_solve(identity, L.triu() if upper else L.tril(), upper)
+
+
+# ------------------------------------------------------------------------------------------- LU
+def _matrices(make):
+    return [
+        ((make(4, 4),), {}),
+        ((make(2, 3, 3),), {}),
+        ((make(5, 3),), {}),
+        ((make(2, 3, 5),), {}),
+        ((make(0, 3, 3),), {}),
+        ((make(2, 0, 3),), {}),
+    ]
+
+
+def _lu_meta(A, pivot=True, check_errors=False):
+    shape = (*A.shape[:-2], min(A.shape[-2:]))
+    return [(A.shape, dtype_of(A)), (shape, int32), (A.shape[:-2], int32)]
+
+
+@op(
+    result=FactorsEx,
+    method=False,
+    oracle="_C._linalg",
+    samples=_matrices,
+    meta=_lu_meta,
+    sweep=(2, 3),
+)
+def linalg_lu_factor_ex(A: Tensor, *, pivot=True, check_errors=False):
+    """``(LU, pivots, info)``: L below the diagonal (ones on it left out), U above; row i was
+    exchanged with row ``pivots[i]`` (from 1); `info` names a zero on U's diagonal."""
+    check_matrix("linalg.lu_factor", A)
+    check_dtype("linalg.lu_factor", A)
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    factors, pivots, info = lapack.lu(A)
+    if check_errors:
+        raise_failures("linalg.lu_factor_ex", info, ZERO_IN_U)
+    return [factors, pivots, info]
+
+
+ZERO_IN_U = (
+    "U[{0},{0}] is zero, so solving with these factors divides by zero; linalg.lu and "
+    "linalg.lu_factor_ex factor such a matrix without this error"
+)
+
+
+def _lu_gradient(grad, out, out1):
+    """Of ``A = P L U``; tall and wide matrices reduce to their leading square block."""
+    factors, (m, n) = out, tuple(out.shape[-2:])
+    k = min(m, n)
+    lower = factors.tril(-1)[..., :k] + _unit(factors, m, k)
+    upper = factors.triu()[..., :k, :]
+    grad_lower, grad_upper = grad.tril(-1)[..., :k], grad.triu()[..., :k, :]
+    if m == n:
+        turned = _square_lu_gradient(grad_lower, grad_upper, lower, upper)
+    elif m < n:
+        turned = _wide_lu_gradient(grad_lower, grad_upper, lower, upper)
+    else:
+        turned = _tall_lu_gradient(grad_lower, grad_upper, lower, upper)
+    return permutation(out1, m, turned) @ turned
+
+
+def _unit(tensor, rows, columns):
+    from rushlight.ops.creation import eye
+
+    return eye(rows, columns, dtype=tensor._dtype, device=tensor._device)
+
+
+def _square_lu_gradient(grad_lower, grad_upper, lower, upper):
+    inner = (lower.mH @ grad_lower).tril(-1) + (grad_upper @ upper.mH).triu()
+    left = linalg_solve_triangular(lower.mH, inner, upper=True, unitriangular=True)
+    return linalg_solve_triangular(upper.mH, left, upper=False, left=False)
+
+
+def _wide_lu_gradient(grad_lower, grad_upper, lower, upper):
+    from rushlight.ops.joining import cat
+
+    k = lower.shape[-1]
+    rest = linalg_solve_triangular(lower.mH, grad_upper[..., k:], upper=True, unitriangular=True)
+    grad_lower = (grad_lower - rest @ upper[..., k:].mH).tril(-1)
+    first = _square_lu_gradient(grad_lower, grad_upper[..., :k], lower, upper[..., :k])
+    return cat((first, rest), -1)
+
+
+def _tall_lu_gradient(grad_lower, grad_upper, lower, upper):
+    from rushlight.ops.joining import cat
+
+    k = upper.shape[-1]
+    rest = linalg_solve_triangular(upper.mH, grad_lower[..., k:, :], upper=False, left=False)
+    grad_upper = (grad_upper - lower[..., k:, :].mH @ rest).triu()
+    first = _square_lu_gradient(grad_lower[..., :k, :], grad_upper, lower[..., :k, :], upper)
+    return cat((first, rest), -2)
+
+
+linalg_lu_factor_ex.gradient(A=_lu_gradient)
+
+
+@op(method=False, differentiable=False, tested_by="linalg_lu", samples=lambda make: [])
+def _permutation(pivots: Tensor, size):
+    """The row order ``order`` with ``A[order] = L @ U`` that a sequence of exchanges makes."""
+    order = np.tile(np.arange(size), (*pivots.shape[:-1], 1))
+    for i in range(pivots.shape[-1]):
+        other = np.asarray(pivots[..., i : i + 1], np.int64) - 1
+        there = np.take_along_axis(order, other, -1)
+        np.put_along_axis(order, other, order[..., i : i + 1].copy(), -1)
+        order[..., i : i + 1] = there
+    return order
+
+
+_permutation.op.options["meta"] = lambda pivots, size: (
+    (*pivots.shape[:-1], size),
+    dtype_of(np.zeros((), np.int64)),
+)
+
+
+def permutation(pivots, size, like):
+    """P of ``A = P @ L @ U`` from the pivots, in the dtype of another tensor."""
+    from rushlight.ops.creation import arange
+
+    order = _permutation(pivots, size).unsqueeze(-2)
+    rows = arange(size, device=pivots._device).unsqueeze(-1)
+    return (rows == order).to(like._dtype)
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_lu_factor(A: Tensor, *, pivot=True):
+    """``(LU, pivots)``, the compact LU factorization with row exchanges; see :func:`lu_factor_ex`."""
+    factors, pivots, info = linalg_lu_factor_ex(A, pivot=pivot)
+    if A._device.type != "meta":
+        raise_failures("linalg.lu_factor", info, ZERO_IN_U)
+    return Factors(factors, pivots)
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_lu(A: Tensor, *, pivot=True):
+    """``(P, L, U)`` with ``A = P @ L @ U``: a permutation, lower and upper triangles."""
+    factors, pivots, _ = linalg_lu_factor_ex(A, pivot=pivot)
+    return PLU(*lu_unpack(factors, pivots))
+
+
+@composite(method=False)
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data=True, unpack_pivots=True):
+    """``(P, L, U)`` from the compact factors of :func:`rushlight.linalg.lu_factor`; what is not
+    asked for comes back empty."""
+    from rushlight.ops.creation import empty
+
+    if unpack_pivots and LU_pivots._dtype is not int32:
+        raise RuntimeError(
+            f"lu_unpack: LU_pivots is expected to be of dtype int32, as linalg.lu_factor gives it; "
+            f"got {LU_pivots._dtype}"
+        )
+    check_matrix("lu_unpack", LU_data, "LU_data")
+    m, n = LU_data.shape[-2:]
+    k = min(m, n)
+    absent = empty((0,), dtype=LU_data._dtype, device=LU_data._device)
+    order = lower = upper = absent
+    if unpack_pivots:
+        order = permutation(LU_pivots, m, LU_data)
+    if unpack_data:
+        lower = LU_data[..., :k].tril(-1) + _unit(LU_data, m, k)
+        upper = LU_data[..., :k, :].triu()
+    return Unpacked(order, lower, upper)
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    """``(LU, pivots)``, or ``(LU, pivots, infos)`` with `get_infos`; see
+    :func:`rushlight.linalg.lu_factor_ex`."""
+    found = tuple(linalg_lu_factor_ex(A, pivot=pivot))
+    found = found if get_infos else found[:2]
+    if out is None:
+        return found
+    from rushlight.ops._inplace import write_out
+
+    for target, result in zip(out, found, strict=True):
+        write_out(linalg_lu_factor_ex.op, target, result)
+    return out
+
+
+Tensor.lu = lu
+
+
+# ------------------------------------------------------------------------------------------ LDL
+def _symmetric(make):
+    matrix = make(2, 4, 4)
+    return [((matrix + matrix.mT,), {}), ((make(0, 0),), {"hermitian": True})]
+
+
+@op(
+    result=LDLEx,
+    method=False,
+    oracle="_C._linalg",
+    samples=_symmetric,
+    differentiable=False,
+    sweep=(2, 3),
+    meta=lambda A, hermitian=False, check_errors=False: [
+        (A.shape, dtype_of(A)),
+        (A.shape[:-1], int32),
+        (A.shape[:-2], int32),
+    ],
+)
+def linalg_ldl_factor_ex(A: Tensor, *, hermitian=False, check_errors=False):
+    """``(LD, pivots, info)`` of symmetric (Hermitian if `hermitian`) matrices, possibly indefinite,
+    by Bunch-Kaufman pivoting; `info` names a zero on D's diagonal."""
+    check_input("torch.linalg.ldl_factor_ex", A)
+    factors, pivots, info = lapack.ldl(A, hermitian)
+    if check_errors:
+        raise_failures("linalg.ldl_factor_ex", info, "D[{0},{0}] is zero: the matrix is singular")
+    return [factors, pivots, info]
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_ldl_factor(A: Tensor, *, hermitian=False):
+    """``(LD, pivots)``; see :func:`ldl_factor_ex`."""
+    factors, pivots, info = linalg_ldl_factor_ex(A, hermitian=hermitian)
+    if A._device.type != "meta":
+        raise_failures("linalg.ldl_factor", info, "D[{0},{0}] is zero: the matrix is singular")
+    return LDL(factors, pivots)
+
+
+# ------------------------------------------------------------------------------------------- QR
+def _qr_shapes(shape, mode):
+    *batch, m, n = shape
+    k = m if mode == "complete" else min(m, n)
+    first = (0,) if mode == "r" else (*batch, m, k)
+    return first, (*batch, min(m, n) if mode == "r" else k, n)
+
+
+def _qr_meta(A, mode="reduced"):
+    return [(shape, dtype_of(A)) for shape in _qr_shapes(A.shape, mode)]
+
+
+def _qr_samples(make):
+    shapes = [(4, 4), (2, 5, 3), (0, 3, 3), (0, 3)]
+    found = [((make(*s),), {}) for s in shapes] + [((make(2, 3, 5),), {"mode": "reduced"})]
+    if not make.requires_grad:
+        found += [((make(5, 3),), {"mode": "complete"}), ((make(5, 3),), {"mode": "r"})]
+    return found
+
+
+@op(
+    result=QR,
+    outputs=2,
+    method=False,
+    oracle="_C._linalg",
+    samples=_qr_samples,
+    meta=_qr_meta,
+    sweep=(2, 3),
+)
+def linalg_qr(A: Tensor, mode="reduced"):
+    """``(Q, R)`` with ``A = Q @ R``, Q unitary and R upper triangular. `mode`: ``"reduced"``,
+    ``"complete"`` (Q square) or ``"r"`` (R only, Q empty)."""
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
+            "or 'complete'"
+        )
+    check_matrix("linalg.qr", A)
+    check_dtype("linalg.qr", A)
+    q_shape, r_shape = _qr_shapes(A.shape, mode)
+    packed, tau = lapack.geqrf(A)
+    rows = r_shape[-2]
+    upper = np.zeros(r_shape, A.dtype)
+    upper[..., : min(A.shape[-2:]), :] = np.triu(packed[..., : min(A.shape[-2:]), :])
+    if mode == "r":
+        return [np.empty((0,), A.dtype), upper]
+    reflectors = np.zeros(q_shape, A.dtype)
+    reflectors[...] = np.eye(*q_shape[-2:], dtype=A.dtype)
+    count = min(rows, A.shape[-1])
+    reflectors[..., :count] = packed[..., :count]
+    return [lapack.householder_product(reflectors, tau), upper]
+
+
+def _qr_gradient(grad, out0, out1, mode, A_shape):
+    if mode == "r":
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which mode='r' does not compute; use "
+            "linalg.qr(A, mode='reduced') to differentiate"
+        )
+    m, n = A_shape[-2:]
+    if mode == "complete" and m > n:
+        raise RuntimeError(
+            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols"
+        )
+    grad_q, grad_r = grad
+    if m >= n:
+        return _tall_qr_gradient(grad_q, grad_r, out0, out1)
+    return _wide_qr_gradient(grad_q, grad_r, out0, out1)
+
+
+def _tall_qr_gradient(grad_q, grad_r, q, r):
+    """Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2010)."""
+    inner = None
+    if grad_r is not None:
+        inner = grad_r @ r.mH
+    if grad_q is not None:
+        inner = -(q.mH @ grad_q) if inner is None else inner - q.mH @ grad_q
+    inner = inner.triu()
+    mixed = inner + inner.mH
+    halved = 0.5 * mixed.diagonal(0, -2, -1)
+    mixed = q @ (mixed - halved.diag_embed())
+    mixed = mixed if grad_q is None else mixed + grad_q
+    return linalg_solve_triangular(r.mH, mixed, upper=False, left=False)
+
+
+def _wide_qr_gradient(grad_q, grad_r, q, r):
+    """``A = [X Y]``, ``X = Q U``, ``Y = Q V``: V's gradient goes to Y and through Q."""
+    from rushlight.ops.joining import cat
+
+    k = q.shape[-1]
+    if grad_r is None:
+        first = _tall_qr_gradient(grad_q, None, q, r[..., :k])
+        return cat((first, first.new_zeros((*r.shape[:-1], r.shape[-1] - k))), -1)
+    rest = r[..., k:]
+    through = q @ rest @ grad_r[..., k:].mH
+    through = through if grad_q is None else through + grad_q
+    first = _tall_qr_gradient(through, grad_r[..., :k], q, r[..., :k])
+    return cat((first, q @ grad_r[..., k:]), -1)
+
+
+linalg_qr.gradient(A=_qr_gradient)
+
+
+@composite()
+def qr(input: Tensor, some=True):
+    """``(Q, R)``; reduced, or complete if not `some`. See :func:`rushlight.linalg.qr`."""
+    return linalg_qr(input, "reduced" if some else "complete")
+
+
+def _check_geqrf(input):
+    check_matrix("torch.geqrf", input, "input")
+    check_dtype("torch.geqrf", input, letters=("input",))
+
+
+@op(
+    result=Reflectors,
+    samples=_matrices,
+    sweep=(2, 3),
+    differentiable=True,
+    meta=lambda input: [
+        (input.shape, dtype_of(input)),
+        ((*input.shape[:-2], min(input.shape[-2:])), dtype_of(input)),
+    ],
+)
+def geqrf(input: Tensor):
+    """``(a, tau)``, the QR factorization as LAPACK leaves it: R above, reflectors below."""
+    _check_geqrf(input)
+    return list(lapack.geqrf(input))

@@ -1,0 +1,504 @@
+"""Functions of whole matrices: pseudo-inverse, powers, exponential, chains, reflectors."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import FLOAT
+from rushlight.errors import shape_text
+from rushlight.kernels import lapack
+from rushlight.ops._op import TensorList, composite, op
+from rushlight.ops.comparison import where
+from rushlight.ops.eigenvalues import linalg_eigh, linalg_svd
+from rushlight.ops.matrix import matmul
+from rushlight.ops.matrix_checks import (
+    check_dtype,
+    check_matrix,
+    check_square,
+    eye_like,
+)
+from rushlight.ops.matrix_norm import cut
+from rushlight.ops.solver import linalg_inv, linalg_solve, pinv_gradient
+from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import Tensor
+
+
+# ---------------------------------------------------------------------------------- pseudo-inverse
+@op(
+    method=False,
+    samples=lambda make: [
+        ((make(3, 3), None, None, False), {}),
+        ((make(2, 4, 3), 0, 0, False), {}),
+    ],
+    meta=lambda A, atol, rtol, hermitian: ((*A.shape[:-2], A.shape[-1], A.shape[-2]), dtype_of(A)),
+)
+def _pinv(A: Tensor, atol, rtol, hermitian):
+    """The pseudo-inverse; its rank is taken as constant by the derivative."""
+    from rushlight.autograd.mode import mode
+    from rushlight.tensor.tensor import make_tensor
+
+    previous, mode.recording = mode.recording, False
+    try:
+        return _pinv_of(make_tensor(A, dtype_of(A)), atol, rtol, hermitian)._array
+    finally:
+        mode.recording = previous
+
+
+def _pinv_of(A, atol, rtol, hermitian):
+    name = "linalg.pinv"
+    if hermitian:
+        values, vectors = linalg_eigh(A)
+        sizes = values.abs()
+        kept = sizes > cut(name, A, sizes, atol, rtol)
+        inverse = where(kept, values.reciprocal(), 0.0)
+        return (vectors * inverse.unsqueeze(-2)) @ vectors.mH
+    u, s, vh = linalg_svd(A, False)
+    inverse = where(s > cut(name, A, s, atol, rtol), s.reciprocal(), 0.0)
+    return (vh.mH * inverse.unsqueeze(-2)) @ u.mH
+
+
+_pinv.gradient(A=lambda grad, A, out: pinv_gradient(grad, A, out))
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_pinv(A: Tensor, rcond=None, hermitian=False, *, atol=None, rtol=None):
+    """The Moore-Penrose inverse of ``(*, m, n)`` matrices, without singular values at or below
+    ``max(atol, rtol * largest)``; `rcond` is an older name of `rtol`."""
+    check_matrix("linalg.pinv", A)
+    check_dtype("linalg.pinv", A)
+    if hermitian:
+        check_square("linalg.pinv", A)
+    if rcond is not None:
+        atol, rtol = 0.0, rcond
+    if not A.numel():
+        return A.mT.clone()
+    return _pinv(A, atol, rtol, hermitian)
+
+
+@composite()
+def pinverse(input: Tensor, rcond=1e-15):
+    """The Moore-Penrose inverse; see :func:`rushlight.linalg.pinv`."""
+    return linalg_pinv(input, rcond)
+
+
+# ----------------------------------------------------------------------------------------- powers
+@composite(method=False, oracle="_C._linalg")
+def linalg_matrix_power(A: Tensor, n):
+    """A times itself `n` times, by repeated squaring; negative powers are those of the inverse."""
+    check_square("linalg.matrix_power", A)
+    if n < 0:
+        check_dtype("linalg.matrix_power", A)
+        A, n = linalg_inv(A), -n
+    if n == 0:
+        return (eye_like(A, A.shape[-1]) + A.new_zeros(tuple(A.shape))).to(A._dtype)
+    if n == 1:
+        return A.clone()
+    result, square = None, A
+    while n:
+        if n & 1:
+            result = square if result is None else matmul(result, square)
+        n >>= 1
+        square = matmul(square, square) if n else square
+    return result
+
+
+@composite()
+def matrix_power(input: Tensor, n):
+    """See :func:`rushlight.linalg.matrix_power`."""
+    return linalg_matrix_power(input, n)
+
+
+_PADE = [
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
+    129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
+    960960.0, 16380.0, 182.0, 1.0,
+]  # fmt: skip
+
+
+@op(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [((make(3, 3),), {}), ((make(2, 4, 4),), {}), ((make(0, 2, 2),), {})],
+    meta=lambda A: (A.shape, dtype_of(A)),
+    sweep=(2, 3),
+    rtol=1e-5,
+)
+def linalg_matrix_exp(A: Tensor):
+    """The exponential of square matrices, by scaling and squaring of a Pade approximant (Higham,
+    2005)."""
+    check_square("linalg.matrix_exp", A)
+    if dtype_of(A).category < FLOAT:
+        raise RuntimeError(
+            f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got "
+            f"{dtype_of(A)}"
+        )
+    wide = np.complex128 if A.dtype.kind == "c" else np.float64
+    matrix = A.astype(wide)
+    if not matrix.size:
+        return A.copy()
+    norm = np.abs(matrix).sum(-2).max(-1)
+    with np.errstate(all="ignore"):
+        steps = np.maximum(np.ceil(np.log2(norm / 5.37)), 0)
+    steps = np.where(np.isfinite(steps), steps, 0).astype(int)
+    matrix = matrix / np.exp2(steps)[..., None, None]
+    result = _pade(matrix)
+    for i in range(int(steps.max())):
+        result = np.where((steps > i)[..., None, None], result @ result, result)
+    return result.astype(A.dtype)
+
+
+def _pade(matrix):
+    identity = np.eye(matrix.shape[-1])
+    second = matrix @ matrix
+    fourth = second @ second
+    sixth = fourth @ second
+    b = _PADE
+    odd = sixth @ (b[13] * sixth + b[11] * fourth + b[9] * second)
+    odd = matrix @ (odd + b[7] * sixth + b[5] * fourth + b[3] * second + b[1] * identity)
+    even = sixth @ (b[12] * sixth + b[10] * fourth + b[8] * second)
+    even = even + b[6] * sixth + b[4] * fourth + b[2] * second + b[0] * identity
+    finite = np.isfinite(matrix).all((-2, -1))[..., None, None]
+    below = np.where(finite, even - odd, identity)
+    return np.where(finite, np.linalg.solve(below, even + odd), np.nan)
+
+
+def _matrix_exp_gradient(grad, A):
+    """The upper right block of ``exp([[A^H, grad], [0, A^H]])`` (Mathias, 1996)."""
+    from rushlight.ops.joining import cat
+
+    n = A.shape[-1]
+    top = cat((A.mH, grad), -1)
+    bottom = cat((A.mH * 0, A.mH), -1)
+    return linalg_matrix_exp(cat((top, bottom), -2))[..., :n, n:]
+
+
+linalg_matrix_exp.gradient(A=_matrix_exp_gradient)
+
+
+@composite()
+def matrix_exp(input: Tensor):
+    """The exponential of square matrices; see :func:`rushlight.linalg.matrix_exp`."""
+    return linalg_matrix_exp(input)
+
+
+# ----------------------------------------------------------------------------------------- chains
+def _chain_order(sizes):
+    """Where to split each chain of products so that they cost least (dynamic programming)."""
+    count = len(sizes) - 1
+    cost = [[0.0] * count for _ in range(count)]
+    split = [[0] * count for _ in range(count)]
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            prices = [
+                cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1]
+                for k in range(i, j)
+            ]
+            cost[i][j] = min(prices)
+            split[i][j] = i + prices.index(cost[i][j])
+    return split
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_multi_dot(tensors: TensorList):
+    """The product of two or more matrices in the order that costs least; the first and the last may
+    be vectors."""
+    name, tensors = "multi_dot", list(tensors)
+    if len(tensors) < 2:
+        raise RuntimeError(f"{name}(): expected at least 2 tensors but got {len(tensors)}")
+    if tensors[0].dim() not in (1, 2) or tensors[-1].dim() not in (1, 2):
+        raise RuntimeError(f"{name}(): the first and last tensors must be 1D or 2D")
+    row, column = tensors[0].dim() == 1, tensors[-1].dim() == 1
+    tensors[0] = tensors[0].unsqueeze(0) if row else tensors[0]
+    tensors[-1] = tensors[-1].unsqueeze(-1) if column else tensors[-1]
+    for i, tensor in enumerate(tensors):
+        if tensor.dim() != 2:
+            raise RuntimeError(f"{name}(): tensor {i} must be 2D but got {tensor.dim()}D")
+        if i and tensors[i - 1].shape[1] != tensor.shape[0]:
+            raise RuntimeError(
+                f"{name}(): tensors {i - 1} and {i} with shapes "
+                f"{shape_text(tensors[i - 1].shape)} and {shape_text(tensor.shape)} cannot be "
+                "multiplied"
+            )
+    split = _chain_order([t.shape[0] for t in tensors] + [tensors[-1].shape[1]])
+
+    def product(i, j):
+        if i == j:
+            return tensors[i]
+        return matmul(product(i, split[i][j]), product(split[i][j] + 1, j))
+
+    out = product(0, len(tensors) - 1)
+    out = out.squeeze(-1) if column else out
+    return out.squeeze(0) if row else out
+
+
+def chain_matmul(*matrices, out=None):
+    """The product of matrices; see :func:`rushlight.linalg.multi_dot`."""
+    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
+        matrices = tuple(matrices[0])
+    if len(matrices) == 1:
+        return matrices[0]
+    return linalg_multi_dot(matrices, out=out)
+
+
+# ------------------------------------------------------------------------------------- reflectors
+def _check_reflectors(name, input, tau, letters=("input", "tau")):
+    check_matrix(name, input, letters[0])
+    check_dtype(name, input, tau, letters=letters)
+    m, n = input.shape[-2:]
+    if tau.shape[-1] > n or n > m or tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
+        raise RuntimeError(
+            f"{name}: {letters[0]} has shape {shape_text(input.shape)}, tau {shape_text(tau.shape)}"
+            "; expected (*, m, n) and (*, k) with m >= n >= k and equal batches"
+        )
+
+
+@op(
+    method=False,
+    samples=lambda make: [],
+    differentiable=False,
+    tested_by="tests/ops/test_matrix_functions.py",
+    meta=lambda input, tau: (input.shape, dtype_of(input)),
+)
+def _householder_product(input: Tensor, tau: Tensor):
+    """The first columns of the product of reflectors."""
+    return lapack.householder_product(input, tau)
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_householder_product(input: Tensor, tau: Tensor):
+    """The first n columns of a product of k Householder reflectors, as :func:`rushlight.geqrf`
+    leaves them: `input` ``(*, m, n)``, `tau` ``(*, k)``."""
+    _check_reflectors("torch.linalg.householder_product", input, tau)
+    if not (input.requires_grad or tau.requires_grad):
+        return _householder_product(input, tau)
+    m, n = input.shape[-2:]
+    start = eye_like(input, m)[:, :n].expand(*input.shape[:-2], m, n)
+    below = input[..., : tau.shape[-1]]
+    return _reflect(below, tau, start, True, False)
+
+
+def _reflect(input, tau, other, left, transpose):
+    """`other` times the reflectors ``I - tau v v^H``, one after the other."""
+    m = input.shape[-2]
+    lower = input.tril(-1) + _ones_on_diagonal(input, m, input.shape[-1])
+    count = tau.shape[-1]
+    forward = left == transpose
+    for i in range(count) if forward else reversed(range(count)):
+        column = lower[..., i : i + 1]
+        scale = tau[..., i : i + 1].unsqueeze(-1)
+        scale = scale.conj() if transpose else scale
+        if left:
+            other = other - (column * scale) @ (column.mH @ other)
+        else:
+            other = other - ((other @ column) * scale) @ column.mH
+    return other
+
+
+def _ones_on_diagonal(like, rows, columns):
+    from rushlight.ops.creation import eye
+
+    return eye(rows, columns, dtype=like._dtype, device=like._device)
+
+
+@composite()
+def orgqr(input: Tensor, input2: Tensor):
+    """See :func:`rushlight.linalg.householder_product`."""
+    return linalg_householder_product(input, input2)
+
+
+@op(
+    method=False,
+    samples=lambda make: [],
+    differentiable=False,
+    tested_by="tests/ops/test_matrix_functions.py",
+    meta=lambda input, tau, other, left, transpose: (other.shape, dtype_of(other)),
+)
+def _ormqr(input: Tensor, tau: Tensor, other: Tensor, left, transpose):
+    """A matrix times a product of reflectors."""
+    return lapack.multiply_reflectors(input, tau, other, left, transpose)
+
+
+@composite()
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left=True, transpose=False):
+    """``Q @ other`` (``other @ Q`` if not `left`; Q's adjoint if `transpose`) with Q given by the
+    reflectors of :func:`rushlight.geqrf`."""
+    name = "torch.ormqr"
+    for value, letter in ((input, "input"), (other, "other")):
+        check_matrix(name, value, letter)
+    check_dtype(name, input, tau, other, letters=("input", "tau", "other"))
+    size = other.shape[-2] if left else other.shape[-1]
+    batch = tuple(input.shape[:-2])
+    fits = size == input.shape[-2] and tau.shape[-1] <= input.shape[-1] <= size
+    if not fits or tuple(tau.shape[:-1]) != batch or tuple(other.shape[:-2]) != batch:
+        raise RuntimeError(
+            f"{name}: input has shape {shape_text(input.shape)}, tau {shape_text(tau.shape)}, "
+            f"other {shape_text(other.shape)}; expected input (*, m, n), tau (*, k <= n) and "
+            f"other.shape[{-2 if left else -1}] equal to m"
+        )
+    if not (input.requires_grad or tau.requires_grad or other.requires_grad):
+        return _ormqr(input, tau, other, left, transpose)
+    return _reflect(input[..., : tau.shape[-1]], tau, other, left, transpose)
+
+
+# ---------------------------------------------------------------------------- tensors as matrices
+@composite(method=False, oracle="_C._linalg")
+def linalg_tensorinv(A: Tensor, ind=2):
+    """The inverse of A seen as a matrix from its last dimensions to its first `ind` ones."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
+    shape = tuple(A.shape)
+    rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
+    if rows != columns:
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            f"prod(self.shape[:ind]), but got {columns} != {rows}"
+        )
+    return linalg_inv(A.reshape(rows, columns)).reshape(*shape[ind:], *shape[:ind])
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_tensorsolve(A: Tensor, B: Tensor, dims=None):
+    """X of ``tensordot(A, X, X.dim()) = B``; `dims` of A are moved to its end first."""
+    if dims is not None:
+        ends = tuple(range(A.dim() - len(dims), A.dim()))
+        A = A.movedim(tuple(dims), ends)
+    rest = tuple(A.shape[B.dim() :])
+    if math.prod(rest) != B.numel():
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {math.prod(rest)} != {B.numel()}"
+        )
+    matrix = A.reshape(B.numel(), -1) if B.numel() else A.reshape(0, 0)
+    return linalg_solve(matrix, B.flatten()).reshape(rest)
+
+
+# ------------------------------------------------------------------------------------- small ones
+@composite(method=False, oracle="_C._linalg")
+def linalg_vander(x: Tensor, *, N=None):
+    """The Vandermonde matrix ``x[..., i] ** j`` for j below `N` (default: the length of x)."""
+    from rushlight.ops.joining import cat
+
+    if x.dim() < 1:
+        raise RuntimeError("Expected dim of the input to be at least 1 (vander), but got 0")
+    n = x.shape[-1] if N is None else N
+    if N is not None and N <= 1:
+        raise RuntimeError(f"N must be greater than 1, but got {N}.")
+    x = x.to(_sum_kind(x))
+    ones = x.new_ones((*x.shape, 1))
+    powers = x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)
+    return cat((ones, powers), -1)
+
+
+def _sum_kind(x):
+    from rushlight.dtypes import int64
+
+    return x._dtype if x._dtype.category >= FLOAT else int64
+
+
+def vander(x, N=None, increasing=False):
+    """The Vandermonde matrix of a vector, powers falling unless `increasing`."""
+    if x.dim() != 1:
+        raise RuntimeError(f"x must be a one-dimensional tensor, but got {x.dim()}D")
+    n = x.shape[0] if N is None else N
+    x = x.to(_sum_kind(x))
+    powers = [x.new_ones((x.shape[0],))] if n else []
+    for _ in range(n - 1):
+        powers.append(powers[-1] * x)
+    if not powers:
+        return x.new_zeros((x.shape[0], 0))
+    from rushlight.ops.joining import stack
+
+    return stack(powers if increasing else powers[::-1], -1)
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim=-1):
+    """``sum(x.conj() * y)`` along `dim`, broadcast."""
+    if x._dtype is not y._dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{x._dtype} and y of type {y._dtype} instead"
+        )
+    product = (x.conj() if x.is_complex() else x) * y
+    return product.sum(wrap_dim(dim, product.dim())).to(x._dtype)
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_diagonal(A: Tensor, *, offset=0, dim1=-2, dim2=-1):
+    """The diagonals of matrices, as a view; see :func:`rushlight.diagonal`."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_matmul(input: Tensor, other: Tensor):
+    """The matrix product; see :func:`rushlight.matmul`."""
+    return matmul(input, other)
+
+
+def _cross_meta(input, other, dim=-1):
+    return np.broadcast_shapes(input.shape, other.shape), dtype_of(input)
+
+
+@op(
+    method=False,
+    oracle="_C._linalg",
+    samples=lambda make: [
+        ((make(3), make(3)), {}),
+        ((make(2, 3, 4), make(2, 3, 4)), {"dim": 1}),
+        ((make(4, 3), make(1, 3)), {}),
+        ((make(0, 3), make(0, 3)), {}),
+    ],
+    meta=_cross_meta,
+)
+def linalg_cross(input: Tensor, other: Tensor, *, dim=-1):
+    """The cross product of vectors of three elements along `dim`, broadcast."""
+    if input.ndim != other.ndim:
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions; got shapes "
+            f"{shape_text(input.shape)} and {shape_text(other.shape)}"
+        )
+    axis = wrap_dim(dim, input.ndim)
+    if input.shape[axis] != 3 or other.shape[axis] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and "
+            f"{other.shape[axis]}"
+        )
+    try:
+        np.broadcast_shapes(input.shape, other.shape)
+    except ValueError:
+        raise RuntimeError(
+            f"linalg.cross: shapes {shape_text(input.shape)} and {shape_text(other.shape)} do not "
+            "broadcast"
+        ) from None
+
+    def turned(array, start):
+        return np.take(array, [(start + i) % 3 for i in range(3)], axis)
+
+    found = turned(input, 1) * turned(other, 2) - turned(input, 2) * turned(other, 1)
+    return np.asarray(found, input.dtype)
+
+
+linalg_cross.gradient(
+    input=lambda grad, other, dim: linalg_cross(_conj(other), grad, dim=dim),
+    other=lambda grad, input, dim: linalg_cross(grad, _conj(input), dim=dim),
+)
+
+
+def _conj(tensor):
+    return tensor.conj() if tensor.is_complex() else tensor
+
+
+@composite()
+def cross(input: Tensor, other: Tensor, dim=None):
+    """The cross product along `dim`, by default the first dimension of extent three."""
+    if dim is None:
+        found = [i for i, n in enumerate(input.shape) if n == 3]
+        if not found:
+            raise RuntimeError(
+                f"no dimension of size 3 in input of shape {shape_text(input.shape)}"
+            )
+        dim = found[0]
+    return linalg_cross(input, other, dim=dim)

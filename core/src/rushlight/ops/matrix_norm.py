@@ -1,0 +1,291 @@
+"""Norms of vectors and matrices, and what is defined by them: rank and condition."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_CODE, cast, dtype_of
+from rushlight.dtypes import COMPLEX, FLOAT
+from rushlight.errors import shape_text
+from rushlight.ops._op import composite, op
+from rushlight.ops.arithmetic import sgn
+from rushlight.ops.comparison import where
+from rushlight.ops.eigenvalues import linalg_eigvalsh, linalg_svdvals
+from rushlight.ops.matrix_checks import check_matrix, check_square, epsilon
+from rushlight.ops.reduction import _reduced_shape, restore
+from rushlight.ops.shape import real
+from rushlight.ops.solver import linalg_inv_ex
+from rushlight.tensor.shape import wrap_dim, wrap_dims
+from rushlight.tensor.tensor import Tensor
+
+
+def _norm_dtype(name, found, dtype):
+    """The dtype to compute in, checked as PyTorch checks it."""
+    if found.category < FLOAT:
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {found}"
+        )
+    if dtype is None:
+        return found
+    if dtype.category < FLOAT:
+        raise RuntimeError(f"{name}: dtype should be floating point or complex. Got {dtype}")
+    if (found.category == COMPLEX) != (dtype.category == COMPLEX):
+        kind = "complex" if found.category == COMPLEX else "real"
+        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype}")
+    if dtype.to_real().itemsize < found.to_real().itemsize:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({found}) should be convertible without narrowing to "
+            f"the specified dtype ({dtype})"
+        )
+    return dtype
+
+
+def _check_empty(name, shape, dims, order):
+    """Norms with no value for no elements."""
+    if order >= 0 and order != math.inf:
+        return
+    if dims and any(shape[d] == 0 for d in dims) and math.prod(shape[d] for d in dims) == 0:
+        raise RuntimeError(
+            f"{name} cannot compute the {order} norm on an empty dimension because the operation "
+            f"does not have an identity; the input has shape {shape_text(shape)}"
+        )
+
+
+def _vector_samples(make):
+    x = make(3, 4, 2)
+    orders = (2, 1, 0, 3, math.inf, -math.inf, 0.5, -1)
+    found = [((x, p), {"dim": 1}) for p in orders]
+    return [
+        ((x,), {}),
+        ((x, 3, (0, 2), True), {}),
+        ((make(),), {}),
+        ((make(0, 3),), {"dim": 0}),
+        *found,
+    ]
+
+
+def _vector_meta(x, ord=2, dim=None, keepdim=False, dtype=None):
+    target = _norm_dtype("linalg.vector_norm", dtype_of(x), dtype)
+    return _reduced_shape(x.shape, dim, keepdim), target.to_real()
+
+
+@op(method=False, oracle="_C._linalg", samples=_vector_samples, meta=_vector_meta, sweep=(2, 3))
+def linalg_vector_norm(x: Tensor, ord=2, dim=None, keepdim=False, *, dtype=None):
+    """``sum(|x| ** ord) ** (1 / ord)`` over `dim` (all elements by default); for infinite `ord` the
+    largest (smallest) size, for 0 the number of nonzeros. `dtype` is what to compute in."""
+    target = _norm_dtype("linalg.vector_norm", dtype_of(x), dtype)
+    if isinstance(ord, complex) or not hasattr(ord, "__float__"):
+        raise RuntimeError(f"linalg.vector_norm: Expected a non-complex scalar as ord, got {ord!r}")
+    order = float(ord)
+    axes = wrap_dims(dim, x.ndim)
+    _check_empty("linalg.vector_norm", x.shape, axes, order)
+    values = np.abs(cast(x, target.code))
+    result = BY_CODE[target.to_real().code]
+    values = values.astype(np.float32) if values.dtype.itemsize == 2 else values
+    with np.errstate(all="ignore"):
+        found = _power_norm(values, order, axes, keepdim)
+    return np.asarray(found, result)
+
+
+def _power_norm(values, order, axes, keepdim):
+    options = {"axis": axes, "keepdims": keepdim}
+    if order == math.inf:
+        return values.max(**options, initial=0) if not values.size else values.max(**options)
+    if order == -math.inf:
+        return values.min(**options)
+    if order == 0:
+        return (values != 0).sum(**options)
+    if order == 1:
+        return values.sum(**options)
+    if order == 2:
+        return np.sqrt(np.square(values).sum(**options))
+    return np.power(np.power(values, order).sum(**options), 1.0 / order)
+
+
+def _vector_gradient(grad, x, out, ord, dim, keepdim):
+    """Zero where the norm has a kink at 0, as PyTorch has it; extremes share with their ties."""
+    order, shape = float(ord), tuple(x.shape)
+    out, grad = restore(out, shape, dim, keepdim), restore(grad, shape, dim, keepdim)
+    if order == 0:
+        return x * 0
+    if order == 1:
+        return sgn(x) * grad
+    if order == 2:
+        return x * where(out == 0, 0.0, grad / where(out == 0, 1.0, out))
+    size = x.abs()
+    if math.isinf(order):
+        mask = size == out
+        count = mask.sum(dim if shape else None, bool(shape))
+        return sgn(x) * where(mask, grad / count, 0.0)
+    if order < 1:
+        safe = where(size == 0, 1.0, size)
+        inner = where(size == 0, 0.0, safe.pow(order - 1))
+        return sgn(x) * inner * (grad * out.pow(1 - order))
+    if order < 2:
+        safe = where(size == 0, 1.0, size)
+        inner = sgn(x) * where(size == 0, 0.0, safe.pow(order - 1))
+        return inner * where(out == 0, 0.0, grad * where(out == 0, 1.0, out).pow(1 - order))
+    inner = x * (size.pow(order - 2) if order != 3 else size)
+    return inner * where(out == 0, 0.0, grad / where(out == 0, 1.0, out).pow(order - 1))
+
+
+linalg_vector_norm.gradient(x=_vector_gradient)
+
+
+def _two_dims(name, dim, ndim):
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dims) != 2:
+        raise RuntimeError(f"{name}: dim must be a 2-tuple of ints. Got {dim}")
+    first, second = (wrap_dim(d, ndim) for d in dims)
+    if first == second:
+        raise RuntimeError(f"{name}: dims must be different. Got ({dims[0]}, {dims[1]})")
+    return first, second
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    """The norm of the matrices in the two dimensions `dim`: ``"fro"``, ``"nuc"`` (sum of singular
+    values), 2 and -2 (largest, smallest singular value), 1, -1, inf, -inf (row and column sums)."""
+    name = "linalg.matrix_norm"
+    check_matrix(name, A)
+    target = _norm_dtype(name, A._dtype, dtype)
+    rows, columns = _two_dims(name, dim, A.dim())
+    if isinstance(ord, str):
+        if ord == "fro":
+            return linalg_vector_norm(A, 2, (rows, columns), keepdim, dtype=dtype)
+        if ord != "nuc":
+            raise RuntimeError(f"{name}: Order {ord} not supported.")
+    elif isinstance(ord, complex) or abs(float(ord)) not in (1.0, 2.0, math.inf):
+        raise RuntimeError(f"{name}: Order {ord} not supported.")
+    A = A.to(target)
+    if ord == "nuc" or abs(float(ord)) == 2.0:
+        return _spectral(A, ord, rows, columns, keepdim)
+    along, over = (rows, columns) if abs(float(ord)) == 1.0 else (columns, rows)
+    sums = linalg_vector_norm(A, 1, (along,), True)
+    if A._array.shape[over] == 0:
+        raise RuntimeError(
+            f"{name}: cannot take the extreme of no sums: A has shape {shape_text(A.shape)}, "
+            f"ord={ord}"
+        )
+    found = sums.amax((over,), True) if float(ord) > 0 else sums.amin((over,), True)
+    return found if keepdim else found.squeeze((rows, columns))
+
+
+def _spectral(A, ord, rows, columns, keepdim):
+    values = linalg_svdvals(A.movedim((rows, columns), (-2, -1)))
+    if ord == "nuc":
+        found = values.sum(-1)
+    else:
+        found = values.amax((-1,)) if float(ord) > 0 else values.amin((-1,))
+    if keepdim:
+        for d in sorted((rows, columns)):
+            found = found.unsqueeze(d)
+    return found
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_norm(A: Tensor, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """A vector norm or a matrix norm: of all elements without `ord` and `dim`; of a matrix where
+    `dim` has two numbers, or A two dimensions; else of vectors along `dim`."""
+    count = None if dim is None else 1 if isinstance(dim, int) else len(tuple(dim))
+    if ord is None:
+        if dim is None:
+            found = linalg_vector_norm(A.flatten(), 2, None, False, dtype=dtype)
+            return found.reshape((1,) * A.dim()) if keepdim else found
+        return linalg_vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    if count is None and A.dim() not in (1, 2):
+        raise RuntimeError(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+            f"{A.dim()}D."
+        )
+    if count is not None and count not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {dim}"
+        )
+    if count == 2 or (count is None and A.dim() == 2):
+        dims = (0, 1) if dim is None else dim
+        return linalg_matrix_norm(A, ord, dims, keepdim, dtype=dtype)
+    if isinstance(ord, str):
+        raise RuntimeError(
+            f"linalg.norm: order '{ord}' is a matrix norm; the input has shape "
+            f"{shape_text(A.shape)} and dim is {dim}"
+        )
+    return linalg_vector_norm(A, ord, dim, keepdim, dtype=dtype)
+
+
+# ----------------------------------------------------------------------------- rank and condition
+def _tolerances(name, input, atol, rtol):
+    """The absolute tolerance of singular values, `atol` or `rtol` times the largest one, as two
+    tensors or numbers; the default is the precision times the larger extent."""
+    m, n = input.shape[-2:]
+    for value, label in ((atol, "atol"), (rtol, "rtol")):
+        if isinstance(value, Tensor) and value.is_complex():
+            raise RuntimeError(f"{name}: {label} tensor of complex type is not supported.")
+    if rtol is None:
+        rtol = epsilon(input._dtype) * max(m, n)
+        if isinstance(atol, Tensor):
+            rtol = where(atol > 0, 0.0, rtol)
+        elif atol is not None and atol > 0:
+            rtol = 0.0
+    absolute = 0.0 if atol is None else atol
+    return absolute, rtol
+
+
+def _unsqueezed(value):
+    return value.unsqueeze(-1) if isinstance(value, Tensor) else value
+
+
+def cut(name, input, values, atol, rtol):
+    """The threshold that singular values must exceed, broadcast against them."""
+    absolute, relative = _tolerances(name, input, atol, rtol)
+    if not values.shape[-1]:
+        return values
+    scaled = values.amax((-1,), True) * _unsqueezed(relative)
+    absolute = _unsqueezed(absolute)
+    if isinstance(absolute, Tensor):
+        return where(scaled > absolute, scaled, absolute)
+    return where(scaled > absolute, scaled, float(absolute))
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_matrix_rank(A: Tensor, tol=None, hermitian=False, *, atol=None, rtol=None):
+    """The number of singular values above ``max(atol, rtol * largest)``; of eigenvalues by size if
+    `hermitian`. `tol` is an absolute tolerance."""
+    check_matrix("torch.linalg.matrix_rank", A)
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    A = A.detach()
+    if hermitian:
+        check_square("torch.linalg.matrix_rank", A)
+    values = linalg_eigvalsh(A).abs() if hermitian else linalg_svdvals(A)
+    if not values.shape[-1]:
+        from rushlight.dtypes import int64
+
+        return values.new_zeros(tuple(A.shape[:-2]), dtype=int64)
+    return (values > cut("torch.linalg.matrix_rank", A, values, atol, rtol)).sum(-1)
+
+
+@composite(method=False, oracle="_C._linalg")
+def linalg_cond(A: Tensor, p=None):
+    """The condition number with respect to a matrix norm: ``norm(A) * norm(inv(A))``; by singular
+    values for `p` None, 2 and -2. Singular matrices give inf."""
+    name = "linalg.cond"
+    check_matrix(name, A)
+    if p is None or p in (2, -2):
+        values = linalg_svdvals(A)
+        if not values.shape[-1]:
+            return values.sum(-1)
+        top, bottom = values[..., 0], values[..., -1]
+        return bottom / top if p == -2 else top / bottom
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise RuntimeError(f"{name} got an invalid norm type: {p}")
+    if not isinstance(p, str) and abs(p) not in (1, math.inf):
+        raise RuntimeError(f"{name} got an invalid norm type: {p}")
+    check_square(name, A)
+    if not A.numel():
+        return real(A.sum((-2, -1))) * 0
+    inverse, info = linalg_inv_ex(A)
+    singular = info != 0
+    found = linalg_matrix_norm(A, p) * linalg_matrix_norm(inverse, p)
+    return where(singular, math.inf, found)

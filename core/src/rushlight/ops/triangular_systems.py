@@ -1,0 +1,99 @@
+"""Systems of equations with triangular matrices."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
+from rushlight.errors import shape_text
+from rushlight.kernels import lapack
+from rushlight.ops._op import composite, op
+from rushlight.ops.matrix_checks import (
+    broadcast_batches,
+    check_dtype,
+    check_matrix,
+    check_square,
+    named,
+)
+from rushlight.tensor.tensor import Tensor
+
+Solution = named("triangular_solve", "solution cloned_coefficient")
+
+
+def check_system(name, A, B, left=True):
+    """A square, B of as many rows (columns if not `left`), equal dtypes."""
+    check_matrix(name, B, "B")
+    check_square(name, A, "A")
+    check_dtype(name, A, B)
+    size = B.shape[-2] if left else B.shape[-1]
+    if A.shape[-1] != size:
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation "
+            f"{'AX = B' if left else 'XA = B'}: A has shape {shape_text(A.shape)}, B has shape "
+            f"{shape_text(B.shape)}"
+        )
+
+
+def _samples(make):
+    def factor(*shape):
+        return make(*shape) + 4 * _eye(make, shape[-1])
+
+    return [
+        ((factor(3, 3), make(3, 2)), {"upper": True}),
+        ((factor(2, 3, 3), make(2, 3, 2)), {"upper": False}),
+        ((factor(2, 3, 3), make(4, 3)), {"upper": False, "left": False}),
+        ((factor(3, 3), make(2, 3, 1)), {"upper": True, "unitriangular": True}),
+        ((factor(3, 3), make(0, 3, 2)), {"upper": True}),
+        ((make(0, 0), make(0, 2)), {"upper": True}),
+    ]
+
+
+def _eye(make, size):
+    from rushlight.ops.creation import eye
+
+    return eye(size, dtype=make.dtype)
+
+
+def _meta(A, B, upper, left=True, unitriangular=False):
+    check_system("linalg.solve_triangular", A, B, left)
+    batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+    return (*batch, *B.shape[-2:]), dtype_of(B)
+
+
+@op(method=False, oracle="_C._linalg", samples=_samples, meta=_meta, sweep=(2, 3))
+def linalg_solve_triangular(A: Tensor, B: Tensor, *, upper, left=True, unitriangular=False):
+    """X of ``A @ X = B`` (``X @ A = B`` if not `left`) for triangular A ``(*, n, n)``; the other
+    triangle is not read, nor the diagonal if `unitriangular`. No check for zeros on the diagonal.
+    """
+    check_system("linalg.solve_triangular", A, B, left)
+    A, B = broadcast_batches("linalg.solve_triangular", A, B)
+    return lapack.solve_triangular(A, B, upper, left, unitriangular)
+
+
+def _gradient(grad, A, out, B_shape, upper, left, unitriangular):
+    turned = linalg_solve_triangular(
+        A.mH, grad, upper=not upper, left=left, unitriangular=unitriangular
+    )
+    return turned
+
+
+def _matrix_gradient(grad, A, out, upper, left, unitriangular):
+    turned = _gradient(grad, A, out, None, upper, left, unitriangular)
+    outer = -(turned @ out.mH) if left else -(out.mH @ turned)
+    outside = 1 if unitriangular else 0
+    return outer.triu(outside) if upper else outer.tril(-outside)
+
+
+linalg_solve_triangular.gradient(A=_matrix_gradient, B=_gradient)
+
+
+@composite(method=True)
+def triangular_solve(input: Tensor, A: Tensor, upper=True, transpose=False, unitriangular=False):
+    """``(solution, cloned_coefficient)`` of ``A @ X = input`` for triangular A; new programs use
+    :func:`rushlight.linalg.solve_triangular`."""
+    check_system("triangular_solve", A, input)
+    matrix = A.mT if transpose else A
+    solution = linalg_solve_triangular(
+        matrix, input, upper=upper != transpose, unitriangular=unitriangular
+    )
+    batch = tuple(solution.shape[:-2])
+    return Solution(solution, A.expand(*batch, *A.shape[-2:]).clone())
