@@ -37,9 +37,12 @@ def backward(
 
     See :meth:`rushlight.Tensor.backward`; here several roots may be given at once.
     """
-    tensors = _sequence(tensors)
-    gradients = _sequence(grad_tensors, len(tensors))
-    roots = [_root(t, g, create_graph) for t, g in zip(tensors, gradients, strict=True)]
+    if type(tensors) is Tensor:
+        roots = (_root(tensors, grad_tensors, create_graph),)
+    else:
+        tensors = _sequence(tensors)
+        gradients = _sequence(grad_tensors, len(tensors))
+        roots = [_root(t, g, create_graph) for t, g in zip(tensors, gradients, strict=True)]
     retain = create_graph if retain_graph is None else retain_graph
     targets = None
     if inputs is not None:
@@ -116,7 +119,7 @@ def _root(tensor, gradient, create_graph):
                 f"grad can be implicitly created only for real scalar outputs but got "
                 f"{tensor._dtype}"
             )
-        gradient = _filled(tensor, 1)
+        return edge, number, _filled(tensor, 1)
     elif not isinstance(gradient, Tensor):
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
@@ -130,8 +133,8 @@ def _root(tensor, gradient, create_graph):
 
 
 def _filled(tensor, value):
-    make = np.ones if value else np.zeros
-    array = make(tensor._array.shape, tensor._array.dtype)
+    array = np.empty(tensor._array.shape, tensor._array.dtype)
+    array.fill(value)
     return make_tensor(array, tensor._dtype, tensor._device)
 
 
@@ -164,7 +167,9 @@ class _Run:
             self._deliver(edge, number, gradient)
         self._finish()
         retain, create, pending, ready = self.retain, self.create, self.pending, self.ready
-        for node in sorted(nodes, key=_by_sequence, reverse=True):
+        waiting, counts = self.leaf_pending, self.leaf_counts
+        order = sorted(nodes, key=_by_sequence, reverse=True) if len(nodes) > 1 else nodes
+        for node in order:
             grads = pending.pop(node, None)
             if grads is not None and (node.tensor_hooks is not None or self.wanted is not None):
                 grads = self._observe(node, grads)
@@ -180,18 +185,34 @@ class _Run:
                 pieces = _run_hooks(node, pieces, grads)
             if not retain:
                 node.saved = None
-            numbers = node.numbers
-            for i, edge in enumerate(node.edges):
-                if edge is not None:
-                    self._deliver(edge, 0 if numbers is None else numbers[i], pieces[i])
+            numbers, i = node.numbers, 0
+            for edge in node.edges:
+                if edge is None:
+                    i += 1
+                    continue
+                piece = pieces[i]
+                if type(edge) is not Node:
+                    if piece is not None and counts[edge] == 1 and edge not in waiting:
+                        counts[edge] = 0
+                        waiting[edge] = piece
+                        ready.append(edge)
+                    else:
+                        self._deliver_leaf(edge, piece)
+                elif edge.outputs == 1 and edge not in pending:
+                    if piece is not None:
+                        pending[edge] = piece
+                else:
+                    self._deliver(edge, 0 if numbers is None else numbers[i], piece)
+                i += 1
             if ready:
-                pieces = None  # a finished leaf may take over a gradient nobody else holds
+                pieces = piece = None  # a finished leaf may take over a gradient nobody else holds
                 self._finish()
 
     def _reachable(self):
         """Every node below the roots, and how many contributions each leaf will get."""
         counts = self.leaf_counts
         seen, stack = set(), []
+        get = counts.get
         for edge, _, _ in self.roots:
             if type(edge) is not Node:
                 counts[edge] = counts.get(edge, 0) + 1
@@ -205,7 +226,7 @@ class _Run:
                         seen.add(edge)
                         stack.append(edge)
                 elif edge is not None:
-                    counts[edge] = counts.get(edge, 0) + 1
+                    counts[edge] = get(edge, 0) + 1
         return seen
 
     def _needed(self, nodes):
@@ -242,8 +263,13 @@ class _Run:
             self.ready.append(leaf)
 
     def _finish(self):
-        ready, self.ready[:] = self.ready[:], []
-        for leaf in ready:
+        ready = self.ready
+        if len(ready) == 1:
+            self._finish_leaf(ready.pop())
+            return
+        finished = ready[:]
+        ready.clear()
+        for leaf in finished:
             self._finish_leaf(leaf)
 
     def _add(self, key, old, piece):
@@ -327,7 +353,7 @@ def _accumulate(leaf, grad, create, lone=False):
     with _accumulation:
         old = leaf._grad
         if old is None:
-            leaf._grad = grad if lone or create else grad.detach().clone()
+            leaf._grad = grad if lone or create else _copied(grad)
         elif create:
             leaf._grad = old + grad
         elif old._dtype is grad._dtype and _plain(old) and type(grad._array) is np.ndarray:
@@ -335,6 +361,13 @@ def _accumulate(leaf, grad, create, lone=False):
             storage_of(old).version += 1
         else:
             old.add_(grad)
+
+
+def _copied(grad):
+    """A gradient with memory of its own."""
+    if type(grad._array) is np.ndarray and type(grad) is Tensor:
+        return make_tensor(grad._array.copy("K" if grad._array.size else "C"), grad._dtype)
+    return grad.detach().clone()
 
 
 def _plain(tensor):

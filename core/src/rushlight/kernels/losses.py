@@ -128,6 +128,7 @@ def _check(op, input, target, weight):
 
 
 _plans: dict = {}
+_INT64 = np.dtype(np.int64)
 
 
 def _plan(kernel, rows, classes, dtype):
@@ -143,7 +144,9 @@ def _plan(kernel, rows, classes, dtype):
 
 
 def _dense(array, dtype):
-    return None if array is None else np.ascontiguousarray(array, dtype)
+    if array is None or array.dtype is dtype and array.flags.c_contiguous:
+        return array
+    return np.ascontiguousarray(array, dtype)
 
 
 def _one_hot(rows, target, ignored):
@@ -192,6 +195,8 @@ def _backward_reference(
 
 
 def _like_input(rows, input):
+    if rows.shape == input.shape and rows.dtype is input.dtype:
+        return rows
     if input.ndim > 2:
         rows = rows.reshape(input.shape[0], *input.shape[2:], input.shape[1])
         rows = np.ascontiguousarray(np.moveaxis(rows, -1, 1))
@@ -211,7 +216,7 @@ def cross_entropy_forward(input, target, weight, ignore_index, label_smoothing):
     losses, sums = np.empty(len(x), x.dtype), np.empty(len(x), x.dtype)
     if len(x):
         failed = np.zeros(2, np.int64)
-        threads.run(_plan(forward_rows, len(x), classes, x.dtype), x, _dense(target, np.int64),
+        threads.run(_plan(forward_rows, len(x), classes, x.dtype), x, _dense(target, _INT64),
                     _dense(weight, x.dtype), losses, sums, failed, float(label_smoothing),
                     int(ignore_index))  # fmt: skip
         if failed[0]:
@@ -236,7 +241,7 @@ def cross_entropy_backward(
     x = _rows(input)
     out = np.empty(x.shape, x.dtype)
     if x.size:
-        threads.run(_plan(backward_rows, len(x), classes, x.dtype), x, _dense(target, np.int64),
+        threads.run(_plan(backward_rows, len(x), classes, x.dtype), x, _dense(target, _INT64),
                     _dense(weight, x.dtype), None, _dense(log_sum_exp, x.dtype), None,
                     float(label_smoothing), int(ignore_index), _dense(grad_losses, x.dtype),
                     out)  # fmt: skip

@@ -18,7 +18,7 @@ from rushlight.ops._op import OPTIONAL, TENSORS
 from rushlight.ops._recording import record
 from rushlight.ops._rules import result_type
 from rushlight.tensor.storage import storage_of
-from rushlight.tensor.tensor import Parameter, Tensor, _new, make_tensor
+from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
 ndarray = np.ndarray
 
@@ -36,22 +36,18 @@ def run_arrays(op, values):
         results = op.cpu_kernel(*arrays)
     else:
         results = op.cpu_kernel(*_positional(op, arrays), **_keywords(op, arrays))
-    if type(results) is ndarray:
-        out = _new(Tensor)
-        out._array, out._dtype = results, BY_ARRAY_DTYPE[results.dtype]
-        out._node = out._storage = None
-        if device is not devices.cpu or mode.inference:
-            out = make_tensor(results, out._dtype, device)
-        if mode.recording:
-            for tensor in tensors:
-                if tensor is not None and tensor._node is not None:
-                    _record(op, tensors, values, (out,))
-                    break
-        return out
+    return wrap_results(op, tensors, values, results, device)
+
+
+def wrap_results(op, tensors, values, results, device=devices.cpu):
+    """New tensors around what a kernel gave, recorded where one of `tensors` asks for it."""
     many = isinstance(results, (tuple, list))
     outs = [None if r is None else _wrap(r, device) for r in (results if many else (results,))]
-    if mode.recording and any(t is not None and t._node is not None for t in tensors):
-        _record(op, tensors, values, outs)
+    if mode.recording:
+        for tensor in tensors:
+            if tensor is not None and tensor._node is not None:
+                _record(op, tensors, values, outs)
+                break
     if not many:
         return outs[0]
     named = op.options.get("result")

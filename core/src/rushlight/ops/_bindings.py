@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.dtypes import dtype
 from rushlight.ops import _fast
+from rushlight.ops._doors import make_door
 from rushlight.ops._op import TENSOR
 from rushlight.tensor.dispatch import STATE, call_overrides, interpret, overriding, stack
 from rushlight.tensor.shape import Size
@@ -36,15 +37,26 @@ def _fast_form(op, general):
 _UNQUESTIONED = EXACT | {int, float, bool, str, type(None), complex, slice, Size, dtype}
 
 
+_WITH_DOORS = ("op", "view")
+
+
 def general_call(op):
     """The door that takes every form of call: modes, subclasses, keywords, ``out=``."""
     run = _runner(op)
     unquestioned = _UNQUESTIONED if op.list_position >= 0 else _UNQUESTIONED | {tuple, list}
 
+    doors = op.doors = {}
+
     def general(*args, **kwargs):
         if STATE.modes and stack.interpreters:
             return interpret(op.function, args, kwargs)
-        for value in args:
+        form = (len(args), *kwargs) if kwargs else len(args)
+        door = doors.get(form)
+        if door is not None:
+            result = door(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        for value in (*args, *kwargs.values()) if kwargs else args:
             if type(value) not in unquestioned and stack.overrides:
                 found = overriding(args, kwargs)
                 if found:
@@ -56,7 +68,10 @@ def general_call(op):
                 from rushlight.ops._inplace import into
 
                 return into(op, run, out, args, kwargs)
-        return run(op.bind(args, kwargs))
+        result = run(op.bind(args, kwargs))
+        if form not in doors and op.kind in _WITH_DOORS:
+            doors[form] = make_door(op, form)
+        return result
 
     return general
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from rushlight.autograd.anomaly import anomaly, note_line
 from rushlight.autograd.mode import mode
-from rushlight.autograd.node import LEAF, STALE, Node, next_sequence
+from rushlight.autograd.node import LEAF, STALE, Node, gradient_edge, next_sequence
 from rushlight.dtypes import FLOAT
 from rushlight.ops._fusion import FusedFormula
 from rushlight.ops._op import TENSORS, Op
@@ -31,31 +31,42 @@ def record(op, tensors, values, outs):
     nothing was given), lists flattened; `values` all bound arguments, or None when every attribute
     has its default; `outs` the results, which get the node."""
     edges, numbers, shapes, metadata = [], None, None, None
-    shape, dtype = outs[0]._array.shape, outs[0]._dtype
+    first = outs[0]
+    shape, dtype = first._array.shape, first._dtype
+    key = 1  # in base 3: no tensor, a tensor, one that needs a gradient
     for tensor in tensors:
         if tensor is None:
             edges.append(None)
+            key *= 3
             continue
         node = tensor._node
-        if node is STALE:
-            tensor._refresh()
-            node = tensor._node
         if node is LEAF:
             node = tensor
-        elif node is not None and tensor._index:
-            numbers = numbers or [0] * len(tensors)
-            numbers[len(edges)] = tensor._index
+            key = 3 * key + 2
+        elif node is None:
+            key = 3 * key + 1
+        else:
+            if node is STALE:
+                tensor._refresh()
+                node, _ = gradient_edge(tensor)
+            if tensor._index:
+                numbers = numbers or [0] * len(tensors)
+                numbers[len(edges)] = tensor._index
+            key = 3 * key + (1 if node is None else 2)
         edges.append(node)
         if tensor._array.shape != shape:
             shapes = True
         if tensor._dtype is not dtype:
             metadata = True
-    edges = tuple(edges)
-    node = Node(op, edges, numbers, op.outputs or len(outs))
-    key = tuple([(t is not None) + (e is not None) for t, e in zip(tensors, edges, strict=True)])
+    node = _new(Node)
+    node.op, node.edges, node.outputs = op, edges, op.outputs or len(outs)
+    if numbers is not None:
+        node.numbers = numbers
+    node.sequence = next_sequence()
     plan = op.plans.get(key)
     if plan is None:
-        plan = op.plans[key] = make_plan(op, key, values)
+        marks = [(t is not None) + (e is not None) for t, e in zip(tensors, edges, strict=True)]
+        plan = op.plans[key] = make_plan(op, tuple(marks), values)
     node.plan = plan
     if values is not None:
         node.values = values
@@ -65,8 +76,14 @@ def record(op, tensors, values, outs):
         node.shapes = (shape,) * len(tensors)
     if metadata is not None:
         node.metadata = tuple([None if t is None else t._dtype for t in tensors])
-    _save(node, plan, tensors, outs)
-    _attach(node, outs)
+    if plan.inputs or plan.outputs:
+        _save(node, plan, tensors, outs)
+    else:
+        node.saved = ()
+    if node.outputs == 1:
+        first._node = node
+    else:
+        _attach(node, outs)
     if anomaly.enabled:
         note_line(node)
     return node
@@ -165,9 +182,6 @@ def _save(node, plan, tensors, outs):
 
 
 def _attach(node, outs):
-    if node.outputs == 1:
-        outs[0]._node = node
-        return
     for number, out in enumerate(outs):
         if out is not None and out._dtype.category >= FLOAT and out._node is None:
             out._node = node
@@ -195,7 +209,13 @@ def unpack(node, create):
             "after calling backward."
         )
     values, versions = [], node.versions
-    for i, item in enumerate(saved):
+    for item in saved:
+        if type(item) is not tuple:
+            storage = item._storage
+            if storage is None or not storage.version:
+                values.append(item)
+                continue
+        i = len(values)
         if type(item) is tuple:
             array, dtype, storage, number = item
             version = storage.version
@@ -204,7 +224,7 @@ def unpack(node, create):
             if create and dtype.category >= FLOAT:
                 item._node, item._index = node, number
         else:
-            version = 0 if item._storage is None else item._storage.version
+            version = storage.version
         if version and (versions is None or version != versions.get(i)):
             raise _modified(node, i, item, version)
         values.append(item)

@@ -52,10 +52,18 @@ def _entropy_samples(make):
     ]
 
 
-def _weights_sum(target, weight, ignore_index, dtype):
+def _divided(total, count):
+    """The mean; NaN or infinity where no target counts."""
+    if count:
+        return total / count
+    with np.errstate(all="ignore"):
+        return np.divide(total, count)
+
+
+def _weights_sum(target, weight, ignore_index):
     """What a mean divides by: the number, or the weights, of targets that count."""
     if weight is None:
-        if ignore_index < 0 and target.size and target.min() >= 0:
+        if ignore_index < 0 and target.size and np.minimum.reduce(target, axis=None) >= 0:
             return float(target.size)
         return float(np.count_nonzero(target != ignore_index))
     kept = target[target != ignore_index]
@@ -72,10 +80,10 @@ def _cross_entropy(
     )
     if reduction == "none":
         return losses, sums
-    total = losses.sum(dtype=np.float64 if losses.dtype == np.float64 else np.float32)
+    wide = losses.dtype if losses.dtype.itemsize >= 4 else np.float32
+    total = np.add.reduce(losses, axis=None, dtype=wide)
     if reduction == "mean":
-        with np.errstate(all="ignore"):
-            total = np.divide(total, _weights_sum(target, weight, ignore_index, losses.dtype))
+        total = _divided(total, _weights_sum(target, weight, ignore_index))
     return np.asarray(total, losses.dtype), sums
 
 
@@ -95,9 +103,9 @@ def _cross_entropy_backward(
     if reduction != "none":
         scale = grad
         if reduction == "mean":
-            with np.errstate(all="ignore"):
-                scale = grad / _weights_sum(target, weight, ignore_index, grad.dtype)
-        losses = np.full(target.shape, scale, input.dtype)
+            scale = _divided(grad, _weights_sum(target, weight, ignore_index))
+        losses = np.empty(target.shape, input.dtype)
+        losses.fill(scale)
     return kernels.cross_entropy_backward(
         losses, input, target, weight, ignore_index, label_smoothing, sums
     )
@@ -115,7 +123,7 @@ def _cross_entropy_gradient(
     probabilities = log_softmax(input, dim).exp()
     if reduction == "mean":
         grad = grad / _weights_sum(
-            target._array, None if weight is None else weight._array, ignore_index, None
+            target._array, None if weight is None else weight._array, ignore_index
         )
     grad = grad.unsqueeze(dim) if reduction == "none" else grad
     return grad * (probabilities * goal.sum(dim, True) - goal)
@@ -156,32 +164,34 @@ def cross_entropy(
     `label_smoothing` mixes in the uniform distribution (Szegedy et al., 2016). The mean divides
     by the (weighted) number of targets that count.
     """
-    reduction = reduction_of(reduction, size_average, reduce)
+    if size_average is not None or reduce is not None or reduction != "mean":
+        reduction = reduction_of(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    dim = 0 if input.dim() == 1 else 1
-    if target._dtype.category == FLOAT and target.shape == input.shape:
-        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim)
-    if target._dtype is not dtypes.int64 and target._dtype is not dtypes.uint8:
-        raise RuntimeError(
-            f"cross_entropy: expected target of dtype rushlight.int64 (class numbers), or of the "
-            f"input's shape (probabilities), but got {target._dtype} of shape "
-            f"{shape_text(target.shape)} for input of shape {shape_text(input.shape)}"
-        )
-    expected = tuple(n for i, n in enumerate(input.shape) if i != dim)
-    if tuple(target.shape) != expected:
+    shape, targets = input._array.shape, target._array.shape
+    dim = 0 if len(shape) == 1 else 1
+    if target._dtype is not dtypes.int64:
+        if target._dtype.category == FLOAT and targets == shape:
+            return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim)
+        if target._dtype is not dtypes.uint8:
+            raise RuntimeError(
+                f"cross_entropy: expected target of dtype rushlight.int64 (class numbers), or of "
+                f"the input's shape (probabilities), but got {target._dtype} of shape "
+                f"{shape_text(targets)} for input of shape {shape_text(shape)}"
+            )
+        target = target.long()
+    expected = shape[:dim] + shape[dim + 1 :]
+    if targets != expected:
         raise ValueError(
             f"cross_entropy: Expected target of shape {shape_text(expected)} for input of shape "
-            f"{shape_text(input.shape)}, got {shape_text(target.shape)}"
+            f"{shape_text(shape)}, got {shape_text(targets)}"
         )
-    if weight is not None and tuple(weight.shape) != (input.shape[dim],):
+    if weight is not None and weight._array.shape != (shape[dim],):
         raise RuntimeError(
-            f"cross_entropy: weight tensor should be defined either for all {input.shape[dim]} "
+            f"cross_entropy: weight tensor should be defined either for all {shape[dim]} "
             f"classes or no classes but got weight tensor of shape: {shape_text(weight.shape)}"
         )
-    return _cross_entropy(
-        input, target.long(), weight, reduction, ignore_index, float(label_smoothing)
-    )[0]
+    return _cross_entropy(input, target, weight, reduction, ignore_index, float(label_smoothing))[0]
 
 
 def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim):

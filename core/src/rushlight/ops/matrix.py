@@ -232,19 +232,20 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
             f"linear: bias has shape {shape_text(bias.shape)}, expected "
             f"{shape_text(weight.shape[:1])}"
         )
-    _same_dtype("linear", input=input, weight=weight, bias=bias)
+    if weight.dtype is not input.dtype or bias is not None and bias.dtype is not input.dtype:
+        _same_dtype("linear", input=input, weight=weight, bias=bias)
     return kernels.linear(input, weight, bias)
 
 
 @op(method=False, differentiable=False, tested_by="linear", samples=lambda make: [])
 def _linear_backward(grad: Tensor, input: Tensor, weight: Tensor, needs):
     """The gradients of a linear layer's arguments that are needed, on arrays."""
-    rows = grad.reshape(-1, grad.shape[-1])
-    flat = input.reshape(-1, input.shape[-1])
+    rows = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
+    flat = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
     return [
         kernels.matmul(rows, weight).reshape(input.shape) if needs[0] else None,
         kernels.matmul(rows.T, flat) if needs[1] else None,
-        np.asarray(rows.sum(0), grad.dtype) if needs[2] else None,
+        np.asarray(np.add.reduce(rows, 0), grad.dtype) if needs[2] else None,
     ]
 
 

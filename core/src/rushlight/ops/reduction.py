@@ -7,6 +7,7 @@ import math
 from typing import NamedTuple
 
 from rushlight import dtypes
+from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
@@ -14,7 +15,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import isnan, where
 from rushlight.tensor.shape import wrap_dim, wrap_dims
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, make_tensor
 
 
 class ValuesIndices(NamedTuple):
@@ -102,11 +103,25 @@ def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     return np.asarray(_wide(array).sum(axis=axes, keepdims=keepdim), target)
 
 
-sum.gradient(
-    input=lambda grad, input_shape, dim, keepdim: (
-        grad if dim is None else restore(grad, input_shape, dim, keepdim)
-    ).expand(input_shape)
-)
+_FILLED = 1 << 14  # elements up to which a dense array beats a view of one element
+
+
+def _spread(grad, shape):
+    """One number for every element of a shape."""
+    if mode.recording or type(grad._array) is not np.ndarray or math.prod(shape) > _FILLED:
+        return grad.expand(shape)
+    array = np.empty(shape, grad._array.dtype)
+    array.fill(grad._array.item())
+    return make_tensor(array, grad._dtype)
+
+
+def _sum_gradient(grad, input_shape, dim, keepdim):
+    if dim is None and not keepdim:
+        return _spread(grad, input_shape)
+    return restore(grad, input_shape, dim, keepdim).expand(input_shape)
+
+
+sum.gradient(input=_sum_gradient)
 
 
 def _need_float(name, array, dtype):
@@ -135,6 +150,8 @@ def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
 
 def _mean_gradient(grad, input_shape, dim, keepdim):
     count = math.prod(input_shape[d] for d in wrap_dims(dim, len(input_shape)))
+    if dim is None and not keepdim:
+        return _spread(grad / count, input_shape)
     return (restore(grad, input_shape, dim, keepdim) / count).expand(input_shape)
 
 

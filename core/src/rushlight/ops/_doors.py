@@ -1,0 +1,252 @@
+"""Generated doors: the short way into ops that take arrays, one per form of call.
+
+A door is a function written for one op and one form (so many positional arguments, these
+keywords). It checks that every tensor argument is a plain tensor with an ordinary array of a dtype
+that needs no cast, calls the kernel and wraps its result; anything else makes it answer
+NotImplemented, and the general way takes the call. It is written once a form has been met.
+"""
+
+from __future__ import annotations
+
+import linecache
+
+from rushlight.autograd.mode import mode
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_ARRAY_DTYPE
+from rushlight.dtypes import ALL, dtype
+from rushlight.ops import _arrays
+from rushlight.ops._op import _ALIASES, OPTIONAL, REQUIRED, TENSOR
+from rushlight.ops._recording import record
+from rushlight.tensor.shape import Size
+from rushlight.tensor.storage import Storage
+from rushlight.tensor.tensor import Parameter, Tensor
+
+# Attribute values that cannot carry ``__torch_function__`` and need no look inside.
+_ATTRIBUTES = frozenset(
+    {int, float, bool, str, type(None), complex, slice, Size, dtype, type(Ellipsis)}
+)
+_SHORT = 8  # sequences up to this long are looked into, for tensors among their items
+_NUMBERS = {int, float, bool}
+
+
+def form_of(args, kwargs):
+    """What tells one form of call from another."""
+    return (len(args), *kwargs) if kwargs else len(args)
+
+
+def make_door(op, form):
+    """The door for a form, or None where the op or the form does not allow one."""
+    if op.kind not in ("op", "view") or op.list_position >= 0:
+        return None
+    given, keywords = (form, ()) if type(form) is int else (form[0], form[1:])
+    source = _Source(op)
+    if not source.read_arguments(given, keywords):
+        return None
+    text = source.view() if op.kind == "view" else source.arrays()
+    space = {**_SPACE, "op": op, "kernel": op.body if op.kind == "view" else op.cpu_kernel,
+             **source.values}  # fmt: skip
+    file = f"<door of {op.name}, form {form}>"
+    linecache.cache[file] = len(text), None, text.splitlines(True), file  # for tracebacks and pdb
+    exec(compile(text, file, "exec"), space)  # noqa: S102 - our own text
+    return space["door"]
+
+
+def is_plain(value):
+    """Whether an attribute is a value without tensors in it."""
+    kind = type(value)
+    if kind in _ATTRIBUTES:
+        return True
+    if kind is tuple or kind is list:
+        return len(value) <= _SHORT and all(type(v) in _NUMBERS for v in value)
+    return False
+
+
+def _same_codes(op):
+    """The dtype codes that the op's rule leaves alone (all, without a rule)."""
+    if op.rule is None:
+        return None
+    codes = set()
+    for found in ALL:
+        try:
+            operand, _ = op.rule(found)
+        except (NotImplementedError, RuntimeError, TypeError):
+            continue
+        if operand is found:
+            codes.add(found.code)
+    return frozenset(codes)
+
+
+class _Source:
+    """The text of one door."""
+
+    def __init__(self, op):
+        self.op, self.values = op, {}
+        self.head, self.checks, self.reads = [], [], []
+        self.bound, self.tensors, self.optional = [], [], []
+        self.attributes = False
+
+    def read_arguments(self, given, keywords):
+        """Bind the form's arguments to the declared ones; False if they do not fit."""
+        op = self.op
+        if given > op.positional:
+            return False
+        texts = dict(enumerate(f"p{i}" for i in range(given)))
+        self.head = [f"p{i}" for i in range(given)]
+        for name in keywords:
+            position = op.index.get(name, op.index.get(_ALIASES.get(name)))
+            if position is None or position in texts:
+                return False
+            texts[position] = name
+            self.head.append(name)
+        for position, kind in enumerate(op.kinds):
+            text = texts.get(position)
+            if text is None:
+                if op.defaults[position] is REQUIRED:
+                    return False
+                if kind in (TENSOR, OPTIONAL):
+                    self.tensors.append("None")
+                self.bound.append(("None", "None"))
+                if kind not in (TENSOR, OPTIONAL):
+                    self.values[f"d{position}"] = op.defaults[position]
+                    self.bound[-1] = (f"d{position}",) * 2
+            elif kind in (TENSOR, OPTIONAL):
+                self._tensor(position, text, kind)
+            else:
+                self._attribute(position, text)
+        return bool(self.reads)
+
+    def _attribute(self, position, text):
+        self.attributes = True
+        self.checks.append(f"if type({text}) not in attributes and not is_plain({text}): return NO")
+        if position == self.op.sizes_position:
+            self.reads.append(
+                f"s{position} = {text} if type({text}) in sequences or {text} is None "
+                f"else ({text},)"
+            )
+            text = f"s{position}"
+        self.bound.append((text, text))
+
+    def _tensor(self, position, text, kind):
+        array = f"x{position}"
+        test = f"k = type({text})"
+        refuse = "if k is not Tensor and k is not Parameter: return NO"
+        if kind == OPTIONAL:
+            self.optional.append(text)
+            self.checks.append(
+                f"{array} = None\n    if {text} is not None:\n        {test}\n        {refuse}\n"
+                f"        {array} = {text}._array\n"
+                f"        if type({array}) is not ndarray: return NO{self._cast(position, text, 8)}"
+            )
+        else:
+            self.checks += [test, refuse]
+            self.reads.append(f"{array} = {text}._array")
+            self.reads.append(f"if type({array}) is not ndarray: return NO")
+            cast = self._cast(position, text, 4)
+            if cast:
+                self.reads.append(cast.strip())
+        self.tensors.append(text)
+        self.bound.append((array, "None"))
+
+    def _cast(self, position, text, indent):
+        if self.op.rule is None or position in self.op.options.get("aside", ()):
+            return ""
+        first = next((t for t in self.tensors if t != "None"), None)
+        space = "\n" + " " * indent
+        if first is None or first in self.optional:
+            self.values["codes"] = _same_codes(self.op)
+            return f"{space}if {text}._dtype.code not in codes: return NO"
+        return f"{space}if {text}._dtype is not {first}._dtype: return NO"
+
+    # ------------------------------------------------------------------ whole doors
+    def _start(self):
+        return [f"def door({', '.join(self.head)}):", *self.checks, *self.reads]
+
+    def _recording(self, out):
+        """Lines that record the call if one of its tensors asks for it."""
+        op = self.op
+        if op.options.get("differentiable", True) is False:
+            return []
+        live = [t for t in self.tensors if t != "None"]
+        asks = [
+            f"{t} is not None and {t}._node is not None" if t in self.optional
+            else f"{t}._node is not None"
+            for t in live
+        ]  # fmt: skip
+        values = f"[{', '.join(b for _, b in self.bound)}]" if self.attributes else "None"
+        if not op.formulas and op.joint is None and op.kind != "view":
+            action = f"refuse(op, ({', '.join(self.tensors)},), [], None)"
+        else:
+            action = f"record(op, ({', '.join(self.tensors)},), {values}, {out})"
+        return [f"if ({' or '.join(asks)}) and mode.recording:", f"    {action}"]
+
+    def arrays(self):
+        """Source for an op whose kernel gives arrays."""
+        op = self.op
+        call = [a for a, _ in self.bound[: op.positional]]
+        call += [
+            f"{name}={a}"
+            for name, (a, _) in zip(
+                op.names[op.positional :], self.bound[op.positional :], strict=True
+            )
+        ]
+        lines = self._start()
+        lines += [
+            f"r = kernel({', '.join(call)})",
+            "if type(r) is not ndarray:",
+            f"    return several(op, ({', '.join(self.tensors)},), "
+            f"[{', '.join(b for _, b in self.bound)}], r)",
+            "out = new(Tensor)",
+            "out._array, out._dtype, out._node, out._storage = r, by_dtype[r.dtype], None, None",
+            "if mode.inference: out._inference = True",
+            *self._recording("(out,)"),
+            "return out",
+        ]
+        return "\n    ".join(lines)
+
+    def view(self):
+        """Source for a view of the first argument."""
+        first = self.tensors[0]
+        call = ", ".join(a for a, _ in self.bound[: self.op.positional])
+        rest = ", ".join(b for _, b in self.bound[1:])
+        whole = f"[{first}, {rest}]" if rest else f"[{first}]"
+        lines = self._start()
+        lines += [
+            f"r = kernel({call})",
+            "if type(r) is not ndarray:",
+            f"    return many_views(op, {first}, r, {whole})",
+            "base = r.base",
+            "if base is not x0 and r is not x0 and (base is None or base is not x0.base):",
+            "    return NO",
+            "out = new(Tensor)",
+            f"out._array, out._dtype, out._node = r, {first}._dtype, None",
+            "if mode.inference: out._inference = True",
+            f"storage = {first}._storage",
+            "if storage is None:",
+            f"    storage = {first}._storage = Storage(x0)",
+            "out._storage = storage",
+            "storage.add_view(out)",
+            f"source = {first}._base",
+            "if source is None:",
+            f"    out._base, out._path = {first}, ((op, [{rest}]),)",
+            "else:",
+            f"    out._base, out._path = source, (*{first}._path, (op, [{rest}]))",
+            f"if {first}._writable is not None: out._writable = {first}._writable",
+            f"if {first}._node is not None and mode.recording:",
+            f"    record(op, ({first},), [None, {rest}], (out,))",
+            "return out",
+        ]
+        return "\n    ".join(lines)
+
+
+def _several(op, tensors, values, results):
+    """Wrap and record results that are not one array."""
+    return _arrays.wrap_results(op, tensors, values, results)
+
+
+_SPACE = {
+    "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
+    "new": object.__new__, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record,
+    "attributes": _ATTRIBUTES, "is_plain": is_plain, "sequences": frozenset({tuple, list, Size}),
+    "several": _several, "refuse": _arrays._record, "many_views": _arrays._many_views,
+    "Storage": Storage,
+}  # fmt: skip
