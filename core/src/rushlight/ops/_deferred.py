@@ -34,6 +34,10 @@ RARE = {
     "quantiles": "aminmax mode nanquantile quantile",
     "histograms": "histc histogram",
     "membership": "unique_consecutive",
+    "scattering": (
+        "index_reduce index_reduce_ masked_scatter masked_scatter_ nonzero_static put put_ "
+        "scatter_reduce scatter_reduce_"
+    ),
 }
 
 

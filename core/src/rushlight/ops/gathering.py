@@ -1,0 +1,617 @@
+"""Reading and writing along a dimension by index tensors and masks: gather, scatter."""
+
+from __future__ import annotations
+
+from rushlight import dtypes
+from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import COMPLEX
+from rushlight.errors import argument_error, shape_text
+from rushlight.ops._inplace import write_out
+from rushlight.ops._op import composite, op
+from rushlight.ops._rules import number_dtype
+from rushlight.ops.arithmetic import conj_number
+from rushlight.ops.comparison import where
+from rushlight.ops.creation import zeros
+from rushlight.ops.indexing import _index_put
+from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+_INDEX_DTYPES = (np.dtype(np.int64), np.dtype(np.int32))
+
+
+# ------------------------------------------------------------------------------------------- checks
+def line(array):
+    """A 0-d array as a vector of one element (a view); others as they are."""
+    return array if array.ndim else array.reshape(1)
+
+
+def check_index(name, index, ndim, other="input"):
+    """The dtype and number of dimensions of an index that goes with a tensor of `ndim`."""
+    if index.dtype not in _INDEX_DTYPES and index.size:
+        raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {index.dtype}")
+    if index.size and max(index.ndim, 1) != max(ndim, 1):
+        raise RuntimeError(
+            f"Index tensor must have the same number of dimensions as {other} tensor: {name} got "
+            f"{index.ndim} and {ndim}"
+        )
+
+
+def check_bounds(name, index, size, dim, error=RuntimeError):
+    """Refuse indices outside ``0 <= index < size``."""
+    if index.size and (index.min() < 0 or index.max() >= size):
+        bad = index[(index < 0) | (index >= size)].flat[0]
+        raise error(f"{name}: index {bad} is out of bounds for dimension {dim} with size {size}")
+
+
+def _check_extents(name, index, array, dim, source=None):
+    for d, n in enumerate(index.shape):
+        if d != dim and n > array.shape[d] or source is not None and n > source.shape[d]:
+            beyond = "" if source is None else f" and than src {shape_text(source.shape)}"
+            raise RuntimeError(
+                f"{name}: Size does not match at dimension {d} expected index "
+                f"{shape_text(index.shape)} to be no larger than self {shape_text(array.shape)} "
+                f"apart from dimension {dim}{beyond}"
+            )
+
+
+def check_same_dtype(name, array, source, word="src"):
+    """Refuse a source of another dtype."""
+    if array.dtype != source.dtype:
+        raise RuntimeError(
+            f"{name}(): Expected self.dtype to be equal to {word}.dtype; got {dtype_of(array)} and "
+            f"{dtype_of(source)}"
+        )
+
+
+def along(index, dim):
+    """Open mesh over the other dimensions with `index` in place of `dim`."""
+    grid = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grid[dim] = index
+    return tuple(grid)
+
+
+# ------------------------------------------------------------------------------- gather and scatter
+def _gather_samples(make):
+    i = make.integers(0, 3, (3, 2))
+    return [
+        ((make(3, 4), 0, i), {}),
+        ((make(4, 3), 1, i), {}),
+        ((make(), 0, make.integers(0, 1, (2,))), {}),
+    ]
+
+
+def _meta_gather(input, dim, index, sparse_grad=False):
+    wrap_dim(dim, input.ndim)
+    return index.shape, dtype_of(input)
+
+
+@op(samples=_gather_samples, meta=_meta_gather)
+def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
+    """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on.
+
+    >>> rushlight.gather(rushlight.tensor([5, 6, 7]), 0, rushlight.tensor([2, 0]))
+    tensor([7, 5])
+    """
+    dim = wrap_dim(dim, input.ndim)
+    check_index("gather", index, input.ndim)
+    if not index.size:
+        return np.empty(index.shape, input.dtype)
+    rows, places = line(input), line(index)
+    _check_extents("gather", places, rows, dim)
+    check_bounds("gather", places, rows.shape[dim], dim)
+    return rows[along(places, dim)].reshape(index.shape)
+
+
+def _gather_gradient(grad, input_shape, dim, index):
+    return zeros(input_shape, dtype=grad._dtype).scatter_add(dim, index, grad)
+
+
+gather.gradient(input=_gather_gradient)
+
+
+@composite()
+def take_along_dim(input: Tensor, indices: Tensor, dim=None):
+    """Values along `dim` at `indices`, broadcast against the input; negative ones count from the
+    end. Without `dim`, of the flattened input."""
+    if not isinstance(indices, Tensor) or indices._dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(
+            "take_along_dim(): dtype of indices should be Long but got "
+            f"{getattr(indices, 'dtype', type(indices).__name__)}"
+        )
+    if dim is None:
+        return take(input, indices.flatten())
+    if input.dim() != indices.dim():
+        raise RuntimeError(
+            "take_along_dim(): input and indices should have the same number of dimensions, but "
+            f"got {input.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
+        )
+    at = wrap_dim(dim, input.dim())
+    shape = list(np.broadcast_shapes(_but(input, at), _but(indices, at)))
+    full, whole = [*shape], [*shape]
+    full[at], whole[at] = indices.shape[at], input.shape[at]
+    places = where(indices < 0, indices + input.shape[at], indices)
+    return input.expand(*whole).gather(at, places.expand(*full))
+
+
+def _but(tensor, dim):
+    shape = list(tensor.shape)
+    shape[dim] = 1
+    return tuple(shape)
+
+
+def _check_scatter(name, input, dim, index, src):
+    check_index(name, index, input.ndim)
+    check_same_dtype(name, input, src)
+    if index.size and max(index.ndim, 1) != max(src.ndim, 1):
+        raise RuntimeError(
+            f"Index tensor must have the same number of dimensions as src tensor: {name} got "
+            f"{index.ndim} and {src.ndim}"
+        )
+    if index.size:
+        _check_extents(name, line(index), line(input), dim, line(src))
+        check_bounds(name, index, line(input).shape[dim], dim)
+
+
+def scattered(name, input, dim, index, src, write):
+    """A copy of `input` after ``write(copy, places, the part of src that index reaches)``."""
+    dim, out = wrap_dim(dim, input.ndim), input.copy()
+    _check_scatter(name, input, dim, index, src)
+    if index.size:
+        index, src = line(index), line(src)
+        write(line(out), along(index, dim), src[tuple(slice(n) for n in index.shape)])
+    return out
+
+
+def meta_like_input(input, *rest, **named):
+    """The shape and dtype of the first argument."""
+    return input.shape, dtype_of(input)
+
+
+def _scatter_samples(make):
+    i = make.integers(0, 3, (2, 4), unique_dim=0)
+    return [((make(3, 4), 0, i, make(2, 4)), {})]
+
+
+def _assign(out, places, values):
+    out[places] = values
+
+
+@op(samples=_scatter_samples, method=False, inplace="_scatter_", meta=meta_like_input)
+def _scatter(input: Tensor, dim, index: Tensor, src: Tensor):
+    """`input` with ``src`` written at the index."""
+    return scattered("scatter", input, dim, index, src, _assign)
+
+
+def _padded(grad, src_shape):
+    if tuple(grad.shape) == tuple(src_shape):
+        return grad
+    out = zeros(src_shape, dtype=grad._dtype)
+    return _index_put(out, grad, tuple(slice(n) for n in grad.shape), False)
+
+
+_scatter.gradient(
+    input=lambda grad, dim, index: _scatter(grad, dim, index, zeros_for(grad, index)),
+    src=lambda grad, dim, index, src_shape: _padded(grad.gather(dim, index), src_shape),
+)
+
+
+def zeros_for(grad, index):
+    """Zeros in the shape of an index."""
+    return zeros(tuple(index.shape), dtype=grad._dtype)
+
+
+@op(
+    samples=lambda make: [],
+    method=False,
+    inplace="_scatter_multiply_",
+    differentiable=False,
+    meta=meta_like_input,
+    tested_by="tests/ops/test_scattering.py",
+)
+def _scatter_multiply(input: Tensor, dim, index: Tensor, src: Tensor):
+    """`input` multiplied by ``src`` at the index; repeated indices multiply again."""
+    return scattered("scatter", input, dim, index, src, np.multiply.at)
+
+
+def _source(input, index, src, value):
+    if isinstance(src, Tensor):
+        return src
+    value = src if value is None else value
+    if value is None:
+        raise TypeError("scatter() missing required argument: 'src' or 'value'")
+    return make_tensor(np.full(index._array.shape, value, input._array.dtype), input._dtype)
+
+
+def _check_reduce(reduce):
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}")
+
+
+@composite()
+def scatter(input: Tensor, dim, index: Tensor, src=None, value=None, *, reduce=None):
+    """A copy with ``src`` (or a number) written at ``index`` along `dim`; `reduce` ``"add"`` or
+    ``"multiply"`` combines instead.
+
+    >>> rushlight.scatter(rushlight.zeros(3), 0, rushlight.tensor([2, 0]), 5.0)
+    tensor([5., 0., 5.])
+    """
+    _check_reduce(reduce)
+    source = _source(input, index, src, value)
+    if reduce is None:
+        return _scatter(input, dim, index, source)
+    combine = scatter_add if reduce == "add" else _scatter_multiply
+    return combine(input, dim, index, source)
+
+
+def scatter_(self, dim, index, src=None, value=None, *, reduce=None):
+    """In-place version of :func:`rushlight.scatter`."""
+    _check_reduce(reduce)
+    source = _source(self, index, src, value)
+    if reduce is None:
+        return self._scatter_(dim, index, source)
+    combine = self.scatter_add_ if reduce == "add" else self._scatter_multiply_
+    return combine(dim, index, source)
+
+
+Tensor.scatter_ = scatter_
+
+
+def _scatter_add_samples(make):
+    i = make.integers(0, 3, (2, 4))
+    return [
+        ((make(3, 4), 0, i, make(2, 4)), {}),
+        ((make(), 0, make.integers(0, 1, (2,)), make(2)), {}),
+    ]
+
+
+@op(samples=_scatter_add_samples, inplace=True, meta=meta_like_input)
+def scatter_add(input: Tensor, dim, index: Tensor, src: Tensor):
+    """A copy with ``src`` added at ``index`` along `dim`; repeated indices add up."""
+    return scattered("scatter_add", input, dim, index, src, np.add.at)
+
+
+scatter_add.gradient(
+    input=lambda grad: grad,
+    src=lambda grad, dim, index, src_shape: _padded(grad.gather(dim, index), src_shape),
+)
+
+
+# ------------------------------------------------------------------------ slices along a dimension
+def check_vector_index(name, input, dim, index, source=None):
+    """The checks of the ``index_*`` family; gives the dimension and the index as a vector."""
+    dim = wrap_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError(
+            f"{name}(): Index is supposed to be a vector, got shape {shape_text(index.shape)}"
+        )
+    if index.dtype not in _INDEX_DTYPES:
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, got {index.dtype}")
+    index = line(index)
+    check_bounds(name, index, line(input).shape[dim], dim, IndexError)
+    if source is not None:
+        check_same_dtype(name, input, source, "source")
+        _check_slices(name, input, dim, index, source)
+    return dim, index
+
+
+def _check_slices(name, input, dim, index, source):
+    whole, part = list(line(input).shape), list(line(source).shape)
+    if not source.ndim and input.ndim or dim < len(part) and part[dim] != len(index):
+        given = part[dim] if source.ndim else 1
+        if given != len(index):
+            raise RuntimeError(
+                f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim): "
+                f"({given}), for dim: {dim}"
+            )
+    if source.ndim and whole[:dim] + whole[dim + 1 :] != part[:dim] + part[dim + 1 :]:
+        raise RuntimeError(
+            f"{name}(): source tensor shape must match self tensor shape, excluding the specified "
+            f"dimension. Got self.shape = {shape_text(input.shape)} source.shape = "
+            f"{shape_text(source.shape)}"
+        )
+
+
+def slices(dim, index):
+    """The NumPy index of slices along `dim`."""
+    return (slice(None),) * dim + (index,)
+
+
+def _select_samples(make):
+    return [
+        ((make(4, 3), 0, make.integers(0, 4, (5,))), {}),
+        ((make(2, 3), -1, make.integers(0, 3, (2,))), {}),
+        ((make(), 0, make.integers(0, 1, (1,))), {}),
+    ]
+
+
+def _meta_select(input, dim, index):
+    dim = wrap_dim(dim, input.ndim)
+    count = index.shape[0] if index.ndim else 1
+    return tuple(count if i == dim else n for i, n in enumerate(input.shape)), dtype_of(input)
+
+
+@op(samples=_select_samples, meta=_meta_select)
+def index_select(input: Tensor, dim, index: Tensor):
+    """The slices at `index` (a vector) along `dim`."""
+    dim, index = check_vector_index("index_select", input, dim, index)
+    if not input.ndim:
+        if len(index) != 1:
+            raise IndexError("index_select(): a 0-d tensor takes an index of one element")
+        return input.copy()
+    return np.take(input, index, axis=dim)
+
+
+index_select.gradient(
+    input=lambda grad, input_shape, dim, index: zeros(input_shape, dtype=grad._dtype).index_add(
+        dim, index, grad
+    )
+)
+
+
+def _index_add_samples(make):
+    return [
+        ((make(4, 3), 0, make.integers(0, 4, (5,)), make(5, 3)), {"alpha": 2}),
+        ((make(), 0, make.integers(0, 1, (1,)), make()), {}),
+    ]
+
+
+def _spread(array, dim, source):
+    """A source of slices with the dimensions that NumPy's indexing of `array` gives."""
+    return line(source) if source.ndim or not array.ndim else source
+
+
+@op(samples=_index_add_samples, inplace=True, meta=meta_like_input)
+def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
+    """A copy with the slices of `source`, times `alpha`, added at `index` along `dim`."""
+    dim, index = check_vector_index("index_add", input, dim, index, source)
+    out = input.copy()
+    values = source if alpha == 1 else (source * np.asarray(alpha, source.dtype))
+    np.add.at(line(out), slices(dim, index), _spread(out, dim, values))
+    return out
+
+
+index_add.gradient(
+    input=lambda grad: grad,
+    source=lambda grad, dim, index, alpha, source_shape: (
+        grad.index_select(dim, index) * conj_number(alpha)
+    ).reshape(source_shape),
+)
+
+
+def _index_copy_samples(make):
+    i = make.integers(0, 4, (2,), unique_dim=0)
+    return [((make(4, 3), 0, i, make(2, 3)), {})]
+
+
+@op(samples=_index_copy_samples, inplace=True, meta=meta_like_input)
+def index_copy(input: Tensor, dim, index: Tensor, source: Tensor):
+    """A copy with the slices of `source` written at `index` along `dim`."""
+    dim, index = check_vector_index("index_copy", input, dim, index, source)
+    out = input.copy()
+    line(out)[slices(dim, index)] = _spread(out, dim, source)
+    return out
+
+
+index_copy.gradient(
+    input=lambda grad, dim, index: grad.index_fill(dim, index, 0),
+    source=lambda grad, dim, index, source_shape: grad.index_select(dim, index).reshape(
+        source_shape
+    ),
+)
+
+
+@op(
+    samples=lambda make: [((make(4, 3), 0, make.integers(0, 4, (2,)), 1.5), {})],
+    method=False,
+    inplace="_index_fill_",
+    meta=meta_like_input,
+    oracle="Tensor",
+)
+def _index_fill(input: Tensor, dim, index: Tensor, value):
+    """A copy with the slices at `index` along `dim` set to a number."""
+    dim, index = check_vector_index("index_fill", input, dim, index)
+    out = input.copy()
+    line(out)[slices(dim, index)] = value
+    return out
+
+
+_index_fill.gradient(input=lambda grad, dim, index: _index_fill(grad, dim, index, 0))
+
+
+def _number_or_scalar(name, input, value):
+    """A value to fill with: a number that fits the dtype, or a 0-d tensor."""
+    if isinstance(value, Tensor):
+        if value.dim():
+            raise RuntimeError(
+                f"{name} only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.dim()} dimension(s)."
+            )
+        if value.requires_grad:
+            return value
+        value = value.item()
+    if number_dtype(value) is None:
+        raise argument_error(name, "value", "Number", value)
+    if isinstance(value, complex) and input._dtype.category != COMPLEX:
+        raise RuntimeError(
+            f"{name}: value cannot be converted to type {input._dtype} without overflow: {value}"
+        )
+    return value
+
+
+@composite()
+def index_fill(input: Tensor, dim, index: Tensor, value):
+    """A copy with the slices at `index` along `dim` set to `value`, a number or 0-d tensor."""
+    value = _number_or_scalar("index_fill", input, value)
+    if isinstance(value, Tensor):
+        from rushlight.ops.sorting import unique
+
+        dim, index = wrap_dim(dim, input.dim()), unique(index)
+        shape = [index.numel() if i == dim else n for i, n in enumerate(input.shape)]
+        return index_copy(input, dim, index, value.to(input._dtype).expand(shape))
+    return _index_fill(input, dim, index, value)
+
+
+def _index_fill_inplace(self, dim, index, value):
+    """In-place version of :func:`rushlight.index_fill`."""
+    value = _number_or_scalar("index_fill_", self, value)
+    if isinstance(value, Tensor):
+        return self.copy_(index_fill(self, dim, index, value))
+    return self._index_fill_(dim, index, value)
+
+
+Tensor.index_fill_ = _index_fill_inplace
+
+
+# -------------------------------------------------------------------------------------------- masks
+def check_mask(name, mask):
+    """Refuse masks that are not bool."""
+    if mask.dtype.kind != "b":
+        raise RuntimeError(
+            f"{name}: only supports boolean masks, but got mask of dtype {dtype_of(mask)} (convert "
+            "it with .bool())"
+        )
+
+
+def broadcast(name, input, mask):
+    """Both arrays broadcast against each other."""
+    try:
+        return np.broadcast_arrays(input, mask)
+    except ValueError:
+        raise RuntimeError(
+            f"{name}: The size of tensor input {shape_text(input.shape)} must match the size of "
+            f"mask {shape_text(mask.shape)} at every non-singleton dimension"
+        ) from None
+
+
+def _meta_masked(input, mask, value):
+    return np.broadcast_shapes(input.shape, mask.shape), dtype_of(input)
+
+
+@op(
+    samples=lambda make: [
+        ((make(3, 4), make.mask(3, 4), 1.5), {}),
+        ((make(4), make.mask(2, 4), 1), {}),
+    ],
+    method=False,
+    inplace="_masked_fill_",
+    meta=_meta_masked,
+)
+def _masked_fill(input: Tensor, mask: Tensor, value):
+    """A copy with a number where `mask` is true."""
+    check_mask("masked_fill", mask)
+    if mask.shape != input.shape:
+        input, mask = broadcast("masked_fill", input, mask)
+    return np.where(mask, np.asarray(value, input.dtype), input)
+
+
+_masked_fill.gradient(input=lambda grad, mask: _masked_fill(grad, mask, 0))
+
+
+@composite()
+def masked_fill(input: Tensor, mask: Tensor, value):
+    """A copy with `value`, a number or 0-d tensor, where `mask` is true.
+
+    >>> rushlight.ones(3).masked_fill(rushlight.tensor([True, False, True]), 0.0)
+    tensor([0., 1., 0.])
+    """
+    value = _number_or_scalar("masked_fill", input, value)
+    if isinstance(value, Tensor):
+        check_mask("masked_fill", mask._array)
+        return where(mask, value.to(input._dtype), input)
+    return _masked_fill(input, mask, value)
+
+
+def _masked_fill_inplace(self, mask, value):
+    """In-place version of :func:`rushlight.masked_fill`."""
+    value = _number_or_scalar("masked_fill_", self, value)
+    if isinstance(value, Tensor):
+        return self.copy_(masked_fill(self, mask, value))
+    return self._masked_fill_(mask, value)
+
+
+Tensor.masked_fill_ = _masked_fill_inplace
+
+
+@op(samples=lambda make: [((make(3, 4), make.mask(3, 4)), {}), ((make(4), make.mask(3, 1)), {})])
+def masked_select(input: Tensor, mask: Tensor):
+    """The elements where `mask` is true, as a vector."""
+    check_mask("masked_select", mask)
+    input, mask = broadcast("masked_select", input, mask)
+    return input[mask]
+
+
+def _masked_select_gradient(grad, input_shape, mask):
+    shape = np.broadcast_shapes(tuple(input_shape), tuple(mask.shape))
+    index = (np.broadcast_to(mask._array, shape),)
+    return _index_put(zeros(shape, dtype=grad._dtype), grad, index, False)
+
+
+masked_select.gradient(input=_masked_select_gradient)
+
+
+# ------------------------------------------------------------------------------ the flattened input
+def flat_places(name, index, count):
+    """Places in a flattened tensor, negative ones counted from its end."""
+    if index.dtype not in _INDEX_DTYPES:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtype_of(index)}")
+    if index.size and (index.min() < -count or index.max() >= count):
+        bad = index[(index < -count) | (index >= count)].flat[0]
+        raise IndexError(
+            f"{name}(): out of range: tried to access index {bad} on a tensor of {count} elements."
+        )
+    return np.where(index < 0, index + count, index)
+
+
+@op(
+    samples=lambda make: [
+        ((make(3, 4), make.integers(-12, 12, (5,))), {}),
+        ((make(), make.integers(0, 1, (2, 1))), {}),
+    ],
+    meta=lambda input, index: (index.shape, dtype_of(input)),
+)
+def take(input: Tensor, index: Tensor):
+    """The elements of the flattened input at `index`; negative ones count from the end."""
+    return np.take(input, flat_places("take", index, input.size))
+
+
+def _take_gradient(grad, input_shape, index):
+    flat = zeros(input_shape, dtype=grad._dtype).reshape(-1)
+    places = where(index < 0, index + flat.numel(), index).reshape(-1)
+    return flat.index_add(0, places, grad.reshape(-1)).reshape(input_shape)
+
+
+take.gradient(input=_take_gradient)
+
+
+@op(method=False, samples=lambda make: [((make(3, 4),), {})], differentiable=False)
+def _nonzero(input: Tensor):
+    """The indices of the nonzero elements, one row each."""
+    if not input.ndim:
+        return np.zeros((int(input != 0), 0), np.int64)
+    return np.argwhere(input)
+
+
+def nonzero(input, *, as_tuple=False, out=None):
+    """The indices of the nonzero elements: rows of a matrix, or a tuple of vectors.
+
+    >>> rushlight.nonzero(rushlight.tensor([0, 3, 5]))
+    tensor([[1],
+            [2]])
+    """
+    found = _nonzero(input)
+    if out is not None:
+        write_out(_nonzero.op, out, found)
+        return out
+    if not as_tuple:
+        return found
+    return _nonzero(input.reshape(1)).unbind(1) if not input.dim() else found.unbind(1)
+
+
+@composite()
+def argwhere(input: Tensor):
+    """The indices of the nonzero elements, one row each."""
+    return _nonzero(input)
+
+
+Tensor.nonzero = nonzero

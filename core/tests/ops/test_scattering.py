@@ -1,0 +1,96 @@
+"""Index tensors and masks: what the generated tests cannot say."""
+
+import numpy as np
+import pytest
+
+import rushlight
+from rushlight.autograd.gradcheck import gradcheck, gradgradcheck
+from rushlight.testing.oracle import assert_same
+
+torch = pytest.importorskip("torch")
+
+
+def test_scatter_multiplies():
+    x, index = np.arange(1.0, 7).reshape(2, 3), np.array([[0, 0, 1]])
+    for reduce in ("add", "multiply"):
+        theirs = torch.from_numpy(x.copy()).scatter_(0, torch.from_numpy(index), 3.0, reduce=reduce)
+        ours = rushlight.from_numpy(x.copy())
+        assert ours.scatter_(0, rushlight.from_numpy(index), 3.0, reduce=reduce) is ours
+        assert_same(ours, theirs)
+    with pytest.raises(RuntimeError, match="add or multiply"):
+        ours.scatter(0, rushlight.from_numpy(index), 3.0, reduce="max")
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+def test_product_with_zeros_is_differentiated_exactly(include_self):
+    x = rushlight.tensor([[2.0, 0.0, 3.0]], dtype=rushlight.float64, requires_grad=True)
+    src = rushlight.tensor([[0.0, 4.0, 0.0]], dtype=rushlight.float64, requires_grad=True)
+    index = rushlight.tensor([[0, 0, 2]])
+
+    def call(x, src):
+        return x.scatter_reduce(1, index, src, "prod", include_self=include_self)
+
+    gradcheck(call, (x, src))
+    gradgradcheck(call, (x, src))
+
+
+def test_integer_mean_rounds_down():
+    x, i, src = np.array([-3, 5]), np.array([0, 0]), np.array([0, -4])
+    ours = rushlight.from_numpy(x).scatter_reduce(
+        0, rushlight.from_numpy(i), rushlight.from_numpy(src), "mean"
+    )
+    theirs = torch.from_numpy(x).scatter_reduce(
+        0, torch.from_numpy(i), torch.from_numpy(src), "mean"
+    )
+    assert_same(ours, theirs)
+
+
+def test_in_place_forms_record():
+    base = rushlight.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    src = rushlight.tensor([4.0, 5.0], requires_grad=True)
+    x = base * 2
+    x.masked_scatter_(rushlight.tensor([True, False, True]), src)
+    x.put_(rushlight.tensor([-2]), rushlight.tensor([7.0]), True)
+    (x * x).sum().backward()
+    assert base.grad.tolist() == [0.0, 44.0, 0.0] and src.grad.tolist() == [8.0, 10.0]
+
+
+def test_fill_with_a_tensor_that_needs_a_gradient():
+    value = rushlight.tensor(2.0, requires_grad=True)
+    x = rushlight.zeros(4) * 1.0
+    x.masked_fill_(rushlight.tensor([True, False, True, False]), value)
+    x.index_fill_(0, rushlight.tensor([3]), value)
+    x.sum().backward()
+    assert value.grad == 3.0 and x.tolist() == [2.0, 0.0, 2.0, 2.0]
+
+
+def test_unravelled_places():
+    places = np.array([[0, 5], [11, 7]])
+    assert_same(
+        rushlight.unravel_index(rushlight.from_numpy(places), (3, 4)),
+        torch.unravel_index(torch.from_numpy(places), (3, 4)),
+    )
+    with pytest.raises(ValueError, match="negative"):
+        rushlight.unravel_index(rushlight.from_numpy(places), (-3, 4))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x, i: x.gather(0, i + 9), RuntimeError, "out of bounds"),
+        (lambda x, i: x.gather(0, i.float()), RuntimeError, "int64"),
+        (lambda x, i: x.scatter_add(0, i, x.double()), RuntimeError, "equal to src.dtype"),
+        (lambda x, i: x.index_select(0, i + 9), IndexError, "out of bounds"),
+        (lambda x, i: x.index_select(0, i.reshape(1, -1)), IndexError, "vector"),
+        (lambda x, i: x.index_add(0, i, x[:1]), RuntimeError, "Number of indices"),
+        (lambda x, i: x.take(i + 9), IndexError, "out of range"),
+        (lambda x, i: x.masked_fill(i, 0), RuntimeError, "boolean"),
+        (lambda x, i: x.masked_fill(x > 0, 1j), RuntimeError, "overflow"),
+        (lambda x, i: x.masked_scatter(x > 0, x[:1]), RuntimeError, "3 true elements"),
+        (lambda x, i: x.put(i, x[:1]), IndexError, "same number of elements"),
+        (lambda x, i: x.scatter_reduce(0, i, x, "max"), RuntimeError, "reduce argument"),
+    ],
+)
+def test_refusals(call, error, words):
+    with pytest.raises(error, match=words):
+        call(rushlight.tensor([1.0, 2.0, 3.0]), rushlight.tensor([0, 1]))
