@@ -218,7 +218,7 @@ class _Source:
             "if base is not x0 and r is not x0 and (base is None or base is not x0.base):",
             "    return NO",
             "out = new(Tensor)",
-            f"out._array, out._dtype, out._node = r, {first}._dtype, None",
+            "out._array, out._dtype, out._node = r, by_dtype[r.dtype], None",
             "if mode.inference: out._inference = True",
             f"storage = {first}._storage",
             "if storage is None:",
