@@ -31,7 +31,13 @@ from rushlight.ops.convolution import (
     conv_transpose2d,
     conv_transpose3d,
 )
-from rushlight.ops.dropout import alpha_dropout, dropout1d, dropout2d, dropout3d
+from rushlight.ops.dropout import (
+    alpha_dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+)
 from rushlight.ops.dropout import dropout as dropout
 from rushlight.ops.embedding import embedding, embedding_bag, one_hot
 from rushlight.ops.exponential import sigmoid
@@ -82,6 +88,10 @@ from rushlight.ops.pooling import (
 from rushlight.ops.softmax import log_softmax, softmax, softmin
 from rushlight.ops.trigonometric import tanh
 
+relu_, leaky_relu_, elu_ = relu.op.inplace, leaky_relu.op.inplace, elu.op.inplace
+selu_, celu_ = selu.op.inplace, celu.op.inplace
+hardtanh_, threshold_ = hardtanh.op.inplace, threshold.op.inplace
+
 
 def _forms(function, name):
     """A function with PyTorch's ``inplace`` argument over an op that has an in-place variant."""
@@ -104,87 +114,39 @@ hardtanh, hardswish = _forms(hardtanh, "hardtanh"), _forms(hardswish, "hardswish
 hardsigmoid, threshold = _forms(hardsigmoid, "hardsigmoid"), _forms(threshold, "threshold")
 
 
-def glu(input, dim=-1):
-    """The first half along `dim` times the sigmoid of the second. (Dauphin et al., 2016.)"""
-    if input.shape[dim] % 2:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}"
-        )
-    a, b = input.chunk(2, dim)
-    return a * b.sigmoid()
-
-
-def prelu(input, weight):
-    """`input` where positive, else ``weight * input``; `weight` has one value or one a channel."""
-    from rushlight.ops.comparison import where
-
-    if weight.numel() > 1:
-        weight = weight.reshape(*(-1 if i == 1 else 1 for i in range(input.dim())))
-    return where(input > 0, input, weight * input)
-
-
-def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
-    """:func:`leaky_relu` with a random slope in training, their mean otherwise."""
-    from rushlight.ops.comparison import where
-    from rushlight.ops.random import rand_like
-
-    if not training:
-        return leaky_relu(input, (lower + upper) / 2)
-    slope = rand_like(input.detach()) * (upper - lower) + lower
-    return where(input >= 0, input, input * slope)
-
-
-def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
-    """Samples of the relaxed categorical distribution; `hard` ones are one-hot in forward."""
-    noise = -logits.detach().clone().exponential_().log()
-    soft = softmax((logits + noise) / tau, dim)
-    if not hard:
-        return soft
-    from rushlight.ops.creation import zeros_like
-
-    index = soft.detach().argmax(dim, keepdim=True)
-    one = zeros_like(soft.detach()).scatter(dim, index, 1.0)
-    return one - soft.detach() + soft
-
-
-def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
-):
-    """``softmax(query @ key.T * scale + mask) @ value`` over the last two dimensions.
-
-    (Vaswani et al., 2017.) A bool mask keeps what is true; a float mask is added.
-    """
-    import math
-
-    from rushlight.ops.creation import ones
-
-    if enable_gqa:
-        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
-        value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = (query * scale) @ key.transpose(-2, -1)
-    if is_causal:
-        if attn_mask is not None:
-            raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
-        attn_mask = ones(query.shape[-2], key.shape[-2]).bool().tril()
-    if attn_mask is not None and attn_mask.dtype.name == "bool":
-        scores = scores.masked_fill(~attn_mask, -math.inf)
-    elif attn_mask is not None:
-        scores = scores + attn_mask
-    weights = softmax(scores, -1)
-    return (dropout(weights, dropout_p) if dropout_p else weights) @ value
-
-
 # Functions that few programs use: their families are imported at the first look-up.
 _RARE = {
     "affine_grid": "sampling",
     "channel_shuffle": "pixels",
+    "ctc_loss": "alignment_loss",
     "fold": "folding",
+    "fractional_max_pool2d": "unpooling",
+    "fractional_max_pool2d_with_indices": "unpooling",
+    "fractional_max_pool3d": "unpooling",
+    "fractional_max_pool3d_with_indices": "unpooling",
+    "glu": "gates",
     "grid_sample": "sampling",
+    "gumbel_softmax": "gates",
     "interpolate": "interpolation",
+    "linear_cross_entropy": "margin_losses",
+    "lp_pool1d": "unpooling",
+    "lp_pool2d": "unpooling",
+    "lp_pool3d": "unpooling",
+    "max_unpool1d": "unpooling",
+    "max_unpool2d": "unpooling",
+    "max_unpool3d": "unpooling",
+    "multi_head_attention_forward": "attention",
+    "multi_margin_loss": "margin_losses",
+    "multilabel_margin_loss": "margin_losses",
+    "multilabel_soft_margin_loss": "margin_losses",
     "native_channel_shuffle": "pixels",
     "pixel_shuffle": "pixels",
     "pixel_unshuffle": "pixels",
+    "prelu": "gates",
+    "rrelu": "gates",
+    "rrelu_": "gates",
+    "scaled_dot_product_attention": "attention",
+    "triplet_margin_with_distance_loss": "margin_losses",
     "unfold": "folding",
     "upsample": "interpolation",
     "upsample_bilinear": "interpolation",
@@ -220,6 +182,7 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "celu_",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -234,17 +197,18 @@ __all__ = [
     "dropout2d",
     "dropout3d",
     "elu",
+    "elu_",
     "embedding",
     "embedding_bag",
+    "feature_alpha_dropout",
     "gaussian_nll_loss",
     "gelu",
-    "glu",
     "group_norm",
-    "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hardtanh_",
     "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
@@ -252,6 +216,7 @@ __all__ = [
     "l1_loss",
     "layer_norm",
     "leaky_relu",
+    "leaky_relu_",
     "linear",
     "log_softmax",
     "logsigmoid",
@@ -267,13 +232,12 @@ __all__ = [
     "pad",
     "pairwise_distance",
     "poisson_nll_loss",
-    "prelu",
     "relu",
     "relu6",
+    "relu_",
     "rms_norm",
-    "rrelu",
-    "scaled_dot_product_attention",
     "selu",
+    "selu_",
     "sigmoid",
     "silu",
     "smooth_l1_loss",
@@ -286,6 +250,7 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
+    "threshold_",
     "triplet_margin_loss",
     *_RARE,
 ]

@@ -27,6 +27,7 @@ RARE = {
     "sampling": "",
     "folding": "",
     "pixels": "",
+    "gates": "prelu",
     "attention": "",
     "unpooling": "",
     "margin_losses": "",

@@ -31,9 +31,12 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return _apply(input, tuple(input.shape), p, training, inplace)
 
 
+def _channel_shape(input):
+    return (*input.shape[:2], *(1,) * (input.dim() - 2))
+
+
 def _channels(input, p, training, inplace):
-    shape = (*input.shape[:2], *(1,) * (input.dim() - 2))
-    return _apply(input, shape, p, training, inplace)
+    return _apply(input, _channel_shape(input), p, training, inplace)
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
@@ -49,7 +52,9 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
-    """:func:`dropout` of whole channels of (N, C, D, H, W)."""
+    """:func:`dropout` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    if input.dim() == 4:
+        return _channels(input.unsqueeze(0), p, training, inplace).squeeze(0)
     return _channels(input, p, training, inplace)
 
 
@@ -58,12 +63,28 @@ _ALPHA = 1.7580993408473766
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance of self-normalising networks."""
+    return _alpha(input, tuple(input.shape), p, training, inplace)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """:func:`alpha_dropout` of whole channels of (N, C, ...)."""
+    if training and p and input.dim() < 2:
+        raise RuntimeError(
+            "feature_alpha_dropout: Feature dropout requires at least 2 dimensions in the input, "
+            f"got shape {list(input.shape)}"
+        )
+    return _alpha(input, _channel_shape(input), p, training, inplace)
+
+
+def _alpha(input, shape, p, training, inplace):
     _check(p)
     if not training or p == 0 or not input.numel():
         return input
     if p == 1:
-        return input * 0
+        return input.mul_(0) if inplace else input * 0
     a = (1.0 / ((1 - p) * (1 + p * _ALPHA**2))) ** 0.5
-    kept = empty(tuple(input.shape), dtype=input.dtype).bernoulli_(1 - p)
+    kept = empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
     shift = (kept - 1) * (_ALPHA * a) + (_ALPHA * a * p)
+    if inplace:
+        return input.mul_(kept * a).add_(shift)
     return input * (kept * a) + shift

@@ -1,0 +1,94 @@
+"""The forward-backward algorithm of connectionist temporal classification, in float64.
+
+Labels are interleaved with blanks; ``alpha[t, s]`` and ``beta[t, s]`` are the log-probabilities of
+all beginnings that end, and of all endings that begin, in state s at step t. (Graves et al., 2006,
+section 4.1.) All samples of a batch advance together.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+
+
+def _states(labels, blank):
+    """Labels with blanks around each (N, 2S + 1), and where a blank may be skipped."""
+    batch, count = labels.shape
+    states = np.full((batch, 2 * count + 1), blank, np.int64)
+    states[:, 1::2] = labels
+    skips = np.zeros(states.shape, bool)
+    skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    return states, skips
+
+
+def _shifted(values, by):
+    """Values moved `by` states to the right (left if negative), minus infinity moved in."""
+    out = np.full(values.shape, -np.inf)
+    if abs(by) < values.shape[1]:
+        if by > 0:
+            out[:, by:] = values[:, :-by]
+        else:
+            out[:, :by] = values[:, -by:]
+    return out
+
+
+def _beginnings(emissions, skips):
+    alpha = np.full(emissions.shape, -np.inf)
+    if len(emissions):
+        alpha[0, :, :2] = emissions[0, :, :2]
+    for t in range(1, len(emissions)):
+        last = alpha[t - 1]
+        jump = np.where(skips, _shifted(last, 2), -np.inf)
+        alpha[t] = np.logaddexp(np.logaddexp(last, _shifted(last, 1)), jump) + emissions[t]
+    return alpha
+
+
+def _endings(emissions, skips, input_lengths, target_lengths):
+    beta = np.full(emissions.shape, -np.inf)
+    states = np.arange(emissions.shape[2])
+    final = (states == 2 * target_lengths[:, None]) | (states == 2 * target_lengths[:, None] - 1)
+    reach = states <= 2 * target_lengths[:, None]
+    jumps = np.zeros(skips.shape, bool)
+    jumps[:, :-2] = skips[:, 2:]
+    last = np.full(emissions.shape[1:], -np.inf)
+    for t in range(len(emissions) - 1, -1, -1):
+        jump = np.where(jumps, _shifted(last, -2), -np.inf)
+        found = np.logaddexp(np.logaddexp(last, _shifted(last, -1)), jump)
+        ends = (t == input_lengths - 1)[:, None]
+        found = np.where(ends, np.where(final, 0.0, -np.inf), found) + emissions[t]
+        last = beta[t] = np.where(reach, found, -np.inf)
+    return beta
+
+
+def ctc(log_probs, labels, input_lengths, target_lengths, blank):
+    """Losses (N,) of float64 (T, N, C), and ``exp(log_probs) - posterior`` (T, N, C): the
+    derivative with respect to scores whose log-softmax `log_probs` is; zero past each length."""
+    steps, batch, classes = log_probs.shape
+    states, skips = _states(labels, blank)
+    with np.errstate(all="ignore"):
+        wide = np.broadcast_to(states, (steps, *states.shape))
+        emissions = np.take_along_axis(log_probs, wide, 2)
+        alpha = _beginnings(emissions, skips)
+        beta = _endings(emissions, skips, input_lengths, target_lengths)
+        losses = _losses(alpha, input_lengths, target_lengths)
+        paths = alpha + beta
+        posterior = np.exp(paths + losses[:, None] - emissions)
+        impossible = np.isneginf(paths) & np.isfinite(losses)[:, None]
+        posterior = np.where(impossible, 0.0, posterior)
+        derivative = np.exp(log_probs)
+        rows = np.arange(batch)[:, None]
+        for t in range(steps):
+            np.subtract.at(derivative[t], (rows, states), posterior[t])
+        derivative[np.arange(steps)[:, None] >= input_lengths] = 0.0
+    return losses, derivative
+
+
+def _losses(alpha, input_lengths, target_lengths):
+    rows = np.arange(len(input_lengths))
+    if not len(alpha):
+        return np.where(target_lengths == 0, 0.0, np.inf)
+    last = alpha[np.maximum(input_lengths, 1) - 1, rows]
+    end = last[rows, 2 * target_lengths]
+    before = last[rows, np.maximum(2 * target_lengths - 1, 0)]
+    total = np.where(target_lengths > 0, np.logaddexp(end, before), end)
+    empty = np.where(target_lengths == 0, 0.0, np.inf)
+    return np.where(input_lengths > 0, -total, empty)

@@ -1,0 +1,132 @@
+"""Connectionist temporal classification. (Graves et al., 2006.)"""
+
+from __future__ import annotations
+
+from rushlight.autograd.mode import mode
+from rushlight.backends import np
+from rushlight.backends.arrays import cast
+from rushlight.dtypes import FLOAT
+from rushlight.errors import shape_text
+from rushlight.kernels import alignment as kernels
+from rushlight.ops._op import op
+from rushlight.ops.comparison import where
+from rushlight.ops.creation import from_numpy
+from rushlight.tensor.tensor import Tensor
+
+
+@op(
+    method=False,
+    tested_by="tests/nn/test_functions_agree.py",
+    samples=lambda make: [],
+    node="CtcLoss",
+)
+def _ctc_loss(log_probs: Tensor, labels, input_lengths, target_lengths, blank):
+    """Losses (N,) of (T, N, C), and their derivative (T, N, C) as PyTorch defines it: that of the
+    scores whose log-softmax `log_probs` is."""
+    wide = log_probs.astype(np.float64)
+    losses, derivative = kernels.ctc(wide, labels, input_lengths, target_lengths, blank)
+    return losses.astype(log_probs.dtype), derivative.astype(log_probs.dtype)
+
+
+def _ctc_gradient(grad, out1):
+    if mode.recording:
+        raise NotImplementedError(
+            "ctc_loss: second derivatives are not available (neither are they in PyTorch); call "
+            "backward without create_graph"
+        )
+    # an impossible alignment has no derivative: a gradient of zero (zero_infinity) ignores it
+    grad = grad.reshape(1, -1, 1)
+    return where(grad == 0, 0.0, grad * out1)
+
+
+_ctc_loss.gradient(log_probs=_ctc_gradient)
+
+
+def _lengths(name, value, count, most):
+    """Lengths as an array of one int64 a sample."""
+    found = value._array if isinstance(value, Tensor) else np.asarray(value)
+    if found.dtype.kind not in "iu":
+        raise RuntimeError(f"ctc_loss: {name} must be integral, got {found.dtype}")
+    found = found.reshape(-1).astype(np.int64)
+    if len(found) != count:
+        raise RuntimeError(
+            f"ctc_loss: expected {name} to have {count} values, one per sample, got {len(found)}"
+        )
+    if len(found) and (found.min() < 0 or found.max() > most):
+        raise RuntimeError(
+            f"ctc_loss: Expected {name} to have values from 0 to {most}, got {found.tolist()}"
+        )
+    return found
+
+
+def _padded_labels(targets, lengths, blank):
+    """Labels (N, S); concatenated ones are split by their lengths."""
+    array = targets._array
+    if array.ndim == 2:
+        return array.astype(np.int64)
+    out = np.full((len(lengths), int(lengths.max(initial=0))), blank, np.int64)
+    at = 0
+    for row, length in zip(out, lengths.tolist(), strict=True):
+        row[:length] = array[at : at + length]
+        at += length
+    return out
+
+
+def ctc_loss(
+    log_probs,
+    targets,
+    input_lengths,
+    target_lengths,
+    blank=0,
+    reduction="mean",
+    zero_infinity=False,
+):
+    """Minus the log-probability of label sequences, summed over all alignments.
+
+    `log_probs` is (T, N, C) or (T, C), after log_softmax; `targets` (N, S), or all labels of the
+    batch one after the other; lengths are given per sample. The mean divides each loss by its
+    target length first. `zero_infinity` replaces the infinite losses of targets that are too long.
+    """
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if log_probs._dtype.category != FLOAT:
+        raise RuntimeError(f'"ctc_loss" not implemented for {log_probs._dtype}')
+    if targets._dtype.category > 1:
+        raise RuntimeError(f"ctc_loss: expected integral targets, got {targets._dtype}")
+    if log_probs.dim() not in (2, 3):
+        raise RuntimeError(
+            "ctc_loss: expected log_probs (T, N, C) or (T, C), got shape "
+            f"{shape_text(log_probs.shape)}"
+        )
+    single = log_probs.dim() == 2
+    if single:
+        log_probs = log_probs.unsqueeze(1)
+        targets = targets.unsqueeze(0) if targets.dim() == 1 else targets
+    steps, batch, classes = log_probs.shape
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"ctc_loss: blank must be in label range (0 to {classes - 1})")
+    most = targets.shape[1] if targets.dim() == 2 else targets.numel()
+    inputs = _lengths("input_lengths", input_lengths, batch, steps)
+    lengths = _lengths("target_lengths", target_lengths, batch, most)
+    if targets.dim() == 2 and targets.shape[0] != batch:
+        raise RuntimeError(
+            f"ctc_loss: expected targets (N, S) with N = {batch}, got {shape_text(targets.shape)}"
+        )
+    if targets.dim() == 1 and int(lengths.sum()) > most:
+        raise RuntimeError(
+            f"ctc_loss: target_lengths sum to {int(lengths.sum())}, but targets has {most} labels"
+        )
+    labels = _padded_labels(targets, lengths, blank)
+    inside = np.arange(labels.shape[1]) < lengths[:, None]
+    if inside.any() and not 0 <= labels[inside].min() <= labels[inside].max() < classes:
+        raise RuntimeError(f"ctc_loss: targets must be class numbers from 0 to {classes - 1}")
+    labels = np.where(inside, labels, blank)
+    losses = _ctc_loss(log_probs, labels, inputs, lengths, blank)[0]
+    if zero_infinity:
+        losses = where(losses == float("inf"), 0.0, losses)
+    if reduction == "mean":
+        divisors = from_numpy(cast(np.maximum(lengths, 1), losses._dtype.code))
+        return (losses / divisors).mean()
+    if reduction == "sum":
+        return losses.sum()
+    return losses.squeeze(0) if single else losses

@@ -1,0 +1,372 @@
+"""Attention: scaled dot products, and multi-head attention with its projections.
+
+(Vaswani et al., 2017.)
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from rushlight.dtypes import BOOL, FLOAT
+from rushlight.dtypes import bool_ as bool_dtype
+from rushlight.errors import shape_text
+from rushlight.ops._op import composite
+from rushlight.ops.creation import ones, zeros
+from rushlight.ops.dropout import dropout
+from rushlight.ops.joining import cat
+from rushlight.ops.matrix import linear
+from rushlight.ops.padding import pad
+from rushlight.ops.softmax import softmax
+from rushlight.tensor.tensor import Tensor
+
+
+def _check(query, key, value, attn_mask, is_causal, enable_gqa):
+    shapes = (
+        f"query {shape_text(query.shape)}, key {shape_text(key.shape)}, value "
+        f"{shape_text(value.shape)}"
+    )
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            "scaled_dot_product_attention: Expected query, key, and value to all be at least 2 "
+            f"dimensional, but got {shapes}"
+        )
+    if not query.dtype == key.dtype == value.dtype:
+        raise RuntimeError(
+            "scaled_dot_product_attention: Expected query, key, and value to have the same dtype, "
+            f"but got query.dtype: {query.dtype} key.dtype: {key.dtype} and value.dtype: "
+            f"{value.dtype} instead."
+        )
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise RuntimeError(
+            "scaled_dot_product_attention: query and key must agree in their last size, key and "
+            f"value in the one before it, but got {shapes}"
+        )
+    if attn_mask is not None:
+        if is_causal:
+            raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
+        if attn_mask._dtype.category != BOOL and attn_mask.dtype != query.dtype:
+            raise RuntimeError(
+                "Expected attn_mask dtype to be bool or to match query dtype, but got attn_mask."
+                f"dtype: {attn_mask.dtype} and query.dtype: {query.dtype} instead."
+            )
+    if enable_gqa and (query.shape[-3] % key.shape[-3] or query.shape[-3] % value.shape[-3]):
+        raise RuntimeError(
+            "scaled_dot_product_attention: with enable_gqa the heads of key and value (dimension "
+            f"-3) must divide those of query, but got {shapes}"
+        )
+
+
+def _attention_weights(scores, attn_mask):
+    """Softmax of the masked scores; a row that may look at nothing gets zeros."""
+    if attn_mask is None:
+        return softmax(scores, -1)
+    if attn_mask._dtype.category == BOOL:
+        scores = scores.masked_fill(~attn_mask, -math.inf)
+    else:
+        scores = scores + attn_mask
+    if scores.is_meta:
+        return softmax(scores, -1)
+    blind = (scores.detach() == -math.inf).all(-1, keepdim=True)
+    if not bool(blind.any()):
+        return softmax(scores, -1)
+    return softmax(scores.masked_fill(blind, 0.0), -1).masked_fill(blind, 0.0)
+
+
+@composite(method=False, oracle="nn.functional")
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p=0.0,
+    is_causal=False,
+    scale=None,
+    enable_gqa=False,
+):
+    """``softmax(query @ key.T * scale + mask) @ value`` over the last two dimensions.
+
+    `query` (..., L, E), `key` (..., S, E) and `value` (..., S, V) give (..., L, V). A bool
+    `attn_mask` keeps what is true, a float one is added; `is_causal` lets position i see the first
+    i + 1; `enable_gqa` repeats the heads (dimension -3) of key and value. `scale` is
+    ``1 / sqrt(E)`` by default. Dropout acts whenever `dropout_p` is positive.
+
+    >>> q = rushlight.ones(1, 2, 4)
+    >>> rushlight.nn.functional.scaled_dot_product_attention(q, q, q).shape
+    rushlight.Size([1, 2, 4])
+    """
+    _check(query, key, value, attn_mask, is_causal, enable_gqa)
+    dtype = query.dtype
+    if query._dtype.category == FLOAT and query.element_size() < 4:
+        query, key, value = query.float(), key.float(), value.float()
+        if attn_mask is not None and attn_mask._dtype.category == FLOAT:
+            attn_mask = attn_mask.float()
+    if enable_gqa:
+        key = _repeated(key, query.shape[-3])
+        value = _repeated(value, query.shape[-3])
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if is_causal:
+        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=bool_dtype).tril()
+    weights = _attention_weights((query * scale) @ key.transpose(-2, -1), attn_mask)
+    if dropout_p > 0.0:
+        weights = dropout(weights, dropout_p)
+    out = weights @ value
+    return out if out.dtype == dtype else out.to(dtype)
+
+
+def _repeated(tensor, heads):
+    have = tensor.shape[-3]
+    return tensor if have == heads else tensor.repeat_interleave(heads // have, -3)
+
+
+# ------------------------------------------------------------------------------------- multi-head
+def _additive(mask, name, other, other_name, dtype, check_other=True):
+    """A mask as a float tensor that is added to scores."""
+    if mask is None:
+        return None
+    if mask._dtype.category not in (BOOL, FLOAT):
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    if check_other and other is not None and other.dtype != mask.dtype:
+        warnings.warn(
+            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both "
+            "instead.",
+            stacklevel=4,
+        )
+    if mask._dtype.category == FLOAT:
+        return mask
+    return zeros(tuple(mask.shape), dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)
+
+
+def _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads):
+    """Whether the call is batched; shapes that do not belong together are refused."""
+    batched = query.dim() == 3
+    if query.dim() not in (2, 3):
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query "
+            "tensor"
+        )
+    for name, other in (("key", key), ("value", value)):
+        if other.dim() != query.dim():
+            raise AssertionError(
+                f"For {query.dim()}-D query expected {name} to be {query.dim()}-D, but found "
+                f"{other.dim()}-D"
+            )
+    if key_padding_mask is not None and key_padding_mask.dim() != (2 if batched else 1):
+        raise AssertionError(
+            f"For {query.dim()}-D query expected key_padding_mask to be None or "
+            f"{2 if batched else 1}-D but found {key_padding_mask.dim()}-D tensor instead"
+        )
+    if attn_mask is not None:
+        if attn_mask.dim() not in (2, 3):
+            raise AssertionError(
+                f"expected attn_mask to be None, 2-D or 3-D but found {attn_mask.dim()}-D"
+            )
+        if not batched and attn_mask.dim() == 3:
+            expected = (num_heads, query.shape[0], key.shape[0])
+            if tuple(attn_mask.shape) != expected:
+                raise AssertionError(
+                    f"Expected `attn_mask` shape to be {expected} but got {tuple(attn_mask.shape)}"
+                )
+    return batched
+
+
+def _projected(query, key, value, weight, bias, separate):
+    """Query, key and value by the packed weight (3E, E), or by three separate ones."""
+    embed = query.shape[-1]
+    if weight is None:
+        biases = (None,) * 3 if bias is None else bias.chunk(3)
+        pairs = zip((query, key, value), separate, biases, strict=True)
+        return [linear(x, w, b) for x, w, b in pairs]
+    if key is value and query is key:
+        return list(linear(query, weight, bias).chunk(3, -1))
+    if key is value:
+        parts = [None, None] if bias is None else [bias[:embed], bias[embed:]]
+        q = linear(query, weight[:embed], parts[0])
+        return [q, *linear(key, weight[embed:], parts[1]).chunk(2, -1)]
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    return [
+        linear(x, w, b)
+        for x, w, b in zip((query, key, value), weight.chunk(3), biases, strict=True)
+    ]
+
+
+def _expected_mask(attn_mask, length, sources, rows):
+    """A mask as (1 or N * H, L, S)."""
+    if attn_mask.dim() == 2:
+        if tuple(attn_mask.shape) != (length, sources):
+            raise RuntimeError(
+                f"The shape of the 2D attn_mask is {tuple(attn_mask.shape)}, but should be "
+                f"{(length, sources)}."
+            )
+        return attn_mask.unsqueeze(0)
+    if tuple(attn_mask.shape) != (rows, length, sources):
+        raise RuntimeError(
+            f"The shape of the 3D attn_mask is {tuple(attn_mask.shape)}, but should be "
+            f"{(rows, length, sources)}."
+        )
+    return attn_mask
+
+
+def _extended(k, v, extra_k, extra_v, dim, masks):
+    """One more source position, which no mask hides."""
+    grown = [None if m is None else pad(m, (0, 1)) for m in masks]
+    return cat((k, extra_k), dim), cat((v, extra_v), dim), grown
+
+
+def _merged(attn_mask, padding, batch, heads):
+    """Both masks as one of shape (1 or N * H, 1 or L, S), or None."""
+    if padding is None:
+        return attn_mask
+    sources = padding.shape[1]
+    padding = padding.reshape(batch, 1, 1, sources).expand(batch, heads, 1, sources)
+    padding = padding.reshape(batch * heads, 1, sources)
+    return padding if attn_mask is None else attn_mask + padding
+
+
+def _check_embedding(query, key, value, embed_dim_to_check, num_heads, separate):
+    embed = query.shape[-1]
+    if embed != embed_dim_to_check:
+        raise AssertionError(
+            f"was expecting embedding dimension of {embed_dim_to_check}, but got {embed}"
+        )
+    if embed % num_heads:
+        raise AssertionError(f"embed_dim {embed} not divisible by num_heads {num_heads}")
+    if separate:
+        if key.shape[:2] != value.shape[:2]:
+            raise AssertionError(
+                f"key's sequence and batch dims {key.shape[:2]} do not match value's "
+                f"{value.shape[:2]}"
+            )
+    elif key.shape != value.shape:
+        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+
+
+def _as_heads(x, given, batch, heads, width, name):
+    """(S, N, E) as (N * H, S, D); or the given tensor of that shape."""
+    if given is None:
+        return x.reshape(x.shape[0], batch * heads, width).transpose(0, 1)
+    if given.shape[0] != batch * heads or given.shape[2] != width:
+        raise AssertionError(
+            f"expecting {name} of shape ({batch * heads}, *, {width}), but got {tuple(given.shape)}"
+        )
+    return given
+
+
+def multi_head_attention_forward(
+    query,
+    key,
+    value,
+    embed_dim_to_check,
+    num_heads,
+    in_proj_weight,
+    in_proj_bias,
+    bias_k,
+    bias_v,
+    add_zero_attn,
+    dropout_p,
+    out_proj_weight,
+    out_proj_bias,
+    training=True,
+    key_padding_mask=None,
+    need_weights=True,
+    attn_mask=None,
+    use_separate_proj_weight=False,
+    q_proj_weight=None,
+    k_proj_weight=None,
+    v_proj_weight=None,
+    static_k=None,
+    static_v=None,
+    average_attn_weights=True,
+    is_causal=False,
+):
+    """Attention of several heads with projections; the output (L, N, E) and the weights or None.
+
+    `query` is (L, N, E), `key` and `value` (S, N, E); N may be missing. Masks: `key_padding_mask`
+    (N, S), `attn_mask` (L, S) or (N * H, L, S); true (bool) hides, floats are added.
+    """
+    batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if not batched:
+        same = (query is key, key is value)
+        query = query.unsqueeze(1)
+        key = query if same[0] else key.unsqueeze(1)
+        value = key if same[1] else value.unsqueeze(1)
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    length, batch, embed = query.shape
+    dtype = query.dtype
+    padding = _additive(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", dtype)
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
+            "method `generate_square_subsequent_mask` to create this mask."
+        )
+    if is_causal and padding is None and not need_weights:
+        attn_mask = None  # the hint says it all
+    else:
+        attn_mask = _additive(attn_mask, "attn_mask", None, "", dtype, False)
+        is_causal = is_causal and padding is None
+    _check_embedding(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
+    width = embed // num_heads
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight)
+    if use_separate_proj_weight and any(w is None for w in separate):
+        raise AssertionError(
+            "use_separate_proj_weight is True but one of q_proj_weight, k_proj_weight, "
+            "v_proj_weight is None"
+        )
+    if not use_separate_proj_weight and in_proj_weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    packed = None if use_separate_proj_weight else in_proj_weight
+    q, k, v = _projected(query, key, value, packed, in_proj_bias, separate)
+    if attn_mask is not None:
+        attn_mask = _expected_mask(attn_mask, length, key.shape[0], batch * num_heads)
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v must be given together")
+    if bias_k is not None:
+        if static_k is not None or static_v is not None:
+            raise AssertionError("bias cannot be added to static key or value.")
+        extra = bias_k.repeat(1, batch, 1), bias_v.repeat(1, batch, 1)
+        k, v, (attn_mask, padding) = _extended(k, v, *extra, 0, (attn_mask, padding))
+    q = q.reshape(length, batch * num_heads, width).transpose(0, 1)
+    k = _as_heads(k, static_k, batch, num_heads, width, "static_k")
+    v = _as_heads(v, static_v, batch, num_heads, width, "static_v")
+    if add_zero_attn:
+        extra = zeros((batch * num_heads, 1, width), dtype=k.dtype, device=k.device)
+        k, v, (attn_mask, padding) = _extended(k, v, extra, extra, 1, (attn_mask, padding))
+    if padding is not None and tuple(padding.shape) != (batch, k.shape[1]):
+        raise AssertionError(
+            f"expecting key_padding_mask shape of {(batch, k.shape[1])}, but got "
+            f"{tuple(padding.shape)}"
+        )
+    mask = _merged(attn_mask, padding, batch, num_heads)
+    dropout_p = dropout_p if training else 0.0
+    attend = _attend_with_weights if need_weights else _attend
+    out, weights = attend(q, k, v, mask, dropout_p, is_causal, (batch, num_heads))
+    out = linear(out, out_proj_weight, out_proj_bias).reshape(length, batch, -1)
+    if weights is not None and average_attn_weights:
+        weights = weights.mean(1)
+    if not batched:
+        return out.squeeze(1), None if weights is None else weights.squeeze(0)
+    return out, weights
+
+
+def _attend_with_weights(q, k, v, mask, dropout_p, is_causal, sizes):
+    """Outputs (L * N, E) of heads (N * H, L, D), and the weights (N, H, L, S)."""
+    if is_causal and mask is None:
+        raise AssertionError("FIXME: is_causal not implemented for need_weights")
+    scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)
+    weights = softmax(scores if mask is None else scores + mask, -1)
+    if dropout_p > 0.0:
+        weights = dropout(weights, dropout_p)
+    rows, length, width = q.shape
+    out = (weights @ v).transpose(0, 1).reshape(length * sizes[0], sizes[1] * width)
+    return out, weights.reshape(*sizes, length, k.shape[1])
+
+
+def _attend(q, k, v, mask, dropout_p, is_causal, sizes):
+    rows, length, width = q.shape
+    q, k, v = (t.reshape(*sizes, t.shape[1], width) for t in (q, k, v))
+    if mask is not None:
+        alone = mask.shape[0] == 1
+        mask = mask.unsqueeze(0) if alone else mask.reshape(*sizes, *mask.shape[1:])
+    out = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+    return out.permute(2, 0, 1, 3).reshape(length * sizes[0], sizes[1] * width), None

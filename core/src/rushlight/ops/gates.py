@@ -1,0 +1,103 @@
+"""Activations that take more than the element itself: gates, learned and random slopes."""
+
+from __future__ import annotations
+
+from rushlight.dtypes import float64
+from rushlight.errors import shape_text
+from rushlight.ops._op import composite
+from rushlight.ops.activation import leaky_relu
+from rushlight.ops.comparison import where
+from rushlight.ops.creation import ones_like, zeros_like
+from rushlight.ops.random import rand
+from rushlight.ops.softmax import softmax
+from rushlight.tensor.tensor import Tensor
+
+
+@composite(method=False, oracle="nn.functional")
+def glu(input: Tensor, dim=-1):
+    """The first half along `dim` times the sigmoid of the second. (Dauphin et al., 2016.)"""
+    if not input.dim():
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    if input.shape[dim] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}"
+        )
+    a, b = input.chunk(2, dim) if input.shape[dim] else (input, input)
+    return a * b.sigmoid()
+
+
+@composite()
+def prelu(input: Tensor, weight: Tensor):
+    """`input` where positive, else ``weight * input``; `weight` has one value or one a channel.
+
+    (He et al., 2015.)
+    """
+    if weight.dim() > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}"
+        )
+    if weight._dtype is not input._dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}"
+        )
+    if weight.numel() == 1:
+        slope = weight.reshape(())
+    else:
+        if not input.dim():
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.dim() > 1 else 1
+        if weight.numel() != channels:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight.numel()} and channel size = {channels} (input of shape "
+                f"{shape_text(input.shape)})."
+            )
+        slope = weight.reshape(*(-1 if i == 1 else 1 for i in range(input.dim())))
+    return where(input > 0, input, slope * input)
+
+
+def _drawn_slopes(input, lower, upper):
+    """A slope for each element: 1 where it is positive, else uniform, drawn in order."""
+    slopes = ones_like(input.detach()).contiguous()
+    flat, negative = slopes.view(-1), (input.detach() <= 0).reshape(-1)
+    count = int(negative.sum())
+    drawn = rand(count, dtype=float64) * (upper - lower) + lower
+    flat[negative] = drawn.to(input.dtype)
+    return slopes
+
+
+@composite(method=False)
+def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """:func:`leaky_relu` with a random slope per element in training, their mean otherwise."""
+    if lower > upper:
+        raise RuntimeError(
+            f"rrelu: Lower bound should be less than or equal to the upper bound, got {lower} and "
+            f"{upper}"
+        )
+    if not training:
+        mean = (lower + upper) / 2
+        return leaky_relu.op.inplace(input, mean) if inplace else leaky_relu(input, mean)
+    slopes = _drawn_slopes(input, lower, upper)
+    return input.mul_(slopes) if inplace else input * slopes
+
+
+def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+    """In-place version of :func:`rrelu`."""
+    return rrelu(input, lower, upper, training, True)
+
+
+rrelu.op.inplace = rrelu_
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """Samples of the relaxed categorical distribution; `hard` ones are one-hot in forward.
+
+    (Jang et al., 2017; Maddison et al., 2017.)
+    """
+    noise = -zeros_like(logits.detach()).exponential_().log()
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.detach().argmax(dim, keepdim=True)
+    one = zeros_like(soft.detach()).scatter(dim, index, 1.0)
+    return one - soft.detach() + soft

@@ -1,0 +1,196 @@
+"""Losses of margins between classes and between distances, and of long linear heads."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.dtypes import FLOAT
+from rushlight.errors import shape_text
+from rushlight.ops._op import composite
+from rushlight.ops.activation import logsigmoid, relu
+from rushlight.ops.creation import from_numpy
+from rushlight.ops.losses import _reduce, cross_entropy, pairwise_distance, reduction_of
+from rushlight.ops.matrix import linear
+from rushlight.tensor.tensor import Tensor
+
+_NN = {"method": False, "oracle": "nn.functional"}
+
+
+def _check_classes(name, input, target, weight):
+    """`input` (C) or (N, C) with one class number a row."""
+    if input.dim() > 2 or not input.numel() and (input.dim() < 2 or not input.shape[1]):
+        raise RuntimeError(
+            f"{name}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{shape_text(input.shape)}"
+        )
+    rows, classes = (1, max(input.numel(), 1)) if input.dim() < 2 else input.shape
+    if target.dim() > 1 or target.numel() != rows:
+        raise RuntimeError(
+            f"{name}: inconsistent target size, expected {rows} class numbers for input of shape "
+            f"{shape_text(input.shape)}, got {shape_text(target.shape)}"
+        )
+    numbers = target._array
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= classes):
+        raise RuntimeError(f"{name}: target out of range, expected 0 to {classes - 1}")
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            f"{name}: inconsistent weight size, expected {classes} but got "
+            f"{shape_text(weight.shape)}"
+        )
+    return rows, classes
+
+
+@composite(**_NN)
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p=1,
+    margin=1.0,
+    weight: Tensor | None = None,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
+):
+    """``sum_j max(0, margin - x[y] + x[j]) ** p / C`` over the classes j other than y."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    rows, classes = _check_classes("multi_margin_loss", input, target, weight)
+    scores, index = input.reshape(rows, classes), target.reshape(rows, 1)
+    apart = relu(margin - scores.gather(1, index) + scores)
+    if p == 2:
+        apart = apart * apart
+    if weight is not None:
+        apart = apart * weight[index]
+    others = from_numpy(np.arange(classes) != index._array)
+    losses = (apart * others.to(apart.dtype)).sum(1) / classes
+    return _reduce(losses.reshape(tuple(target.shape)), reduction)
+
+
+@composite(**_NN)
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean"
+):
+    """``sum max(0, 1 - x[y] + x[j]) / C`` over labels y and the classes j that are no label.
+
+    `target` has the shape of `input`, (C) or (N, C); labels end at the first -1.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    name = "multilabel_margin_loss"
+    if input.dim() > 2 or input.dim() and not input.shape[-1]:
+        raise RuntimeError(
+            f"{name}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{shape_text(input.shape)}"
+        )
+    if target.shape != input.shape and target.numel() * input.numel() != 1:
+        raise RuntimeError(
+            f"{name}: inconsistent target size: {shape_text(target.shape)} for input of shape "
+            f"{shape_text(input.shape)}"
+        )
+    classes = max(input.shape[-1] if input.dim() else 1, 1)
+    scores, labels = input.reshape(-1, classes), target._array.reshape(-1, classes)
+    if labels.size and (labels.min() < -1 or labels.max() >= classes):
+        raise RuntimeError(f"{name}: target out of range, expected -1 to {classes - 1}")
+    valid = np.cumprod(labels >= 0, 1).astype(bool)
+    index = np.where(valid, labels, 0)
+    chosen = np.zeros(labels.shape, bool)
+    rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
+    chosen[rows[valid], index[valid]] = True
+    pairs = from_numpy(valid[:, :, None] & ~chosen[:, None, :])
+    found = scores.gather(1, from_numpy(index.astype(np.int64)))
+    apart = relu(1 - found.unsqueeze(2) + scores.unsqueeze(1)) * pairs.to(scores.dtype)
+    losses = apart.sum((1, 2)) / classes
+    return _reduce(losses if input.dim() == 2 else losses.squeeze(0), reduction)
+
+
+@composite(**_NN)
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
+):
+    """The mean over classes of binary cross entropies of logits (N, C) or (C)."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        losses = losses * weight
+    return _reduce(losses.sum(-1) / input.shape[-1], reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor,
+    positive,
+    negative,
+    *,
+    distance_function=None,
+    margin=1.0,
+    swap=False,
+    reduction="mean",
+):
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with a distance of one's own
+    (:func:`pairwise_distance` without one)."""
+    reduction = reduction_of(reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = pairwise_distance if distance_function is None else distance_function
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {anchor.dim()}D, positive {positive.dim()}D, and negative"
+            f" {negative.dim()}D inputs"
+        )
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    return _reduce((margin + near - far).clamp(min=0), reduction)
+
+
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
+    """:func:`cross_entropy` of ``linear(input, linear_weight, linear_bias)``.
+
+    `input` is (N, E) or (E), `linear_weight` (C, E) or (C, d_1, ..., d_K, E). `options` say how
+    PyTorch saves memory; the result does not depend on them, and here the logits are formed whole.
+    """
+    if linear_weight.dim() < 2:
+        raise RuntimeError(
+            "linear_cross_entropy: expected linear_weight with dimensionality at least 2, got "
+            f"{linear_weight.dim()}"
+        )
+    classes, *sizes = linear_weight.shape[:-1]
+    if sizes and input.dim() != 2:
+        raise RuntimeError(
+            f"linear_cross_entropy: a weight of shape {shape_text(linear_weight.shape)} takes "
+            f"batched input (N, E), got {shape_text(input.shape)}"
+        )
+    if ignore_index is not None and target._dtype.category == FLOAT:
+        raise RuntimeError(
+            "linear_cross_entropy: ignore_index cannot be specified when target contains "
+            "probabilities"
+        )
+    flat = linear_weight.reshape(-1, linear_weight.shape[-1])
+    logits = linear(input, flat, None if linear_bias is None else linear_bias.reshape(-1))
+    if sizes:
+        logits = logits.reshape(input.shape[0], classes, *sizes)
+    return cross_entropy(
+        logits,
+        target,
+        weight,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
