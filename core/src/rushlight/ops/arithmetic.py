@@ -238,7 +238,18 @@ def sgn(input):
     return xp.sign(input)
 
 
-sgn.gradient(input=lambda grad: grad * 0)
+def _sgn_gradient(grad, input):
+    """Zero for real numbers; of ``z / |z|`` the part of `grad` across z, over ``|z|``."""
+    if not isinstance(grad, Tensor) or input._dtype.category != COMPLEX:
+        return grad * 0
+    size = abs(input)
+    safe = where(size == 0, 1.0, size)
+    unit = input / safe
+    across = grad - unit * (conj(unit) * grad).real
+    return where(size == 0, 0.0, across / safe)
+
+
+sgn.gradient(input=_sgn_gradient)
 
 
 def _not_bool(promoted):
