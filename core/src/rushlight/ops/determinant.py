@@ -52,9 +52,11 @@ def linalg_det(A: Tensor):
 
 def _det_gradient(grad, A, out):
     """``det(A) A^-H``; for (nearly) singular matrices by the adjugate, from singular values."""
+    if A.shape[-1] == 1:
+        return grad[..., None, None] * A.new_ones((1, 1))
     scaled = (grad * out.conj())[..., None, None]
-    if not out.numel():
-        return A * 0
+    if not A.numel():
+        return A.detach() * 0
     singular = out.detach().abs() < 100 * epsilon(out._dtype)
     if not bool(singular.any()):
         return linalg_solve_ex(A.mH, scaled * eye_like(A, A.shape[-1]))[0]
@@ -71,8 +73,7 @@ def _adjugate(A, grad):
     u, s, vh = linalg_svd(A, False)
     size = A.shape[-1]
     others = [
-        s[..., [j for j in range(size) if j != i]].prod(-1) if size > 1 else s[..., 0] * 0 + 1
-        for i in range(size)
+        s[..., [j for j in range(size) if j != i]].prod(-1) for i in range(size)
     ]
     scale = (linalg_det(u) * linalg_det(vh)).conj() * grad
     return (u * (stack(others, -1) * scale.unsqueeze(-1)).unsqueeze(-2)) @ vh

@@ -245,7 +245,8 @@ def _eigh_gradient(grad, out0, out1):
     inner = turned / gaps * (1 - identity)
     if grad_values is not None:
         inner = inner + grad_values.to(vectors._dtype).diag_embed()
-    return vectors @ inner @ vectors.mH
+    whole = vectors @ inner @ vectors.mH
+    return 0.5 * (whole + whole.mH)
 
 
 _linalg_eigh.gradient(A=_eigh_gradient)

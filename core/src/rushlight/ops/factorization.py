@@ -91,17 +91,9 @@ def _cholesky_gradient(grad, out, upper):
     factor = out.mH if upper else out
     grad = grad.mH if upper else grad
     inner = (factor.mH @ grad).tril()
-    inner = inner + inner.tril(-1).mH if not inner.is_complex() else _hermitian_of_lower(inner)
+    inner = inner + inner.tril(-1).mH
     left = linalg_solve_triangular(factor.mH, 0.5 * inner, upper=True)
     return linalg_solve_triangular(factor, left, upper=False, left=False)
-
-
-def _hermitian_of_lower(lower):
-    from rushlight.ops.shape import real
-
-    strict = lower.tril(-1)
-    diagonal = real(lower.diagonal(0, -2, -1)).to(lower._dtype).diag_embed()
-    return strict + strict.mH + diagonal
 
 
 linalg_cholesky_ex.gradient(A=_cholesky_gradient)
@@ -131,7 +123,7 @@ def cholesky(input: Tensor, upper=False):
 
 @composite()
 def cholesky_solve(B: Tensor, L: Tensor, upper=False):
-    """X of ``A @ X = B`` from A's Cholesky factor `L` (``A = L @ L.mH``, ``L.mH @ L`` if `upper`)."""
+    """X of ``A @ X = B`` with ``A = L @ L.mH`` (``L.mH @ L`` if `upper`)."""
     for value, letter in ((B, "B"), (L, "L")):
         check_matrix("cholesky_solve", value, letter)
     check_square("cholesky_solve", L, "L")
@@ -280,7 +272,7 @@ def permutation(pivots, size, like):
 
 @composite(method=False, oracle="_C._linalg")
 def linalg_lu_factor(A: Tensor, *, pivot=True):
-    """``(LU, pivots)``, the compact LU factorization with row exchanges; see :func:`lu_factor_ex`."""
+    """``(LU, pivots)``, the compact LU factorization; see :func:`lu_factor_ex`."""
     factors, pivots, info = linalg_lu_factor_ex(A, pivot=pivot)
     if A._device.type != "meta":
         raise_failures("linalg.lu_factor", info, ZERO_IN_U)
@@ -359,6 +351,7 @@ def linalg_ldl_factor_ex(A: Tensor, *, hermitian=False, check_errors=False):
     by Bunch-Kaufman pivoting; `info` names a zero on D's diagonal."""
     check_input("torch.linalg.ldl_factor_ex", A)
     factors, pivots, info = lapack.ldl(A, hermitian)
+    factors = np.tril(factors)
     if check_errors:
         raise_failures("linalg.ldl_factor_ex", info, "D[{0},{0}] is zero: the matrix is singular")
     return [factors, pivots, info]

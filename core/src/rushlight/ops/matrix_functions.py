@@ -92,7 +92,8 @@ def linalg_matrix_power(A: Tensor, n):
         check_dtype("linalg.matrix_power", A)
         A, n = linalg_inv(A), -n
     if n == 0:
-        return (eye_like(A, A.shape[-1]) + A.new_zeros(tuple(A.shape))).to(A._dtype)
+        identity = eye_like(A, A.shape[-1]).expand(tuple(A.shape))
+        return where(identity == identity, identity, A)  # A takes part, with a gradient of zero
     if n == 1:
         return A.clone()
     result, square = None, A
@@ -276,8 +277,8 @@ def linalg_householder_product(input: Tensor, tau: Tensor):
         return _householder_product(input, tau)
     m, n = input.shape[-2:]
     start = eye_like(input, m)[:, :n].expand(*input.shape[:-2], m, n)
-    below = input[..., : tau.shape[-1]]
-    return _reflect(below, tau, start, True, False)
+    start = where(start == start, start, input)  # takes part even without reflectors
+    return _reflect(input[..., : tau.shape[-1]], tau, start, True, False)
 
 
 def _reflect(input, tau, other, left, transpose):
@@ -381,14 +382,15 @@ def linalg_vander(x: Tensor, *, N=None):
     """The Vandermonde matrix ``x[..., i] ** j`` for j below `N` (default: the length of x)."""
     from rushlight.ops.joining import cat
 
-    if x.dim() < 1:
-        raise RuntimeError("Expected dim of the input to be at least 1 (vander), but got 0")
+    x = x.unsqueeze(-1) if not x.dim() else x
     n = x.shape[-1] if N is None else N
     if N is not None and N <= 1:
         raise RuntimeError(f"N must be greater than 1, but got {N}.")
     x = x.to(_sum_kind(x))
     ones = x.new_ones((*x.shape, 1))
-    powers = x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)
+    powers = x.unsqueeze(-1)
+    if n != 2:
+        powers = powers.expand(*x.shape, n - 1).cumprod(-1)
     return cat((ones, powers), -1)
 
 
@@ -429,6 +431,10 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim=-1):
 @composite(method=False, oracle="_C._linalg")
 def linalg_diagonal(A: Tensor, *, offset=0, dim1=-2, dim2=-1):
     """The diagonals of matrices, as a view; see :func:`rushlight.diagonal`."""
+    if wrap_dim(dim1, A.dim()) == wrap_dim(dim2, A.dim()):
+        raise RuntimeError(
+            f"linalg.diagonal: diagonal dimensions cannot be identical; got {dim1} and {dim2}"
+        )
     return A.diagonal(offset, dim1, dim2)
 
 

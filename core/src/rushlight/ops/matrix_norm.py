@@ -103,31 +103,34 @@ def _power_norm(values, order, axes, keepdim):
     return np.power(np.power(values, order).sum(**options), 1.0 / order)
 
 
+def _phase(x):
+    """The sign, or ``x / |x|`` of complex numbers in a form that can be differentiated again."""
+    if not x.is_complex():
+        return sgn(x)
+    size = x.abs()
+    return where(size == 0, 0.0, x / where(size == 0, 1.0, size))
+
+
 def _vector_gradient(grad, x, out, ord, dim, keepdim):
     """Zero where the norm has a kink at 0, as PyTorch has it; extremes share with their ties."""
     order, shape = float(ord), tuple(x.shape)
     out, grad = restore(out, shape, dim, keepdim), restore(grad, shape, dim, keepdim)
     if order == 0:
-        return x * 0
+        return x.detach() * 0
     if order == 1:
-        return sgn(x) * grad
+        return _phase(x) * grad
     if order == 2:
-        return x * where(out == 0, 0.0, grad / where(out == 0, 1.0, out))
+        return grad * where(out == 0, 0.0, x / out)
     size = x.abs()
     if math.isinf(order):
         mask = size == out
         count = mask.sum(dim if shape else None, bool(shape))
-        return sgn(x) * where(mask, grad / count, 0.0)
+        return _phase(x) * where(mask, grad / count, 0.0)
     if order < 1:
-        safe = where(size == 0, 1.0, size)
-        inner = where(size == 0, 0.0, safe.pow(order - 1))
-        return sgn(x) * inner * (grad * out.pow(1 - order))
-    if order < 2:
-        safe = where(size == 0, 1.0, size)
-        inner = sgn(x) * where(size == 0, 0.0, safe.pow(order - 1))
-        return inner * where(out == 0, 0.0, grad * where(out == 0, 1.0, out).pow(1 - order))
-    inner = x * (size.pow(order - 2) if order != 3 else size)
-    return inner * where(out == 0, 0.0, grad / where(out == 0, 1.0, out).pow(order - 1))
+        inner = _phase(x) * where(size == 0, 0.0, size.pow(order - 1))
+        return inner * (grad * out.pow(1 - order))
+    inner = _phase(x) * size.pow(order - 1) if order < 2 else x * size.pow(order - 2)
+    return inner * where(out == 0, 0.0, grad / out.pow(order - 1))
 
 
 linalg_vector_norm.gradient(x=_vector_gradient)
@@ -163,13 +166,15 @@ def linalg_matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim=False, *, dty
         return _spectral(A, ord, rows, columns, keepdim)
     along, over = (rows, columns) if abs(float(ord)) == 1.0 else (columns, rows)
     sums = linalg_vector_norm(A, 1, (along,), True)
-    if A._array.shape[over] == 0:
-        raise RuntimeError(
-            f"{name}: cannot take the extreme of no sums: A has shape {shape_text(A.shape)}, "
-            f"ord={ord}"
-        )
-    found = sums.amax((over,), True) if float(ord) > 0 else sums.amin((over,), True)
+    found = _extreme(sums, over, float(ord) > 0)
     return found if keepdim else found.squeeze((rows, columns))
+
+
+def _extreme(values, dim, largest):
+    """The largest, 0 if there is none, or the smallest value."""
+    if not largest:
+        return values.amin((dim,), True)
+    return values.amax((dim,), True) if values.shape[dim] else values.sum((dim,), True)
 
 
 def _spectral(A, ord, rows, columns, keepdim):
@@ -177,7 +182,7 @@ def _spectral(A, ord, rows, columns, keepdim):
     if ord == "nuc":
         found = values.sum(-1)
     else:
-        found = values.amax((-1,)) if float(ord) > 0 else values.amin((-1,))
+        found = _extreme(values, -1, float(ord) > 0).squeeze(-1)
     if keepdim:
         for d in sorted((rows, columns)):
             found = found.unsqueeze(d)

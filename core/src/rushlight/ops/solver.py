@@ -347,4 +347,6 @@ def linalg_lstsq(input: Tensor, b: Tensor, rcond=None, *, driver=None):
     """``(solution, residuals, rank, singular_values)`` of ``min |input @ X - b|``; `input`
     ``(*, m, n)``, `b` ``(*, m, k)`` or ``(*, m)``. `driver`: ``"gelsy"`` (default), ``"gels"``
     (full rank), ``"gelsd"`` or ``"gelss"``; what a driver does not compute is empty."""
-    return LeastSquares(*_lstsq(input, b, rcond, "gelsy" if driver is None else driver))
+    found = _lstsq(input, b, rcond, "gelsy" if driver is None else driver)
+    solution, residuals, rank, values = found
+    return LeastSquares(solution, residuals, rank, values.detach())
