@@ -411,7 +411,7 @@ def _parameters(formula):
 
 def _scatterer(flats, order, list_position):
     """Put a joint formula's results, one per name, where their edges are."""
-    simple = order == flats
+    simple = order == flats and list_position not in flats
     if simple:
         return lambda results: results
 
