@@ -39,6 +39,24 @@ RARE = {
         "index_reduce index_reduce_ masked_scatter masked_scatter_ nonzero_static put put_ "
         "scatter_reduce scatter_reduce_"
     ),
+    "stacking": (
+        "dsplit hsplit split_with_sizes unsafe_chunk unsafe_split unsafe_split_with_sizes vsplit"
+    ),
+    "rearranging": "diagflat fill fliplr flipud rot90",
+    "view_copies": "as_strided_scatter diagonal_scatter narrow_copy select_scatter slice_scatter",
+    "memory_layout": "new_empty_strided resize_ resize_as_",
+    "segments": "",
+    "triangular_systems": "triangular_solve",
+    "factorization": "cholesky cholesky_inverse cholesky_solve geqrf lu qr",
+    "solver": "inverse lu_solve",
+    "determinant": "det logdet slogdet",
+    "eigenvalues": "svd",
+    "matrix_norm": "",
+    "matrix_functions": "cross matrix_exp matrix_power orgqr ormqr pinverse",
+    "products": "addr addr_ inner kron trace vdot",
+    "covariance": "corrcoef cov",
+    "differences": "diff",
+    "distances": "renorm renorm_",
 }
 
 

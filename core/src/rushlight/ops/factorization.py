@@ -310,21 +310,12 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data=True, unpack_pivot
     return Unpacked(order, lower, upper)
 
 
-def lu(A, pivot=True, get_infos=False, out=None):
+@composite()
+def lu(A: Tensor, pivot=True, get_infos=False):
     """``(LU, pivots)``, or ``(LU, pivots, infos)`` with `get_infos`; see
     :func:`rushlight.linalg.lu_factor_ex`."""
     found = tuple(linalg_lu_factor_ex(A, pivot=pivot))
-    found = found if get_infos else found[:2]
-    if out is None:
-        return found
-    from rushlight.ops._inplace import write_out
-
-    for target, result in zip(out, found, strict=True):
-        write_out(linalg_lu_factor_ex.op, target, result)
-    return out
-
-
-Tensor.lu = lu
+    return found if get_infos else found[:2]
 
 
 # ------------------------------------------------------------------------------------------ LDL

@@ -9,7 +9,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import lapack
-from rushlight.ops._op import TensorList, composite, op
+from rushlight.ops._op import Sizes, TensorList, composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.eigenvalues import linalg_eigh, linalg_svd
 from rushlight.ops.matrix import matmul
@@ -235,13 +235,10 @@ def linalg_multi_dot(tensors: TensorList):
     return out.squeeze(0) if row else out
 
 
-def chain_matmul(*matrices, out=None):
-    """The product of matrices; see :func:`rushlight.linalg.multi_dot`."""
-    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
-        matrices = tuple(matrices[0])
-    if len(matrices) == 1:
-        return matrices[0]
-    return linalg_multi_dot(matrices, out=out)
+@composite(method=False)
+def chain_matmul(matrices: Sizes):
+    """The product of matrices ``(a, b, c, ...)``; see :func:`rushlight.linalg.multi_dot`."""
+    return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
 
 
 # ------------------------------------------------------------------------------------- reflectors
@@ -400,7 +397,8 @@ def _sum_kind(x):
     return x._dtype if x._dtype.category >= FLOAT else int64
 
 
-def vander(x, N=None, increasing=False):
+@composite(method=False)
+def vander(x: Tensor, N=None, increasing=False):
     """The Vandermonde matrix of a vector, powers falling unless `increasing`."""
     if x.dim() != 1:
         raise RuntimeError(f"x must be a one-dimensional tensor, but got {x.dim()}D")

@@ -1,0 +1,140 @@
+"""Products beside the matrix product: Kronecker, inner, tensor contractions, traces."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.dtypes import BOOL
+from rushlight.errors import shape_text
+from rushlight.ops._op import composite
+from rushlight.ops.matrix import dot, mm
+from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import Tensor
+
+
+@composite()
+def kron(input: Tensor, other: Tensor):
+    """The Kronecker product: every element of `input` times the whole of `other`."""
+    count = max(input.dim(), other.dim())
+    a = (1,) * (count - input.dim()) + tuple(input.shape)
+    b = (1,) * (count - other.dim()) + tuple(other.shape)
+    left = input.reshape([n for size in a for n in (size, 1)])
+    right = other.reshape([n for size in b for n in (1, size)])
+    return (left * right).reshape([m * n for m, n in zip(a, b, strict=True)])
+
+
+@composite()
+def inner(input: Tensor, other: Tensor):
+    """The products of vectors in the last dimensions, for all pairs (a product if one is 0-d)."""
+    if not input.dim() or not other.dim():
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes "
+            f"{shape_text(input.shape)} and {shape_text(other.shape)}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@composite()
+def vdot(input: Tensor, other: Tensor):
+    """The inner product of two vectors, the first one conjugated."""
+    if not (input.is_complex() and input._dtype is other._dtype):
+        return dot(input, other)
+    return dot(input.conj(), other)
+
+
+def _contracted(dims):
+    """The dimensions of both sides that a `dims` argument names; None for a plain number."""
+    if isinstance(dims, Tensor):
+        if dims.numel() == 1:
+            return dims.item()
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        return dims
+    first, second = dims
+    pair = [[d] if isinstance(d, int) else list(d) for d in (first, second)]
+    if len(pair[0]) != len(pair[1]):
+        raise RuntimeError("both dimension lists should have same length")
+    return pair
+
+
+@composite(method=False)
+def tensordot(a: Tensor, b: Tensor, dims=2):
+    """The sum of products over pairs of dimensions: `dims` last ones of `a` with as many first ones
+    of `b`, or the two lists that `dims` holds.
+
+    >>> rushlight.tensordot(rushlight.ones(2, 3), rushlight.ones(3, 4), dims=1).shape
+    rushlight.Size([2, 4])
+    """
+    dims = _contracted(dims)
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims = [list(range(a.dim() - dims, a.dim())), list(range(dims))]
+    left = [wrap_dim(d, a.dim()) for d in dims[0]]
+    right = [wrap_dim(d, b.dim()) for d in dims[1]]
+    for i, j in zip(left, right, strict=True):
+        if a.shape[i] == b.shape[j]:
+            continue
+        if a.shape[i] == 1:
+            b = b.sum(j, True)
+        elif b.shape[j] == 1:
+            a = a.sum(i, True)
+        else:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} "
+                f"and second has size {b.shape[j]} in dim {j}"
+            )
+    if a._dtype is not b._dtype:
+        raise RuntimeError(
+            f"tensordot: both inputs should have the same dtype, got {a._dtype} and {b._dtype}"
+        )
+    keep_a = [i for i in range(a.dim()) if i not in left]
+    keep_b = [j for j in range(b.dim()) if j not in right]
+    shape = [a.shape[i] for i in keep_a] + [b.shape[j] for j in keep_b]
+    count = math.prod(a.shape[i] for i in left)
+    rows = math.prod(a.shape[i] for i in keep_a)
+    columns = math.prod(b.shape[j] for j in keep_b)
+    first = a.permute(keep_a + left).reshape(rows, count)
+    second = b.permute(right + keep_b).reshape(count, columns)
+    return mm(first, second).reshape(shape)
+
+
+@composite()
+def trace(input: Tensor):
+    """The sum of a matrix's diagonal."""
+    if input.dim() != 2:
+        raise RuntimeError(
+            f"trace: expected a matrix, but got a tensor of shape {shape_text(input.shape)}"
+        )
+    return input.diagonal().sum()
+
+
+@composite()
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta=1, alpha=1):
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+    if vec1.dim() != 1 or vec2.dim() != 1:
+        raise RuntimeError(
+            f"addr: Expected 1-D argument vec1 and vec2, but got {vec1.dim()}-D and {vec2.dim()}-D"
+        )
+    found = [t._dtype for t in (input, vec1, vec2)]
+    if all(d.category == BOOL for d in found):
+        product = (vec1.unsqueeze(1) & vec2) & bool(alpha)
+        return product if not beta else product | input
+    product = vec1.unsqueeze(1) * vec2
+    product = product if alpha == 1 else product * alpha
+    if beta == 0:
+        shape = product.shape
+        return (product + input.new_zeros(tuple(shape))).to((product + input)._dtype)
+    return (input if beta == 1 else input * beta) + product
+
+
+def _addr_inplace(self, vec1, vec2, *, beta=1, alpha=1):
+    """In-place version of :func:`rushlight.addr`."""
+    return self.copy_(addr(self, vec1, vec2, beta=beta, alpha=alpha))
+
+
+Tensor.addr_ = _addr_inplace
