@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.backends import np
+from rushlight.dtypes import promote_types
 from rushlight.errors import shape_text
 from rushlight.ops._op import TensorList, composite, op
 from rushlight.ops._rules import same
@@ -102,7 +103,9 @@ def variadic(function):
     return call
 
 
-def _at_least(count):
+def at_least(count):
+    """A function that gives a tensor at least `count` dimensions, as NumPy places the new ones."""
+
     def widen(tensor):
         while tensor.dim() < count:
             tensor = tensor.unsqueeze(0) if count < 3 or tensor.dim() < 2 else tensor.unsqueeze(-1)
@@ -111,39 +114,52 @@ def _at_least(count):
     return widen
 
 
+def widened(tensors, count):
+    """The arguments of an ``atleast`` function with at least `count` dimensions each."""
+    many = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
+    out = tuple(at_least(count)(t) for t in (tensors[0] if many else tensors))
+    return out if many or len(out) != 1 else out[0]
+
+
 def atleast_1d(*tensors):
-    """Tensors with at least one dimension."""
-    out = tuple(_at_least(1)(t) for t in tensors)
-    return out[0] if len(out) == 1 else out
+    """Tensors with at least one dimension; a tuple unless one tensor was given."""
+    return widened(tensors, 1)
 
 
 def atleast_2d(*tensors):
-    """Tensors with at least two dimensions."""
-    out = tuple(_at_least(2)(t) for t in tensors)
-    return out[0] if len(out) == 1 else out
+    """Tensors with at least two dimensions; a tuple unless one tensor was given."""
+    return widened(tensors, 2)
+
+
+def _not_empty(name, tensors):
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}"
+        )
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
 
 
 @composite(method=False)
 def hstack(tensors):
     """Tensors joined along the second dimension (the first for vectors)."""
-    tensors = [_at_least(1)(t) for t in tensors]
+    _not_empty("hstack", tensors)
+    tensors = [at_least(1)(t) for t in tensors]
     return cat(tensors, 0 if tensors[0].dim() == 1 else 1)
 
 
 @composite(method=False)
 def vstack(tensors):
     """Tensors joined along the first dimension, vectors as rows."""
-    return cat([_at_least(2)(t) for t in tensors], 0)
+    _not_empty("vstack", tensors)
+    return cat([at_least(2)(t) for t in tensors], 0)
 
 
 @composite(method=False)
 def dstack(tensors):
-    """Tensors joined along the third dimension."""
-    widened = []
-    for tensor in tensors:
-        tensor = _at_least(2)(tensor)
-        widened.append(tensor.unsqueeze(-1) if tensor.dim() == 2 else tensor)
-    return cat(widened, 2)
+    """Tensors joined along the third dimension; vectors as rows, matrices as slices."""
+    _not_empty("dstack", tensors)
+    return cat([at_least(3)(t) for t in tensors], 2)
 
 
 def meshgrid(*tensors, indexing=None):
@@ -164,14 +180,30 @@ def meshgrid(*tensors, indexing=None):
 
 
 def block_diag(*tensors):
-    """A block-diagonal matrix of 2-D (or smaller) tensors."""
+    """A block-diagonal matrix of 2-D (or smaller) tensors.
+
+    >>> rushlight.block_diag(rushlight.tensor([[1, 2]]), rushlight.tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
     from rushlight.ops.creation import zeros
 
-    blocks = [_at_least(2)(t) for t in tensors]
+    for i, tensor in enumerate(tensors):
+        if tensor.dim() > 2:
+            raise RuntimeError(
+                f"block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
+                f"{tensor.dim()} dimensions"
+            )
+    if not tensors:
+        return zeros(1, 0)
+    dtype = tensors[0].dtype
+    for tensor in tensors[1:]:
+        dtype = promote_types(dtype, tensor.dtype)
+    blocks = [at_least(2)(t) for t in tensors]
     width, rows, at = sum(b.shape[1] for b in blocks), [], 0
     for block in blocks:
-        left = zeros(block.shape[0], at, dtype=block.dtype)
-        right = zeros(block.shape[0], width - at - block.shape[1], dtype=block.dtype)
+        left = zeros(block.shape[0], at, dtype=dtype)
+        right = zeros(block.shape[0], width - at - block.shape[1], dtype=dtype)
         rows.append(cat([left, block, right], 1))
         at += block.shape[1]
     return cat(rows, 0)

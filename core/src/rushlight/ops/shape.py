@@ -422,14 +422,20 @@ def follow(path, tensor):
     return tensor
 
 
+def _laid_out(grad, path):
+    """A gradient with the strides that a path through raw memory counts on."""
+    return grad.contiguous() if any(step.name == "as_strided" for step, _ in path) else grad
+
+
 def _without(grad, path):
+    grad = _laid_out(grad, path)
     zero = follow(path, grad).detach() * 0
     return view_scatter(grad, zero, path)
 
 
 view_scatter.gradient(
     base=lambda grad, path: _without(grad, path),
-    value=lambda grad, path: follow(path, grad),
+    value=lambda grad, path: follow(path, _laid_out(grad, path)),
 )
 
 

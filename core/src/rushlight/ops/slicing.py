@@ -62,7 +62,10 @@ select.gradient(input=_select_gradient)
 @declare_view(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1, -1, 0), {})])
 def diagonal(input: Tensor, offset=0, dim1=0, dim2=1):
     """The diagonal over two dimensions, as the last dimension."""
-    out = input.diagonal(offset, wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim))
+    first, second = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    out = input.diagonal(offset, first, second)
     if input.flags.writeable:
         out.flags.writeable = True  # NumPy hands diagonals out read-only
     return out
@@ -84,9 +87,12 @@ diagonal.gradient(input=_diagonal_gradient)
 def unfold(input: Tensor, dimension, size, step):
     """Windows of `size` elements every `step` along `dimension`; the window is the last one."""
     dim = wrap_dim(dimension, input.ndim)
-    if size > input.shape[dim]:
+    if not input.ndim and size in (0, 1):
+        return input.reshape(1)[:size]
+    if size > (input.shape[dim] if input.ndim else 1):
         raise RuntimeError(
-            f"maximum size for tensor at dimension {dim} is {input.shape[dim]} but size is {size}"
+            f"maximum size for tensor at dimension {dim} is "
+            f"{input.shape[dim] if input.ndim else 1} but size is {size}"
         )
     windows = np.lib.stride_tricks.sliding_window_view(input, size, dim, writeable=True)
     return windows[(slice(None),) * dim + (slice(None, None, step),)]
@@ -95,6 +101,8 @@ def unfold(input: Tensor, dimension, size, step):
 def _unfold_gradient(grad, input_shape, dimension, size, step):
     from rushlight.ops.creation import arange, zeros
 
+    if not input_shape:
+        return grad.sum().reshape(())
     dim = dimension % len(input_shape)
     index = arange(input_shape[dim]).unfold(0, size, step).reshape(-1)
     flat = grad.movedim(-1, dim + 1).flatten(dim, dim + 1)
@@ -140,7 +148,7 @@ as_strided.gradient(input=_as_strided_gradient)
 def unbind(input: Tensor, dim=0):
     """The slices along `dim`, as a tuple of views."""
     if not input.ndim:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, input.ndim)
     lead = (slice(None),) * dim
     return [input[(*lead, i, ...)] for i in range(input.shape[dim])]
@@ -237,7 +245,13 @@ def chunk(input: Tensor, chunks, dim=0):
 def tensor_split(input: Tensor, indices_or_sections, dim=0):
     """Pieces at given indices, or a number of pieces whose sizes differ by at most one."""
     dim = wrap_dim(dim, input.dim())
-    extent, parts = input.shape[dim], indices_or_sections
+    extent, parts = input.shape[dim] if input.dim() else 0, indices_or_sections
+    if not input.dim():
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, got a 0-d one")
+    if isinstance(parts, Tensor):
+        parts = parts.tolist()
+    if isinstance(parts, int) and parts <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {parts}")
     if isinstance(parts, int):
         small, larger = divmod(extent, parts)
         return split(input, [small + 1] * larger + [small] * (parts - larger), dim)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from rushlight.backends import np
+from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
+from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
+
+
+def _two_dimensions(name, array):
+    if array.ndim < 2:
+        raise RuntimeError(
+            f"{name}: input tensor must have at least 2 dimensions, got shape "
+            f"{shape_text(array.shape)}"
+        )
 
 
 @op(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})], inplace=True)
 def tril(input: Tensor, diagonal=0):
     """The lower triangle of (a batch of) matrices; zeros above `diagonal`."""
+    _two_dimensions("tril", input)
     return np.tril(input, diagonal)
 
 
@@ -19,6 +30,7 @@ tril.gradient(input=lambda grad, diagonal: grad.tril(diagonal))
 @op(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), -1), {})], inplace=True)
 def triu(input: Tensor, diagonal=0):
     """The upper triangle of (a batch of) matrices; zeros below `diagonal`."""
+    _two_dimensions("triu", input)
     return np.triu(input, diagonal)
 
 
@@ -28,6 +40,10 @@ triu.gradient(input=lambda grad, diagonal: grad.triu(diagonal))
 @composite()
 def diag(input: Tensor, diagonal=0):
     """A matrix with a vector on its diagonal, or the diagonal of a matrix."""
+    if not 1 <= input.dim() <= 2:
+        raise RuntimeError(
+            f"diag(): Supports 1D or 2D tensors. Got a tensor of shape {shape_text(input.shape)}"
+        )
     if input.dim() == 2:
         return input.diagonal(diagonal).clone()
     return diag_embed(input, diagonal)
@@ -36,6 +52,11 @@ def diag(input: Tensor, diagonal=0):
 @op(samples=lambda make: [((make(3),), {}), ((make(2, 3), 1), {})])
 def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1):
     """Vectors of the last dimension as diagonals of matrices."""
+    if not input.ndim:
+        raise RuntimeError("diag_embed(): the input must have at least one dimension, got none")
+    dims = [wrap_dim(d, input.ndim + 1) for d in (dim1, dim2)]
+    if dims[0] == dims[1]:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     size = input.shape[-1] + (offset if offset > 0 else -offset)
     out = np.zeros((*input.shape[:-1], size, size), input.dtype)
     i = np.arange(input.shape[-1])

@@ -1,0 +1,141 @@
+"""Memory with given strides, and tensors resized in place."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight import devices
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_CODE, meta_array
+from rushlight.dtypes import default
+from rushlight.errors import shape_text
+from rushlight.ops._op import composite
+from rushlight.ops.creation import finish
+from rushlight.tensor.shape import as_int, normalize_size
+from rushlight.tensor.storage import _root
+from rushlight.tensor.tensor import Tensor
+
+
+def _strided(name, size, stride, dtype, device, requires_grad):
+    size, stride = normalize_size((size,)), tuple(as_int(s, "stride", name) for s in stride)
+    dtype = default.float if dtype is None else dtype
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"{name}: dimensionality of sizes ({len(size)}) must match dimensionality of strides "
+            f"({len(stride)})"
+        )
+    if any(s < 0 for s in (*size, *stride)):
+        raise RuntimeError(
+            f"{name}: sizes and strides must not be negative; got {shape_text(size)} and "
+            f"{shape_text(stride)}"
+        )
+    kind = BY_CODE[dtype.code]
+    if devices.as_device(device) is devices.meta:
+        return finish(meta_array(size, kind), dtype, device, requires_grad)
+    reach = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    memory = np.empty(reach, kind)
+    steps = tuple(s * kind.itemsize for s in stride)
+    array = np.lib.stride_tricks.as_strided(memory, size, steps) if reach else np.empty(size, kind)
+    return finish(array, dtype, device, requires_grad)
+
+
+@composite(method=False)
+def empty_strided(
+    size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+):
+    """Uninitialised memory with given strides, in elements."""
+    return _strided("empty_strided", size, stride, dtype, device, requires_grad)
+
+
+@composite(method=False)
+def empty_permuted(
+    size,
+    physical_layout,
+    *,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
+    """Uninitialised dense memory whose dimensions lie in the order `physical_layout`, the outermost
+    first."""
+    size, order = normalize_size((size,)), tuple(physical_layout)
+    if len(size) != len(order):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    for dim in order:
+        if not 0 <= dim < len(size):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got "
+                f"{dim} in physical_layout)"
+            )
+    if len(set(order)) != len(order):
+        raise RuntimeError(f"Duplicate dim not allowed in physical_layout {list(order)}")
+    stride, step = [0] * len(size), 1
+    for dim in reversed(order):
+        stride[dim] = step
+        step *= size[dim]
+    return _strided("empty_permuted", size, stride, dtype, device, requires_grad)
+
+
+@composite()
+def new_empty_strided(
+    input: Tensor,
+    size,
+    stride,
+    *,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
+    """:func:`empty_strided` with this tensor's dtype and device."""
+    return _strided(
+        "new_empty_strided",
+        size,
+        stride,
+        dtype or input._dtype,
+        device or input._device,
+        requires_grad,
+    )
+
+
+def resize_(self, *sizes, memory_format=None):
+    """Give this tensor another size: the elements in memory stay; when there are more, the new ones
+    are uninitialised."""
+    size = normalize_size(sizes)
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"resize_: sizes must not be negative, got {shape_text(size)}")
+    array = self._array
+    if size == array.shape and memory_format is None:
+        return self
+    count, kind = math.prod(size), array.dtype
+    if self._device.type == "meta":
+        self._array = meta_array(size, kind)
+        return self
+    owner = _root(array)
+    offset = (array.ctypes.data - owner.ctypes.data) // kind.itemsize if array.size else 0
+    flat = owner.reshape(-1).view(np.uint8).view(kind) if owner.flags.forc else None
+    if flat is not None and owner.flags.c_contiguous and offset + count <= flat.size:
+        self._array = flat[offset : offset + count].reshape(size)
+        return self
+    memory = np.empty(count, kind)
+    kept = np.ravel(array)[:count] if flat is None else flat[offset:][:count]
+    memory[: kept.size] = kept
+    self._array, self._storage = memory.reshape(size), None
+    return self
+
+
+@composite(method=False)
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format=None):
+    """Give a tensor the size of another one, in place; see ``Tensor.resize_``."""
+    return resize_(input, tuple(the_template.shape), memory_format=memory_format)
+
+
+Tensor.resize_, Tensor.resize_as_ = resize_, resize_as_

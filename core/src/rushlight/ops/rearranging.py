@@ -1,0 +1,112 @@
+"""Flips, rotations, diagonal matrices, index grids, equal segments: rarer ways to arrange."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_CODE
+from rushlight.dtypes import int64
+from rushlight.errors import shape_text
+from rushlight.ops._op import composite
+from rushlight.ops.creation import finish
+from rushlight.ops.padding import _constant_pad
+from rushlight.ops.triangular import diag_embed
+from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import Tensor
+
+
+@composite()
+def fliplr(input: Tensor):
+    """The columns in reverse order."""
+    if input.dim() < 2:
+        raise RuntimeError(f"Input must be >= 2-d; fliplr got shape {shape_text(input.shape)}")
+    return input.flip(1)
+
+
+@composite()
+def flipud(input: Tensor):
+    """The rows in reverse order."""
+    if input.dim() < 1:
+        raise RuntimeError("Input must be >= 1-d; flipud got a 0-d tensor")
+    return input.flip(0)
+
+
+@composite()
+def rot90(input: Tensor, k=1, dims=(0, 1)):
+    """`input` turned by 90 degrees `k` times, from the first of `dims` toward the second.
+
+    >>> rushlight.rot90(rushlight.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    if len(dims) != 2:
+        raise RuntimeError(f"rot90: expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.dim() < 2:
+        raise RuntimeError(f"rot90: expected total dims >= 2, but got total dims = {input.dim()}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.dim():
+        raise RuntimeError(
+            f"rot90: expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = "
+            f"{dims[1]}"
+        )
+    first, second = (wrap_dim(d, input.dim()) for d in dims)
+    turns = k % 4
+    if turns == 1:
+        return input.flip(second).transpose(first, second)
+    if turns == 2:
+        return input.flip((first, second))
+    return input.flip(first).transpose(first, second) if turns == 3 else input.clone()
+
+
+@composite()
+def diagflat(input: Tensor, offset=0):
+    """A matrix with the flattened elements on its diagonal."""
+    return diag_embed(input.reshape(-1), offset)
+
+
+@composite()
+def fill(input: Tensor, value):
+    """`input`'s shape and dtype filled with `value`, a number or 0-d tensor."""
+    return input.clone().fill_(value)
+
+
+@composite(method=False)
+def constant_pad_nd(input: Tensor, pad, value=0):
+    """A constant around the last dimensions: ``(before, after)`` of the last first."""
+    pad = tuple(pad)
+    if len(pad) % 2 or len(pad) > 2 * input.dim():
+        raise RuntimeError(
+            f"constant_pad_nd: Length of pad must be even and at most {2 * input.dim()}, twice the "
+            f"dimensions of the input, but the pad is {list(pad)}"
+        )
+    for i in range(0, len(pad), 2):
+        size = input.shape[input.dim() - 1 - i // 2]
+        if size + pad[i] + pad[i + 1] < 0:
+            raise RuntimeError(
+                f"constant_pad_nd: The input size {size}, plus negative padding {pad[i]} and "
+                f"{pad[i + 1]}, resulted in a negative output size"
+            )
+    return _constant_pad(input, pad, value)
+
+
+def _triangle(name, chosen, row, col, offset, dtype, device):
+    if row < 0 or col < 0:
+        raise RuntimeError(f"{name}: row and col must be non-negative, got {row} and {col}")
+    dtype = int64 if dtype is None else dtype
+    found = chosen(row, offset, col)
+    return finish(np.asarray(found, BY_CODE[dtype.code]).reshape(2, -1), dtype, device, False)
+
+
+@composite(method=False)
+def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+    """Row and column numbers of the lower triangle of a ``row x col`` matrix, as two rows.
+
+    >>> rushlight.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+    return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype, device)
+
+
+@composite(method=False)
+def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+    """Row and column numbers of the upper triangle of a ``row x col`` matrix, as two rows."""
+    return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype, device)

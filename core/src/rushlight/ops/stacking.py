@@ -1,0 +1,110 @@
+"""Splitting and stacking by rows, columns and depth; at least three dimensions."""
+
+from __future__ import annotations
+
+from rushlight.errors import shape_text
+from rushlight.ops._op import composite
+from rushlight.ops.joining import cat, vstack, widened
+from rushlight.ops.slicing import split, tensor_split
+from rushlight.tensor.tensor import Tensor
+
+
+@composite(method=False)
+def atleast_3d(tensors):
+    """Tensors with at least three dimensions (of a matrix the new one is the last); a tuple unless
+    one tensor was given."""
+    return widened(tensors, 3)
+
+
+def _atleast_3d(*tensors):
+    return _of_tuple(tensors)
+
+
+_of_tuple, _atleast_3d.__doc__, _atleast_3d.op = atleast_3d, atleast_3d.__doc__, atleast_3d.op
+_atleast_3d.__name__ = _atleast_3d.__qualname__ = "atleast_3d"
+atleast_3d = atleast_3d.op.function = _atleast_3d
+
+
+@composite(method=False)
+def column_stack(tensors):
+    """Tensors joined along the second dimension, vectors as columns.
+
+    >>> rushlight.column_stack((rushlight.tensor([1, 2]), rushlight.tensor([3, 4])))
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    if not tensors:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    return cat([t if t.dim() > 1 else t.reshape(t.numel(), 1) for t in tensors], 1)
+
+
+@composite(method=False)
+def row_stack(tensors):
+    """Tensors joined along the first dimension, vectors as rows; the same as :func:`vstack`."""
+    return vstack(tensors)
+
+
+def _split_along(name, input, parts, dim, least):
+    if input.dim() < least:
+        raise RuntimeError(
+            f"{name} requires a tensor with at least {least} dimension, but got a tensor with "
+            f"{input.dim()} dimensions! Its shape is {shape_text(input.shape)}"
+        )
+    if isinstance(parts, Tensor) or not isinstance(parts, (int, tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'indices_or_sections' must be an int or a tuple of ints, not "
+            f"{type(parts).__name__}"
+        )
+    if isinstance(parts, int) and (parts <= 0 or input.shape[dim] % parts):
+        raise RuntimeError(
+            f"{name} attempted to split along dimension {dim}, but the size of the dimension "
+            f"{input.shape[dim]} is not divisible by the split_size {parts}!"
+        )
+    return tensor_split(input, parts, dim)
+
+
+@composite()
+def hsplit(input: Tensor, indices_or_sections):
+    """Pieces along the second dimension (the first of a vector): equal ones, or at indices."""
+    return _split_along("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1, 1)
+
+
+@composite()
+def vsplit(input: Tensor, indices_or_sections):
+    """Pieces along the first dimension: equal ones, or at indices."""
+    return _split_along("vsplit", input, indices_or_sections, 0, 2)
+
+
+@composite()
+def dsplit(input: Tensor, indices_or_sections):
+    """Pieces along the third dimension: equal ones, or at indices."""
+    return _split_along("dsplit", input, indices_or_sections, 2, 3)
+
+
+@composite()
+def split_with_sizes(input: Tensor, split_sizes, dim=0):
+    """Pieces of given sizes along `dim`, as a tuple of views."""
+    return split(input, list(split_sizes), dim)
+
+
+def _writable(pieces):
+    """The pieces with memory of their own, so that a write to one touches nothing else."""
+    return tuple(piece.clone() for piece in pieces)
+
+
+@composite()
+def unsafe_split(input: Tensor, split_size, dim=0):
+    """:func:`split` whose pieces may be written to in place while gradients are recorded."""
+    return _writable(split(input, split_size, dim))
+
+
+@composite()
+def unsafe_split_with_sizes(input: Tensor, split_sizes, dim=0):
+    """:func:`split_with_sizes` whose pieces may be written to in place while recording."""
+    return unsafe_split(input, list(split_sizes), dim)
+
+
+@composite()
+def unsafe_chunk(input: Tensor, chunks, dim=0):
+    """:func:`chunk` whose pieces may be written to in place while gradients are recorded."""
+    return _writable(input.chunk(chunks, dim))

@@ -1,0 +1,200 @@
+"""Views as copies, and copies of a tensor with a view replaced."""
+
+from __future__ import annotations
+
+from rushlight.errors import shape_text
+from rushlight.ops._op import composite
+from rushlight.ops.indexing import _slice
+from rushlight.ops.shape import follow, view_as_complex, view_as_real, view_scatter
+from rushlight.ops.slicing import as_strided, diagonal, narrow, select, split
+from rushlight.tensor.shape import as_int, wrap_dim
+from rushlight.tensor.tensor import Tensor
+
+
+# ----------------------------------------------------------------------------------- views replaced
+def _replaced(name, input, src, step, values):
+    path = ((step.op, values),)
+    target = follow(path, input.detach())
+    if tuple(src.shape) != tuple(target.shape):
+        raise RuntimeError(
+            f"{name}: expected src to have a size equal to the part of self it replaces. src size "
+            f"= {shape_text(src.shape)}, part size = {shape_text(target.shape)}"
+        )
+    return view_scatter(input, src, path)
+
+
+@composite()
+def diagonal_scatter(input: Tensor, src: Tensor, offset=0, dim1=0, dim2=1):
+    """A copy with `src` on the diagonal that :func:`diagonal` gives."""
+    return _replaced("diagonal_scatter", input, src, diagonal, [offset, dim1, dim2])
+
+
+@composite()
+def select_scatter(input: Tensor, src: Tensor, dim, index):
+    """A copy with `src` at one index of `dim`."""
+    return _replaced("select_scatter", input, src, select, [dim, index])
+
+
+def _slice_index(input, dim, start, end, step):
+    dim, step = wrap_dim(dim, input.dim()), as_int(step, "step", "slice")
+    if step <= 0:
+        raise RuntimeError(f"slice step must be positive, got {step}")
+    return (*(slice(None),) * dim, slice(start, end, step))
+
+
+@composite()
+def slice_scatter(input: Tensor, src: Tensor, dim=0, start=None, end=None, step=1):
+    """A copy with `src` at the slice ``start:end:step`` of `dim`.
+
+    >>> rushlight.slice_scatter(rushlight.zeros(4), rushlight.ones(2), start=1, end=3)
+    tensor([0., 1., 1., 0.])
+    """
+    index = _slice_index(input, dim, start, end, step)
+    return _replaced("slice_scatter", input, src, _slice, [index])
+
+
+@composite()
+def as_strided_scatter(input: Tensor, src: Tensor, size, stride, storage_offset=None):
+    """A copy with `src` at the elements that :func:`as_strided` gives of a contiguous copy."""
+    base = input.contiguous()
+    values = [tuple(size), tuple(stride), storage_offset or 0]
+    return _replaced("as_strided_scatter", base, src, as_strided, values)
+
+
+@composite(method=False)
+def slice_inverse(input: Tensor, src: Tensor, dim=0, start=None, end=None, step=1):
+    """The tensor `src` whose slice is `input`: `src` itself."""
+    index = _slice_index(src, dim, start, end, step)
+    if tuple(_slice(src.detach(), index).shape) != tuple(input.shape):
+        raise RuntimeError(
+            f"slice_inverse: input has shape {shape_text(input.shape)}, which is not that of the "
+            f"slice of src, {shape_text(src.shape)}"
+        )
+    return src
+
+
+# ---------------------------------------------------------------------------------- views as copies
+@composite(method=False)
+def alias_copy(input: Tensor):
+    """A copy of `input`."""
+    return input.clone()
+
+
+@composite(method=False)
+def as_strided_copy(input: Tensor, size, stride, storage_offset=None):
+    """A copy of :func:`as_strided`."""
+    return as_strided(input, size, stride, storage_offset).clone()
+
+
+@composite(method=False)
+def diagonal_copy(input: Tensor, offset=0, dim1=0, dim2=1):
+    """A copy of :func:`diagonal`."""
+    return diagonal(input, offset, dim1, dim2).clone()
+
+
+@composite(method=False)
+def expand_copy(input: Tensor, size, *, implicit=False):
+    """A copy of ``input.expand(size)``."""
+    return input.expand(size).clone(memory_format="contiguous_format")
+
+
+@composite()
+def narrow_copy(input: Tensor, dim, start, length):
+    """A copy of :func:`narrow`."""
+    if not input.dim():
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if dim >= input.dim():
+        raise RuntimeError(
+            f"narrow_copy: Expected dim < {input.dim()}, the dimensions of the input, but got {dim}"
+        )
+    dim = wrap_dim(dim, input.dim())
+    size = input.shape[dim]
+    if not -size <= start <= size:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
+    return narrow(input, dim, start, length).clone()
+
+
+@composite(method=False)
+def permute_copy(input: Tensor, dims):
+    """A copy of :func:`permute`."""
+    return input.permute(dims).clone()
+
+
+@composite(method=False)
+def select_copy(input: Tensor, dim, index):
+    """A copy of :func:`select`."""
+    return select(input, dim, index).clone()
+
+
+@composite(method=False)
+def slice_copy(input: Tensor, dim=0, start=None, end=None, step=1):
+    """A copy of the slice ``start:end:step`` of `dim`."""
+    return _slice(input, _slice_index(input, dim, start, end, step)).clone()
+
+
+@composite(method=False)
+def split_copy(input: Tensor, split_size, dim=0):
+    """Copies of the pieces of :func:`split`."""
+    return tuple(piece.clone() for piece in split(input, split_size, dim))
+
+
+@composite(method=False)
+def split_with_sizes_copy(input: Tensor, split_sizes, dim=0):
+    """Copies of pieces of given sizes."""
+    return tuple(piece.clone() for piece in split(input, list(split_sizes), dim))
+
+
+@composite(method=False)
+def squeeze_copy(input: Tensor, dim=None):
+    """A copy of :func:`squeeze`."""
+    return input.squeeze(dim).clone()
+
+
+@composite(method=False)
+def t_copy(input: Tensor):
+    """A copy of :func:`t`."""
+    return input.t().clone()
+
+
+@composite(method=False)
+def transpose_copy(input: Tensor, dim0, dim1):
+    """A copy of :func:`transpose`."""
+    return input.transpose(dim0, dim1).clone()
+
+
+@composite(method=False)
+def unbind_copy(input: Tensor, dim=0):
+    """Copies of the slices along `dim`."""
+    return tuple(piece.clone() for piece in input.unbind(dim))
+
+
+@composite(method=False)
+def unfold_copy(input: Tensor, dimension, size, step):
+    """A copy of ``input.unfold(dimension, size, step)``."""
+    return input.unfold(dimension, size, step).clone(memory_format="contiguous_format")
+
+
+@composite(method=False)
+def unsqueeze_copy(input: Tensor, dim):
+    """A copy of :func:`unsqueeze`."""
+    return input.unsqueeze(dim).clone()
+
+
+@composite(method=False)
+def view_copy(input: Tensor, size=None, dtype=None):
+    """A copy of ``input.view(size)`` or ``input.view(dtype)``."""
+    return (input.view(size) if dtype is None else input.view(dtype)).clone()
+
+
+@composite(method=False)
+def view_as_real_copy(input: Tensor):
+    """A copy of :func:`view_as_real`."""
+    return view_as_real(input).clone()
+
+
+@composite(method=False)
+def view_as_complex_copy(input: Tensor):
+    """A copy of :func:`view_as_complex`."""
+    return view_as_complex(input).clone()
