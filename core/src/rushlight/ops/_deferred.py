@@ -57,6 +57,7 @@ RARE = {
     "covariance": "corrcoef cov",
     "differences": "diff",
     "distances": "renorm renorm_",
+    "fourier": "",
 }
 
 

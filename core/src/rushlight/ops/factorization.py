@@ -9,10 +9,12 @@ from rushlight.errors import shape_text
 from rushlight.kernels import lapack
 from rushlight.ops._op import composite, op
 from rushlight.ops.matrix_checks import (
+    broadcast_batches,
     check_dtype,
     check_input,
     check_matrix,
     check_square,
+    eye_like,
     named,
     raise_failures,
 )
@@ -121,9 +123,7 @@ def cholesky(input: Tensor, upper=False):
     return _checked_cholesky("cholesky", input, upper)
 
 
-@composite()
-def cholesky_solve(B: Tensor, L: Tensor, upper=False):
-    """X of ``A @ X = B`` with ``A = L @ L.mH`` (``L.mH @ L`` if `upper`)."""
+def _check_cholesky_solve(B, L):
     for value, letter in ((B, "B"), (L, "L")):
         check_matrix("cholesky_solve", value, letter)
     check_square("cholesky_solve", L, "L")
@@ -133,19 +133,43 @@ def cholesky_solve(B: Tensor, L: Tensor, upper=False):
             f"cholesky_solve: Incompatible matrix sizes: B has shape {shape_text(B.shape)}, L has "
             f"shape {shape_text(L.shape)}"
         )
-    first, second = (L.mH, L) if upper else (L, L.mH)
-    middle = linalg_solve_triangular(first, B, upper=False)
-    return linalg_solve_triangular(second, middle, upper=True)
+    return broadcast_batches("cholesky_solve", B, L)
+
+
+@op(
+    samples=lambda make: [
+        ((make(3, 2), _definite(make, 3, 3).detach()), {}),
+        ((make(2, 3, 2), _definite(make, 3, 3).detach()), {"upper": True}),
+        ((make(0, 3, 2), make(0, 3, 3).detach()), {}),
+    ],
+    sweep=(2, 3),
+    meta=lambda B, L, upper=False: (_check_cholesky_solve(B, L)[0].shape, dtype_of(B)),
+)
+def cholesky_solve(B: Tensor, L: Tensor, upper=False):
+    """X of ``A @ X = B`` with ``A = L @ L.mH`` (``L.mH @ L`` if `upper`)."""
+    B, L = _check_cholesky_solve(B, L)
+    adjoint = np.conj(np.swapaxes(L, -1, -2))
+    first, second = (adjoint, L) if upper else (L, adjoint)
+    middle = lapack.solve_triangular(first, B, False)
+    return lapack.solve_triangular(second, middle, True)
+
+
+@cholesky_solve.gradients("B", "L")
+def _cholesky_solve_gradient(grad, L, out, upper, needs):
+    """The factor's other triangle takes part in the gradient, as in PyTorch."""
+    turned, grad_factor = cholesky_solve(grad, L, upper), None
+    if needs[1]:
+        inner = turned @ out.mH
+        inner = inner + inner.mH
+        grad_factor = -(L @ inner) if upper else -(inner @ L)
+    return turned, grad_factor
 
 
 @composite()
 def cholesky_inverse(L: Tensor, upper=False):
     """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` if `upper`)."""
-    from rushlight.ops.matrix_checks import eye_like
-
     check_input("cholesky_inverse", L, "L")
-    identity = eye_like(L, L.shape[-1]).expand(tuple(L.shape))
-    return cholesky_solve(identity, L.triu() if upper else L.tril(), upper)
+    return cholesky_solve(eye_like(L, L.shape[-1]).expand(tuple(L.shape)), L, upper)
 
 
 # ------------------------------------------------------------------------------------------- LU

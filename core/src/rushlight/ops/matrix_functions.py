@@ -329,12 +329,12 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left=True, transpose=False)
     check_dtype(name, input, tau, other, letters=("input", "tau", "other"))
     size = other.shape[-2] if left else other.shape[-1]
     batch = tuple(input.shape[:-2])
-    fits = size == input.shape[-2] and tau.shape[-1] <= input.shape[-1] <= size
+    fits = size == input.shape[-2] and tau.shape[-1] <= min(input.shape[-1], size)
     if not fits or tuple(tau.shape[:-1]) != batch or tuple(other.shape[:-2]) != batch:
         raise RuntimeError(
             f"{name}: input has shape {shape_text(input.shape)}, tau {shape_text(tau.shape)}, "
-            f"other {shape_text(other.shape)}; expected input (*, m, n), tau (*, k <= n) and "
-            f"other.shape[{-2 if left else -1}] equal to m"
+            f"other {shape_text(other.shape)}; expected input (*, m, n), tau (*, k), k <= min(m, n), "
+            f"and other.shape[{-2 if left else -1}] equal to m"
         )
     if not (input.requires_grad or tau.requires_grad or other.requires_grad):
         return _ormqr(input, tau, other, left, transpose)

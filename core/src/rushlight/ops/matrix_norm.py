@@ -123,7 +123,8 @@ def _vector_gradient(grad, x, out, ord, dim, keepdim):
         return grad * where(out == 0, 0.0, x / out)
     size = x.abs()
     if math.isinf(order):
-        mask = size == out
+        extreme = size.detach().amax if order > 0 else size.detach().amin
+        mask = size == extreme(() if dim is None else dim, True)
         count = mask.sum(dim if shape else None, bool(shape))
         return _phase(x) * where(mask, grad / count, 0.0)
     if order < 1:

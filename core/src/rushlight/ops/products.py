@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rushlight.dtypes import BOOL
+from rushlight.dtypes import BOOL, FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops.matrix import dot, mm
@@ -124,6 +124,9 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta=1, alpha=1):
     if all(d.category == BOOL for d in found):
         product = (vec1.unsqueeze(1) & vec2) & bool(alpha)
         return product if not beta else product | input
+    if len(set(found)) == 1 and found[0].category == FLOAT and found[0].itemsize == 2:
+        wide = (t.float() for t in (input, vec1, vec2))
+        return addr(*wide, beta=beta, alpha=alpha).to(found[0])
     product = vec1.unsqueeze(1) * vec2
     product = product if alpha == 1 else product * alpha
     if beta == 0:

@@ -1,0 +1,441 @@
+"""Discrete Fourier transforms, by NumPy's pocketfft in the precision of the input.
+
+Three ops hold the derivatives (complex to complex, real to half complex, half complex to real);
+the public functions check, pad or cut, and name the scale.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_CODE, dtype_of
+from rushlight.dtypes import COMPLEX, FLOAT, default
+from rushlight.ops._op import composite, op
+from rushlight.ops.joining import cat
+from rushlight.ops.shape import real
+from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import Tensor
+
+_NORMS = ("backward", "ortho", "forward")
+_OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+# ----------------------------------------------------------------------------- the transforms
+def _complex_samples(make):
+    from rushlight.dtypes import complex128
+
+    if make.dtype.category != FLOAT:
+        return [((make(3, 4), (1,), "backward", True), {})]
+    x = make(3, 4).detach().to(complex128 if make.dtype.itemsize == 8 else make.dtype.to_complex())
+    x = x.requires_grad_() if make.requires_grad else x
+    return [((x, (1,), "backward", True), {}), ((x, (0, 1), "ortho", False), {})]
+
+
+@op(
+    method=False,
+    samples=_complex_samples,
+    meta=lambda input, dim, normalization, forward: (input.shape, dtype_of(input)),
+)
+def _fft_c2c(input: Tensor, dim, normalization, forward):
+    """The transform of complex numbers over `dim`, or its inverse; `normalization` scales as that
+    of the direction does."""
+    if not dim:
+        return input.copy()
+    function = np.fft.fftn if forward else np.fft.ifftn
+    return function(input, axes=dim, norm=normalization)
+
+
+def _opposite(normalization):
+    """The norm by which the other direction has the same scale."""
+    return _OPPOSITE[normalization]
+
+
+_fft_c2c.gradient(
+    input=lambda grad, dim, normalization, forward: _fft_c2c(
+        grad, dim, _opposite(normalization), not forward
+    )
+)
+
+
+def _half(size):
+    return size // 2 + 1
+
+
+def _real_meta(input, dim, normalization, onesided):
+    shape = list(input.shape)
+    if onesided:
+        shape[dim[-1]] = _half(shape[dim[-1]])
+    return tuple(shape), dtype_of(input).to_complex()
+
+
+@op(
+    method=False,
+    samples=lambda make: [
+        ((make(3, 4), (1,), "backward", True), {}),
+        ((make(3, 5), (0, 1), "ortho", True), {}),
+        ((make(3, 4), (1,), "forward", False), {}),
+    ],
+    meta=_real_meta,
+)
+def _fft_r2c(input: Tensor, dim, normalization, onesided):
+    """The transform of real numbers; `onesided`: the first half of the last of `dim`."""
+    if onesided:
+        return np.fft.rfftn(input, axes=dim, norm=normalization)
+    return np.fft.fftn(input, axes=dim, norm=normalization)
+
+
+def _real_gradient(grad, input_shape, dim, normalization, onesided):
+    """The transform back of the half that there is, padded with zeros; its real part."""
+    if onesided:
+        missing = input_shape[dim[-1]] - grad.shape[dim[-1]]
+        grad = _resized(grad, dim[-1], grad.shape[dim[-1]] + missing)
+    return real(_fft_c2c(grad, dim, _opposite(normalization), False))
+
+
+_fft_r2c.gradient(input=_real_gradient)
+
+
+def _back_samples(make):
+    from rushlight.dtypes import complex128
+
+    if make.dtype.category != FLOAT:
+        return []
+    kind = complex128 if make.dtype.itemsize == 8 else make.dtype.to_complex()
+    x = make(3, 4).detach().to(kind)
+    x = x.requires_grad_() if make.requires_grad else x
+    return [((x, (1,), "backward", 6), {}), ((x, (0, 1), "ortho", 7), {})]
+
+
+def _back_meta(input, dim, normalization, last_dim_size):
+    shape = list(input.shape)
+    shape[dim[-1]] = last_dim_size
+    return tuple(shape), dtype_of(input).to_real()
+
+
+@op(method=False, samples=_back_samples, meta=_back_meta)
+def _fft_c2r(input: Tensor, dim, normalization, last_dim_size):
+    """Real numbers from the first half of their transform."""
+    sizes = [input.shape[d] for d in dim[:-1]] + [last_dim_size]
+    return np.fft.irfftn(input, sizes, axes=dim, norm=normalization)
+
+
+def _back_gradient(grad, input_shape, dim, normalization, last_dim_size):
+    """All but the first element (and the last of an even size) stand for two."""
+    found = _fft_r2c(grad, dim, _opposite(normalization), True)
+    last = dim[-1]
+    size = found.shape[last]
+    doubled = last_dim_size - size
+    if doubled <= 0:
+        return found
+    first, middle = found.narrow(last, 0, 1), found.narrow(last, 1, doubled) * 2
+    rest = found.narrow(last, 1 + doubled, size - 1 - doubled)
+    return cat((first, middle, rest), last)
+
+
+_fft_c2r.gradient(input=_back_gradient)
+
+
+# ------------------------------------------------------------------------------- what is checked
+def _check_norm(name, norm):
+    found = "backward" if norm is None else norm
+    if found not in _NORMS:
+        raise RuntimeError(
+            f'{name}: Invalid normalization mode: "{norm}"; expected one of {_NORMS}'
+        )
+    return found
+
+
+def _prepared(name, input, complex_, real_only=False):
+    """The input in the dtype that is transformed."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
+    found = input._dtype
+    if real_only and found.category == COMPLEX:
+        raise RuntimeError(f"{name} expects a real input tensor, but got {found}")
+    if found.category < FLOAT:
+        found = default.float
+    if found.to_real().itemsize < 4:
+        raise RuntimeError(
+            f"{name}: Unsupported dtype {found}: transforms on the CPU take float32, float64, "
+            "complex64 and complex128"
+        )
+    return input.to(found.to_complex() if complex_ else found)
+
+
+def _resized(input, dim, size):
+    """Cut, or padded with zeros, along `dim`."""
+    have = input.shape[dim]
+    if have == size:
+        return input
+    if have > size:
+        return input.narrow(dim, 0, size)
+    shape = list(input.shape)
+    shape[dim] = size - have
+    return cat((input, input.new_zeros(tuple(shape))), dim)
+
+
+def _check_size(name, size, dim):
+    if size < 1:
+        raise RuntimeError(f"{name}: Invalid number of data points ({size}) specified in dim {dim}")
+
+
+def _one(name, input, n, dim):
+    """The dimension of a one-dimensional transform, and the input resized."""
+    if not input.dim():
+        raise IndexError(f"{name}: Dimension specified as {dim} but the tensor has no dimensions")
+    axis = wrap_dim(dim, input.dim())
+    if n is not None:
+        _check_size(name, n, axis)
+        input = _resized(input, axis, n)
+    else:
+        _check_size(name, input.shape[axis], axis)
+    return input, axis
+
+
+def _many(name, input, s, dim):
+    """``(dims, sizes)`` of a transform over several dimensions."""
+    ndim = input.dim()
+    if isinstance(dim, int):
+        dim = (dim,)
+    if isinstance(s, int):
+        s = (s,)
+    if dim is not None:
+        axes = tuple(wrap_dim(d, ndim) for d in dim)
+        if len(set(axes)) != len(axes):
+            raise RuntimeError(f"{name}: FFT dims must be unique, got {tuple(dim)}")
+        if s is not None and len(s) != len(axes):
+            raise RuntimeError(
+                f"{name}: When given, dim and shape arguments must have the same length; got "
+                f"dim={tuple(dim)}, s={tuple(s)}"
+            )
+    elif s is not None:
+        if len(s) > ndim:
+            raise RuntimeError(
+                f"{name}: Got shape with {len(s)} values but input has only {ndim} dimensions"
+            )
+        axes = tuple(range(ndim - len(s), ndim))
+    else:
+        axes = tuple(range(ndim))
+    sizes = [input.shape[a] for a in axes] if s is None else list(s)
+    sizes = [input.shape[a] if n == -1 else n for a, n in zip(axes, sizes, strict=True)]
+    for a, n in zip(axes, sizes, strict=True):
+        _check_size(name, n, a)
+    return axes, sizes
+
+
+def _all_resized(input, axes, sizes):
+    for a, n in zip(axes, sizes, strict=True):
+        input = _resized(input, a, n)
+    return input
+
+
+# ------------------------------------------------------------------------------- one dimension
+@composite(method=False, oracle="_C._fft")
+def fft_fft(input: Tensor, n=None, dim=-1, norm=None):
+    """The transform along `dim`, cut or padded with zeros to `n` points. `norm` says which
+    direction is scaled by 1/n: ``"backward"`` (default), ``"forward"``; ``"ortho"``: both by its
+    root."""
+    norm = _check_norm("fft", norm)
+    if isinstance(input, Tensor) and input._dtype.category < COMPLEX:
+        values, axis = _one("fft", _prepared("fft", input, False), n, dim)
+        return _fft_r2c(values, (axis,), norm, False)
+    values, axis = _one("fft", _prepared("fft", input, True), n, dim)
+    return _fft_c2c(values, (axis,), norm, True)
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_ifft(input: Tensor, n=None, dim=-1, norm=None):
+    """The inverse of :func:`fft`."""
+    norm = _check_norm("ifft", norm)
+    values, axis = _one("ifft", _prepared("ifft", input, True), n, dim)
+    return _fft_c2c(values, (axis,), norm, False)
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_rfft(input: Tensor, n=None, dim=-1, norm=None):
+    """The first ``n // 2 + 1`` elements of the transform of real numbers."""
+    norm = _check_norm("rfft", norm)
+    values, axis = _one("rfft", _prepared("rfft", input, False, True), n, dim)
+    return _fft_r2c(values, (axis,), norm, True)
+
+
+def _to_real(name, input, n, dim, norm):
+    values = _prepared(name, input, True)
+    if not values.dim():
+        raise IndexError(f"{name}: Dimension specified as {dim} but the tensor has no dimensions")
+    axis = wrap_dim(dim, values.dim())
+    size = 2 * (values.shape[axis] - 1) if n is None else n
+    _check_size(name, size, axis)
+    return _fft_c2r(_resized(values, axis, _half(size)), (axis,), norm, size)
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_irfft(input: Tensor, n=None, dim=-1, norm=None):
+    """The inverse of :func:`rfft`: `n` real numbers (default: twice the input's size less two)."""
+    return _to_real("irfft", input, n, dim, _check_norm("irfft", norm))
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_hfft(input: Tensor, n=None, dim=-1, norm=None):
+    """The real transform of numbers with Hermitian symmetry, given their first half."""
+    norm = _opposite(_check_norm("hfft", norm))
+    values = _prepared("hfft", input, True)
+    return _to_real("hfft", values.conj(), n, dim, norm)
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_ihfft(input: Tensor, n=None, dim=-1, norm=None):
+    """The inverse of :func:`hfft`: the first half of what real numbers are the transform of."""
+    norm = _opposite(_check_norm("ihfft", norm))
+    values, axis = _one("ihfft", _prepared("ihfft", input, False, True), n, dim)
+    return _fft_r2c(values, (axis,), norm, True).conj()
+
+
+# --------------------------------------------------------------------------- several dimensions
+@composite(method=False, oracle="_C._fft")
+def fft_fftn(input: Tensor, s=None, dim=None, norm=None):
+    """The transform over `dim` (all by default, or the last ``len(s)``), resized to `s`."""
+    return _complex_many("fftn", input, s, dim, norm, True)
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_ifftn(input: Tensor, s=None, dim=None, norm=None):
+    """The inverse of :func:`fftn`."""
+    return _complex_many("ifftn", input, s, dim, norm, False)
+
+
+def _complex_many(name, input, s, dim, norm, forward):
+    norm = _check_norm(name, norm)
+    values = _prepared(name, input, True)
+    axes, sizes = _many(name, values, s, dim)
+    return _fft_c2c(_all_resized(values, axes, sizes), axes, norm, forward)
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_rfftn(input: Tensor, s=None, dim=None, norm=None):
+    """The transform of real numbers over several dimensions; half of the last of them."""
+    return _half_many("rfftn", input, s, dim, _check_norm("rfftn", norm))
+
+
+def _half_many(name, input, s, dim, norm):
+    values = _prepared(name, input, False, True)
+    axes, sizes = _many(name, values, s, dim)
+    if not axes:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    return _fft_r2c(_all_resized(values, axes, sizes), axes, norm, True)
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_irfftn(input: Tensor, s=None, dim=None, norm=None):
+    """The inverse of :func:`rfftn`; the last size is ``s[-1]``, or twice the input's less two."""
+    return _real_many("irfftn", input, s, dim, _check_norm("irfftn", norm))
+
+
+def _real_many(name, input, s, dim, norm):
+    values = _prepared(name, input, True)
+    if not values.dim() and dim is None:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    axes, sizes = _last_doubled(name, values, s, dim)
+    inner = [*sizes[:-1], _half(sizes[-1])]
+    return _fft_c2r(_all_resized(values, axes, inner), axes, norm, sizes[-1])
+
+
+def _last_doubled(name, values, s, dim):
+    axes, sizes = _many(name, values, s, dim)
+    if not axes:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    given = None if s is None else s if isinstance(s, int) else s[-1]
+    if given in (None, -1):
+        sizes[-1] = 2 * (values.shape[axes[-1]] - 1)
+        _check_size(name, sizes[-1], axes[-1])
+    return axes, sizes
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_hfftn(input: Tensor, s=None, dim=None, norm=None):
+    """:func:`hfft` over several dimensions: the last one is halved, the others are whole."""
+    norm = _check_norm("hfftn", norm)
+    values = _prepared("hfftn", input, True)
+    axes, sizes = _last_doubled("hfftn", values, s, dim)
+    values = _all_resized(values, axes, [*sizes[:-1], _half(sizes[-1])])
+    if axes[:-1]:
+        values = _fft_c2c(values, axes[:-1], norm, True)
+    return _fft_c2r(values.conj(), axes[-1:], _opposite(norm), sizes[-1])
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_ihfftn(input: Tensor, s=None, dim=None, norm=None):
+    """The inverse of :func:`hfftn`."""
+    norm = _check_norm("ihfftn", norm)
+    values = _prepared("ihfftn", input, False, True)
+    axes, sizes = _many("ihfftn", values, s, dim)
+    if not axes:
+        raise RuntimeError("ihfftn must transform at least one axis")
+    values = _all_resized(values, axes, sizes)
+    values = _fft_r2c(values, axes[-1:], _opposite(norm), True).conj()
+    return _fft_c2c(values, axes[:-1], norm, False) if axes[:-1] else values
+
+
+def _two(name, function):
+    def call(input: Tensor, s=None, dim=(-2, -1), norm=None):
+        return function(input, s, dim, norm)
+
+    call.__name__ = "fft_" + name
+    call.__doc__ = f":func:`{name[:-1]}n` over two dimensions, the last ones by default."
+    return composite(method=False, oracle="_C._fft", name="fft_" + name)(call)
+
+
+fft_fft2 = _two("fft2", fft_fftn)
+fft_ifft2 = _two("ifft2", fft_ifftn)
+fft_rfft2 = _two("rfft2", fft_rfftn)
+fft_irfft2 = _two("irfft2", fft_irfftn)
+fft_hfft2 = _two("hfft2", fft_hfftn)
+fft_ihfft2 = _two("ihfft2", fft_ihfftn)
+
+
+# ----------------------------------------------------------------------------- orders and shifts
+def _frequencies(name, values, n, d, dtype, device, requires_grad, out):
+    from rushlight.ops.creation import _write, finish, make_tensor
+
+    if n < 1 and name == "fftfreq":
+        raise RuntimeError(f"{name}: expected n of at least 1, got {n}")
+    dtype = default.float if dtype is None else dtype
+    if dtype.category < FLOAT:
+        raise ValueError(f"{name} requires a floating point or complex dtype, got {dtype}")
+    array = (values / (n * d)).astype(BY_CODE[dtype.code])
+    if out is not None:
+        return _write(out, make_tensor(array, dtype))
+    return finish(array, dtype, device, requires_grad)
+
+
+def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """The frequencies of the `n` elements of a transform, samples being `d` apart: from 0 up, then
+    the negative ones."""
+    order = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)]).astype(np.float64)
+    return _frequencies("fftfreq", order, n, d, dtype, device, requires_grad, out)
+
+
+def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """The frequencies of the ``n // 2 + 1`` elements of the transform of `n` real numbers."""
+    order = np.arange(n // 2 + 1, dtype=np.float64)
+    return _frequencies("rfftfreq", order, n, d, dtype, device, requires_grad, out)
+
+
+def _shift(input, dim, sign):
+    dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
+    dims = tuple(wrap_dim(d, input.dim()) for d in dims)
+    if not dims:
+        return input.clone()
+    sizes = [input.shape[d] for d in dims]
+    return input.roll(tuple(n // 2 if sign > 0 else (n + 1) // 2 for n in sizes), dims)
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_fftshift(input: Tensor, dim=None):
+    """The frequency 0 in the middle of each of `dim` (all by default)."""
+    return _shift(input, dim, 1)
+
+
+@composite(method=False, oracle="_C._fft")
+def fft_ifftshift(input: Tensor, dim=None):
+    """The inverse of :func:`fftshift`."""
+    return _shift(input, dim, -1)
