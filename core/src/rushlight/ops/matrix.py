@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
 from rushlight.ops._op import composite, op
 from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.shape import broadcast_shapes
 from rushlight.tensor.tensor import Tensor
 
 
@@ -110,14 +114,12 @@ def matmul(input: Tensor, other: Tensor):
     if b == 1:
         return matmul(input, other.unsqueeze(-1)).squeeze(-1)
     if b == 2 and a > 2:
-        rows = input.reshape(-1, input.shape[-1])
+        rows = input.reshape(math.prod(input._array.shape[:-1]), input.shape[-1])
         return mm(rows, other).reshape(*input.shape[:-1], other.shape[-1])
     return _batched(input, other)
 
 
 def _batched(input, other):
-    from rushlight.ops.shape import broadcast_shapes
-
     n, m = input.shape[-2:]
     k, p = other.shape[-2:]
     if m != k:
@@ -189,8 +191,12 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
 
 @composite()
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
-    """``beta * input + alpha * sum_i batch1[i] @ batch2[i]``."""
-    return _scaled_sum(input, bmm(batch1, batch2).sum(0), beta, alpha)
+    """``beta * input + alpha * sum_i batch1[i] @ batch2[i]``, as one product."""
+    if batch1.dim() != 3 or batch2.dim() != 3 or batch1.shape[::2] != batch2.shape[:2]:
+        bmm(batch1, batch2)  # says what is wrong
+    count, n, m = batch1.shape
+    left = batch1.transpose(0, 1).reshape(n, count * m)
+    return _scaled_sum(input, mm(left, batch2.reshape(count * m, batch2.shape[2])), beta, alpha)
 
 
 @composite()
@@ -200,10 +206,27 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
 
 
 def _scaled_sum(input, product, beta, alpha):
+    if product._dtype.category < FLOAT:  # PyTorch takes the factors in the operands' dtype
+        beta, alpha = int(beta), int(alpha)
     product = product if alpha == 1 else product * alpha
     if beta == 0:
-        return product
+        return product.expand(broadcast_shapes(input.shape, product.shape))
     return (input if beta == 1 else input * beta) + product
+
+
+def _inplace(function):
+    """``x.function_(...)``, written into `x`."""
+
+    def call(self, *args, **kwargs):
+        return self.copy_(function(self, *args, **kwargs))
+
+    call.__name__ = call.__qualname__ = function.__name__ + "_"
+    call.__doc__ = f"In-place version of :func:`rushlight.{function.__name__}`."
+    return call
+
+
+for _function in (addmm, addmv, addbmm, baddbmm):
+    setattr(Tensor, _function.__name__ + "_", _inplace(_function))
 
 
 def _linear_samples(make):
