@@ -1,4 +1,9 @@
-"""Neural network layers, containers, losses and initial values."""
+"""Neural network layers, containers, losses and initial values.
+
+Layers that few programs use are imported at the first look-up.
+"""
+
+import importlib
 
 from rushlight.nn import functional, init, utils
 from rushlight.nn.activation import (
@@ -53,6 +58,7 @@ from rushlight.nn.dropout import (
     Dropout1d,
     Dropout2d,
     Dropout3d,
+    FeatureAlphaDropout,
 )
 from rushlight.nn.embedding import (
     Embedding,
@@ -115,8 +121,64 @@ from rushlight.nn.recurrent import (
     RNN,
     GRUCell,
     LSTMCell,
+    RNNBase,
     RNNCell,
+    RNNCellBase,
 )
+
+# File: the classes it defines.
+_RARE = {
+    "padding": (
+        "ConstantPad1d ConstantPad2d ConstantPad3d ZeroPad1d ZeroPad2d ZeroPad3d "
+        "ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d "
+        "ReplicationPad3d CircularPad1d CircularPad2d CircularPad3d"
+    ),
+    "resizing": (
+        "Upsample UpsamplingNearest2d UpsamplingBilinear2d PixelShuffle PixelUnshuffle "
+        "ChannelShuffle Unfold Fold"
+    ),
+    "unpooling": (
+        "MaxUnpool1d MaxUnpool2d MaxUnpool3d LPPool1d LPPool2d LPPool3d FractionalMaxPool2d "
+        "FractionalMaxPool3d"
+    ),
+    "distance": "CosineSimilarity PairwiseDistance",
+    "margin_losses": (
+        "CTCLoss MultiMarginLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss "
+        "TripletMarginWithDistanceLoss NLLLoss2d LinearCrossEntropyLoss "
+        "LinearCrossEntropyOptions"
+    ),
+    "response_norm": "LocalResponseNorm CrossMapLRN2d SyncBatchNorm",
+    "adaptive_softmax": "AdaptiveLogSoftmaxWithLoss",
+    "multihead": "MultiheadAttention",
+    "transformer": (
+        "Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer "
+        "TransformerDecoderLayer"
+    ),
+    "lazy": (
+        "LazyLinear LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
+        "LazyConvTranspose3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d "
+        "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d UninitializedParameter "
+        "UninitializedBuffer"
+    ),
+    "parallel": "DataParallel",
+}
+_FILE_OF = {name: file for file, names in _RARE.items() for name in names.split()}
+_PARTS = ("attention", "modules", "parallel")
+
+
+def __getattr__(name):
+    if name in _FILE_OF:
+        found = getattr(importlib.import_module("rushlight.nn." + _FILE_OF[name]), name)
+        globals()[name] = found
+        return found
+    if name in _PARTS:
+        return importlib.import_module("rushlight.nn." + name)
+    raise AttributeError(f"module 'rushlight.nn' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted({*globals(), *_FILE_OF, *_PARTS})
+
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -152,6 +214,7 @@ __all__ = [
     "ELU",
     "Embedding",
     "EmbeddingBag",
+    "FeatureAlphaDropout",
     "Flatten",
     "GELU",
     "GLU",
@@ -195,7 +258,9 @@ __all__ = [
     "PoissonNLLLoss",
     "RMSNorm",
     "RNN",
+    "RNNBase",
     "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",
@@ -219,4 +284,5 @@ __all__ = [
     "functional",
     "init",
     "utils",
+    *_FILE_OF,
 ]

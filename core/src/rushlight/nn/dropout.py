@@ -50,3 +50,9 @@ class AlphaDropout(_Dropout):
     """Dropout that keeps mean and variance of self-normalising networks."""
 
     _function = staticmethod(F.alpha_dropout)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """:class:`AlphaDropout` of whole channels of (N, C, ...)."""
+
+    _function = staticmethod(F.feature_alpha_dropout)

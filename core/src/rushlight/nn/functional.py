@@ -67,6 +67,7 @@ from rushlight.ops.normalization import (
     group_norm,
     instance_norm,
     layer_norm,
+    local_response_norm,
     normalize,
     rms_norm,
 )
@@ -218,6 +219,7 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "local_response_norm",
     "log_softmax",
     "logsigmoid",
     "margin_ranking_loss",

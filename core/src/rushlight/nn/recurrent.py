@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
@@ -19,8 +20,261 @@ def _lstm_step(gates, state):
     return o.sigmoid() * cell.tanh(), cell
 
 
-class _RNNBase(Module):
-    _gates = 1
+class RNNBase(Module):
+    """What RNN, LSTM and GRU share; `mode` is ``"LSTM"``, ``"GRU"``, ``"RNN_TANH"`` or
+    ``"RNN_RELU"``."""
+
+    def __init__(
+        self,
+        mode,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        bias=True,
+        batch_first=False,
+        dropout=0.0,
+        bidirectional=False,
+        proj_size=0,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        if mode not in _GATES:
+            raise ValueError("Unrecognized RNN mode: " + mode)
+        _check_settings(mode, hidden_size, num_layers, dropout, proj_size)
+        self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
+        self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
+        self.dropout, self.bidirectional, self.proj_size = float(dropout), bidirectional, proj_size
+        kind = {"device": device, "dtype": dtype}
+        rows, directions = _GATES[mode] * hidden_size, 2 if bidirectional else 1
+        out = proj_size or hidden_size
+        for layer in range(num_layers):
+            width = input_size if layer == 0 else out * directions
+            for direction in range(directions):
+                suffix = _suffix(layer, direction)
+                setattr(self, "weight_ih" + suffix, Parameter(empty((rows, width), **kind)))
+                setattr(self, "weight_hh" + suffix, Parameter(empty((rows, out), **kind)))
+                if bias:
+                    setattr(self, "bias_ih" + suffix, Parameter(empty(rows, **kind)))
+                    setattr(self, "bias_hh" + suffix, Parameter(empty(rows, **kind)))
+                if proj_size:
+                    shape = (proj_size, hidden_size)
+                    setattr(self, "weight_hr" + suffix, Parameter(empty(shape, **kind)))
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw fresh initial values: uniform within ``1 / sqrt(hidden_size)``."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def flatten_parameters(self):
+        """Nothing to do: the weights need no special layout here."""
+
+    @property
+    def _all_weights(self):
+        names = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if self.bias else [])]
+        names += ["weight_hr"] if self.proj_size else []
+        return [
+            [name + _suffix(layer, direction) for name in names]
+            for layer in range(self.num_layers)
+            for direction in range(2 if self.bidirectional else 1)
+        ]
+
+    @property
+    def _flat_weights_names(self):
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self):
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    @property
+    def all_weights(self):
+        """The parameters, a list for every layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def _run(self, steps, layer, reverse, initial):
+        """One layer in one direction over the steps (each (n, E), n not rising): their outputs
+        (n, H), and the last state of every sequence."""
+        suffix = _suffix(layer, reverse)
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+        w_ih, w_hh, b_ih, b_hh, w_hr = (getattr(self, n + suffix, None) for n in names)
+        sizes = [step.shape[0] for step in steps]
+        whole = F.linear(cat(steps, 0), w_ih, b_ih)
+        projected = whole.split(sizes, 0)
+        outputs, finished = [], []
+        state = tuple(part[: sizes[-1]] for part in initial) if reverse else initial
+        for gates in reversed(projected) if reverse else projected:
+            rows, have = gates.shape[0], state[0].shape[0]
+            if rows < have:  # the shortest sequences end here
+                finished.append(tuple(part[rows:] for part in state))
+                state = tuple(part[:rows] for part in state)
+            elif rows > have:  # going backwards, they begin here
+                more = zip(state, initial, strict=True)
+                state = tuple(cat((part, first[have:rows]), 0) for part, first in more)
+            state = self._step(gates, state, w_hh, b_hh, w_hr)
+            outputs.append(state[0])
+        if finished:
+            parts = (state, *reversed(finished))
+            state = tuple(cat(pieces, 0) for pieces in zip(*parts, strict=True))
+        if reverse:
+            outputs.reverse()
+        return outputs, state
+
+    def _layers(self, steps, initial, join):
+        """All layers and directions; `initial` gives each (layer, direction) its state."""
+        directions = 2 if self.bidirectional else 1
+        finals = []
+        for layer in range(self.num_layers):
+            results = []
+            for direction in range(directions):
+                state = tuple(part[layer * directions + direction] for part in initial)
+                out, final = self._run(steps, layer, bool(direction), state)
+                results.append(join(out))
+                finals.append(final)
+            output = results[0] if directions == 1 else cat(results, -1)
+            if layer < self.num_layers - 1:
+                if self.dropout and self.training:
+                    output = F.dropout(output, self.dropout)
+                sizes = [step.shape[0] for step in steps]
+                steps = output.unbind(0) if join is stack else output.split(sizes, 0)
+        return output, [stack(parts, 0) for parts in zip(*finals, strict=True)]
+
+    def _widths(self):
+        """The size of each part of the state."""
+        return (self.proj_size or self.hidden_size,)
+
+    def _initial(self, hidden, batch, like):
+        count = self.num_layers * (2 if self.bidirectional else 1)
+        expected = [(count, batch, width) for width in self._widths()]
+        if hidden is None:
+            return [zeros(shape, dtype=like.dtype, device=like.device) for shape in expected]
+        for i, (state, shape) in enumerate(zip(hidden, expected, strict=True)):
+            if tuple(state.shape) != shape:
+                name = f"hidden[{i}]" if len(expected) > 1 else "hidden"
+                raise RuntimeError(f"Expected {name} size {shape}, got {list(state.shape)}")
+        return list(hidden)
+
+    def check_input(self, input, batch_sizes):
+        """Refuse inputs whose dimensions or last size do not fit."""
+        expected = 2 if batch_sizes is not None else 3
+        if input.dim() != expected:
+            raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
+                f"{input.shape[-1]}"
+            )
+
+    def _forward(self, input, hidden):
+        """Outputs in the form of the input, and the list of final states."""
+        if isinstance(input, tuple) and hasattr(input, "batch_sizes"):
+            return self._forward_packed(input, hidden)
+        if input.dim() not in (2, 3):
+            raise ValueError(
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D instead"
+            )
+        unbatched = input.dim() == 2
+        for state in hidden or ():
+            if state.dim() != input.dim():
+                raise RuntimeError(
+                    f"For {'unbatched' if unbatched else 'batched'} {input.dim()}-D input, hx "
+                    f"{'(and cx) ' if len(hidden) > 1 else ''}should also be {input.dim()}-D but "
+                    f"got {state.dim()}-D tensor"
+                )
+        if unbatched:
+            input = input.unsqueeze(1)
+            hidden = None if hidden is None else [h.unsqueeze(1) for h in hidden]
+        elif self.batch_first:
+            input = input.transpose(0, 1)
+        self.check_input(input, None)
+        if input.shape[0] == 0:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+        state = self._initial(hidden, input.shape[1], input)
+        output, finals = self._layers(input.unbind(0), state, stack)
+        if unbatched:
+            return output.squeeze(1), [f.squeeze(1) for f in finals]
+        return (output.transpose(0, 1) if self.batch_first else output), finals
+
+    def _forward_packed(self, packed, hidden):
+        data, batch_sizes, order, back = packed
+        self.check_input(data, batch_sizes)
+        sizes = batch_sizes.tolist()
+        if hidden is not None and order is not None:
+            hidden = [h.index_select(1, order) for h in hidden]
+        state = self._initial(hidden, sizes[0], data)
+        output, finals = self._layers(data.split(sizes, 0), state, cat)
+        if back is not None:
+            finals = [f.index_select(1, back) for f in finals]
+        return type(packed)(output, batch_sizes, order, back), finals
+
+    def permute_hidden(self, hx, permutation):
+        """The state of the sequences in another order."""
+        if permutation is None:
+            return hx
+        if isinstance(hx, tuple):
+            return tuple(h.index_select(1, permutation) for h in hx)
+        return hx.index_select(1, permutation)
+
+    def extra_repr(self):
+        """The settings that differ from their defaults."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.proj_size:
+            text += f", proj_size={self.proj_size}"
+        if self.num_layers != 1:
+            text += f", num_layers={self.num_layers}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        if self.batch_first is not False:
+            text += f", batch_first={self.batch_first}"
+        if self.dropout:
+            text += f", dropout={self.dropout}"
+        if self.bidirectional is not False:
+            text += f", bidirectional={self.bidirectional}"
+        return text
+
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def _suffix(layer, reverse):
+    return f"_l{layer}" + ("_reverse" if reverse else "")
+
+
+def _check_settings(mode, hidden_size, num_layers, dropout, proj_size):
+    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
+        raise ValueError(
+            "dropout should be a number in range [0, 1] representing the probability of an element "
+            "being zeroed"
+        )
+    if dropout > 0 and num_layers == 1:
+        warnings.warn(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
+            f"expects num_layers greater than 1, but got dropout={dropout} and "
+            f"num_layers={num_layers}",
+            stacklevel=4,
+        )
+    if not isinstance(hidden_size, int):
+        raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
+    if hidden_size <= 0:
+        raise ValueError("hidden_size must be greater than zero")
+    if num_layers <= 0:
+        raise ValueError("num_layers must be greater than zero")
+    if proj_size < 0:
+        raise ValueError("proj_size should be a positive integer or zero to disable projections")
+    if proj_size >= hidden_size:
+        raise ValueError("proj_size has to be smaller than hidden_size")
+    if proj_size and mode != "LSTM":
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+
+
+class LSTM(RNNBase):
+    """Long short-term memory over (L, N, input_size) (or batch first, or packed).
+
+    ``forward(input, (h_0, c_0)=None)`` gives ``output, (h_n, c_n)``. `proj_size` projects the
+    hidden state. (Hochreiter and Schmidhuber, 1997; Sak et al., 2014.)
+    """
 
     def __init__(
         self,
@@ -35,151 +289,53 @@ class _RNNBase(Module):
         device=None,
         dtype=None,
     ):
-        super().__init__()
-        if hidden_size <= 0:
-            raise ValueError("hidden_size must be greater than zero")
-        if num_layers <= 0:
-            raise ValueError("num_layers must be greater than zero")
-        if not 0 <= dropout <= 1:
-            raise ValueError(
-                "dropout should be a number in range [0, 1] representing the "
-                "probability of an element being zeroed"
-            )
-        if proj_size:
-            raise NotImplementedError(
-                "proj_size is not available; put a Linear layer behind the recurrent layer"
-            )
-        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
-        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
-        self.bidirectional, self.proj_size = bidirectional, proj_size
-        kind = {"device": device, "dtype": dtype}
-        rows, directions = self._gates * hidden_size, 2 if bidirectional else 1
-        for layer in range(num_layers):
-            width = input_size if layer == 0 else hidden_size * directions
-            for direction in range(directions):
-                suffix = f"_l{layer}" + ("_reverse" if direction else "")
-                setattr(self, "weight_ih" + suffix, Parameter(empty((rows, width), **kind)))
-                setattr(self, "weight_hh" + suffix, Parameter(empty((rows, hidden_size), **kind)))
-                if bias:
-                    setattr(self, "bias_ih" + suffix, Parameter(empty(rows, **kind)))
-                    setattr(self, "bias_hh" + suffix, Parameter(empty(rows, **kind)))
-        self.reset_parameters()
+        super().__init__(
+            "LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+            proj_size, device, dtype,
+        )  # fmt: skip
 
-    def reset_parameters(self):
-        """Draw fresh initial values: uniform within ``1 / sqrt(hidden_size)``."""
-        bound = 1.0 / math.sqrt(self.hidden_size)
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+    def _widths(self):
+        return self.proj_size or self.hidden_size, self.hidden_size
 
-    def flatten_parameters(self):
-        """Nothing to do: the weights need no special layout here."""
-
-    def _weights(self, layer, reverse):
-        suffix = f"_l{layer}" + ("_reverse" if reverse else "")
-        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        return [getattr(self, n + suffix, None) for n in names]
-
-    def _run(self, steps, layer, reverse, state):
-        """One layer in one direction over (L, N, E); the outputs (L, N, H) and the last state."""
-        w_ih, w_hh, b_ih, b_hh = self._weights(layer, reverse)
-        projected = F.linear(steps, w_ih, b_ih).unbind(0)
-        outputs = []
-        for gates in reversed(projected) if reverse else projected:
-            state = self._step(gates, state, w_hh, b_hh)
-            outputs.append(state[0])
-        if reverse:
-            outputs.reverse()
-        return stack(outputs, 0), state
-
-    def _layers(self, steps, initial):
-        """All layers and directions; `initial` gives each (layer, direction) its state."""
-        directions = 2 if self.bidirectional else 1
-        finals = []
-        for layer in range(self.num_layers):
-            results = []
-            for direction in range(directions):
-                number = layer * directions + direction
-                state = tuple(part[number] for part in initial)
-                out, final = self._run(steps, layer, bool(direction), state)
-                results.append(out)
-                finals.append(final)
-            steps = results[0] if directions == 1 else cat(results, 2)
-            if self.dropout and self.training and layer < self.num_layers - 1:
-                steps = F.dropout(steps, self.dropout)
-        return steps, [stack(parts, 0) for parts in zip(*finals, strict=True)]
-
-    def _check(self, input):
-        if input.dim() not in (2, 3):
-            raise ValueError(
-                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D instead"
-            )
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
-                f"{input.shape[-1]}"
-            )
-
-    def _forward(self, input, hidden, parts):
-        self._check(input)
-        unbatched = input.dim() == 2
-        if unbatched:
-            input = input.unsqueeze(1)
-            hidden = None if hidden is None else [h.unsqueeze(1) for h in hidden]
-        elif self.batch_first:
-            input = input.transpose(0, 1)
-        count = self.num_layers * (2 if self.bidirectional else 1)
-        expected = (count, input.shape[1], self.hidden_size)
-        if hidden is None:
-            hidden = [zeros(expected, dtype=input.dtype) for _ in range(parts)]
-        for state in hidden:
-            if tuple(state.shape) != expected:
-                raise RuntimeError(f"Expected hidden size {expected}, got {list(state.shape)}")
-        output, finals = self._layers(input, hidden)
-        if unbatched:
-            return output.squeeze(1), [f.squeeze(1) for f in finals]
-        return (output.transpose(0, 1) if self.batch_first else output), finals
-
-    def extra_repr(self):
-        """The settings that differ from their defaults."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        if self.num_layers != 1:
-            text += f", num_layers={self.num_layers}"
-        if self.bias is not True:
-            text += f", bias={self.bias}"
-        for name in ("batch_first", "bidirectional"):
-            if getattr(self, name):
-                text += f", {name}=True"
-        return text + (f", dropout={self.dropout}" if self.dropout else "")
-
-
-class LSTM(_RNNBase):
-    """Long short-term memory over (L, N, input_size) (or batch first).
-
-    ``forward(input, (h_0, c_0)=None)`` gives ``output, (h_n, c_n)``.
-    """
-
-    _gates = 4
-
-    def _step(self, gates, state, w_hh, b_hh):
-        return _lstm_step(gates + F.linear(state[0], w_hh, b_hh), state)
+    def _step(self, gates, state, w_hh, b_hh, w_hr):
+        hidden, cell = _lstm_step(gates + F.linear(state[0], w_hh, b_hh), state)
+        return (hidden if w_hr is None else F.linear(hidden, w_hr)), cell
 
     def forward(self, input, hx=None):
         """Run over the sequence."""
-        output, finals = self._forward(input, None if hx is None else list(hx), 2)
+        output, finals = self._forward(input, None if hx is None else list(hx))
         return output, tuple(finals)
 
 
-class GRU(_RNNBase):
-    """Gated recurrent units over (L, N, input_size). (Cho et al., 2014.)"""
+class GRU(RNNBase):
+    """Gated recurrent units over (L, N, input_size) (or batch first, or packed).
 
-    _gates = 3
+    (Cho et al., 2014.)
+    """
 
-    def _step(self, gates, state, w_hh, b_hh):
+    def __init__(
+        self,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        bias=True,
+        batch_first=False,
+        dropout=0.0,
+        bidirectional=False,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__(
+            "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+            0, device, dtype,
+        )  # fmt: skip
+
+    def _step(self, gates, state, w_hh, b_hh, w_hr):
         return (_gru_step(gates, F.linear(state[0], w_hh, b_hh), state[0]),)
 
     def forward(self, input, hx=None):
         """Run over the sequence: ``output, h_n``."""
-        output, finals = self._forward(input, None if hx is None else [hx], 1)
+        output, finals = self._forward(input, None if hx is None else [hx])
         return output, finals[0]
 
 
@@ -192,8 +348,8 @@ def _gru_step(from_input, from_hidden, hidden):
     return new + update * (hidden - new)
 
 
-class RNN(_RNNBase):
-    """The Elman network over (L, N, input_size), with tanh or relu."""
+class RNN(RNNBase):
+    """The Elman network over (L, N, input_size) (or batch first, or packed), tanh or relu."""
 
     def __init__(
         self,
@@ -212,36 +368,31 @@ class RNN(_RNNBase):
             raise ValueError(
                 f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
             )
+        mode = "RNN_" + nonlinearity.upper()
         self.__dict__["nonlinearity"] = nonlinearity
         super().__init__(
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            0,
-            device,
-            dtype,
-        )
+            mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+            0, device, dtype,
+        )  # fmt: skip
 
-    def _step(self, gates, state, w_hh, b_hh):
+    def _step(self, gates, state, w_hh, b_hh, w_hr):
         total = gates + F.linear(state[0], w_hh, b_hh)
         return (total.tanh() if self.nonlinearity == "tanh" else total.relu(),)
 
     def forward(self, input, hx=None):
         """Run over the sequence: ``output, h_n``."""
-        output, finals = self._forward(input, None if hx is None else [hx], 1)
+        output, finals = self._forward(input, None if hx is None else [hx])
         return output, finals[0]
 
 
-class _Cell(Module):
-    def __init__(self, input_size, hidden_size, bias, gates, device, dtype):
+class RNNCellBase(Module):
+    """What RNNCell, LSTMCell and GRUCell share."""
+
+    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         kind = {"device": device, "dtype": dtype}
-        rows = gates * hidden_size
+        rows = num_chunks * hidden_size
         self.weight_ih = Parameter(empty((rows, input_size), **kind))
         self.weight_hh = Parameter(empty((rows, hidden_size), **kind))
         for name in ("bias_ih", "bias_hh"):
@@ -254,6 +405,41 @@ class _Cell(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
+    def _checked(self, input, states):
+        """Input and states (None: zeros) with a batch dimension, and whether it was added."""
+        name = type(self).__name__
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        for state in states or ():
+            if state.dim() not in (1, 2):
+                raise ValueError(
+                    f"{name}: Expected hidden to be 1D or 2D, got {state.dim()}D instead"
+                )
+        unbatched = input.dim() == 1
+        if unbatched:
+            input = input.unsqueeze(0)
+        if input.shape[1] != self.input_size:
+            raise RuntimeError(
+                f"input has inconsistent input_size: got {input.shape[1]} expected "
+                f"{self.input_size}"
+            )
+        if states is None:
+            return input, None, unbatched
+        if unbatched:
+            states = [s.unsqueeze(0) if s.dim() == 1 else s for s in states]
+        for i, state in enumerate(states):
+            if state.dim() != 2 or state.shape[0] != input.shape[0]:
+                raise RuntimeError(
+                    f"Input batch size {input.shape[0]} doesn't match hidden{i} batch size "
+                    f"{state.shape[0]}"
+                )
+            if state.shape[1] != self.hidden_size:
+                raise RuntimeError(
+                    f"hidden{i} has inconsistent hidden_size: got {state.shape[1]}, expected "
+                    f"{self.hidden_size}"
+                )
+        return input, states, unbatched
+
     def _sides(self, input, hidden):
         return (
             F.linear(input, self.weight_ih, self.bias_ih),
@@ -261,14 +447,19 @@ class _Cell(Module):
         )
 
     def _zeros(self, input):
-        return zeros(input.shape[0], self.hidden_size, dtype=input.dtype)
+        return zeros(input.shape[0], self.hidden_size, dtype=input.dtype, device=input.device)
 
     def extra_repr(self):
         """The settings."""
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        if self.__dict__.get("nonlinearity", "tanh") != "tanh":
+            text += f", nonlinearity={self.nonlinearity}"
+        return text
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """One step of :class:`LSTM`: ``(h, c) = cell(input, (h, c))``."""
 
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
@@ -276,15 +467,14 @@ class LSTMCell(_Cell):
 
     def forward(self, input, hx=None):
         """One step on (N, input_size) or (input_size)."""
-        if input.dim() == 1:
-            pair = None if hx is None else tuple(h.unsqueeze(0) for h in hx)
-            return tuple(h.squeeze(0) for h in self.forward(input.unsqueeze(0), pair))
-        hx = (self._zeros(input),) * 2 if hx is None else hx
-        a, b = self._sides(input, hx[0])
-        return _lstm_step(a + b, hx)
+        input, states, unbatched = self._checked(input, None if hx is None else list(hx))
+        states = (self._zeros(input),) * 2 if states is None else states
+        a, b = self._sides(input, states[0])
+        found = _lstm_step(a + b, states)
+        return tuple(h.squeeze(0) for h in found) if unbatched else found
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """One step of :class:`GRU`: ``h = cell(input, h)``."""
 
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
@@ -292,14 +482,13 @@ class GRUCell(_Cell):
 
     def forward(self, input, hx=None):
         """One step on (N, input_size) or (input_size)."""
-        if input.dim() == 1:
-            state = None if hx is None else hx.unsqueeze(0)
-            return self.forward(input.unsqueeze(0), state).squeeze(0)
-        hx = self._zeros(input) if hx is None else hx
-        return _gru_step(*self._sides(input, hx), hx)
+        input, states, unbatched = self._checked(input, None if hx is None else [hx])
+        state = self._zeros(input) if states is None else states[0]
+        found = _gru_step(*self._sides(input, state), state)
+        return found.squeeze(0) if unbatched else found
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """One step of :class:`RNN`: ``h = cell(input, h)``."""
 
     def __init__(
@@ -309,7 +498,10 @@ class RNNCell(_Cell):
         self.nonlinearity = nonlinearity
 
     def forward(self, input, hx=None):
-        """One step on (N, input_size)."""
-        hx = self._zeros(input) if hx is None else hx
-        a, b = self._sides(input, hx)
-        return (a + b).tanh() if self.nonlinearity == "tanh" else (a + b).relu()
+        """One step on (N, input_size) or (input_size)."""
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        input, states, unbatched = self._checked(input, None if hx is None else [hx])
+        a, b = self._sides(input, self._zeros(input) if states is None else states[0])
+        found = (a + b).tanh() if self.nonlinearity == "tanh" else (a + b).relu()
+        return found.squeeze(0) if unbatched else found

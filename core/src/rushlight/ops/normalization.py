@@ -256,3 +256,25 @@ def instance_norm(
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """`input` divided by its norm of order `p` along `dim` (at least `eps`)."""
     return input / input.norm(p, dim, True).clamp(min=eps).expand_as(input)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """Channels of (N, C, ...) divided by ``(k + alpha * mean of squares of neighbours) ** beta``.
+
+    `size` neighbouring channels count, zeros beyond the first and last. (Krizhevsky et al., 2012.)
+    """
+    from rushlight.ops.padding import pad
+
+    if input.dim() < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)"
+        )
+    if not input.numel():
+        return input
+    rest = (0, 0) * (input.dim() - 2)
+    squares = pad(input * input, (*rest, size // 2, (size - 1) // 2))
+    channels = input.shape[1]
+    total = squares.narrow(1, 0, channels)
+    for i in range(1, size):
+        total = total + squares.narrow(1, i, channels)
+    return input / (total * (alpha / size) + k) ** beta

@@ -1,0 +1,89 @@
+"""PyTorch's paths to the layers, such as ``rushlight.nn.modules.batchnorm._BatchNorm``.
+
+The layers live in ``rushlight.nn``; the modules of this package are made when it is imported and
+look names up there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+
+from rushlight import nn
+from rushlight.nn.module import Module
+
+# PyTorch's file: where its names are found here.
+_FILES = {
+    "activation": "activation multihead",
+    "adaptive": "adaptive_softmax",
+    "batchnorm": "normalization response_norm lazy",
+    "channelshuffle": "resizing",
+    "container": "containers",
+    "conv": "convolution lazy",
+    "distance": "distance",
+    "dropout": "dropout",
+    "flatten": "linear",
+    "fold": "resizing",
+    "instancenorm": "normalization lazy",
+    "lazy": "lazy",
+    "linear": "linear multihead lazy activation",
+    "linear_cross_entropy": "margin_losses",
+    "loss": "losses margin_losses",
+    "module": "module state",
+    "normalization": "normalization response_norm",
+    "padding": "padding",
+    "pixelshuffle": "resizing",
+    "pooling": "pooling unpooling",
+    "rnn": "recurrent",
+    "sparse": "embedding",
+    "transformer": "transformer",
+    "upsampling": "resizing",
+    "utils": "tuples",
+}
+# Base classes that go by another name here.
+_OTHER_NAMES = {
+    "_NormBase": "_BatchStatistics",
+    "_ConvNd": "_Convolution",
+    "_ConvTransposeNd": "_Transpose",
+    "_DropoutNd": "_Dropout",
+    "_MaxPoolNd": "_MaxPool",
+    "_AvgPoolNd": "_AvgPool",
+    "_AdaptiveAvgPoolNd": "_AdaptivePool",
+    "_AdaptiveMaxPoolNd": "_AdaptiveMaxPool",
+    "_MaxUnpoolNd": "_MaxUnpool",
+    "_ConstantPadNd": "_ConstantPad",
+}
+
+
+class _Path(types.ModuleType):
+    """A module whose names are those of other modules."""
+
+    def __init__(self, name, files):
+        super().__init__(f"{__name__}.{name}", f"The names of PyTorch's ``nn.modules.{name}``.")
+        self.__dict__["_files"] = files
+
+    def __getattr__(self, name):
+        if not name.startswith("__"):
+            for file in self.__dict__["_files"]:
+                module = importlib.import_module("rushlight.nn." + file)
+                for candidate in (name, _OTHER_NAMES.get(name)):
+                    if candidate is not None and hasattr(module, candidate):
+                        return getattr(module, candidate)
+        raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+
+
+for _name, _files in _FILES.items():
+    _path = _Path(_name, _files.split())
+    sys.modules[_path.__name__] = _path
+    globals()[_name] = _path
+
+
+def __getattr__(name):
+    found = getattr(nn, name, None) if not name.startswith("_") else None
+    if found is None:
+        raise AttributeError(f"module 'rushlight.nn.modules' has no attribute '{name}'")
+    return found
+
+
+__all__ = ["Module", *_FILES, *(name for name in nn.__all__ if name[0].isupper())]

@@ -1,0 +1,151 @@
+"""Padding layers."""
+
+from __future__ import annotations
+
+from rushlight.nn import functional as F
+from rushlight.nn.module import Module
+
+
+class _Padding(Module):
+    _count, _mode = 1, "constant"
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = _amounts(padding, 2 * self._count)
+
+    def forward(self, input):
+        """Pad the last dimensions."""
+        return F.pad(input, self.padding, self._mode)
+
+    def extra_repr(self):
+        """The settings."""
+        return f"{self.padding}"
+
+
+def _amounts(padding, count):
+    if isinstance(padding, int):
+        return (padding,) * count
+    padding = tuple(padding)
+    if len(padding) != count:
+        raise ValueError(
+            f"padding must be an int or {count} ints (before and after of each dimension, the last "
+            f"first), got {padding}"
+        )
+    return padding
+
+
+class _ConstantPad(_Padding):
+    def __init__(self, padding, value):
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input):
+        """Pad the last dimensions."""
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self):
+        """The settings."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """A constant around (N, C, L)."""
+
+
+class ConstantPad2d(_ConstantPad):
+    """A constant around (N, C, H, W)."""
+
+    _count = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """A constant around (N, C, D, H, W)."""
+
+    _count = 3
+
+
+class ZeroPad1d(ConstantPad1d):
+    """Zeros around (N, C, L)."""
+
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self):
+        """The settings."""
+        return f"{self.padding}"
+
+
+class ZeroPad2d(ConstantPad2d):
+    """Zeros around (N, C, H, W)."""
+
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self):
+        """The settings."""
+        return f"{self.padding}"
+
+
+class ZeroPad3d(ConstantPad3d):
+    """Zeros around (N, C, D, H, W)."""
+
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self):
+        """The settings."""
+        return f"{self.padding}"
+
+
+class ReflectionPad1d(_Padding):
+    """The reflection of (N, C, L) at its ends."""
+
+    _mode = "reflect"
+
+
+class ReflectionPad2d(_Padding):
+    """The reflection of (N, C, H, W) at its edges."""
+
+    _count, _mode = 2, "reflect"
+
+
+class ReflectionPad3d(_Padding):
+    """The reflection of (N, C, D, H, W) at its faces."""
+
+    _count, _mode = 3, "reflect"
+
+
+class ReplicationPad1d(_Padding):
+    """The end elements of (N, C, L) repeated."""
+
+    _mode = "replicate"
+
+
+class ReplicationPad2d(_Padding):
+    """The edge elements of (N, C, H, W) repeated."""
+
+    _count, _mode = 2, "replicate"
+
+
+class ReplicationPad3d(_Padding):
+    """The face elements of (N, C, D, H, W) repeated."""
+
+    _count, _mode = 3, "replicate"
+
+
+class CircularPad1d(_Padding):
+    """(N, C, L) continued periodically."""
+
+    _mode = "circular"
+
+
+class CircularPad2d(_Padding):
+    """(N, C, H, W) continued periodically."""
+
+    _count, _mode = 2, "circular"
+
+
+class CircularPad3d(_Padding):
+    """(N, C, D, H, W) continued periodically."""
+
+    _count, _mode = 3, "circular"
