@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
+from rushlight.backends import memory, threads
 from rushlight.kernels import convolution
 from rushlight.kernels.execution import REFERENCE
 
@@ -105,18 +105,19 @@ def test_nothing_is_written_behind_the_output(rng, name, monkeypatch):
 
     def empty(shape, dtype=np.float64):
         count = int(np.prod(shape))
-        memory = plain(count + 64, dtype)
-        memory[...] = np.nan
-        guarded.append((memory, count))
-        return memory[:count].reshape(shape)
+        block = plain(count + 64, dtype)
+        block[...] = np.nan
+        guarded.append((block, count))
+        return block[:count].reshape(shape)
 
     monkeypatch.setattr(convolution.np, "empty", empty)
+    monkeypatch.setattr(memory, "_aligned", lambda make, shape, dtype: empty(shape, dtype))
     convolution.convolution_forward(x, w, b, *args)
     convolution.convolution_input_gradient(dy, w, x.shape, *args)
     convolution.convolution_weight_gradient(dy, x, w.shape, *args)
     monkeypatch.undo()
     assert len(guarded) >= 6
-    assert all(np.isnan(memory[count:]).all() for memory, count in guarded)
+    assert all(np.isnan(block[count:]).all() for block, count in guarded)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -390,8 +390,10 @@ def _takeable(grad):
     if sys.getrefcount(array) > 3 or not array.flags.c_contiguous:
         return False
     # A kernel's result may be the aligned part of a buffer that it alone holds.
-    return array.base is None or (
-        sys.getrefcount(array.base) <= 2 and getattr(array.base, "base", 0) is None
+    base = array.base
+    return base is None or (
+        sys.getrefcount(base) <= 3
+        and (type(base) is memoryview or getattr(base, "base", 0) is None)
     )
 
 

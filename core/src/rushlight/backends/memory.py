@@ -7,8 +7,11 @@ an elementwise chain of 40 MB arrays runs at half, a ResNet-like pattern at a th
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
+
+from rushlight.backends import np
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 _tuned: bool | None = None
@@ -44,3 +47,45 @@ def empty_cache() -> bool:
         return False
     libc = _libc()
     return bool(hasattr(libc, "malloc_trim") and libc.malloc_trim(ctypes.c_size_t(0)))
+
+
+# Bytes from which new arrays start on a cache line: stores of 64 bytes that cross two lines take
+# twice as long, and a product into such an output 1.6 times.
+ALIGNED_FROM = 1 << 15
+
+
+def _address_in_object(array, _word=ctypes.c_ssize_t.from_address):
+    """The address of the first byte, read from the array object: behind its CPython header."""
+    return _word(id(array) + object.__basicsize__).value
+
+
+def _address_by_name(array):
+    return array.ctypes.data
+
+
+_probe = np.empty(1, np.uint8)
+_readable = sys.implementation.name == "cpython" and (
+    _address_in_object(_probe) == _probe.ctypes.data
+)
+_address = _address_in_object if _readable else _address_by_name  # 0.14 us against 1 us
+
+
+def empty(shape, dtype):
+    """A new array of uninitialised memory; large ones start on a cache line (NumPy aligns to 16
+    bytes only). `shape` is a tuple or an int, `dtype` a NumPy dtype."""
+    return _aligned(np.empty, shape, dtype)
+
+
+def zeros(shape, dtype):
+    """A new array of zeros, aligned like that of :func:`empty`."""
+    return _aligned(np.zeros, shape, dtype)
+
+
+def _aligned(make, shape, dtype):
+    size = (math.prod(shape) if type(shape) is tuple else shape) * dtype.itemsize
+    if size < ALIGNED_FROM:
+        return make(shape, dtype)
+    block = make(size + 64, np.uint8)
+    start = -_address(block) % 64
+    # Over a memoryview, so that whoever looks for the owning array finds exactly these bytes.
+    return np.ndarray(shape, dtype, memoryview(block)[start : start + size])

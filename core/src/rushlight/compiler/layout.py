@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rushlight.backends import np
+from rushlight.backends import memory, np
 from rushlight.compiler.drivers import (
     BLOCK,
     COPY,
@@ -105,22 +105,16 @@ def ordered_strides(shape, order, itemsize):
     return tuple(strides)
 
 
-# Bytes from which arrays made here are aligned, and from which the built-in doors leave them to be
-# made here: NumPy asks for huge pages then.
-ALIGNED_FROM, HUGE_FROM = 1 << 15, 1 << 22
+# Bytes from which the built-in doors leave it to Python to make the result: NumPy asks for huge
+# pages then.
+HUGE_FROM = 1 << 22
 
 
 def empty(shape, dtype, order=None):
-    """A new array; large ones start on a cache line, where NumPy aligns to 16 bytes only."""
+    """A new array whose dimensions lie in `order`, slowest first."""
     if order is not None:
         return empty(tuple(shape[d] for d in order), dtype).transpose(np.argsort(order))
-    size = math.prod(shape) * dtype.itemsize
-    if size < ALIGNED_FROM:
-        return np.empty(shape, dtype)
-    block = np.empty(size + 64, np.uint8)
-    start = -block.ctypes.data % 64
-    # Built on a memoryview, so that whoever looks for the owning array finds exactly these bytes.
-    return np.frombuffer(memoryview(block)[start : start + size], dtype).reshape(shape)
+    return memory.empty(shape, dtype)
 
 
 # ------------------------------------------------------------------------------------------ drivers

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from rushlight.backends import np
+from rushlight.backends.memory import empty
 from rushlight.kernels.execution import (
     FLOAT32,
     FLOAT64,
@@ -136,7 +137,7 @@ def _column_batches(input, kernel, size, stride, padding, dilation, groups):
 def _generic_forward(input, weight, stride, padding, dilation, groups):
     kernel = weight.shape[2:]
     size = output_size(input.shape[2:], kernel, stride, padding, dilation)
-    out = np.empty((input.shape[0], weight.shape[0], *size), input.dtype)
+    out = empty((input.shape[0], weight.shape[0], *size), input.dtype)
     w = weight.reshape(groups, weight.shape[0] // groups, -1)
     for images, columns in _column_batches(input, kernel, size, stride, padding, dilation, groups):
         out[images] = matmul(w, columns).reshape(-1, weight.shape[0], *size)
@@ -315,7 +316,7 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups):
     if n == 0 or c == 0:
         out = np.zeros((n, o, *size), input.dtype)
     elif input.dtype == FLOAT32 and len(size) < 3:
-        out = np.empty((n, o, *size), input.dtype)
+        out = empty((n, o, *size), input.dtype)
         x, w, row = (None if v is None else compute_array(v) for v in (input, weight, bias))
         _tile_forward(x, w, row, out, *args)
         return out
@@ -356,7 +357,7 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
     if 0 in input_shape or weight.shape[0] == 0:
         return np.zeros(input_shape, grad.dtype)
     if grad.dtype == FLOAT32 and len(size) < 3:
-        out = np.empty(input_shape, grad.dtype)
+        out = empty(input_shape, grad.dtype)
         if _tile_input_gradient(compute_array(grad), compute_array(weight), out, *args):
             return out
     return _generic_input_gradient(grad, weight, input_shape, *args)
@@ -395,7 +396,7 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
     if 0 in input.shape or 0 in weight_shape:
         return np.zeros(weight_shape, grad.dtype)
     if grad.dtype == FLOAT32 and len(size) < 3:
-        out = np.empty(weight_shape, grad.dtype)
+        out = empty(weight_shape, grad.dtype)
         _tile_weight_gradient(compute_array(grad), compute_array(input), out, *args)
         return out
     return _generic_weight_gradient(grad, input, weight_shape, *args)

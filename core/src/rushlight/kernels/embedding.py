@@ -16,6 +16,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     real,
 )
+from rushlight.backends.memory import empty
 from rushlight.backends.worker_pool import memcpy
 from rushlight.kernels.execution import chunk, compute_array, language_type, referenced_by
 
@@ -281,7 +282,7 @@ def embedding_forward(weight, indices):
     _check_table(weight)
     flat = _flat_indices(indices)
     table = weight if weight.flags.c_contiguous else np.ascontiguousarray(weight)
-    out = np.empty((*indices.shape, weight.shape[1]), weight.dtype)
+    out = empty((*indices.shape, weight.shape[1]), weight.dtype)
     if out.size == 0:
         _check_range(flat, len(weight))
         return out
@@ -314,7 +315,7 @@ def _frequency_scales(flat, starts, dtype):
 
 
 def _sum_gradients(rows, flat, count, width, padding, starts, order, scales, places):
-    out = np.empty((count, width), rows.dtype)
+    out = empty((count, width), rows.dtype)
     if out.size:
         work = width * (1 + len(flat) // count)
         _launch(sum_gradients, count, work, _words(count, width, len(flat), padding),

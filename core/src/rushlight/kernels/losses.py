@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import array, f32, f64, i64, range_kernel, real
+from rushlight.backends.memory import empty
 from rushlight.kernels.execution import (
     chunk,
     compute_array,
@@ -239,7 +240,7 @@ def cross_entropy_backward(
             f"{log_sum_exp.shape} must both have shape {samples}"
         )
     x = _rows(input)
-    out = np.empty(x.shape, x.dtype)
+    out = empty(x.shape, x.dtype)
     if x.size:
         threads.run(_plan(backward_rows, len(x), classes, x.dtype), x, _dense(target, _INT64),
                     _dense(weight, x.dtype), None, _dense(log_sum_exp, x.dtype), None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.backends import np
+from rushlight.backends.memory import empty
 from rushlight.kernels.execution import (
     COMPILED_DTYPES,
     FLOAT32,
@@ -86,7 +87,7 @@ def _product(a, b, out, bias, accumulate=False):
     if plan is None:
         plan = _plan_product(key, a, b)
     if out is None:
-        out = np.empty((key[0][0], key[2][1]), a.dtype)
+        out = empty((key[0][0], key[2][1]), a.dtype)
     if plan is _EMPTY:
         if not accumulate:
             out[...] = 0 if bias is None else bias
@@ -166,7 +167,7 @@ def _batched(a, b, out):
         plan = _remember(key, _plan_batch(a, b))
     batch, plan = plan
     if out is None:
-        out = np.empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
+        out = empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
     if plan == "empty":
         out[...] = 0
     elif plan == "rows":  # (..., M, K) @ (K, N) is one tall product
@@ -207,7 +208,7 @@ def addmm(input, a, b, beta=1, alpha=1):
     if plain and input.ndim == 1 and input.shape[0] == shape[1]:
         return _product(a, b, None, np.ascontiguousarray(input))
     if plain:
-        out = np.empty(shape, a.dtype)
+        out = empty(shape, a.dtype)
         out[...] = input
         return _product(a, b, out, None, accumulate=True)
     dtype = np.result_type(a, b)

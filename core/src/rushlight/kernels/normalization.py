@@ -18,6 +18,7 @@ from rushlight.backends.kernel_language import (
     real,
     square_root,
 )
+from rushlight.backends.memory import empty
 from rushlight.kernels.execution import (
     chunk,
     compute_array,
@@ -428,7 +429,7 @@ def batch_norm_train_forward(input, weight, bias, eps):
 
 
 def _apply(x, weight, bias, mean, invstd, words):
-    out = np.empty(x.shape, x.dtype)
+    out = empty(x.shape, x.dtype)
     items = words[N] * words[C]
     plan = _plan(batch_apply, x.dtype, items, chunk(items, words[S]), words)
     threads.run(plan, x, out, _row(weight, x.dtype), _row(bias, x.dtype), mean, invstd)
@@ -453,7 +454,7 @@ def batch_norm_train_backward(grad, input, weight, mean, invstd):
                 mean, None, dy, partial)  # fmt: skip
     threads.run(_plan(combine_gradient_sums, x.dtype, c, c, words), None, grad_weight, None,
                 grad_bias, None, invstd, None, partial)  # fmt: skip
-    out = np.empty(x.shape, x.dtype)
+    out = empty(x.shape, x.dtype)
     plan = _plan(batch_gradient, x.dtype, n * c, chunk(n * c, s), words)
     threads.run(plan, x, out, _row(weight, x.dtype), grad_bias, mean, invstd, dy, grad_weight)
     return out.astype(input.dtype, copy=False), grad_weight, grad_bias
@@ -465,7 +466,7 @@ def batch_norm_eval(input, weight, bias, mean, var, eps):
     _check_batch("batch_norm", input, weight, bias, mean, var)
     x = compute_array(input)
     if x.size == 0:
-        return np.empty(input.shape, input.dtype)
+        return empty(input.shape, input.dtype)
     invstd = (1 / np.sqrt(var.astype(np.float64) + eps)).astype(x.dtype)
     out = _apply(x, weight, bias, _row(mean, x.dtype), invstd, _batch_words(x.shape)[0])
     return out.astype(input.dtype, copy=False)
@@ -491,7 +492,7 @@ def layer_norm_forward(input, normalized_size, weight, bias, eps):
     _check_layer(input, n, weight, bias)
     x = compute_array(input)
     rows = x.size // n
-    out = np.empty(x.shape, x.dtype)
+    out = empty(x.shape, x.dtype)
     mean, rstd = np.empty(rows, x.dtype), np.empty(rows, x.dtype)
     if rows:
         words = (0,) * 8 + (n, 0, rows, 0)
@@ -511,7 +512,7 @@ def layer_norm_backward(grad, input, weight, mean, rstd, normalized_size):
     x = compute_array(input)
     dy = compute_array(grad).astype(x.dtype, copy=False)
     rows = x.size // n
-    out = np.empty(x.shape, x.dtype)
+    out = empty(x.shape, x.dtype)
     if not rows:
         return out.astype(input.dtype), np.zeros(n, x.dtype), np.zeros(n, x.dtype)
     mean, rstd = _row(mean.reshape(-1), x.dtype), _row(rstd.reshape(-1), x.dtype)

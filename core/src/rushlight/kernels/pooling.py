@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 
 from rushlight.backends import np, threads
+from rushlight.backends.memory import empty
 from rushlight.kernels.execution import (
     chunk,
     compute_array,
@@ -187,7 +188,7 @@ def _window_slices(tables, steps):
 def _max_reference(input, tables, steps, out):
     n, c = input.shape[:2]
     flat = np.arange(int(np.prod(input.shape[2:]))).reshape(input.shape[2:])
-    result = np.empty((n, c, *out), input.dtype)
+    result = empty((n, c, *out), input.dtype)
     index = np.empty((n, c, *out), np.int64)
     for place, window in _window_slices(tables, steps):
         values = input[(..., *window)]
@@ -349,7 +350,7 @@ def max_pool_backward(grad, indices, input_shape):
         raise ValueError(f"max_pool: grad {grad.shape} and indices {indices.shape} differ")
     dy = compute_array(grad)
     index = np.ascontiguousarray(indices, np.int64)
-    dx = np.empty(input_shape, dy.dtype)
+    dx = empty(input_shape, dy.dtype)
     if dx.size:
         failed = np.zeros(1, np.int64)
         _flat_pool(input_shape, dy.shape[2:], dy.dtype).run(max_backward, dx, dy, index, failed)
@@ -368,7 +369,7 @@ def avg_pool_forward(
     out = _check("avg_pool", input.shape, *settings, one, ceil_mode)
     _check_divisor(divisor_override)
     x = compute_array(input)
-    y = np.empty((*x.shape[:2], *out), x.dtype)
+    y = empty((*x.shape[:2], *out), x.dtype)
     if y.size:
         pool = _avg_pool(x.shape, x.dtype, *settings, out, count_include_pad, divisor_override)
         pool.run(avg_forward, x, y)
@@ -386,7 +387,7 @@ def avg_pool_backward(
     out = _check("avg_pool", input_shape, *settings, one, ceil_mode)
     _check_gradient("avg_pool", grad, (*input_shape[:2], *out))
     dy = compute_array(grad)
-    dx = np.empty(input_shape, dy.dtype)
+    dx = empty(input_shape, dy.dtype)
     if dx.size:
         pool = _avg_pool(input_shape, dy.dtype, *settings, out, count_include_pad,
                          divisor_override)  # fmt: skip
@@ -418,7 +419,7 @@ def adaptive_avg_pool_forward(input, output_size):
     output_size = tuple(output_size)
     _check_adaptive("adaptive_avg_pool", input.shape, output_size)
     x = compute_array(input)
-    y = np.empty((*x.shape[:2], *output_size), x.dtype)
+    y = empty((*x.shape[:2], *output_size), x.dtype)
     if y.size:
         _adaptive(x.shape, x.dtype, output_size).run(avg_forward, x, y)
     return y.astype(input.dtype, copy=False)
@@ -442,7 +443,7 @@ def adaptive_max_pool_forward(input, output_size):
     output_size = tuple(output_size)
     _check_adaptive("adaptive_max_pool", input.shape, output_size)
     x = compute_array(input)
-    y = np.empty((*x.shape[:2], *output_size), x.dtype)
+    y = empty((*x.shape[:2], *output_size), x.dtype)
     index = np.empty(y.shape, np.int64)
     if y.size:
         _adaptive(x.shape, x.dtype, output_size).run(max_forward, x, y, index)

@@ -18,6 +18,7 @@ from rushlight.backends.kernel_language import (
     real,
     stack,
 )
+from rushlight.backends.memory import empty
 from rushlight.kernels.execution import chunk, compute_array, language_type, referenced_by
 from rushlight.kernels.exponential import exponential, logarithm
 
@@ -253,7 +254,7 @@ def _forward(op, rows, columns, x, dim):
     dim = _normal_dim(op, x, dim)
     values = compute_array(x)
     shape = values.shape or (1,)
-    out = np.empty(x.shape, values.dtype)
+    out = empty(x.shape, values.dtype)
     if out.size:
         threads.run(_plan(rows, columns, shape, dim, values.dtype), values, None, out)
     return out.astype(x.dtype if x.dtype.kind not in "iub" else values.dtype, copy=False)
@@ -264,7 +265,7 @@ def _backward(op, rows, columns, grad, out, dim):
     values, saved = compute_array(grad), compute_array(out)
     if values.dtype != saved.dtype:
         values = values.astype(saved.dtype)
-    result = np.empty(out.shape, values.dtype)
+    result = empty(out.shape, values.dtype)
     if result.size:
         plan = _plan(rows, columns, values.shape or (1,), dim, values.dtype)
         threads.run(plan, values, saved, result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight import devices, dtypes
-from rushlight.backends import np
+from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
 from rushlight.dtypes import FLOAT, default
 from rushlight.ops._rules import number_dtype
@@ -126,9 +126,9 @@ def _filled(size, fill, dtype, device, requires_grad, out):
     if device is devices.meta:
         array = meta_array(size, BY_CODE[dtype.code])
     elif fill is None:
-        array = np.empty(size, BY_CODE[dtype.code])
+        array = memory.empty(size, BY_CODE[dtype.code])
     elif fill == 0:
-        array = np.zeros(size, BY_CODE[dtype.code])
+        array = memory.zeros(size, BY_CODE[dtype.code])
     else:
         array = np.full(size, fill, BY_CODE[dtype.code])
     if out is not None:
