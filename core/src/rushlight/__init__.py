@@ -161,7 +161,6 @@ from rushlight.ops.exponential import (
     log10,
     logaddexp,
     logit,
-    polygamma,
     sigmoid,
     xlogy,
 )
@@ -612,7 +611,6 @@ __all__ = [
     "outer",
     "permute",
     "pi",
-    "polygamma",
     "positive",
     "pow",
     "preserve_format",

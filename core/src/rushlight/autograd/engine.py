@@ -382,6 +382,9 @@ def _plain(tensor):
     )
 
 
+_WHOLE = (type(None), memoryview)  # what a buffer stands on that is no part of a larger array
+
+
 def _takeable(grad):
     """Whether a gradient object nobody else holds also owns its memory alone."""
     if type(grad) is not Tensor or grad._node is not None or grad._storage is not None:
@@ -393,7 +396,7 @@ def _takeable(grad):
     base = array.base
     return base is None or (
         sys.getrefcount(base) <= 3
-        and (type(base) is memoryview or getattr(base, "base", 0) is None)
+        and (type(base) is memoryview or type(getattr(base, "base", 0)) in _WHOLE)
     )
 
 

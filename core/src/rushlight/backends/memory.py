@@ -88,4 +88,4 @@ def _aligned(make, shape, dtype):
     block = make(size + 64, np.uint8)
     start = -_address(block) % 64
     # Over a memoryview, so that whoever looks for the owning array finds exactly these bytes.
-    return np.ndarray(shape, dtype, memoryview(block)[start : start + size])
+    return np.frombuffer(memoryview(block)[start : start + size], dtype).reshape(shape)
