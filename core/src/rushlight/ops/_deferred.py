@@ -58,6 +58,12 @@ RARE = {
     "differences": "diff",
     "distances": "renorm renorm_",
     "fourier": "",
+    "windows": "",
+    "spectrogram": "istft stft",
+    "special_bessel": "i0 i0_",
+    "special_errors": "",
+    "special_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_ polygamma polygamma_",
+    "special_polynomials": "",
 }
 
 

@@ -333,7 +333,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left=True, transpose=False)
     if not fits or tuple(tau.shape[:-1]) != batch or tuple(other.shape[:-2]) != batch:
         raise RuntimeError(
             f"{name}: input has shape {shape_text(input.shape)}, tau {shape_text(tau.shape)}, "
-            f"other {shape_text(other.shape)}; expected input (*, m, n), tau (*, k), k <= min(m, n), "
+            f"other {shape_text(other.shape)}; expected input (*, m, n), tau (*, k), k <= m, n, "
             f"and other.shape[{-2 if left else -1}] equal to m"
         )
     if not (input.requires_grad or tau.requires_grad or other.requires_grad):

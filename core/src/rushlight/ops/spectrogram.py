@@ -1,0 +1,298 @@
+"""The short-time Fourier transform and its inverse."""
+
+from __future__ import annotations
+
+import warnings
+
+from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import COMPLEX, FLOAT
+from rushlight.errors import shape_text
+from rushlight.ops._op import composite, op
+from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.fourier import _fft_c2c, _fft_c2r, _fft_r2c
+from rushlight.ops.shape import view_as_real
+from rushlight.tensor.tensor import Tensor
+
+
+# ---------------------------------------------------------------------------------------- frames
+def _framed(array, size, hop):
+    windows = np.lib.stride_tricks.sliding_window_view(array, size, -1)
+    return windows[..., ::hop, :]
+
+
+def _frames_meta(input, window, hop):
+    size = window.shape[-1]
+    return (*input.shape[:-1], (input.shape[-1] - size) // hop + 1, size), dtype_of(input)
+
+
+@op(
+    method=False,
+    samples=lambda make: [((make(2, 11), make(4), 3), {}), ((make(8), make(4), 2), {})],
+    meta=_frames_meta,
+)
+def _windowed_frames(input: Tensor, window: Tensor, hop):
+    """Frames ``(*, frames, size)`` that start every `hop` samples, times the window ``(size,)``."""
+    return _framed(input, window.shape[-1], hop) * window
+
+
+def _window_gradient(grad, input, window_shape, hop):
+    frames = conj_of(input).unfold(-1, window_shape[-1], hop)
+    return (grad * frames).reshape(-1, window_shape[-1]).sum(0)
+
+
+_windowed_frames.gradient(
+    input=lambda grad, window, input_shape, hop: _overlap_add(
+        grad * conj_of(window), hop, input_shape[-1]
+    ),
+    window=_window_gradient,
+)
+
+
+@op(
+    method=False,
+    samples=lambda make: [((make(2, 3, 4), 3, 11), {}), ((make(3, 4), 2, 8), {})],
+    meta=lambda frames, hop, length: ((*frames.shape[:-2], length), dtype_of(frames)),
+)
+def _overlap_add(frames: Tensor, hop, length):
+    """The sum ``(*, length)`` of frames laid `hop` samples apart: what transposes framing."""
+    count, size = frames.shape[-2:]
+    blocks = -(-size // hop)
+    rows = max(count + blocks - 1, -(-length // hop))
+    out = np.zeros((*frames.shape[:-2], rows, hop), frames.dtype)
+    for i in range(blocks):
+        part = frames[..., i * hop : min((i + 1) * hop, size)]
+        out[..., i : i + count, : part.shape[-1]] += part
+    return np.ascontiguousarray(out.reshape(*frames.shape[:-2], rows * hop)[..., :length])
+
+
+_overlap_add.gradient(
+    frames=lambda grad, frames_shape, hop, length: grad.narrow(
+        -1, 0, (frames_shape[-2] - 1) * hop + frames_shape[-1]
+    ).unfold(-1, frames_shape[-1], hop)
+)
+
+
+# --------------------------------------------------------------------------------- what is common
+def _lengths(name, n_fft, hop_length, win_length, window):
+    hop = n_fft // 4 if hop_length is None else hop_length
+    length = n_fft if win_length is None else win_length
+    if hop <= 0:
+        raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop}")
+    if not 0 < length <= n_fft:
+        raise RuntimeError(
+            f"{name}: expected 0 < win_length <= n_fft, but got win_length={length}, n_fft={n_fft}"
+        )
+    if window is not None and (window.dim() != 1 or window.shape[0] != length):
+        raise RuntimeError(
+            f"{name}: expected a 1D window tensor of size equal to win_length={length}, but got "
+            f"window with size {shape_text(window.shape)}"
+        )
+    return hop, length
+
+
+def _full_window(window, length, n_fft, like):
+    """The window in the middle of `n_fft` points; a rectangle if there is none."""
+    from rushlight.ops.padding import pad
+
+    if window is None:
+        window = like.new_ones((length,))
+    if length < n_fft:
+        left = (n_fft - length) // 2
+        window = pad(window, (left, n_fft - length - left))
+    return window
+
+
+def _norm(normalized, direction):
+    return "ortho" if normalized else direction
+
+
+# ------------------------------------------------------------------------------------------ stft
+def _padded(input, n_fft, pad_mode):
+    from rushlight.ops.padding import pad
+
+    extended = (1,) * (3 - input.dim()) + tuple(input.shape)
+    half = n_fft // 2
+    found = pad(input.reshape(extended), (half, half), pad_mode)
+    return found.reshape(found.shape[-input.dim() :])
+
+
+def _check_stft(input, n_fft):
+    if input._dtype.category < FLOAT:
+        raise RuntimeError(
+            f"stft: expected a tensor of floating point or complex values, got {input._dtype}"
+        )
+    if input.dim() not in (1, 2):
+        raise RuntimeError(
+            f"stft: expected a 1D or 2D tensor, but got shape {shape_text(input.shape)}"
+        )
+
+
+@composite()
+def stft(
+    input: Tensor,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window: Tensor | None = None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+    align_to_window=None,
+):
+    """The Fourier transforms of windowed frames of a signal ``(T,)`` or ``(B, T)``.
+
+    Args: `n_fft`, points of a frame; `hop_length` between frames (``n_fft // 4``); `window` of
+    `win_length` points (a rectangle of `n_fft`), in the middle of the frame; `center`: pad by half
+    a frame at both ends in `pad_mode`; `normalized`: divide by the root of `n_fft`; `onesided`: the
+    first half of the frequencies (default for real signals); `return_complex`: complex numbers
+    rather than pairs, required for real signals.
+
+    Returns ``(B, frequencies, frames)``, with a last dimension of 2 for pairs.
+    """
+    _check_stft(input, n_fft)
+    is_complex = input.is_complex() or (window is not None and window.is_complex())
+    if return_complex is None and not is_complex:
+        raise RuntimeError(
+            "stft requires the return_complex parameter be given for real inputs, and will further "
+            "require that return_complex=True in a future PyTorch release."
+        )
+    if center and align_to_window is not None:
+        raise RuntimeError("stft align_to_window should only be set when center = false")
+    hop, length = _lengths("stft", n_fft, hop_length, win_length, window)
+    onesided = not is_complex if onesided is None else onesided
+    if onesided and is_complex:
+        raise RuntimeError("Cannot have onesided output if window or input is complex")
+    if center:
+        input = _padded(input, n_fft, pad_mode)
+    elif align_to_window and length < n_fft:
+        from rushlight.ops.padding import pad
+
+        left = (n_fft - length) // 2
+        input = pad(input, (left, n_fft - length - left))
+    if not 0 < n_fft <= input.shape[-1]:
+        raise RuntimeError(
+            f"stft: expected 0 < n_fft <= {input.shape[-1]}, the samples that there are (padding "
+            f"included), but got n_fft={n_fft}"
+        )
+    window = _full_window(window, length, n_fft, input)
+    common = input if not is_complex or input.is_complex() else input.to(window._dtype)
+    frames = _windowed_frames(common, window.to(_wider(common, window)), hop)
+    norm = _norm(normalized, "backward")
+    axes = (frames.dim() - 1,)
+    found = _transformed(frames, axes, norm, onesided).transpose(-1, -2)
+    if return_complex is False:
+        return view_as_real(found)
+    return found
+
+
+def _wider(input, window):
+    return input._dtype if input._dtype.category >= window._dtype.category else window._dtype
+
+
+def _transformed(frames, axes, norm, onesided):
+    if frames._dtype.to_real().itemsize < 4:
+        raise RuntimeError(f"stft: Unsupported dtype {frames._dtype}; expected float32 or float64")
+    if frames.is_complex():
+        return _fft_c2c(frames, axes, norm, True)
+    return _fft_r2c(frames, axes, norm, onesided)
+
+
+# ----------------------------------------------------------------------------------------- istft
+def _check_istft(input, n_fft, onesided):
+    if input._dtype.category < COMPLEX:
+        raise RuntimeError(
+            "istft requires a complex-valued input tensor matching the output from stft with "
+            f"return_complex=True; got {input._dtype}"
+        )
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"istft: expected a tensor with 2 or 3 dimensions (frequencies, frames), but got shape "
+            f"{shape_text(input.shape)}"
+        )
+    if not input.numel():
+        raise RuntimeError(f"istft: input tensor cannot be empty: {shape_text(input.shape)}")
+    expected = n_fft // 2 + 1 if onesided else n_fft
+    if input.shape[-2] != expected:
+        kind = "onesided" if onesided else "full"
+        raise RuntimeError(
+            f"istft: expected the frequency dimension (3rd to the last) of the input tensor to be "
+            f"{expected} for n_fft={n_fft} and {kind} input, but got {input.shape[-2]}"
+        )
+
+
+@composite()
+def istft(
+    input: Tensor,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window: Tensor | None = None,
+    center=True,
+    normalized=False,
+    onesided=None,
+    length=None,
+    return_complex=False,
+):
+    """The signal whose :func:`stft` is nearest to `input` ``(B, frequencies, frames)``: frames are
+    transformed back, windowed, added up and divided by the sum of squared windows. `length` cuts
+    the result or pads it with zeros; the other arguments are those of :func:`stft`."""
+    onesided = (input.shape[-2] != n_fft) if onesided is None else onesided
+    _check_istft(input, n_fft, onesided)
+    hop, size = _lengths("istft", n_fft, hop_length, win_length, window)
+    if hop > size:
+        raise RuntimeError(
+            f"istft: expected 0 < hop_length <= win_length, got hop_length={hop}, win_length={size}"
+        )
+    if window is not None and window.is_complex() and not return_complex:
+        raise RuntimeError("istft: a complex window needs return_complex=True")
+    if return_complex and onesided:
+        raise RuntimeError("istft: cannot have onesided output if window or input is complex")
+    frames = _frames_back(input.transpose(-1, -2), n_fft, normalized, return_complex)
+    plain = frames.real if frames.is_complex() else frames
+    window = _full_window(window, size, n_fft, plain)
+    total = (frames.shape[-2] - 1) * hop + n_fft
+    signal = _overlap_add(frames * window, hop, total)
+    squares = window.pow(2).expand(frames.shape[-2], n_fft)
+    envelope = _overlap_add(squares, hop, total)
+    start = n_fft // 2 if center else 0
+    end = total - start if length is None else start + length
+    signal = signal[..., start : min(end, total)]
+    envelope = envelope[start : min(end, total)]
+    _check_envelope(envelope)
+    return _of_length(signal / envelope, end - start)
+
+
+def _frames_back(spectra, n_fft, normalized, return_complex):
+    axes, norm = (spectra.dim() - 1,), _norm(normalized, "backward")
+    if return_complex:
+        return _fft_c2c(spectra, axes, norm, False)
+    return _fft_c2r(spectra[..., : n_fft // 2 + 1], axes, norm, n_fft)
+
+
+def _check_envelope(envelope):
+    if envelope._device.type == "meta" or not envelope.numel():
+        return
+    least = float(np.abs(envelope.detach()._array).min())
+    if not least > 1e-11:
+        raise RuntimeError(
+            f"istft: window overlap add min: {least} is not above 1e-11: some samples are in no "
+            "window, so they cannot be recovered; use a longer window, a smaller hop or center=True"
+        )
+
+
+def _of_length(signal, length):
+    missing = length - signal.shape[-1]
+    if missing <= 0:
+        return signal
+    warnings.warn(
+        "The length of signal is shorter than the length parameter. Result is being padded with "
+        "zeros in the tail. Please check your center and hop_length settings.",
+        UserWarning,
+        stacklevel=4,
+    )
+    from rushlight.ops.padding import pad
+
+    return pad(signal, (0, missing))

@@ -1,0 +1,5 @@
+"""Signal processing: window functions."""
+
+from rushlight.signal import windows
+
+__all__ = ["windows"]
