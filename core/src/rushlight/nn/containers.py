@@ -160,6 +160,24 @@ class ModuleList(Module):
         del self[key]
         return module
 
+    def __repr__(self):
+        """Runs of equal modules are shown once, with their count."""
+        texts = [repr(module) for module in self]
+        if not texts:
+            return self._get_name() + "()"
+        runs = []
+        for i, text in enumerate(texts):
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i, text])
+        lines = []
+        for first, last, text in runs:
+            label = f"({first})" if first == last else f"({first}-{last})"
+            count = "" if first == last else f"{last - first + 1} x "
+            lines.append(f"{label}: {count}" + text.replace("\n", "\n  "))
+        return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
+
 
 class ModuleDict(Module):
     """A dict of modules that are registered."""

@@ -89,9 +89,18 @@ class Embedding(_Table):
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         if self.padding_idx is not None:
             text += f", padding_idx={self.padding_idx}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        return text
+        text += _limits(self)
+        return text + (", sparse=True" if self.sparse else "")
+
+
+def _limits(table):
+    """What the printed form says of norms and frequencies."""
+    text = "" if table.max_norm is None else f", max_norm={table.max_norm}"
+    if table.norm_type != 2:
+        text += f", norm_type={table.norm_type}"
+    if table.scale_grad_by_freq is not False:
+        text += f", scale_grad_by_freq={table.scale_grad_by_freq}"
+    return text
 
 
 class EmbeddingBag(_Table):
@@ -139,7 +148,7 @@ class EmbeddingBag(_Table):
 
     def extra_repr(self):
         """The settings."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}{_limits(self)}, mode={self.mode!r}"
         if self.padding_idx is not None:
             text += f", padding_idx={self.padding_idx}"
-        return text + f", mode={self.mode!r}"
+        return text

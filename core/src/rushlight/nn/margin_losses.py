@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rushlight.nn import functional as F
+from rushlight.nn.distance import PairwiseDistance
 from rushlight.nn.linear import Linear
 from rushlight.nn.losses import NLLLoss, _Loss, _WeightedLoss
 from rushlight.nn.module import Module
@@ -78,7 +79,7 @@ class TripletMarginWithDistanceLoss(_Loss):
                 f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin}"
             )
         self.distance_function = (
-            F.pairwise_distance if distance_function is None else distance_function
+            PairwiseDistance() if distance_function is None else distance_function
         )
         self.margin, self.swap = margin, swap
 

@@ -24,7 +24,11 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """:class:`LocalResponseNorm` of (N, C, H, W), with the neighbours centred for odd sizes."""
+    """:class:`LocalResponseNorm` of (N, C, H, W).
+
+    PyTorch's class keeps a running sum of squares that it never corrects for one channel; this one
+    computes the published formula.
+    """
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
         super().__init__(size, alpha, beta, k)

@@ -11,10 +11,20 @@ def _check(p):
 
 
 def _noise(input, shape, p):
-    """Kept elements as 1 / (1 - p), dropped ones as 0; drawn as PyTorch draws them."""
-    noise = empty(shape, dtype=input.dtype, device=input.device)
+    """Kept elements as 1 / (1 - p), dropped ones as 0; drawn as PyTorch draws them: in the order
+    of the input's memory, which a transposed input shows."""
     if p == 1:
-        return noise.zero_()
+        return empty(shape, dtype=input.dtype, device=input.device).zero_()
+    if input.is_contiguous() or tuple(input.shape) != shape:
+        return _drawn(input, shape, p)
+    strides = input.stride()
+    order = sorted(range(len(shape)), key=lambda d: -strides[d])
+    noise = _drawn(input, tuple(shape[d] for d in order), p)
+    return noise.permute([order.index(d) for d in range(len(shape))])
+
+
+def _drawn(input, shape, p):
+    noise = empty(shape, dtype=input.dtype, device=input.device)
     return noise.bernoulli_(1 - p).div_(1 - p)
 
 
