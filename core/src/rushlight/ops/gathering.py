@@ -419,7 +419,7 @@ def _index_fill(input: Tensor, dim, index: Tensor, value):
 _index_fill.gradient(input=lambda grad, dim, index: _index_fill(grad, dim, index, 0))
 
 
-def _number_or_scalar(name, input, value):
+def number_or_scalar(name, input, value):
     """A value to fill with: a number that fits the dtype, or a 0-d tensor."""
     if isinstance(value, Tensor):
         if value.dim():
@@ -442,7 +442,7 @@ def _number_or_scalar(name, input, value):
 @composite()
 def index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to `value`, a number or 0-d tensor."""
-    value = _number_or_scalar("index_fill", input, value)
+    value = number_or_scalar("index_fill", input, value)
     if isinstance(value, Tensor):
         from rushlight.ops.sorting import unique
 
@@ -454,100 +454,13 @@ def index_fill(input: Tensor, dim, index: Tensor, value):
 
 def _index_fill_inplace(self, dim, index, value):
     """In-place version of :func:`rushlight.index_fill`."""
-    value = _number_or_scalar("index_fill_", self, value)
+    value = number_or_scalar("index_fill_", self, value)
     if isinstance(value, Tensor):
         return self.copy_(index_fill(self, dim, index, value))
     return self._index_fill_(dim, index, value)
 
 
 Tensor.index_fill_ = _index_fill_inplace
-
-
-# -------------------------------------------------------------------------------------------- masks
-def check_mask(name, mask):
-    """Refuse masks that are not bool."""
-    if mask.dtype.kind != "b":
-        raise RuntimeError(
-            f"{name}: only supports boolean masks, but got mask of dtype {dtype_of(mask)} (convert "
-            "it with .bool())"
-        )
-
-
-def broadcast(name, input, mask):
-    """Both arrays broadcast against each other."""
-    try:
-        return np.broadcast_arrays(input, mask)
-    except ValueError:
-        raise RuntimeError(
-            f"{name}: The size of tensor input {shape_text(input.shape)} must match the size of "
-            f"mask {shape_text(mask.shape)} at every non-singleton dimension"
-        ) from None
-
-
-def _meta_masked(input, mask, value):
-    return np.broadcast_shapes(input.shape, mask.shape), dtype_of(input)
-
-
-@op(
-    samples=lambda make: [
-        ((make(3, 4), make.mask(3, 4), 1.5), {}),
-        ((make(4), make.mask(2, 4), 1), {}),
-    ],
-    method=False,
-    inplace="_masked_fill_",
-    meta=_meta_masked,
-)
-def _masked_fill(input: Tensor, mask: Tensor, value):
-    """A copy with a number where `mask` is true."""
-    check_mask("masked_fill", mask)
-    if mask.shape != input.shape:
-        input, mask = broadcast("masked_fill", input, mask)
-    return np.where(mask, np.asarray(value, input.dtype), input)
-
-
-_masked_fill.gradient(input=lambda grad, mask: _masked_fill(grad, mask, 0))
-
-
-@composite()
-def masked_fill(input: Tensor, mask: Tensor, value):
-    """A copy with `value`, a number or 0-d tensor, where `mask` is true.
-
-    >>> rushlight.ones(3).masked_fill(rushlight.tensor([True, False, True]), 0.0)
-    tensor([0., 1., 0.])
-    """
-    value = _number_or_scalar("masked_fill", input, value)
-    if isinstance(value, Tensor):
-        check_mask("masked_fill", mask._array)
-        return where(mask, value.to(input._dtype), input)
-    return _masked_fill(input, mask, value)
-
-
-def _masked_fill_inplace(self, mask, value):
-    """In-place version of :func:`rushlight.masked_fill`."""
-    value = _number_or_scalar("masked_fill_", self, value)
-    if isinstance(value, Tensor):
-        return self.copy_(masked_fill(self, mask, value))
-    return self._masked_fill_(mask, value)
-
-
-Tensor.masked_fill_ = _masked_fill_inplace
-
-
-@op(samples=lambda make: [((make(3, 4), make.mask(3, 4)), {}), ((make(4), make.mask(3, 1)), {})])
-def masked_select(input: Tensor, mask: Tensor):
-    """The elements where `mask` is true, as a vector."""
-    check_mask("masked_select", mask)
-    input, mask = broadcast("masked_select", input, mask)
-    return input[mask]
-
-
-def _masked_select_gradient(grad, input_shape, mask):
-    shape = np.broadcast_shapes(tuple(input_shape), tuple(mask.shape))
-    index = (np.broadcast_to(mask._array, shape),)
-    return _index_put(zeros(shape, dtype=grad._dtype), grad, index, False)
-
-
-masked_select.gradient(input=_masked_select_gradient)
 
 
 # ------------------------------------------------------------------------------ the flattened input

@@ -281,11 +281,10 @@ from rushlight.ops.gathering import (  # noqa: E402, F401 - they build on what i
     index_copy,
     index_fill,
     index_select,
-    masked_fill,
-    masked_select,
     nonzero,
     scatter,
     scatter_add,
     take,
     take_along_dim,
 )
+from rushlight.ops.masking import masked_fill, masked_select  # noqa: E402, F401

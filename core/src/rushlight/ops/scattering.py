@@ -11,8 +11,6 @@ from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros, zeros_like
 from rushlight.ops.gathering import (
-    broadcast,
-    check_mask,
     check_same_dtype,
     check_vector_index,
     flat_places,
@@ -22,6 +20,7 @@ from rushlight.ops.gathering import (
     slices,
     take,
 )
+from rushlight.ops.masking import broadcast, check_mask
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _REDUCES = ("sum", "prod", "mean", "amax", "amin")
