@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight.compiler import xp
+from rushlight.errors import argument_error
 from rushlight.ops._domains import above_minus_one, positive, probability, real, unit
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._rules import floating
@@ -169,59 +170,29 @@ def erfinv(input):
 erfinv.gradient(input=lambda grad, out: grad * (math.sqrt(math.pi) / 2 * exp(out * out)))
 
 
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-
-
-def _polygamma_sum(n, x):
-    """Recurrence to arguments above 12, then the asymptotic series (DLMF 5.15.5, 5.15.8)."""
-    shift, total = 12, 0.0
-    for k in range(shift):
-        total = total + (x + k) ** -(n + 1)
-    y = x + shift
-    series = math.factorial(n - 1) * y**-n + math.factorial(n) / 2 * y ** -(n + 1)
-    for k, b in enumerate(_BERNOULLI, 1):
-        scale = b * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
-        series = series + scale * y ** -(2 * k + n)
-    return (-1) ** (n + 1) * (math.factorial(n) * total + series)
-
-
-@elementwise(
-    rule=floating,
-    domain=positive,
-    method=False,
-    inplace=False,
-    static=("n",),
-    variants=({"n": 1}, {"n": 2}),
-    only_variants=True,
-)
-def _polygamma(input, n: int):
-    """The n-th derivative of :func:`digamma`."""
-    inner = xp.where(input > 0, input, 1 - input)
-    found = _polygamma_sum(n, inner)
-    if n == 1:  # reflection, DLMF 5.15.6
-        sine = xp.sin(math.pi * input)
-        return xp.where(input > 0, found, (math.pi * math.pi) / (sine * sine) - found)
-    return xp.where(input > 0, found, math.nan)
-
-
-_polygamma.gradient(input=lambda grad, input, n: grad * _polygamma(input, n + 1))
-
-
-@composite(method=False)
-def polygamma(n, input: Tensor):
-    """The n-th derivative of :func:`digamma`; for n above 1 the input must be positive."""
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return digamma(input) if n == 0 else _polygamma(input, n)
-
-
 @elementwise(rule=floating, domain=positive)
 def digamma(input):
     """The derivative of :func:`lgamma`."""
     return xp.digamma(input)
 
 
-digamma.gradient(input=lambda grad, input: grad * _polygamma(input, 1))
+digamma.gradient(input=lambda grad, input: grad * polygamma(1, input))
+
+
+@composite(method=False)
+def polygamma(n, input: Tensor):
+    """The n-th derivative of :func:`digamma`.
+
+    >>> rushlight.polygamma(1, rushlight.tensor([1.0]))
+    tensor([1.6449])
+    """
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise argument_error("polygamma", "n", "int", n)
+    if n < 0:
+        raise RuntimeError(f"polygamma(n, x) does not support negative n; got {n}.")
+    from rushlight.ops.special_gamma import derivative_of_digamma
+
+    return digamma(input) if n == 0 else derivative_of_digamma(input, n)
 
 
 @elementwise(rule=floating, domain=positive)

@@ -1,0 +1,297 @@
+"""Incomplete gamma functions, the Hurwitz zeta function, polygamma, multivariate log gamma."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight import dtypes
+from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
+from rushlight.errors import argument_error
+from rushlight.ops._op import composite, op
+from rushlight.ops._rules import number_dtype, result_type
+from rushlight.ops.creation import arange, scalar_tensor
+from rushlight.ops.exponential import exp, lgamma, log, polygamma
+from rushlight.ops.floating_point import broadcast_pair, meta_pair
+from rushlight.ops.special_bessel import real_floating
+from rushlight.tensor.tensor import Tensor
+
+_EPSILON = np.finfo(np.float64).eps
+
+
+def pair_of_tensors(name, names, first, second):
+    """Two operands, either a number, as tensors: a number becomes 0-d in the promoted dtype."""
+    values = (first, second)
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    numbers = [v for v in values if not isinstance(v, Tensor)]
+    for word, value in zip(names, values, strict=True):
+        if not isinstance(value, Tensor) and number_dtype(value) is None:
+            raise argument_error(name, word, "Tensor or Number", value)
+    if not tensors:
+        raise argument_error(name, names[0], "Tensor", first)
+    dtype = result_type(tensors, numbers)
+    return [v if isinstance(v, Tensor) else scalar_tensor(v, dtype=dtype) for v in values]
+
+
+def in_double(name, function):
+    """A body on two arrays: broadcast, computed in float64, returned in the operands' dtype."""
+    run = broadcast_pair(name, np.broadcast_arrays)
+
+    def body(first, second):
+        a, b = run(first, second)
+        with np.errstate(all="ignore"):
+            found = function(a.astype(np.float64), b.astype(np.float64))
+        return np.asarray(found, first.dtype)
+
+    return body
+
+
+def _pairs(make):
+    return [
+        ((make(3, 4).detach(), make(3, 4)), {}),
+        ((make(3, 1).detach(), make(4)), {}),
+        ((make().detach(), make(2)), {}),
+        ((make(0, 3).detach(), make(3)), {}),
+    ]
+
+
+# --------------------------------------------------------------------------------- incomplete gamma
+# Coefficients of Stirling's series for log gamma in 1/a.
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+
+
+def _log_gamma(a):
+    return np.frompyfunc(lambda v: math.inf if v == math.inf else math.lgamma(v), 1, 1)(a).astype(
+        np.float64
+    )
+
+
+def _prefactor(a, x):
+    """``x**a exp(-x) / gamma(a + 1)``: from 20 up by Stirling's series around x = a, where the
+    plain formula would cancel."""
+    plain = np.exp(a * np.log(x) - x - _log_gamma(a + 1))
+    big = np.maximum(a, 20.0)
+    ratio = (x - big) / big
+    exponent = big * (np.log1p(np.maximum(ratio, -1)) - ratio)
+    correction = sum(c / big ** (2 * k + 1) for k, c in enumerate(_STIRLING))
+    stable = np.exp(exponent - correction) / np.sqrt(2 * math.pi * big)
+    return np.where(a < 20, plain, stable)
+
+
+def _lower_series(a, x):
+    """``P(a, x) / prefactor`` as a power series (DLMF 8.11.4)."""
+    term, total, n = np.ones_like(a), np.ones_like(a), a.copy()
+    for _ in range(100_000):
+        n = n + 1
+        term = term * (x / n)
+        total = total + term
+        if not (np.abs(term) > np.abs(total) * _EPSILON / 4).any():
+            break
+    return total
+
+
+def _upper_fraction(a, x):
+    """``Q(a, x) gamma(a) / (x**a exp(-x))`` as a continued fraction (DLMF 8.9.2) by Lentz."""
+    tiny = 1e-300
+    b = x + 1 - a
+    c, d = np.full_like(a, 1 / tiny), 1 / np.where(b == 0, tiny, b)
+    h = d.copy()
+    for i in range(1, 100_000):
+        an = -i * (i - a)
+        b = b + 2
+        d = an * d + b
+        d = 1 / np.where(np.abs(d) < tiny, tiny, d)
+        c = b + an / c
+        c = np.where(np.abs(c) < tiny, tiny, c)
+        step = d * c
+        h = h * step
+        if not (np.abs(step - 1) > _EPSILON).any():
+            break
+    return h
+
+
+def _regularized(a, x):
+    """``(P, Q)``, each computed where it is the smaller one."""
+    lower, upper = np.full(a.shape, np.nan), np.full(a.shape, np.nan)
+    edges = (
+        ((a == 0) & (x > 0), 1.0),
+        ((a > 0) & (x == 0), 0.0),
+        ((a >= 0) & np.isfinite(a) & (x == np.inf), 1.0),
+        ((a == np.inf) & np.isfinite(x) & (x >= 0), 0.0),
+    )
+    for mask, value in edges:
+        lower[mask], upper[mask] = value, 1 - value
+    inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+    below = inside & (x <= a + 1)
+    above = inside & ~below
+    p, q = a[below], x[below]
+    lower[below] = _prefactor(p, q) * _lower_series(p, q)
+    upper[below] = 1 - lower[below]
+    p, q = a[above], x[above]
+    upper[above] = _prefactor(p, q) * p * _upper_fraction(p, q)
+    lower[above] = 1 - upper[above]
+    return lower, upper
+
+
+_PAIR = {"rule": real_floating, "samples": _pairs, "domain": (0.2, 6.0), "meta": meta_pair}
+_lower = in_double("igamma", lambda a, x: _regularized(a, x)[0])
+_upper = in_double("igammac", lambda a, x: _regularized(a, x)[1])
+
+
+def _slope(grad, input, other):
+    return grad * exp((input - 1) * log(other) - other - lgamma(input))
+
+
+@op(inplace=True, sweep=(0, 2), differentiable=True, **_PAIR)
+def igamma(input: Tensor, other: Tensor):
+    """The regularized lower incomplete gamma function P(input, other)."""
+    return _lower(input, other)
+
+
+@op(inplace=True, sweep=(0, 2), **_PAIR)
+def igammac(input: Tensor, other: Tensor):
+    """The regularized upper incomplete gamma function Q(input, other)."""
+    return _upper(input, other)
+
+
+igamma.gradient(other=_slope)
+igammac.gradient(other=lambda grad, input, other: -_slope(grad, input, other))
+
+
+# ------------------------------------------------------------------------------------- Hurwitz zeta
+_BERNOULLI = (
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+    854513 / 138,
+    -236364091 / 2730,
+)
+
+
+def _euler_maclaurin(s, q):
+    """``sum (q + k)**-s`` (DLMF 25.11.5): terms until q exceeds 10 + s or they no longer count,
+    then the corrections."""
+    total = np.zeros_like(s)
+
+    for _ in range(1_000_000):
+        power = q**-s
+        done = (q > 0) & (np.abs(power) < np.abs(total) * 1e-18)
+        short = (q < 10 + s) & ~done
+        if not short.any():
+            break
+        total = np.where(short, total + power, total)
+        q = np.where(short, q + 1, q)
+    whole, total = total, total + power * q / (s - 1) + 0.5 * power
+    factor, term = s.copy(), power / q
+    for k, b in enumerate(_BERNOULLI, 1):
+        total = total + b / math.factorial(2 * k) * factor * term
+        factor = factor * (s + 2 * k - 1) * (s + 2 * k)
+        term = term / (q * q)
+    return np.where(done, whole, total)
+
+
+def _zeta(s, q):
+    inside = (s > 1) & ((q > 0) | (np.floor(q) != q) & (np.floor(s) == s)) & np.isfinite(q)
+    inside &= np.isfinite(s)
+    found = np.full(s.shape, np.nan)
+    found[inside] = _euler_maclaurin(s[inside], q[inside])
+    found[(s == 1) | (s > 1) & (q <= 0) & (np.floor(q) == q)] = np.inf
+    found[(s == np.inf) & (q > 0) & (q < 1)] = np.inf
+    return found
+
+
+_zeta_body = in_double("zeta", _zeta)
+
+
+@op(
+    method=False,
+    rule=real_floating,
+    samples=lambda make: [((make(3, 4).detach(), make(3, 4)), {})],
+    domain=(1.5, 5.0),
+    meta=meta_pair,
+)
+def _zeta_pair(input: Tensor, other: Tensor):
+    """The Hurwitz zeta function of two tensors."""
+    return _zeta_body(input, other)
+
+
+_zeta_pair.gradient(other=lambda grad, input, other: -grad * input * special_zeta(input + 1, other))
+
+
+@composite(method=False, oracle="_C._special")
+def special_zeta(input, other):
+    """The Hurwitz zeta function ``sum (other + k) ** -input`` over k from 0; either may be a
+    number."""
+    return _zeta_pair(*pair_of_tensors("special_zeta", ("self", "other"), input, other))
+
+
+# ---------------------------------------------------------------------------------------- polygamma
+@op(
+    rule=real_floating,
+    method=False,
+    samples=lambda make: [((make(3, 4), 1), {}), ((make(2), 3), {})],
+    domain=(0.3, 4.0),
+    meta=lambda input, n: (input.shape, dtype_of(input)),
+)
+def _derivative_of_digamma(input: Tensor, n):
+    """The n-th derivative of digamma, ``(-1)**(n + 1) n! zeta(n + 1, input)``; n = 1 by reflection
+    (DLMF 5.15.6) left of 1/2."""
+    x = input.astype(np.float64)
+    with np.errstate(all="ignore"):
+        if n == 1:
+            inner = np.where(x < 0.5, 1 - x, x)
+            found = _zeta(np.full(x.shape, 2.0), inner)
+            sine = np.sin(math.pi * np.remainder(x, 1.0))
+            found = np.where(x < 0.5, (math.pi / sine) ** 2 - found, found)
+        else:
+            found = (-1.0) ** (n + 1) * math.factorial(n) * _zeta(np.full(x.shape, n + 1.0), x)
+    return np.asarray(found, input.dtype)
+
+
+derivative_of_digamma = _derivative_of_digamma
+derivative_of_digamma.gradient(
+    input=lambda grad, input, n: grad * derivative_of_digamma(input, n + 1)
+)
+
+
+def _polygamma_inplace(self, n):
+    """In-place version of :func:`rushlight.polygamma`."""
+    return self.copy_(polygamma(n, self))
+
+
+Tensor.polygamma = lambda self, n: polygamma(n, self)
+Tensor.polygamma_ = _polygamma_inplace
+
+
+@composite()
+def mvlgamma(input: Tensor, p):
+    """The logarithm of the multivariate gamma function of dimension `p`."""
+    if input._dtype.category < dtypes.FLOAT:
+        input = input.to(dtypes.default.float)
+    if input._dtype.is_complex:
+        raise RuntimeError(f'"mvlgamma" not implemented for dtype {input._dtype}')
+    if p < 1:
+        raise RuntimeError(f"p has to be greater than or equal to 1, got {p}")
+    shifts = arange(p, dtype=input._dtype) * -0.5
+    total = lgamma(input.unsqueeze(-1) + shifts).sum(-1)
+    return total + p * (p - 1) / 4 * math.log(math.pi)
+
+
+def _mvlgamma_inplace(self, p):
+    """In-place version of :func:`rushlight.mvlgamma`."""
+    if self._dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            f"mvlgamma_: result type {dtypes.default.float} can't be cast to the desired output "
+            f"type {self._dtype}"
+        )
+    return self.copy_(mvlgamma(self, p))
+
+
+Tensor.mvlgamma_ = _mvlgamma_inplace

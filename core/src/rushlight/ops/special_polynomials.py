@@ -1,0 +1,177 @@
+"""Orthogonal polynomials by their three-term recurrences (DLMF 18.9), near large degrees of
+Chebyshev's by their trigonometric forms (DLMF 18.5)."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.backends import np
+from rushlight.ops._op import composite, op
+from rushlight.ops.floating_point import meta_pair
+from rushlight.ops.special_bessel import real_floating
+from rushlight.ops.special_gamma import in_double, pair_of_tensors
+
+# Above this degree an even moderate argument overflows a double; PyTorch gives nan there.
+_HERMITE_LIMIT = {4: 128, 8: 512}
+
+
+def _climb(x, n, one, step):
+    """Values of degree n: 1, then ``one(x)``, then ``step(k, x, p_k, p_(k-1))``; 0 below 0."""
+    found = np.where(n < 0, 0.0, np.where(n == 0, 1.0, np.nan))
+    before, here = np.ones_like(x), one(x)
+    found = np.where(n == 1, here, found)
+    top = int(n.max(initial=0))
+    for k in range(1, top):
+        before, here = here, step(k, x, here, before)
+        found = np.where(n == k + 1, here, found)
+    return found
+
+
+def _chebyshev_step(k, x, here, before):
+    return 2 * x * here - before
+
+
+def _chebyshev(kind):
+    """One of Chebyshev's four kinds: degree 1, values at 1 and -1, trigonometric form."""
+    one, edge, waves, least = _KINDS[kind]
+
+    def value(x, n):
+        n = np.trunc(n)
+        angle = np.arccos(np.clip(x, -1, 1))
+        high = (n > least) & (np.abs(x) < 1)
+        corner = (np.abs(x) == 1) & (n >= 0)
+        plain = _climb(x, np.where(high | corner, 0, n), one, _chebyshev_step)
+        even = np.remainder(n, 2) == 0
+        return np.where(high, waves(angle, n), np.where(corner, edge(x, n, even), plain))
+
+    return value
+
+
+def _signed(x, even, value):
+    return np.where((x > 0) | even, value, -value)
+
+
+_KINDS = {
+    "t": (lambda x: x, lambda x, n, even: _signed(x, even, 1.0), lambda a, n: np.cos(n * a), 6),
+    "u": (
+        lambda x: 2 * x,
+        lambda x, n, even: _signed(x, even, n + 1),
+        lambda a, n: np.sin((n + 1) * a) / np.sin(a),
+        8,
+    ),
+    "v": (
+        lambda x: 2 * x - 1,
+        lambda x, n, even: np.where(x > 0, 1.0, np.where(even, 2 * n + 1, -(2 * n + 1))),
+        lambda a, n: np.cos((n + 0.5) * a) / np.cos(a / 2),
+        8,
+    ),
+    "w": (
+        lambda x: 2 * x + 1,
+        lambda x, n, even: np.where(x > 0, 2 * n + 1, np.where(even, 1.0, -1.0)),
+        lambda a, n: np.sin((n + 0.5) * a) / np.sin(a / 2),
+        8,
+    ),
+}
+
+
+def _shifted(kind):
+    value = _chebyshev(kind)
+    return lambda x, n: value(2 * x - 1, n)
+
+
+def _hermite(one, step):
+    return lambda x, n: _climb(x, np.trunc(n), one, step)
+
+
+def _laguerre(x, n):
+    return _climb(
+        x, np.trunc(n), lambda x: 1 - x, lambda k, x, p, b: ((2 * k + 1 - x) * p - k * b) / (k + 1)
+    )
+
+
+def _legendre(x, n):
+    return _climb(
+        x, np.trunc(n), lambda x: x, lambda k, x, p, b: ((2 * k + 1) * x * p - k * b) / (k + 1)
+    )
+
+
+_physicists = _hermite(lambda x: 2 * x, lambda k, x, p, b: 2 * x * p - 2 * k * b)
+_probabilists = _hermite(lambda x: x, lambda k, x, p, b: x * p - k * b)
+
+
+def _limited(function):
+    """Hermite's polynomials: nan where the degree is beyond PyTorch's limit for the dtype."""
+
+    def value(x, n, limit):
+        beyond = n > limit
+        return np.where(beyond, math.nan, function(x, np.where(beyond, 0, n)))
+
+    return value
+
+
+def _samples(make):
+    return [((make(3, 4), make.integers(0, 12, (3, 4)).to(make.dtype)), {})]
+
+
+def _declare(name, function, doc, limited=False):
+    """The public op of one polynomial in two tensors or a tensor and a number."""
+    plain = None if limited else in_double(name, function)
+
+    def pair(input, n):
+        if plain is not None:
+            return plain(input, n)
+        limit = _HERMITE_LIMIT[min(max(input.dtype.itemsize, 4), 8)]
+        return in_double(name, lambda x, k: function(x, k, limit))(input, n)
+
+    pair.__annotations__ = {"input": "Tensor", "n": "Tensor"}
+    pair.__name__, pair.__doc__, pair.__module__ = "_" + name, doc, __name__
+    run = op(method=False, rule=real_floating, samples=_samples, meta=meta_pair, domain=(-2.0, 2.0))
+    of_tensors = run(pair)
+
+    def public(input, n):
+        return of_tensors(*pair_of_tensors(public.__name__, ("input", "n"), input, n))
+
+    public.__name__, public.__module__ = "special_" + name, __name__
+    public.__doc__ = doc + "; `n` is cut to a whole number, negative degrees give 0."
+    return composite(method=False, oracle="_C._special")(public)
+
+
+_first = "Chebyshev's polynomial of the {} kind of degree `n` at `input`"
+_moved = "Chebyshev's polynomial of the {} kind of degree `n` at ``2 * input - 1``"
+_kind = {"t": "first", "u": "second", "v": "third", "w": "fourth"}
+(
+    special_chebyshev_polynomial_t,
+    special_chebyshev_polynomial_u,
+    special_chebyshev_polynomial_v,
+    special_chebyshev_polynomial_w,
+) = (
+    _declare(f"chebyshev_polynomial_{kind}", _chebyshev(kind), _first.format(_kind[kind]))
+    for kind in _kind
+)
+(
+    special_shifted_chebyshev_polynomial_t,
+    special_shifted_chebyshev_polynomial_u,
+    special_shifted_chebyshev_polynomial_v,
+    special_shifted_chebyshev_polynomial_w,
+) = (
+    _declare(f"shifted_chebyshev_polynomial_{kind}", _shifted(kind), _moved.format(_kind[kind]))
+    for kind in _kind
+)
+special_hermite_polynomial_h = _declare(
+    "hermite_polynomial_h",
+    _limited(_physicists),
+    "The physicists' Hermite polynomial of degree `n` at `input`",
+    True,
+)
+special_hermite_polynomial_he = _declare(
+    "hermite_polynomial_he",
+    _limited(_probabilists),
+    "The probabilists' Hermite polynomial of degree `n` at `input`",
+    True,
+)
+special_laguerre_polynomial_l = _declare(
+    "laguerre_polynomial_l", _laguerre, "Laguerre's polynomial of degree `n` at `input`"
+)
+special_legendre_polynomial_p = _declare(
+    "legendre_polynomial_p", _legendre, "Legendre's polynomial of degree `n` at `input`"
+)
