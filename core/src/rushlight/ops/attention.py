@@ -190,6 +190,20 @@ def _projected(query, key, value, weight, bias, separate):
     ]
 
 
+def _packed_weight(use_separate, in_proj_weight, separate):
+    """The weight of all three projections, or None where there are three."""
+    if use_separate:
+        if any(w is None for w in separate):
+            raise AssertionError(
+                "use_separate_proj_weight is True but one of q_proj_weight, k_proj_weight, "
+                "v_proj_weight is None"
+            )
+        return None
+    if in_proj_weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    return in_proj_weight
+
+
 def _expected_mask(attn_mask, length, sources, rows):
     """A mask as (1 or N * H, L, S)."""
     if attn_mask.dim() == 2:
@@ -308,14 +322,7 @@ def multi_head_attention_forward(
     _check_embedding(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     width = embed // num_heads
     separate = (q_proj_weight, k_proj_weight, v_proj_weight)
-    if use_separate_proj_weight and any(w is None for w in separate):
-        raise AssertionError(
-            "use_separate_proj_weight is True but one of q_proj_weight, k_proj_weight, "
-            "v_proj_weight is None"
-        )
-    if not use_separate_proj_weight and in_proj_weight is None:
-        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-    packed = None if use_separate_proj_weight else in_proj_weight
+    packed = _packed_weight(use_separate_proj_weight, in_proj_weight, separate)
     q, k, v = _projected(query, key, value, packed, in_proj_bias, separate)
     if attn_mask is not None:
         attn_mask = _expected_mask(attn_mask, length, key.shape[0], batch * num_heads)

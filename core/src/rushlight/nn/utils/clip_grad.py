@@ -54,3 +54,15 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
     with no_grad():
         for grad in _grads(parameters):
             grad.clamp_(min=-float(clip_value), max=float(clip_value))
+
+
+def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """The old name of :func:`clip_grad_norm_`."""
+    import warnings
+
+    warnings.warn(
+        "`nn.utils.clip_grad_norm` is now deprecated in favor of `nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)

@@ -1,0 +1,194 @@
+"""Parametrizations that are ready to use: weight, spectral and orthogonal."""
+
+from __future__ import annotations
+
+from rushlight.autograd.mode import no_grad
+from rushlight.nn.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from rushlight.nn.functional import normalize
+from rushlight.nn.module import Module
+from rushlight.nn.utils.parametrize import register_parametrization
+from rushlight.nn.utils.spectral_normalization import as_matrix
+from rushlight.nn.utils.weight_normalization import norm_except_dim, weight_of
+
+
+def _named(module, name):
+    found = getattr(module, name, None)
+    if (
+        found is None
+        or name not in {**module._parameters, **module._buffers}
+        and not hasattr(module, "parametrizations")
+    ):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    return found
+
+
+class _WeightNorm(Module):
+    def __init__(self, dim=0):
+        super().__init__()
+        self.dim = -1 if dim is None else dim
+
+    def forward(self, weight_g, weight_v):
+        """The weight of length `weight_g` and direction `weight_v`."""
+        return weight_of(weight_v, weight_g, self.dim)
+
+    def right_inverse(self, weight):
+        """Length and direction."""
+        return norm_except_dim(weight, 2, self.dim), weight
+
+
+def weight_norm(module, name="weight", dim=0):
+    """Learn the length and the direction of a weight separately. (Salimans and Kingma, 2016.)"""
+    register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def rename(state_dict, prefix, *rest):
+        old = [f"{prefix}{name}_g", f"{prefix}{name}_v"]
+        if all(key in state_dict for key in old):
+            for i, key in enumerate(old):
+                new = f"{prefix}parametrizations.{name}.original{i}"
+                state_dict[new] = state_dict.pop(key)
+
+    module._register_load_state_dict_pre_hook(rename)
+    return module
+
+
+class _SpectralNorm(Module):
+    def __init__(self, weight, n_power_iterations=1, dim=0, eps=1e-12):
+        super().__init__()
+        ndim = weight.dim()
+        if not -ndim <= dim < ndim:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got "
+                f"{dim})"
+            )
+        if n_power_iterations <= 0:
+            raise ValueError(
+                "Expected n_power_iterations to be positive, but got n_power_iterations="
+                f"{n_power_iterations}"
+            )
+        self.dim, self.eps = dim % ndim, eps
+        if ndim > 1:
+            self.n_power_iterations = n_power_iterations
+            matrix = as_matrix(weight.detach(), self.dim)
+            u = matrix.new_empty(matrix.shape[0]).normal_(0, 1)
+            v = matrix.new_empty(matrix.shape[1]).normal_(0, 1)
+            self.register_buffer("_u", normalize(u, dim=0, eps=eps))
+            self.register_buffer("_v", normalize(v, dim=0, eps=eps))
+            self._iterate(matrix, 15)
+
+    def _iterate(self, matrix, count):
+        with no_grad():
+            for _ in range(count):
+                self._u.copy_(normalize(matrix.mv(self._v), dim=0, eps=self.eps))
+                self._v.copy_(normalize(matrix.t().mv(self._u), dim=0, eps=self.eps))
+
+    def forward(self, weight):
+        """The weight divided by its largest singular value."""
+        if weight.dim() == 1:
+            return normalize(weight, dim=0, eps=self.eps)
+        matrix = as_matrix(weight, self.dim)
+        if self.training:
+            self._iterate(matrix.detach(), self.n_power_iterations)
+        u, v = self._u.clone(), self._v.clone()
+        return weight / u.dot(matrix.mv(v))
+
+    def right_inverse(self, value):
+        """The value itself: its norm is taken anew."""
+        return value
+
+
+def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+    """Divide a weight by its largest singular value. (Miyato et al., 2018.)"""
+    weight = _named(module, name)
+    if dim is None:
+        transposed = isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d))
+        dim = 1 if transposed else 0
+    made = _SpectralNorm(weight, n_power_iterations, dim, eps)
+    register_parametrization(module, name, made)
+    return module
+
+
+class _Orthogonal(Module):
+    """Orthogonal matrices from unconstrained ones: ``cayley`` or ``matrix_exp`` of the
+    skew-symmetric part, times a fixed orthogonal base."""
+
+    def __init__(self, weight, orthogonal_map, use_trivialization):
+        super().__init__()
+        self.orthogonal_map = orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, x):
+        """The orthogonal matrix (its columns, or rows of a wide one, are orthonormal)."""
+        from rushlight.ops.creation import eye
+        from rushlight.ops.matrix_functions import linalg_matrix_exp
+        from rushlight.ops.solver import linalg_solve
+
+        wide = x.shape[-2] < x.shape[-1]
+        x = x.transpose(-2, -1) if wide else x
+        n, k = x.shape[-2:]
+        lower = x.tril()
+        if n != k:
+            from rushlight.nn.functional import pad
+
+            lower = pad(lower, (0, n - k))
+        skew = lower - lower.transpose(-2, -1).conj()
+        if self.orthogonal_map == "matrix_exp":
+            q = linalg_matrix_exp(skew)
+        else:
+            identity = eye(n, dtype=x.dtype, device=x.device)
+            q = linalg_solve(identity - 0.5 * skew, identity + 0.5 * skew)
+        q = q[..., :k]
+        base = self._buffers.get("base")
+        q = q if base is None else base @ q
+        return q.transpose(-2, -1) if wide else q
+
+    def right_inverse(self, weight):
+        """Keep the orthogonal factor of `weight` as base; the free matrix starts at zero."""
+        from rushlight.ops.factorization import linalg_qr
+
+        if weight.shape[-2] != weight.shape[-1] and "base" not in self._buffers:
+            raise NotImplementedError(
+                "orthogonal: assigning is only available with use_trivialization=True"
+            )
+        wide = weight.shape[-2] < weight.shape[-1]
+        tall = weight.transpose(-2, -1) if wide else weight
+        q, r = linalg_qr(tall, mode="complete")
+        signs = r.diagonal(dim1=-2, dim2=-1).sgn()
+        q[..., : signs.shape[-1]] *= signs.unsqueeze(-2)
+        if "base" not in self._buffers:
+            raise NotImplementedError(
+                "It is not possible to assign to the matrix exponential or the Cayley "
+                "parametrizations when use_trivialization=False."
+            )
+        self.base = q
+        free = q.new_zeros(tuple(tall.shape))
+        return free.transpose(-2, -1) if wide else free
+
+
+def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
+    """Keep a matrix (or batch of them) orthogonal. (Lezcano-Casado, 2019.)
+
+    `orthogonal_map` is ``"matrix_exp"`` (default) or ``"cayley"``; PyTorch's ``"householder"`` is
+    not available. The value agrees with PyTorch's, the free parameters behind it need not.
+    """
+    weight = _named(module, name)
+    if weight.dim() < 2:
+        raise ValueError(
+            f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions."
+        )
+    if orthogonal_map not in (None, "matrix_exp", "cayley", "householder"):
+        raise ValueError(
+            'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: '
+            f"{orthogonal_map}"
+        )
+    if orthogonal_map == "householder":
+        raise NotImplementedError(
+            'orthogonal(orthogonal_map="householder") is not available; use "matrix_exp" or '
+            '"cayley"'
+        )
+    made = _Orthogonal(weight, orthogonal_map or "matrix_exp", use_trivialization)
+    register_parametrization(module, name, made, unsafe=True)
+    return module
+
+
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
