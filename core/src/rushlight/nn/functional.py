@@ -141,6 +141,7 @@ _RARE = {
     "multilabel_margin_loss": "margin_losses",
     "multilabel_soft_margin_loss": "margin_losses",
     "native_channel_shuffle": "pixels",
+    "pdist": "distances",
     "pixel_shuffle": "pixels",
     "pixel_unshuffle": "pixels",
     "prelu": "gates",
