@@ -241,3 +241,19 @@ def test_anomaly_mode_names_the_forward_line():
         the_line_at_fault = x.sqrt() * 0.0
         the_line_at_fault.sum().backward()
     assert not rushlight.is_anomaly_enabled()
+
+
+def test_inference_marks_results_of_every_way_into_an_op():
+    x = rushlight.ones(2, 2)
+    calls = (
+        lambda: x * 2, lambda: x * x, lambda: x.exp(), lambda: x.sum(), lambda: x.t(), lambda: x @ x,
+        lambda: x.sort().values, lambda: x.clone(),
+    )  # fmt: skip
+    for call in calls:
+        for _ in range(3):  # the first call is general, later ones take the short way
+            call()
+        with rushlight.inference_mode():
+            assert call().is_inference()
+            with rushlight.inference_mode(False):
+                assert not call().is_inference()
+        assert not call().is_inference()

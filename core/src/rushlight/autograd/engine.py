@@ -168,6 +168,7 @@ class _Run:
         self._finish()
         retain, create, pending, ready = self.retain, self.create, self.pending, self.ready
         waiting, counts = self.leaf_pending, self.leaf_counts
+        plain, getrefcount = self.wanted is None, sys.getrefcount
         order = sorted(nodes, key=_by_sequence, reverse=True) if len(nodes) > 1 else nodes
         for node in order:
             grads = pending.pop(node, None)
@@ -192,10 +193,18 @@ class _Run:
                     continue
                 piece = pieces[i]
                 if type(edge) is not Node:
-                    if piece is not None and counts[edge] == 1 and edge not in waiting:
+                    if (
+                        piece is not None
+                        and counts[edge] == 1
+                        and edge not in waiting
+                        and plain
+                        and edge._hooks is None
+                        and edge._post_hooks is None
+                    ):
                         counts[edge] = 0
-                        waiting[edge] = piece
-                        ready.append(edge)
+                        # Held by `pieces`, by `piece` and by the call that counts: by nobody else.
+                        lone = getrefcount(piece) <= 3 and _takeable(piece)
+                        _accumulate(edge, piece, create, lone)
                     else:
                         self._deliver_leaf(edge, piece)
                 elif edge.outputs == 1 and edge not in pending:

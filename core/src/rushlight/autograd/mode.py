@@ -6,6 +6,10 @@ import functools
 import inspect
 import threading
 
+from rushlight.tensor.dispatch import STATE
+
+_lock = threading.Lock()
+
 
 class _Mode(threading.local):
     recording = True
@@ -131,10 +135,14 @@ class inference_mode(_Decorator):  # noqa: N801 - PyTorch's public name
     def __enter__(self):
         self.previous = mode.recording, mode.inference
         mode.recording, mode.inference = not self.enabled, self.enabled
+        with _lock:
+            STATE.inference += 1
         return self
 
     def __exit__(self, *exc):
         mode.recording, mode.inference = self.previous
+        with _lock:
+            STATE.inference -= 1
 
 
 def is_grad_enabled() -> bool:

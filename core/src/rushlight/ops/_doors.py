@@ -17,6 +17,7 @@ from rushlight.dtypes import ALL, dtype
 from rushlight.ops import _arrays
 from rushlight.ops._op import _ALIASES, OPTIONAL, REQUIRED, TENSOR
 from rushlight.ops._recording import record
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import Size
 from rushlight.tensor.storage import Storage
 from rushlight.tensor.tensor import Parameter, Tensor
@@ -197,7 +198,7 @@ class _Source:
             f"[{', '.join(b for _, b in self.bound)}], r)",
             "out = new(Tensor)",
             "out._array, out._dtype, out._node, out._storage = r, by_dtype[r.dtype], None, None",
-            "if mode.inference: out._inference = True",
+            "if STATE.inference and mode.inference: out._inference = True",
             *self._recording("(out,)"),
             "return out",
         ]
@@ -219,7 +220,7 @@ class _Source:
             "    return NO",
             "out = new(Tensor)",
             "out._array, out._dtype, out._node = r, by_dtype[r.dtype], None",
-            "if mode.inference: out._inference = True",
+            "if STATE.inference and mode.inference: out._inference = True",
             f"storage = {first}._storage",
             "if storage is None:",
             f"    storage = {first}._storage = Storage(x0)",
@@ -245,7 +246,7 @@ def _several(op, tensors, values, results):
 
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
-    "new": object.__new__, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record,
+    "new": object.__new__, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record, "STATE": STATE,
     "attributes": _ATTRIBUTES, "is_plain": is_plain, "sequences": frozenset({tuple, list, Size}),
     "several": _several, "refuse": _arrays._record, "many_views": _arrays._many_views,
     "Storage": Storage,

@@ -30,6 +30,8 @@ def unary(op, general):
                 if array is not NotImplemented:
                     out = _new(Tensor)
                     out._array, out._dtype, out._node, out._storage = array, entry[1], None, None
+                    if STATE.inference and mode.inference:
+                        out._inference = True
                     if input._node is not None and recorded and mode.recording:
                         record_one(op, input, out)
                     return out
@@ -57,6 +59,8 @@ def binary(op, general):
                         out = _new(Tensor)
                         out._array, out._dtype, out._node = array, entry[1], None
                         out._storage = None
+                        if STATE.inference and mode.inference:
+                            out._inference = True
                         if (
                             (input._node is not None or other._node is not None)
                             and recorded
@@ -72,6 +76,8 @@ def binary(op, general):
                         out = _new(Tensor)
                         out._array, out._dtype, out._node = array, entry[1], None
                         out._storage = None
+                        if STATE.inference and mode.inference:
+                            out._inference = True
                         if input._node is not None and recorded and mode.recording:
                             record(op, (input, None), [None, other, *op.defaults[2:]], (out,))
                         return out

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 
 from rushlight import dtypes
-from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import losses as kernels
+from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._domains import away_from, real
 from rushlight.ops._op import elementwise, op
 from rushlight.ops._rules import floating_only
@@ -87,18 +87,10 @@ def _cross_entropy(
     return np.asarray(total, losses.dtype), sums
 
 
-@op(method=False, differentiable=False, tested_by="_cross_entropy", samples=lambda make: [])
 def _cross_entropy_backward(
-    grad: Tensor,
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    sums: Tensor,
-    reduction,
-    ignore_index,
-    label_smoothing,
+    grad, input, target, weight, sums, reduction, ignore_index, label_smoothing
 ):
-    """The gradient of the scores by one kernel."""
+    """The gradient of the scores by one kernel, on arrays."""
     losses = grad
     if reduction != "none":
         scale = grad
@@ -114,10 +106,14 @@ def _cross_entropy_backward(
 def _cross_entropy_gradient(
     grad, input, target, weight, reduction, ignore_index, label_smoothing, out1
 ):
-    if not mode.recording:
-        return _cross_entropy_backward(
-            grad, input, target, weight, out1, reduction, ignore_index, label_smoothing
-        )
+    if on_arrays(grad, input, target, weight):
+        weights = None if weight is None else weight._array
+        return tensor_of(
+            _cross_entropy_backward(
+                grad._array, input._array, target._array, weights, out1._array, reduction,
+                ignore_index, label_smoothing,
+            )
+        )  # fmt: skip
     dim = 0 if input.dim() == 1 else 1
     goal = _target_probabilities(input, target, weight, ignore_index, label_smoothing, dim)
     probabilities = log_softmax(input, dim).exp()

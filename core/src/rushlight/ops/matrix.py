@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
+from rushlight.ops._direct import on_arrays, tensors_of
 from rushlight.ops._op import composite, op
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.shape import broadcast_shapes
@@ -260,23 +260,22 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     return kernels.linear(input, weight, bias)
 
 
-@op(method=False, differentiable=False, tested_by="linear", samples=lambda make: [])
-def _linear_backward(grad: Tensor, input: Tensor, weight: Tensor, needs):
-    """The gradients of a linear layer's arguments that are needed, on arrays."""
+def _linear_backward(grad, input, weight, needs):
+    """The gradients of a linear layer's arguments that are needed, as arrays."""
     rows = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
     flat = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
-    return [
+    return (
         kernels.matmul(rows, weight).reshape(input.shape) if needs[0] else None,
         kernels.matmul(rows.T, flat) if needs[1] else None,
         np.asarray(np.add.reduce(rows, 0), grad.dtype) if needs[2] else None,
-    ]
+    )
 
 
 @linear.gradients("input", "weight", "bias")
 def linear_gradient(grad, input, weight, input_shape, needs):
     """The three products of the backward pass of a linear layer."""
-    if not mode.recording:
-        return _linear_backward(grad, input, weight, needs)
+    if on_arrays(grad, input, weight):
+        return tensors_of(_linear_backward(grad._array, input._array, weight._array, needs))
     rows = grad.reshape(-1, grad.shape[-1]) if grad.dim() != 2 else grad
     grad_input = grad_weight = grad_bias = None
     if needs[0]:

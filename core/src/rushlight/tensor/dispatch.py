@@ -12,11 +12,12 @@ import threading
 
 
 class _State:
-    __slots__ = ("modes",)
+    __slots__ = ("inference", "modes")
 
 
 STATE = _State()
 STATE.modes = 0
+STATE.inference = 0  # inference modes that any thread is in
 _lock = threading.Lock()
 
 

@@ -1,0 +1,47 @@
+"""Gradients computed on arrays at once, without an op for each step.
+
+In an ordinary backward pass nobody records what a formula does. A formula with a kernel of its own
+asks `on_arrays`, runs the kernel and wraps what it gave; otherwise it is written with ops, which
+serves ``create_graph``, the meta device and whatever watches the ops.
+"""
+
+from __future__ import annotations
+
+from rushlight.autograd.mode import mode
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_ARRAY_DTYPE
+from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.tensor import Parameter, Tensor
+
+_new = object.__new__
+_ndarray = np.ndarray
+
+
+def on_arrays(*tensors):
+    """Whether a formula may take the arrays of these tensors (or Nones): all are plain, nothing is
+    recorded, nobody watches."""
+    if mode.recording or STATE.modes:
+        return False
+    for tensor in tensors:
+        kind = type(tensor)
+        if kind is Tensor or kind is Parameter:
+            if type(tensor._array) is not _ndarray:
+                return False
+        elif tensor is not None:
+            return False
+    return True
+
+
+def tensor_of(array):
+    """A tensor around a kernel's result."""
+    out = _new(Tensor)
+    out._array, out._dtype = array, BY_ARRAY_DTYPE[array.dtype]
+    out._node = out._storage = None
+    if STATE.inference and mode.inference:
+        out._inference = True
+    return out
+
+
+def tensors_of(arrays):
+    """The same for several, None staying None."""
+    return [None if array is None else tensor_of(array) for array in arrays]
