@@ -141,12 +141,6 @@ def inverse(input):
     return np.ascontiguousarray(_rows(turned, batch)), info
 
 
-def solve(input, other):
-    """``(X, LU, pivots, info)`` of ``input @ X = other``; equal batches."""
-    factors, pivots, info = lu(input)
-    return lu_solve(factors, pivots, other), factors, pivots, info
-
-
 def solve_triangular(input, other, upper, left=True, unitriangular=False):
     """X of ``input @ X = other``, or of ``X @ input = other``; equal batches. Zeros on the
     diagonal give infinities."""
@@ -249,7 +243,7 @@ def least_squares(input, other, rcond, driver):
         limit = np.full((1, 1), rcond, real)
         _drive(driver, letter, batches, head, values, limit, rank, info, real)
     solution = _rows(target, batch)
-    return solution, rank.reshape(batch), values.reshape(*batch, -1), _as_info(info, batch)
+    return solution, rank.reshape(batch), values.reshape(*batch, min(m, n)), _as_info(info, batch)
 
 
 def _drive(driver, letter, batches, head, values, limit, rank, info, real):

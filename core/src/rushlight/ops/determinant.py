@@ -72,9 +72,7 @@ def _adjugate(A, grad):
 
     u, s, vh = linalg_svd(A, False)
     size = A.shape[-1]
-    others = [
-        s[..., [j for j in range(size) if j != i]].prod(-1) for i in range(size)
-    ]
+    others = [s[..., [j for j in range(size) if j != i]].prod(-1) for i in range(size)]
     scale = (linalg_det(u) * linalg_det(vh)).conj() * grad
     return (u * (stack(others, -1) * scale.unsqueeze(-1)).unsqueeze(-2)) @ vh
 

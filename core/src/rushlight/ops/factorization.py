@@ -48,18 +48,19 @@ def _definite(make, *shape):
 
 
 def _remake(make, array):
-    import rushlight
+    from rushlight.ops.creation import tensor
 
-    out = rushlight.tensor(array).to(make.dtype)
+    out = tensor(array).to(make.dtype)
     return out.requires_grad_() if make.requires_grad and make.dtype.category >= 2 else out
 
 
 def _cholesky_samples(make):
-    if make.requires_grad:
-        return []  # reads one triangle: finite differences of the other are zero
+    if make.requires_grad:  # larger ones read one triangle, which finite differences would see
+        return [((_definite(make, 1, 1),), {}), ((_definite(make, 2, 1, 1),), {"upper": True})] * 2
     return [
         ((_definite(make, 3, 3),), {}),
         ((_definite(make, 2, 4, 4),), {"upper": True}),
+        ((_definite(make, 2, 2),), {}),
         ((make(0, 3, 3),), {}),
         ((make(2, 0, 0),), {}),
     ]
@@ -345,7 +346,13 @@ def lu(A: Tensor, pivot=True, get_infos=False):
 # ------------------------------------------------------------------------------------------ LDL
 def _symmetric(make):
     matrix = make(2, 4, 4)
-    return [((matrix + matrix.mT,), {}), ((make(0, 0),), {"hermitian": True})]
+    matrix = matrix + matrix.mT
+    return [
+        ((matrix,), {}),
+        ((matrix,), {"hermitian": True}),
+        ((matrix[0],), {}),
+        ((make(0, 0),), {"hermitian": True}),
+    ]
 
 
 @op(

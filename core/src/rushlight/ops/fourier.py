@@ -401,7 +401,8 @@ def _frequencies(name, values, n, d, dtype, device, requires_grad, out):
     dtype = default.float if dtype is None else dtype
     if dtype.category < FLOAT:
         raise ValueError(f"{name} requires a floating point or complex dtype, got {dtype}")
-    array = (values / (n * d)).astype(BY_CODE[dtype.code])
+    kind = BY_CODE[dtype.code]
+    array = values.astype(kind) * np.asarray(1.0 / (n * d), kind)
     if out is not None:
         return _write(out, make_tensor(array, dtype))
     return finish(array, dtype, device, requires_grad)

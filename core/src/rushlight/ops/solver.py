@@ -111,9 +111,9 @@ def _solve_samples(make):
 
 
 def _solve_meta(A, B, left=True, check_errors=False):
-    vector, matrices, columns = _check_solve(A, B, left)
+    vector, _, columns = _check_solve(A, B, left)
     shape = columns.shape[:-1] if vector else columns.shape
-    return [(shape, dtype_of(B)), (matrices.shape[:-2], int32)]
+    return [(shape, dtype_of(B)), (A.shape[:-2], int32)]
 
 
 @op(
@@ -129,8 +129,12 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left=True, check_errors=False):
     ``(*, n, k)``, or a vector: ``(n,)`` or of the shape of A without its last dimension."""
     vector, matrices, columns = _check_solve(A, B, left)
     if not left:
-        matrices, columns = matrices.swapaxes(-1, -2), columns.swapaxes(-1, -2)
-    found, _, _, info = lapack.solve(matrices, columns)
+        A, columns = A.swapaxes(-1, -2), columns.swapaxes(-1, -2)
+    factors, pivots, info = lapack.lu(A)
+    if factors.shape[:-2] != matrices.shape[:-2]:
+        factors = np.broadcast_to(factors, matrices.shape)
+        pivots = np.broadcast_to(pivots, matrices.shape[:-1])
+    found = lapack.lu_solve(factors, pivots, columns)
     if check_errors:
         raise_failures("linalg.solve_ex", info, SINGULAR)
     found = found if left else found.swapaxes(-1, -2)

@@ -1,0 +1,92 @@
+"""Kronecker, inner and contracted products, covariance, differences, distances."""
+
+import math
+
+import pytest
+
+import rushlight
+from rushlight.autograd import gradcheck, gradgradcheck
+from rushlight.testing.agreement import agree, random
+
+
+def test_products():
+    a, b = random(2, 3), random(4, 3, seed=1)
+    agree("kron", a, b)
+    agree("kron", random(2), random(3, 2, 2, seed=1))
+    agree("inner", a, b)
+    agree("vdot", random(3, dtype="complex128"), random(3, dtype="complex128", seed=1))
+    agree("trace", a)
+    agree("trace", rushlight.arange(9).reshape(3, 3))
+    agree("addr", a, random(2), random(3), beta=0.5, alpha=2.0)
+
+
+@pytest.mark.parametrize("dims", [0, 1, ([1, 2], [0, 1]), ([0], [-1])])
+def test_tensordot(dims):
+    agree("tensordot", random(2, 2, 2), random(2, 2, 2, seed=1), dims)
+
+
+def test_tensordot_refuses_sizes_that_differ():
+    with pytest.raises(RuntimeError, match="size 2 in dim 1 and second has size 3 in dim 0"):
+        rushlight.tensordot(random(3, 2), random(3, 3), 1)
+
+
+@pytest.mark.parametrize("correction", [0, 1])
+def test_covariance(correction):
+    values = random(3, 6)
+    times = rushlight.tensor([1, 2, 1, 3, 1, 1])
+    weights = rushlight.tensor([0.1, 0.4, 0.2, 0.5, 0.3, 0.2], dtype=rushlight.float64)
+    agree("cov", values, correction=correction)
+    agree("cov", values, correction=correction, fweights=times, aweights=weights)
+    agree("corrcoef", values)
+    agree("corrcoef", random(3, 6, dtype="complex128"))
+    agree("cov", random(5))
+
+
+def test_differences():
+    values = random(3, 5)
+    agree("diff", values, 2, 0)
+    agree("diff", values, prepend=random(3, 1), append=random(3, 2))
+    agree("diff", values > 0)
+    agree("diff", rushlight.arange(4), n=5)
+    for spacing in (None, 0.5, [2.0, 0.5]):
+        agree("gradient", values, spacing=spacing)
+    points = (rushlight.tensor([0.0, 1.0, 3.0, 4.0, 9.0]).double(),)
+    for order in (1, 2):
+        agree("gradient", values, spacing=points, dim=1, edge_order=order)
+
+
+def test_trapezoids():
+    values, points = random(3, 5), random(5, seed=1).sort().values
+    for name in ("trapezoid", "trapz", "cumulative_trapezoid"):
+        agree(name, values)
+        agree(name, values, points)
+        agree(name, values, dx=0.5, dim=0)
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 1.5, 2.0, 3.0, math.inf])
+def test_distances(p):
+    a, b = random(2, 4, 3), random(5, 3, seed=1)
+    agree("cdist", a, b, p)
+    agree("nn.functional.pdist", b, p)
+    agree("cdist", random(30, 3), random(28, 3, seed=1), p, rtol=1e-7)
+    if p:
+        leaves = [a.requires_grad_(), b.requires_grad_()]
+        assert gradcheck(lambda x, y: rushlight.cdist(x, y, p), leaves)
+        assert gradgradcheck(lambda x, y: rushlight.cdist(x, y, p), leaves)
+
+
+def test_distance_of_equal_rows_pulls_nowhere():
+    rows = rushlight.ones(2, 3, requires_grad=True)
+    rushlight.cdist(rows, rows).sum().backward()
+    assert not bool(rows.grad.any())
+    with pytest.raises(RuntimeError, match="number of columns"):
+        rushlight.cdist(random(2, 3), random(2, 4))
+
+
+def test_renorm():
+    values = random(3, 4, 2)
+    for p in (1, 2, math.inf):
+        agree("renorm", values, p, 1, 0.7)
+    copy = values.clone()
+    assert copy.renorm_(2, 0, 0.5) is copy
+    assert rushlight.equal(copy, values.renorm(2, 0, 0.5))

@@ -1,0 +1,111 @@
+"""stft, istft and the windows."""
+
+import pytest
+
+import rushlight
+from rushlight.autograd import gradcheck, gradgradcheck
+from rushlight.signal import windows
+from rushlight.testing.agreement import agree, random
+
+OPTIONS = [
+    {},
+    {"hop_length": 3},
+    {"center": False},
+    {"pad_mode": "constant", "normalized": True},
+    {"onesided": False},
+    {"win_length": 6},
+    {"center": False, "win_length": 6, "align_to_window": True},
+]
+
+
+def window(size, **options):
+    """Hann's window in double precision."""
+    return rushlight.hann_window(size, dtype=rushlight.float64, **options)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_stft(options):
+    size = options.get("win_length", 8)
+    for signal in (random(40), random(2, 40)):
+        agree("stft", signal, 8, window=window(size), return_complex=True, **options)
+
+    def transformed(x, w):
+        return rushlight.stft(x, 8, window=w, return_complex=True, **options)
+
+    leaves = [random(2, 20).requires_grad_(), window(size).requires_grad_()]
+    assert gradcheck(transformed, leaves) and gradgradcheck(transformed, leaves)
+
+
+def test_stft_of_complex_signals_and_pairs():
+    agree("stft", random(40, dtype="complex128"), 8, window=window(8))
+    signal, options = random(40), {"window": window(8)}
+    pairs = rushlight.stft(signal, 8, return_complex=False, **options)
+    numbers = rushlight.stft(signal, 8, return_complex=True, **options)
+    assert rushlight.equal(rushlight.view_as_complex(pairs.contiguous()), numbers)
+
+
+def test_stft_refuses():
+    with pytest.raises(RuntimeError, match="return_complex"):
+        rushlight.stft(random(40), 8)
+    with pytest.raises(RuntimeError, match="win_length=8"):
+        rushlight.stft(random(40), 8, window=window(6), return_complex=True)
+    with pytest.raises(RuntimeError, match="n_fft=50"):
+        rushlight.stft(random(40), 50, center=False, return_complex=True)
+    with pytest.raises(RuntimeError, match="onesided"):
+        rushlight.stft(random(40, dtype="complex128"), 8, onesided=True)
+
+
+@pytest.mark.parametrize("length", [None, 30, 40])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_istft_gives_the_signal_back(length, normalized):
+    signal, shape = random(2, 40), {"window": window(8), "normalized": normalized}
+    spectra = rushlight.stft(signal, 8, return_complex=True, **shape)
+    found = agree("istft", spectra, 8, length=length, **shape)
+    assert rushlight.allclose(found, signal[:, : found.shape[-1]])
+
+    def back(x):
+        return rushlight.istft(x, 8, length=length, **shape)
+
+    assert gradcheck(back, [spectra.detach().requires_grad_()])
+
+
+def test_istft_of_complex_signals():
+    signal = random(40, dtype="complex128")
+    spectra = rushlight.stft(signal, 8, window=window(8))
+    found = agree("istft", spectra, 8, window=window(8), onesided=False, return_complex=True)
+    assert rushlight.allclose(found, signal)
+
+
+def test_istft_of_samples_in_no_window():
+    spectra = random(5, 4, dtype="complex128")
+    with pytest.raises(RuntimeError, match="window overlap add min"):
+        rushlight.istft(spectra, 8, window=window(8), center=False)
+    with pytest.raises(RuntimeError, match="frequency dimension"):
+        rushlight.istft(spectra, 16, window=window(16))
+    with pytest.warns(UserWarning, match="padded with zeros"):
+        rushlight.istft(spectra, 8, window=window(8), length=100)
+
+
+@pytest.mark.parametrize("name", ["hann", "hamming", "blackman", "bartlett", "kaiser"])
+def test_windows_of_the_top_level(name):
+    for length in (0, 1, 2, 7, 8):
+        for periodic in (True, False):
+            agree(f"{name}_window", length, periodic, dtype=rushlight.float64)
+            agree(f"{name}_window", length, periodic, rtol=5e-7)
+    agree("hamming_window", 8, True, 0.6, 0.3, rtol=5e-7)
+    agree("kaiser_window", 8, True, 5.0, rtol=5e-7)
+    with pytest.raises(RuntimeError, match="int64"):
+        rushlight.hann_window(4, dtype=rushlight.int64)
+    with pytest.raises(RuntimeError, match="-1"):
+        rushlight.hann_window(-1)
+
+
+@pytest.mark.parametrize("name", windows.__all__)
+def test_signal_windows(name):
+    options = {"a": [0.5, 0.3, 0.2]} if name == "general_cosine" else {}
+    for size in (0, 1, 2, 7, 8):
+        for sym in (True, False):
+            path = f"signal.windows.{name}"
+            agree(path, size, sym=sym, dtype=rushlight.float64, rtol=1e-8, **options)
+    with pytest.raises(ValueError, match="-1"):
+        getattr(windows, name)(-1, **options)
