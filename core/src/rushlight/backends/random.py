@@ -61,13 +61,14 @@ class MersenneTwister:
         return (u.astype(wide) * wide(high - low) + wide(low)).astype(kind)
 
     # ------------------------------------------------------------------ normals
-    def normal(self, count: int, mean: float, std: float, double: bool):
-        """Normals: Box-Muller on blocks of 16, or one by one below 16 values."""
+    def normal(self, count: int, mean: float, std: float, double: bool, half: bool = False):
+        """Normals: Box-Muller on blocks of 16, or one by one below 16 values. The rest after the
+        last whole block draws its uniforms too, except for half-width floats."""
         if count < 16:
             return np.array([self._one_normal() * std + mean for _ in range(count)])
         kind = np.float64 if double else np.float32
-        data = self.uniform(count, double)
         whole = count - count % 16
+        data = self.uniform(whole if half else count, double)
         out = np.empty(count, kind)
         out[:whole] = _box_muller(data[:whole], mean, std)
         if whole != count:
@@ -83,6 +84,49 @@ class MersenneTwister:
         theta = 2.0 * math.pi * u1
         self.cached_normal = radius * math.sin(theta)
         return radius * math.cos(theta)
+
+    def serial_normals(self, count: int):
+        """Standard normals one after the other, as double Box-Muller pairs, whatever the count."""
+        out = np.empty(count)
+        filled = 0
+        if count and self.cached_normal is not None:
+            out[0], self.cached_normal, filled = self.cached_normal, None, 1
+        pairs = (count - filled + 1) // 2
+        u = self.uniform(2 * pairs, True).reshape(pairs, 2) if pairs else np.empty((0, 2))
+        radius, theta = np.sqrt(-2.0 * np.log1p(-u[:, 1])), 2.0 * math.pi * u[:, 0]
+        both = np.stack([radius * np.cos(theta), radius * np.sin(theta)], 1).reshape(-1)
+        out[filled:] = both[: count - filled]
+        if len(both) > count - filled:
+            self.cached_normal = float(both[-1])
+        return out
+
+    # ------------------------------------------------------------------ other distributions
+    def cauchy(self, count: int, median: float, sigma: float):
+        """Cauchy samples by inversion of a 53-bit uniform."""
+        return median + sigma * np.tan(math.pi * (self.uniform(count, True) - 0.5))
+
+    def geometric(self, count: int, p: float):
+        """How many trials until one succeeds, by inversion of a 53-bit uniform."""
+        with np.errstate(divide="ignore"):
+            return np.ceil(np.log(self.uniform(count, True)) / math.log1p(-p))
+
+    def one_by_one(self, sample, *columns):
+        """``sample(next_uniform, *row)`` for each row, where a sample takes as many 53-bit uniforms
+        as it needs. They are drawn in blocks; then the stream goes back to the last one used."""
+        start, fresh, drawn, used = self.bits.state, self.fresh, [], 0
+
+        def next_uniform():
+            nonlocal used
+            if used == len(drawn):
+                drawn.extend(self.uniform(256, True).tolist())
+            used += 1
+            return drawn[used - 1]
+
+        out = np.array([sample(next_uniform, *row) for row in zip(*columns, strict=True)], float)
+        self.bits.state, self.fresh = start, fresh
+        if used:
+            self.raw(2 * used)
+        return out
 
     # ------------------------------------------------------------------ integers
     def integers(self, count: int, low: int, high: int):

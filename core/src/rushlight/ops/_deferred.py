@@ -64,6 +64,7 @@ RARE = {
     "special_errors": "",
     "special_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_ polygamma polygamma_",
     "special_polynomials": "",
+    "variates": "cauchy_ geometric_ log_normal_",
 }
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 from rushlight import devices, dtypes
+from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast
 from rushlight.backends.random import MersenneTwister
 from rushlight.dtypes import FLOAT, default
 from rushlight.ops._inplace import check_writable, written
+from rushlight.ops._recording import record
 from rushlight.ops.creation import finish
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import Tensor, make_tensor
@@ -113,14 +116,40 @@ def _sample(draw, size, dtype, generator):
     return values.reshape(size).astype(BY_CODE[dtype.code], copy=False)
 
 
-def _float(dtype, name):
+def _is_half(dtype):
+    return dtype.category == FLOAT and dtype.itemsize == 2
+
+
+def _uniforms(low, high, size, dtype, generator):
+    """Uniforms from [low, high); where rounding to a half-width dtype gives `high`, `low`."""
+
+    def draw(engine, count, double):
+        return engine.uniform_between(count, low, high, double)
+
+    array = _sample(draw, size, dtype, generator)
+    if _is_half(dtype):
+        array[array == array.dtype.type(high)] = low
+    return array
+
+
+def _normals(mean, std, size, dtype, generator):
+    """Normal samples of a dtype."""
+    half = _is_half(dtype)
+
+    def draw(engine, count, double):
+        return engine.normal(count, mean, std, double, half)
+
+    return _sample(draw, size, dtype, generator)
+
+
+def _float(dtype, name, complex_too=False):
     dtype = default.float if dtype is None else dtype
-    if dtype.category != FLOAT:
+    if dtype.category != FLOAT and not (complex_too and dtype.is_complex):
         raise RuntimeError(f'"{name}" not implemented for {dtype}')
     return dtype
 
 
-def _maker(name, draw, doc):
+def _maker(name, sample, doc):
     def make(
         *size,
         generator=None,
@@ -131,8 +160,11 @@ def _maker(name, draw, doc):
         requires_grad=False,
         pin_memory=False,
     ):
-        dtype = _float(out._dtype if out is not None and dtype is None else dtype, name)
-        array = _sample(draw, size, dtype, generator)
+        dtype = out._dtype if out is not None and dtype is None else dtype
+        dtype = _float(dtype, name, name == "randn")
+        if dtype.is_complex:
+            return finish(_complex_normals(size, dtype, generator), dtype, device, requires_grad)
+        array = sample(0.0, 1.0, size, dtype, generator)
         if out is not None:
             from rushlight.ops.creation import _write
 
@@ -144,16 +176,15 @@ def _maker(name, draw, doc):
     return make
 
 
-def _uniform(engine, count, double):
-    return engine.uniform(count, double)
+def _complex_normals(size, dtype, generator):
+    """Complex normal samples of variance 1: parts of variance 1/2, one after the other."""
+    size, real = normalize_size(size), dtype.to_real()
+    parts = _normals(0.0, math.sqrt(0.5), (*size, 2), real, generator)
+    return parts.view(BY_CODE[dtype.code])[..., 0]
 
 
-def _standard_normal(engine, count, double):
-    return engine.normal(count, 0.0, 1.0, double)
-
-
-rand = _maker("rand", _uniform, "Uniform samples from [0, 1).")
-randn = _maker("randn", _standard_normal, "Samples from the standard normal distribution.")
+rand = _maker("rand", _uniforms, "Uniform samples from [0, 1).")
+randn = _maker("randn", _normals, "Samples from the standard normal distribution.")
 
 
 def rand_like(
@@ -199,13 +230,22 @@ def randint(
     """Integers from [low, high); ``randint(high, size)`` starts at 0."""
     if size is None:
         low, high, size = 0, low, high
+    _check_bounds(low, high)
+    if dtype is None:
+        dtype = dtypes.int64 if out is None else out._dtype
+    array = _sample(lambda e, count, _: e.integers(count, low, high), (size,), dtype, generator)
+    if out is not None:
+        from rushlight.ops.creation import _write
+
+        return _write(out, make_tensor(array, dtype))
+    return finish(array, dtype, device, requires_grad)
+
+
+def _check_bounds(low, high):
     if high <= low:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-    dtype = dtypes.int64 if dtype is None else dtype
-    array = _sample(lambda e, count, _: e.integers(count, low, high), (size,), dtype, generator)
-    return finish(array, dtype, device, requires_grad)
 
 
 def randint_like(input, low, high=None, *, dtype=None, **options):
@@ -229,16 +269,19 @@ def randperm(
     """A random permutation of 0 .. n-1."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
-    dtype = dtypes.int64 if dtype is None else dtype
+    if dtype is None:
+        dtype = dtypes.int64 if out is None else out._dtype
     engine = _engine(generator)
     with engine.lock:
         array = engine.permutation(n).astype(BY_CODE[dtype.code])
+    if out is not None:
+        from rushlight.ops.creation import _write
+
+        return _write(out, make_tensor(array, dtype))
     return finish(array, dtype, device, requires_grad)
 
 
-def _shape_for(mean, std, size):
-    if size is not None:
-        return tuple(size)
+def _shape_for(mean, std):
     arrays = [v._array for v in (mean, std) if isinstance(v, Tensor)]
     return np.broadcast_shapes(*[a.shape for a in arrays])
 
@@ -256,32 +299,89 @@ def normal(
     requires_grad=False,
 ):
     """Normal samples with means and standard deviations given as numbers or tensors."""
-    found = next((v._dtype for v in (mean, std) if isinstance(v, Tensor)), None)
-    dtype = _float(dtype or found, "normal")
-    shape = _shape_for(mean, std, size)
-    if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        base = finish(_sample(_standard_normal, (shape,), dtype, generator), dtype, device, False)
-        return base * std + mean
-    array = _sample(lambda e, n, double: e.normal(n, mean, std, double), (shape,), dtype, generator)
-    return finish(array, dtype, device, requires_grad)
+    _check_std(std)
+    found = [v._dtype for v in (mean, std, out) if isinstance(v, Tensor)]
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        if size is None:
+            raise TypeError(
+                "normal() received an invalid combination of arguments: with numbers for mean and "
+                "std it needs a size"
+            )
+        dtype = _float(dtype or (found[0] if found else None), "normal", True)
+        shape = normalize_size((size,))
+        if dtype.is_complex:
+            array = _complex_normals(shape, dtype, generator)
+            made = finish(array, dtype, device, False) * std + mean
+        else:
+            made = finish(_normals(mean, std, shape, dtype, generator), dtype, device, False)
+    else:
+        dtype = _float(found[0], "normal", True)
+        try:
+            shape = _shape_for(mean, std)
+        except ValueError:
+            raise RuntimeError(
+                f"normal: the shapes of mean {list(mean.shape)} and std {list(std.shape)} do not "
+                "broadcast"
+            ) from None
+        sample = _complex_normals(shape, dtype, generator) if dtype.is_complex else None
+        sample = _normals(0.0, 1.0, shape, dtype, generator) if sample is None else sample
+        parts = [v.detach() if isinstance(v, Tensor) else v for v in (std, mean)]
+        made = (finish(sample, dtype, device, False) * parts[0] + parts[1]).to(dtype)
+    if out is not None:
+        from rushlight.ops.creation import _write
+
+        return _write(out, made)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _check_std(std):
+    if isinstance(std, Tensor):
+        if std._dtype.is_complex:
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if std.numel() and std._device.type != "meta" and bool((std < 0).any()):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
 def bernoulli(input, p=None, *, generator=None, out=None):
     """0 or 1, with the probabilities in `input` (or `p`)."""
-    probability = input._array.reshape(-1) if p is None else p
-    if p is None and input.numel() and not bool(((input >= 0) & (input <= 1)).all()):
+    if p is None:
+        _float(input._dtype, "bernoulli")
+        draw = _with_chances(input._array, input._array.shape)
+    else:
+        draw = _with_chance(p)
+    array = _sample(draw, (tuple(input._array.shape),), input._dtype, generator)
+    made = make_tensor(array, input._dtype, input._device)
+    if out is not None:
+        from rushlight.ops.creation import _write
+
+        return _write(out, made)
+    return made + input * 0 if input.requires_grad else made
+
+
+def _with_chance(p):
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return lambda engine, count, _: engine.bernoulli(count, p)
+
+
+def _with_chances(chances, shape):
+    """One probability for each sample: against 53-bit uniforms where they are float64, 24-bit ones
+    otherwise."""
+    chances = np.broadcast_to(chances, shape).reshape(-1)
+    if chances.size and not bool(((chances >= 0) & (chances <= 1)).all()):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    array = _sample(
-        lambda e, n, _: e.bernoulli(n, probability),
-        (tuple(input._array.shape),),
-        input._dtype,
-        generator,
-    )
-    return make_tensor(array, input._dtype, input._device)
+    double = chances.dtype == np.float64
+    chances = chances.astype(np.float64 if double else np.float32)
+    return lambda engine, count, _: engine.uniform(count, double) < chances
 
 
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Indices drawn with the (unnormalised) probabilities in each row of `input`."""
+    _check_multinomial(input, num_samples)
+    if out is not None and out._dtype is not dtypes.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out._dtype}")
     rows = np.atleast_2d(input._array).astype(np.float64)
     if rows.size and ((rows < 0).any() or not np.isfinite(rows).all()):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
@@ -293,31 +393,62 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
         )
     engine = _engine(generator)
     with engine.lock:
-        if replacement:
+        if replacement and num_samples > 1:
             found = _with_replacement(engine, rows, num_samples)
         else:
             keys = engine.exponential(rows.size, 1.0).reshape(rows.shape)
             order = np.argsort(-(rows / keys), axis=1, kind="stable")
             found = order[:, :num_samples]
     shape = (num_samples,) if input.dim() == 1 else (rows.shape[0], num_samples)
-    return make_tensor(np.ascontiguousarray(found, np.int64).reshape(shape), dtypes.int64)
+    made = make_tensor(np.ascontiguousarray(found, np.int64).reshape(shape), dtypes.int64)
+    if out is not None:
+        from rushlight.ops.creation import _write
+
+        return _write(out, made)
+    return made
+
+
+def _check_multinomial(input, num_samples):
+    if input.dim() not in (1, 2) or not input.shape[-1]:
+        raise RuntimeError(
+            f"multinomial: prob_dist must be 1 or 2 dim and not empty; got shape "
+            f"{list(input.shape)}"
+        )
+    if input._dtype.category != FLOAT:
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {input._dtype}"
+        )
+    if num_samples <= 0:
+        raise RuntimeError(f"cannot sample n_sample <= 0 samples; got {num_samples}")
 
 
 def _with_replacement(engine, rows, count):
     cumulative = rows.cumsum(1)
     cumulative /= cumulative[:, -1:]
     draws = engine.uniform(len(rows) * count, True).reshape(len(rows), count)
-    return np.stack([np.searchsorted(c, d) for c, d in zip(cumulative, draws, strict=True)])
+    found = [np.searchsorted(c, d) for c, d in zip(cumulative, draws, strict=True)]
+    return np.stack(found) if found else np.empty((0, count), np.int64)
 
 
 # ----------------------------------------------------------------------------------------- in place
 def _fill(self, draw, generator):
-    check_writable(self, self._node is not None)
+    """Fill with samples of ``draw(engine, count, double)``; the old values' gradient is 0."""
+    return fill_with(self, lambda size: _sample(draw, size, self._dtype, generator))
+
+
+def fill_with(self, sample):
+    """Fill with ``sample(size)``, an array; the old values' gradient is 0."""
+    from rushlight.ops import conversion
+
+    recording = mode.recording and self._node is not None
+    check_writable(self, recording)
+    node = None
+    if recording:
+        fresh = make_tensor(self._array, self._dtype)
+        node = record(conversion._fill.op, (self,), [None, 0.0], (fresh,))
     if self._device.type != "meta":
-        self._array[...] = cast(
-            _sample(draw, (tuple(self._array.shape),), self._dtype, generator), self._dtype.code
-        )
-    written(self, None)
+        self._array[...] = cast(sample((tuple(self._array.shape),)), self._dtype.code)
+    written(self, node)
     return self
 
 
@@ -330,25 +461,27 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
         )
     _float(self._dtype, "uniform_")
-    return _fill(self, lambda e, n, double: e.uniform_between(n, low, to, double), generator)
+    return fill_with(self, lambda size: _uniforms(low, to, size, self._dtype, generator))
 
 
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal samples."""
     if std < 0:
         raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
-    _float(self._dtype, "normal_")
-    return _fill(self, lambda e, n, double: e.normal(n, mean, std, double), generator)
+    _float(self._dtype, "normal_", True)
+    if self._dtype.is_complex:
+        return fill_with(
+            self, lambda size: _complex_normals(size, self._dtype, generator) * std + mean
+        )
+    return fill_with(self, lambda size: _normals(mean, std, size, self._dtype, generator))
 
 
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, with probability `p` (a number or a tensor) of 1."""
     if not isinstance(p, Tensor):
-        if not 0 <= p <= 1:
-            raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-        return _fill(self, lambda e, n, _: e.bernoulli(n, p), generator)
-    chances = np.broadcast_to(p._array, self._array.shape).reshape(-1)
-    return _fill(self, lambda e, n, _: e.bernoulli(n, chances), generator)
+        return _fill(self, _with_chance(p), generator)
+    _float(p._dtype, "bernoulli_")
+    return _fill(self, _with_chances(p._array, self._array.shape), generator)
 
 
 def exponential_(self, lambd=1.0, *, generator=None):
@@ -365,8 +498,25 @@ def random_(self, from_=0, to=None, *, generator=None):
         from_, to = 0, from_
     if to is None:
         bits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8}.get(self._dtype.name)
-        to = (1 << bits) + 1 if bits else dtypes.iinfo(self._dtype).max + 1
+        if bits:
+            to = (1 << bits) + 1
+        else:
+            to = 2 if self._dtype is dtypes.bool_ else dtypes.iinfo(self._dtype).max + 1
+    _check_bounds(from_, to)
+    _check_holds(self._dtype, from_, to - 1)
     return _fill(self, lambda e, n, _: e.integers(n, from_, to), generator)
+
+
+def _check_holds(dtype, low, high):
+    """Refuse bounds that an integer dtype cannot hold."""
+    if dtype.category == FLOAT or dtype is dtypes.bool_:
+        least, most = (0, 1) if dtype is dtypes.bool_ else (-math.inf, math.inf)
+    else:
+        limits = dtypes.iinfo(dtype)
+        least, most = limits.min, limits.max
+    for word, value in (("from", low), ("to - 1", high)):
+        if not least <= value <= most:
+            raise RuntimeError(f"{word} is out of bounds for {dtype}: {value}")
 
 
 for _function in (uniform_, normal_, bernoulli_, exponential_, random_):

@@ -1,0 +1,144 @@
+"""Random numbers: PyTorch's for a seed, and the stream left where PyTorch leaves it."""
+
+import numpy as np
+import pytest
+
+import rushlight
+
+torch = pytest.importorskip("torch")
+COUNTS = (1, 5, 15, 16, 17, 40, 333)
+
+
+def streams(call, dtype, exact=True):
+    """The same call in both after one seed: equal numbers, and equal ones after them."""
+    for count in COUNTS:
+        found = []
+        for lib in (rushlight, torch):
+            lib.manual_seed(3)
+            out = call(lib, count, getattr(lib, dtype))
+            wide = out.double() if out.is_floating_point() else out.long()
+            found.append((wide.numpy(), lib.rand(3).numpy()))
+        (ours, next_ours), (theirs, next_theirs) = found
+        if exact:
+            np.testing.assert_array_equal(ours, theirs, err_msg=str(count))
+        else:
+            np.testing.assert_allclose(ours, theirs, rtol=4e-7, atol=4e-7, err_msg=str(count))
+        np.testing.assert_array_equal(next_ours, next_theirs, err_msg=str(count))
+
+
+FLOATS = ("float32", "float64", "bfloat16", "float16")
+EXACT = {
+    "uniform_": lambda lib, n, d: lib.empty(n, dtype=d).uniform_(-2, 3),
+    "rand": lambda lib, n, d: lib.rand(n, dtype=d),
+    "geometric_": lambda lib, n, d: lib.empty(n, dtype=d).geometric_(0.3),
+    "random_": lambda lib, n, d: lib.empty(n, dtype=d).random_(),
+    "random_ between": lambda lib, n, d: lib.empty(n, dtype=d).random_(-3, 9),
+    "bernoulli_": lambda lib, n, d: lib.empty(n, dtype=d).bernoulli_(0.3),
+    "bernoulli_ tensor": lambda lib, n, d: lib.empty(n, dtype=d).bernoulli_(chances(lib, n, d)),
+    "bernoulli": lambda lib, n, d: lib.bernoulli(chances(lib, n, d)),
+    "bernoulli p": lambda lib, n, d: lib.bernoulli(chances(lib, n, d), 0.7),
+    "poisson": lambda lib, n, d: lib.poisson(chances(lib, n, d) * 40),
+    "randint": lambda lib, n, d: lib.randint(3, 17, (n,), dtype=d),
+    "randint_like": lambda lib, n, d: lib.randint_like(lib.empty(n, dtype=d), 17),
+}
+CLOSE = {
+    "normal_": lambda lib, n, d: lib.empty(n, dtype=d).normal_(),
+    "randn": lambda lib, n, d: lib.randn(n, dtype=d),
+    "exponential_": lambda lib, n, d: lib.empty(n, dtype=d).exponential_(1.5),
+    "cauchy_": lambda lib, n, d: lib.empty(n, dtype=d).cauchy_(0, 1).clamp(-9, 9),
+    "log_normal_": lambda lib, n, d: lib.empty(n, dtype=d).log_normal_(0.5, 0.2),
+    "normal": lambda lib, n, d: lib.normal(lib.zeros(n, dtype=d), lib.ones(n, dtype=d)),
+    "normal size": lambda lib, n, d: lib.normal(0.0, 1.0, (n,), dtype=d),
+}
+
+
+def chances(lib, count, dtype):
+    """Numbers in [0, 1] that both libraries hold exactly."""
+    values = np.arange(count) % 9 / 8
+    return lib.from_numpy(values).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", EXACT)
+def test_same_numbers(name, dtype):
+    streams(EXACT[name], dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", CLOSE)
+def test_same_numbers_but_for_rounding(name, dtype):
+    streams(CLOSE[name], dtype, exact=dtype in ("bfloat16", "float16"))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "int8", "bool"])
+def test_integers(dtype):
+    streams(lambda lib, n, d: lib.empty(n, dtype=d).random_(), dtype)
+    streams(lambda lib, n, d: lib.empty(n, dtype=d).bernoulli_(0.4), dtype)
+    if dtype != "bool":
+        streams(lambda lib, n, d: lib.randperm(min(n, 100), dtype=d), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_drawn_indices_and_binomials(dtype):
+    streams(lambda lib, n, d: lib.multinomial(chances(lib, n + 4, d), 2), dtype)
+    streams(lambda lib, n, d: lib.multinomial(chances(lib, 12, d).reshape(2, 6), n, True), dtype)
+    streams(lambda lib, n, d: lib.binomial(chances(lib, n, d) * 64, chances(lib, n, d)), dtype)
+
+
+def test_complex_normals():
+    for lib in (rushlight, torch):
+        lib.manual_seed(5)
+    ours, theirs = rushlight.randn(9, dtype=rushlight.complex64), torch.randn(9, dtype=torch.cfloat)
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6, atol=1e-7)
+
+
+def test_own_generator_and_out():
+    ours, theirs = rushlight.Generator().manual_seed(8), torch.Generator().manual_seed(8)
+    rates = np.array([0.0, 3.0, 80.0])
+    np.testing.assert_array_equal(
+        rushlight.poisson(rushlight.from_numpy(rates), ours).numpy(),
+        torch.poisson(torch.from_numpy(rates), theirs).numpy(),
+    )
+    out = rushlight.empty(3)
+    assert rushlight.normal(0.0, 1.0, (3,), generator=ours, out=out) is out
+    expected = torch.normal(0.0, 1.0, (3,), generator=theirs)
+    np.testing.assert_allclose(out.numpy(), expected.numpy(), rtol=1e-6)
+
+
+def test_filling_cuts_the_gradient():
+    x = rushlight.ones(3, requires_grad=True)
+    y = x * 2
+    y.uniform_()
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]
+    p = rushlight.tensor([0.5], requires_grad=True)
+    rushlight.bernoulli(p).sum().backward()
+    assert p.grad.tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: x.uniform_(2, 1), "from=2"),
+        (lambda x: x.normal_(0, -1), "std"),
+        (lambda x: x.exponential_(0), "lambda"),
+        (lambda x: x.cauchy_(0, 0), "sigma"),
+        (lambda x: x.geometric_(1), "p="),
+        (lambda x: x.log_normal_(0, 0), "std"),
+        (lambda x: x.random_(5, 3), "less than"),
+        (lambda x: x.char().random_(0, 300), "out of bounds"),
+        (lambda x: x.bernoulli_(1.5), "p"),
+        (lambda x: rushlight.bernoulli(x * 0 + 2), "p_in"),
+        (lambda x: rushlight.poisson(x * 0 - 1), "non-negative"),
+        (lambda x: rushlight.normal(x, x * 0 - 1), "std >= 0"),
+        (lambda x: rushlight.multinomial(x * 0, 1), "sum of probabilities"),
+        (lambda x: rushlight.multinomial(x * 0 + 1, 9), "without replacement"),
+        (lambda x: rushlight.multinomial(x * 0 + 1, 0), "n_sample <= 0"),
+        (lambda x: rushlight.multinomial(x.long(), 1), "floating-point"),
+        (lambda x: rushlight.binomial(x, x.double()), "one floating-point dtype"),
+        (lambda x: x.long().uniform_(), "not implemented"),
+    ],
+)
+def test_refusals(call, words):
+    with pytest.raises(RuntimeError, match=words):
+        call(rushlight.ones(4))
