@@ -60,6 +60,8 @@ RARE = {
     "fourier": "",
     "windows": "",
     "spectrogram": "istft stft",
+    "low_rank": "",
+    "former_names": "eig lstsq solve symeig",
     "special_bessel": "i0 i0_",
     "special_errors": "",
     "special_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_ polygamma polygamma_",

@@ -1,0 +1,40 @@
+"""Names of linear algebra that PyTorch removed: calling one says what to use instead."""
+
+from __future__ import annotations
+
+from rushlight.ops._op import composite
+from rushlight.tensor.tensor import Tensor
+
+
+def _gone(name, instead):
+    return RuntimeError(f"{name} was removed from PyTorch; use rushlight.linalg.{instead} instead")
+
+
+@composite()
+def symeig(input: Tensor, eigenvectors=False, upper=True):
+    """Removed from PyTorch; see :func:`rushlight.linalg.eigh`."""
+    raise _gone("symeig", "eigh(input, UPLO='U')")
+
+
+@composite()
+def eig(input: Tensor, eigenvectors=False):
+    """Removed from PyTorch; see :func:`rushlight.linalg.eig`."""
+    raise _gone("eig", "eig(input), whose results are complex,")
+
+
+@composite()
+def solve(input: Tensor, A: Tensor):
+    """Removed from PyTorch; see :func:`rushlight.linalg.solve`."""
+    raise _gone("solve", "solve(A, input)")
+
+
+@composite()
+def lstsq(input: Tensor, A: Tensor):
+    """Removed from PyTorch; see :func:`rushlight.linalg.lstsq`."""
+    raise _gone("lstsq", "lstsq(A, input)")
+
+
+@composite(method=False)
+def matrix_rank(input: Tensor, tol=None, symmetric=False):
+    """Removed from PyTorch; see :func:`rushlight.linalg.matrix_rank`."""
+    raise _gone("matrix_rank", "matrix_rank(input, tol)")
