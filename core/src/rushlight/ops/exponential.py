@@ -105,19 +105,25 @@ def _logit_gradient(grad, input, eps):
 logit.gradient(input=_logit_gradient)
 
 
-@elementwise(rule=floating, domain=real, inplace=False)
+def _two_tensors(input, other):
+    for name, value in (("input", input), ("other", other)):
+        if not isinstance(value, Tensor):
+            raise argument_error("logaddexp", name, "Tensor", value)
+
+
+@elementwise(rule=floating, domain=real, inplace=False, check=_two_tensors)
 def logaddexp(input, other):
     """``log(exp(input) + exp(other))`` without overflow."""
     return xp.logaddexp(input, other)
 
 
 logaddexp.gradient(
-    input=lambda grad, input, other: grad * sigmoid(input - other),
-    other=lambda grad, input, other: grad * sigmoid(other - input),
+    input=lambda grad, input, other: grad * conj_of(sigmoid(input - other)),
+    other=lambda grad, input, other: grad * conj_of(sigmoid(other - input)),
 )
 
 
-@elementwise(rule=floating, domain=real, inplace=False)
+@elementwise(rule=floating, domain=real, inplace=False, check=_two_tensors)
 def logaddexp2(input, other):
     """``log2(2 ** input + 2 ** other)`` without overflow."""
     high, low = xp.maximum(input, other), xp.minimum(input, other)

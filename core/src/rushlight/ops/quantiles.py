@@ -12,7 +12,7 @@ from rushlight.ops.arithmetic import lerp
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import tensor
 from rushlight.ops.reduction import ValuesIndices, amax, amin
-from rushlight.ops.sorting import selected_back, sort
+from rushlight.ops.sorting import selected_back, sort, sortable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 
@@ -153,7 +153,7 @@ def mode(input: Tensor, dim=-1, keepdim=False):
     if not input.shape[axis]:
         raise IndexError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
     moved = np.moveaxis(input, axis, -1)
-    order = np.argsort(moved, axis=-1, kind="stable")
+    order = np.argsort(sortable(moved), axis=-1, kind="stable")
     ordered = np.take_along_axis(moved, order, -1)
     place = np.arange(moved.shape[-1])
     fresh = np.ones(moved.shape, bool)

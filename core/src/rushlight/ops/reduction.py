@@ -389,24 +389,18 @@ def logsumexp(input: Tensor, dim, keepdim=False):
     """``log(sum(exp(input), dim))`` without overflow."""
     if input._dtype.category < FLOAT:
         input = input.to(default.float)
-    top = input.detach().amax(dim, True)
+    top = (input.real if input.is_complex() else input).detach().amax(dim, True)
     top = where(top.isfinite(), top, 0.0)
     out = (input - top).exp().sum(dim, True).log() + top
     return out if keepdim else out.squeeze(dim if isinstance(dim, tuple) else dim)
 
 
 def _norm_power(x, p, dim, keepdim):
-    if p == math.inf:
-        return x.abs().amax(() if dim is None else dim, keepdim)
-    if p == -math.inf:
-        return x.abs().amin(() if dim is None else dim, keepdim)
-    if p == 0:
-        return (x != 0).to(x._dtype.to_real()).sum(dim, keepdim)
-    if p == 1:
-        return x.abs().sum(dim, keepdim)
     if p == 2:
         return _norm2(x, dim, keepdim)
-    return x.abs().pow(p).sum(dim, keepdim).pow(1.0 / p)
+    from rushlight.ops.matrix_norm import linalg_vector_norm
+
+    return linalg_vector_norm(x, p, dim, keepdim)
 
 
 @op(method=False, samples=_sizes)
@@ -420,7 +414,7 @@ def _norm2(input: Tensor, dim=None, keepdim=False):
 def _norm2_gradient(grad, input, out, dim, keepdim):
     shape = tuple(input.shape)
     out, grad = restore(out, shape, dim, keepdim), restore(grad, shape, dim, keepdim)
-    return input * where(out == 0, 0.0, grad / out)
+    return input * where(out == 0, 0.0, grad / where(out == 0, 1.0, out))
 
 
 _norm2.gradient(input=_norm2_gradient)
@@ -434,7 +428,9 @@ def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     if dtype is not None:
         input = input.to(dtype)
     if p == "nuc":
-        raise NotImplementedError("norm(p='nuc') is not available; sum the singular values")
+        from rushlight.ops.matrix_norm import linalg_matrix_norm
+
+        return linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
     return _norm_power(input, 2 if p in ("fro", None) else float(p), dim, keepdim)
 
 

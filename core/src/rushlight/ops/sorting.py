@@ -6,7 +6,7 @@ import math
 
 from rushlight import dtypes
 from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
+from rushlight.backends.arrays import bfloat16, dtype_of
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import result_type
@@ -16,8 +16,14 @@ from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
+def sortable(array):
+    """`array` in a dtype whose order NumPy knows: it sorts bfloat16's nan anywhere."""
+    return array.astype(np.float32) if array.dtype == bfloat16 else array
+
+
 def _order(array, axis, descending):
     """A stable argsort; nan counts as the largest."""
+    array = sortable(array)
     if not descending:
         return np.argsort(array, axis=axis, kind="stable")
     flipped = np.flip(array, axis)
@@ -153,7 +159,7 @@ def _middle(name, input, axis, skip_nan):
     size = input.shape[-1]
     if not size:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
-    order = np.argsort(input, axis=-1, kind="stable")
+    order = np.argsort(sortable(input), axis=-1, kind="stable")
     place = np.full((*input.shape[:-1], 1), (size - 1) // 2)
     if input.dtype.kind not in "biu":
         present = size - np.isnan(input).sum(-1, keepdims=True)
@@ -262,7 +268,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 Tensor.unique = unique
 
 
-# ---------------------------------------------------------------------- places in sorted sequences
+# ----------------------------------------------------------------------- places in sorted sequences
 def _check_sequence(sequence, values, side, right, sorter):
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -305,6 +311,7 @@ def _searchsorted(
     """Where each element of `input` belongs in each row of a sorted sequence."""
     _check_sequence(sorted_sequence, input, side, right, sorter)
     way, kind = ("right" if right or side == "right" else "left"), np.int64
+    sorted_sequence, input = sortable(sorted_sequence), sortable(input)
     if sorter is not None:
         sorted_sequence = np.take_along_axis(sorted_sequence, sorter, -1)
     if sorted_sequence.ndim == 1:

@@ -62,6 +62,8 @@ def wrap_dims(dim, ndim: int, empty_is_all: bool = True) -> tuple:
         if len(set(dims)) != len(dims):
             repeated = next(d for d in dims if dims.count(d) > 1)
             raise RuntimeError(f"dim {repeated} appears multiple times in the list of dims")
+        if not ndim:
+            return ()
         if not dims and empty_is_all:
             return tuple(range(ndim))
         return dims
