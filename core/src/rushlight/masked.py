@@ -1,0 +1,295 @@
+"""Reductions and normalizations that see only the elements where a mask is true.
+
+Every function takes ``mask=``, a bool tensor that broadcasts to the input; without one all elements
+count. What is masked out is replaced by the value that changes nothing, so a slice without any
+element gives that value (nan for means, medians and variances).
+
+>>> rushlight.masked.sum(rushlight.tensor([1, 2, 3]), mask=rushlight.tensor([True, False, True]))
+tensor(4)
+"""
+
+from __future__ import annotations
+
+import math
+
+from rushlight import dtypes
+from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
+from rushlight.errors import argument_error, shape_text
+from rushlight.ops import reduction
+from rushlight.ops.comparison import where
+from rushlight.ops.exponential import logaddexp as _logaddexp
+from rushlight.ops.softmax import log_softmax as _log_softmax
+from rushlight.ops.softmax import softmax as _softmax
+from rushlight.ops.sorting import nanmedian
+from rushlight.tensor.tensor import Tensor
+
+__all__ = [
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "as_masked_tensor",
+    "cumprod",
+    "cumsum",
+    "is_masked_tensor",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
+    "masked_tensor",
+    "mean",
+    "median",
+    "norm",
+    "normalize",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
+]
+
+
+# ------------------------------------------------------------------------------------------ masking
+def _full_mask(input, mask):
+    """The mask in the input's shape, or None."""
+    if mask is None:
+        return None
+    if not isinstance(mask, Tensor):
+        raise argument_error("masked", "mask", "Tensor", mask)
+    if mask.dim() > input.dim():
+        raise IndexError(
+            "expected broadcastable mask (got mask dimensionality higher than of the input): mask "
+            f"has shape {shape_text(mask.shape)}, input {shape_text(input.shape)}"
+        )
+    try:
+        mask = mask.expand(tuple(input.shape))
+    except RuntimeError:
+        raise RuntimeError(
+            f"expected broadcastable mask: mask has shape {shape_text(mask.shape)}, input "
+            f"{shape_text(input.shape)}"
+        ) from None
+    return mask if mask._dtype.category == BOOL else mask != 0
+
+
+def _masked(input, mask, value, dtype=None):
+    """The input in `dtype`, with `value` where the mask is false."""
+    if dtype is not None and dtype is not input._dtype:
+        input = input.to(dtype)
+    return input if mask is None else where(_full_mask(input, mask), input, value)
+
+
+def _extreme(dtype, largest):
+    """The largest (or smallest) value of a dtype."""
+    if dtype.category == FLOAT:
+        return math.inf if largest else -math.inf
+    if dtype.category == BOOL:
+        return largest
+    limits = dtypes.iinfo(dtype)
+    return limits.max if largest else limits.min
+
+
+def _whole_sum(input, dtype):
+    """Sums and products of integers are int64."""
+    return int64 if dtype is None and input._dtype.category < FLOAT else dtype
+
+
+def _floating(name, input, dtype):
+    found = input._dtype if dtype is None else dtype
+    if found.category < FLOAT:
+        raise TypeError(
+            f"{name}: the input dtype must be floating point or complex (give dtype=), got {found}"
+        )
+    return found
+
+
+def _dims(dim):
+    return None if dim is None or dim == () else dim
+
+
+# --------------------------------------------------------------------------------------- reductions
+def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The sum over `dim` of what is not masked out; 0 of nothing."""
+    return _masked(input, mask, 0, _whole_sum(input, dtype)).sum(_dims(dim), keepdim)
+
+
+def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The product over `dim` of what is not masked out; 1 of nothing."""
+    kept = _masked(input, mask, 1, _whole_sum(input, dtype))
+    if _dims(dim) is None:
+        dim = tuple(range(input.dim()))
+    if isinstance(dim, int):
+        return kept.prod(dim, keepdim)
+    for d in sorted((d % max(input.dim(), 1) for d in dim), reverse=True):
+        kept = kept.prod(d, keepdim)
+    return kept
+
+
+def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The largest element over `dim` of what is not masked out."""
+    found = input._dtype if dtype is None else dtype
+    kept = _masked(input, mask, _extreme(found, False), dtype)
+    return kept.amax(() if dim is None else dim, keepdim)
+
+
+def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The smallest element over `dim` of what is not masked out."""
+    found = input._dtype if dtype is None else dtype
+    kept = _masked(input, mask, _extreme(found, True), dtype)
+    return kept.amin(() if dim is None else dim, keepdim)
+
+
+def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Where the largest element is, of what is not masked out; in the input's dtype."""
+    found = input._dtype if dtype is None else dtype
+    return _masked(input, mask, _extreme(found, False), dtype).argmax(dim, keepdim).to(found)
+
+
+def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Where the smallest element is, of what is not masked out; in the input's dtype."""
+    found = input._dtype if dtype is None else dtype
+    return _masked(input, mask, _extreme(found, True), dtype).argmin(dim, keepdim).to(found)
+
+
+def _count(input, dim, mask):
+    """How many elements take part in each reduction."""
+    ones = input.new_ones(tuple(input.shape), dtype=int64)
+    return _masked(ones, mask, 0).sum(_dims(dim), True)
+
+
+def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The mean over `dim` of what is not masked out; nan of nothing."""
+    dtype = _floating("mean", input, dtype)
+    if mask is None:
+        return input.mean(_dims(dim), keepdim, dtype=dtype)
+    total = _masked(input, mask, 0, dtype).sum(_dims(dim), True)
+    return _dropped(total / _count(input, dim, mask), dim, keepdim)
+
+
+def _dropped(value, dim, keepdim):
+    """Without the reduced dimensions, unless they are to be kept."""
+    if keepdim or not value.dim():
+        return value
+    dim = _dims(dim)
+    return value.squeeze(tuple(range(value.dim())) if dim is None else dim)
+
+
+def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
+    """The lower median along `dim` of what is not masked out; nan of nothing."""
+    found = input._dtype if dtype is None else dtype
+    if found.category != FLOAT:
+        if mask is None:
+            return nanmedian(input if dtype is None else input.to(dtype), dim, keepdim)[0]
+        raise ValueError(f"masked median expects a floating-point dtype; got {found}")
+    return nanmedian(_masked(input, mask, math.nan, dtype), dim, keepdim)[0]
+
+
+def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """``log(sum(exp(input)))`` over `dim` of what is not masked out."""
+    dims = tuple(range(input.dim())) if _dims(dim) is None else dim
+    kept = _masked(input, mask, _lowest(input, dtype), dtype)
+    return reduction.logsumexp(kept, dims, keepdim).to(kept._dtype)
+
+
+def _lowest(input, dtype):
+    found = input._dtype if dtype is None else dtype
+    return _extreme(found, False) if found.category < COMPLEX else -math.inf
+
+
+def _as_float(input, dtype):
+    if dtype is not None or input._dtype.category >= FLOAT:
+        return dtype
+    return dtypes.default.float
+
+
+def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The vector norm of order `ord` over `dim` of what is not masked out."""
+    dtype = _floating("norm", input, dtype)
+    nothing = math.inf if ord == -math.inf else 0
+    kept = _masked(input, mask, nothing, dtype)
+    return reduction.norm(kept, ord, _dims(dim), keepdim)
+
+
+def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+    """The variance over `dim` of what is not masked out; the divisor is the count minus
+    `correction` (default 1)."""
+    if unbiased is not None and correction is not None:
+        raise ValueError("var: give either unbiased or correction, not both")
+    if correction is None:
+        correction = 1 if unbiased is None or unbiased else 0
+    dtype = _as_float(input, dtype)
+    count = _count(input, dim, mask)
+    kept = _masked(input, mask, 0, dtype)
+    centre = kept.sum(_dims(dim), True) / count
+    apart = _masked(kept - centre, mask, 0)
+    squares = (apart * apart.conj()).real if kept._dtype.category == COMPLEX else apart * apart
+    total = squares.sum(_dims(dim), True)
+    divisor = count.to(total._dtype) - correction
+    divisor = where(divisor < 0, 0.0, divisor)
+    return _dropped(total / divisor, dim, keepdim).to(kept._dtype)
+
+
+def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+    """The standard deviation over `dim` of what is not masked out; see :func:`var`."""
+    options = {"correction": correction, "keepdim": keepdim, "dtype": dtype, "mask": mask}
+    return var(input, dim, unbiased, **options).sqrt()
+
+
+# ---------------------------------------------------------------------------- scans, normalizations
+def cumsum(input, dim, *, dtype=None, mask=None):
+    """The running sum along `dim` of what is not masked out."""
+    dtype = input._dtype if dtype is None else dtype
+    return _masked(input, mask, 0, dtype).cumsum(dim, dtype=dtype)
+
+
+def cumprod(input, dim, *, dtype=None, mask=None):
+    """The running product along `dim` of what is not masked out."""
+    dtype = input._dtype if dtype is None else dtype
+    return _masked(input, mask, 1, dtype).cumprod(dim, dtype=dtype)
+
+
+def softmax(input, dim, *, dtype=None, mask=None):
+    """The softmax along `dim` of what is not masked out; 0 elsewhere."""
+    return _softmax(_masked(input, mask, -math.inf, _as_float(input, dtype)), dim)
+
+
+def log_softmax(input, dim, *, dtype=None, mask=None):
+    """The logarithm of :func:`softmax`."""
+    return _log_softmax(_masked(input, mask, -math.inf, _as_float(input, dtype)), dim)
+
+
+def softmin(input, dim, *, dtype=None, mask=None):
+    """The softmax of ``-input`` along `dim` of what is not masked out."""
+    return _softmax(-_masked(input, mask, math.inf, _as_float(input, dtype)), dim)
+
+
+def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
+    """`input` divided by its norm of order `ord` over `dim`, what is masked out set to 0."""
+    length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    return _masked(input, mask, 0, dtype) / length.clamp(min=eps)
+
+
+def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
+    """``log(exp(input) + exp(other))`` where what is masked out counts as minus infinity."""
+    dtype = input._dtype if dtype is None else dtype
+    return _logaddexp(
+        _masked(input, input_mask, -math.inf, dtype), _masked(other, other_mask, -math.inf, dtype)
+    )
+
+
+# ----------------------------------------------------------------------------------- masked tensors
+def is_masked_tensor(obj):
+    """Whether an object is a MaskedTensor: never, masks are given to the functions here."""
+    return False
+
+
+def masked_tensor(data, mask, requires_grad=False):
+    """MaskedTensor is not available; give ``mask=`` to the functions of this module."""
+    raise NotImplementedError(
+        "masked_tensor: tensors that carry a mask are not available; keep the mask beside the "
+        "tensor and give it as mask= to the functions of rushlight.masked"
+    )
+
+
+def as_masked_tensor(data, mask):
+    """MaskedTensor is not available; see :func:`masked_tensor`."""
+    return masked_tensor(data, mask)
