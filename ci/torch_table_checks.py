@@ -148,9 +148,19 @@ def translated(function):
     if cells:
         cells = tuple(types.CellType(_cell(c.cell_contents)) for c in cells)
     space = {**function.__globals__, **_GLOBALS}
+    for name in code.co_names:  # the table's own functions, and PyTorch's that it imports by name
+        value = space.get(name)
+        if isinstance(value, types.FunctionType) and "torch" in (value.__module__ or ""):
+            space[name] = _seeded if name == "wrapper_set_seed" else translated(value)
     made = types.FunctionType(code, space, function.__name__, function.__defaults__, cells)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+def _seeded(function, *args, **kwargs):
+    """The table's wrapper of random functions: every call starts from one seed."""
+    rushlight.manual_seed(42)
+    return function(*args, **kwargs)
 
 
 def _cell(value):
@@ -195,7 +205,20 @@ def function_of(info):
         code is not None and "torch.testing" in (getattr(info.op, "__module__", "") or "")
     ):
         return translated(info.op)
+    if isinstance(info.op, type(torch.Tensor.add)):  # the entry is a method, not a function
+        return _method(info.op)
     return lookup(info.name)
+
+
+def _method(variant):
+    """Rushlight's counterpart of a method that the table names, or of a function in its place."""
+    name = getattr(variant, "__name__", "<lambda>")
+    if name == "<lambda>" or not isinstance(variant, type(torch.Tensor.add)):
+        return translated(variant)
+    method = getattr(rushlight.Tensor, name, None)
+    if method is None:
+        raise Mismatch(f"Tensor has no method {name}")
+    return method
 
 
 # ---------------------------------------------------------------------- comparing
@@ -442,7 +465,7 @@ def check_variants(info, function, samples):
             continue
         expected = processed(info, sample, expected, False)
         if info.method_variant is not None:
-            _variant(info, sample, expected, own, info.method_variant.__name__)
+            _variant(info, sample, expected, own)
         if info.inplace_variant is not None and not sample.broadcasts_input:
             _inplace(info, sample, own)
         if info.supports_out and isinstance(found, rushlight.Tensor) and own[2].get("out") is None:
@@ -456,12 +479,10 @@ def check_variants(info, function, samples):
                 compare(out, theirs(found), "out=" + told(sample))
 
 
-def _variant(info, sample, expected, own, name):
-    method = getattr(own[0], name, None)
-    if method is None:
-        raise Mismatch(f"Tensor has no method {name}")
+def _variant(info, sample, expected, own):
+    method = _method(info.method_variant)
     rushlight.manual_seed(7)
-    found = processed(info, sample, method(*own[1], **own[2]), True)
+    found = processed(info, sample, method(own[0], *own[1], **own[2]), True)
     if info.name not in _UNWRITTEN:
         compare(found, expected, f"method of {told(sample)}")
 
@@ -474,17 +495,14 @@ def _inplace(info, sample, own):
     except Exception:  # noqa: BLE001 - PyTorch has no in-place form for this sample
         return
     target = own[0].detach().clone()
-    name = info.inplace_variant.__name__
-    method = getattr(target, name, None)
-    if method is None:
-        raise Mismatch(f"Tensor has no method {name}")
+    method = _method(info.inplace_variant)
     rushlight.manual_seed(7)
     with rushlight.no_grad():
-        found = method(*own[1], **own[2])
+        found = method(target, *own[1], **own[2])
     if found is not target:
-        raise Mismatch(f"{told(sample)}: {name} gives another tensor")
+        raise Mismatch(f"{told(sample)}: the in-place form gives another tensor")
     if info.name not in _UNWRITTEN:
-        compare(target, expected, f"{name} of {told(sample)}")
+        compare(target, expected, f"in place: {told(sample)}")
 
 
 def _located(error, sample):
