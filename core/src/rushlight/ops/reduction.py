@@ -11,7 +11,8 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
-from rushlight.ops._op import composite, op
+from rushlight.errors import argument_error
+from rushlight.ops._op import TABLE, composite, op
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import isnan, where
 from rushlight.tensor.shape import wrap_dim, wrap_dims
@@ -192,6 +193,8 @@ def _prod_gradient(grad, input, dim, keepdim):
         return _prod_gradient(grad, input.reshape(-1), 0, False).reshape(input.shape)
     if not input.dim():
         return grad.reshape(())
+    if not input.numel():
+        return input * grad * 0
     before = _exclusive_product(input, dim)
     after = _exclusive_product(input.flip(dim), dim).flip(dim)
     return restore(grad, tuple(input.shape), dim, keepdim) * conj_of(before * after)
@@ -247,20 +250,25 @@ def std(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=Non
 @composite()
 def var_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """The variance and the mean over `dim`."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
     return var(input, dim, unbiased, keepdim, correction=correction), input.mean(dim, keepdim)
 
 
 @composite()
 def std_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """The standard deviation and the mean over `dim`."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
     return std(input, dim, unbiased, keepdim, correction=correction), input.mean(dim, keepdim)
 
 
-def _refuse_empty(name, array, axes):
+def _refuse_empty(name, array, dim, axes):
     if builtins.any(array.shape[a] == 0 for a in axes):
-        raise IndexError(
-            f"{name}(): Expected reduction dim to have non-zero size; input has shape "
-            f"{list(array.shape)}"
+        error = RuntimeError if dim == () else IndexError
+        raise error(
+            f"{name}(): Expected reduction dim to have non-zero size (specify the dim with keyword "
+            f"'dim'); input has shape {list(array.shape)}"
         )
 
 
@@ -276,7 +284,7 @@ def _share_ties(grad, input, out, dim, keepdim):
 def amax(input: Tensor, dim=(), keepdim=False):
     """The largest element over `dim` (all by default); ties share the gradient."""
     axes = wrap_dims(dim, input.ndim)
-    _refuse_empty("amax", input, axes)
+    _refuse_empty("amax", input, dim, axes)
     return input.max(axis=axes, keepdims=keepdim)
 
 
@@ -287,7 +295,7 @@ amax.gradient(input=_share_ties)
 def amin(input: Tensor, dim=(), keepdim=False):
     """The smallest element over `dim` (all by default); ties share the gradient."""
     axes = wrap_dims(dim, input.ndim)
-    _refuse_empty("amin", input, axes)
+    _refuse_empty("amin", input, dim, axes)
     return input.min(axis=axes, keepdims=keepdim)
 
 
@@ -328,7 +336,11 @@ def argmin(input: Tensor, dim=None, keepdim=False):
 def _extreme(kind):
     arg, pick = (argmax, amax) if kind == "max" else (argmin, amin)
 
-    def call(input, *args, **kwargs):
+    def call(input, *args, out=None, **kwargs):
+        if out is not None:
+            return _written(kind, call(input, *args, **kwargs), out)
+        if not isinstance(input, Tensor):
+            raise argument_error(kind, "input", "Tensor", input)
         other = args[0] if args else kwargs.get("other")
         if isinstance(other, Tensor):
             from rushlight.ops import arithmetic
@@ -340,6 +352,15 @@ def _extreme(kind):
         return _over_dim(arg, input, *args, **kwargs)
 
     return call
+
+
+def _written(kind, results, out):
+    from rushlight.ops._inplace import write_out
+
+    many = isinstance(results, tuple)
+    for item, result in zip(out if many else (out,), results if many else (results,), strict=True):
+        write_out(TABLE["a" + kind], item, result)
+    return out
 
 
 def _over_dim(arg, input, dim=None, keepdim=False, axis=None):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
+from rushlight import dtypes
 from rushlight.backends import np
-from rushlight.backends.arrays import cast
+from rushlight.backends.arrays import cast, dtype_of
 from rushlight.ops._op import op
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.reduction import ValuesIndices, _sum_dtype, _wide
@@ -15,6 +18,12 @@ def _samples(make):
     return [((make(3, 4), 0), {}), ((make(3, 4), -1), {}), ((make(), 0), {}), ((make(0, 2), 0), {})]
 
 
+def _meta_scan(input, dim, dtype=None):
+    wrap_dim(dim, input.ndim)
+    found = dtype_of(input)
+    return input.shape, dtype or (dtypes.int64 if found.category < dtypes.FLOAT else found)
+
+
 def _accumulate(function, input, dim, dtype):
     axis = wrap_dim(dim, input.ndim)
     code = _sum_dtype(input, dtype)
@@ -24,7 +33,7 @@ def _accumulate(function, input, dim, dtype):
     return np.asarray(function(_wide(array), axis=axis), array.dtype)
 
 
-@op(samples=_samples)
+@op(samples=_samples, inplace=True, meta=_meta_scan)
 def cumsum(input: Tensor, dim, *, dtype=None):
     """The running sum along `dim`."""
     return _accumulate(np.cumsum, input, dim, dtype)
@@ -35,7 +44,7 @@ cumsum.gradient(
 )
 
 
-@op(samples=_samples, domain="nonzero")
+@op(samples=_samples, domain="nonzero", inplace=True, meta=_meta_scan)
 def cumprod(input: Tensor, dim, *, dtype=None):
     """The running product along `dim`."""
     return _accumulate(np.cumprod, input, dim, dtype)
@@ -105,3 +114,62 @@ def cummin(input: Tensor, dim):
 
 cummax.gradient(input=_scatter_back)
 cummin.gradient(input=_scatter_back)
+
+
+def _log_add(high, low):
+    """``log(exp(a) + exp(b))`` of complex numbers."""
+    swap = low.real > high.real
+    high, low = np.where(swap, low, high), np.where(swap, high, low)
+    apart = np.where(np.isneginf(low.real), 0, np.exp(low - high))
+    return np.where(np.isneginf(high.real), high, high + np.log1p(apart))
+
+
+@op(samples=_samples, sweep=(2,), meta=lambda input, dim: (input.shape, dtype_of(input)))
+def logcumsumexp(input: Tensor, dim):
+    """The logarithm of the running sum of exponentials along `dim`, without overflow.
+
+    >>> rushlight.logcumsumexp(rushlight.tensor([0.0, 0.0]), 0)
+    tensor([0.0000, 0.6931])
+    """
+    if input.dtype.kind in "biu":
+        raise RuntimeError(f'"logcumsumexp" not implemented for dtype {dtype_of(input)}')
+    axis = wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return input.copy()
+    array = _wide(input)
+    with np.errstate(all="ignore"):
+        if input.dtype.kind != "c":
+            return np.asarray(np.logaddexp.accumulate(array, axis=axis), input.dtype)
+        rows = np.moveaxis(array.copy(), axis, 0)
+        for i in range(1, len(rows)):
+            rows[i] = _log_add(rows[i - 1], rows[i])
+    return np.moveaxis(rows, 0, axis)
+
+
+def _reversed_log_sums(values, dim):
+    return values.flip(dim).logcumsumexp(dim).flip(dim)
+
+
+def _logcumsumexp_gradient(grad, input, out, dim):
+    """Sums of ``grad * exp(input - out)`` over what comes after, as logarithms of the positive and
+    the negative part, so that nothing overflows."""
+    from rushlight.ops.comparison import where
+
+    if not input.dim() or not input.numel():
+        return grad
+    if input.is_complex():
+        safe = where(grad == 0, 1.0, grad)
+        found = where(grad == 0, -1e30, safe.log())
+        total = _reversed_log_sums(found - conj_of(out), dim) + conj_of(input)
+        return total.exp()
+    low = -1e30 if grad._dtype.itemsize < 8 else -1e300
+    parts = []
+    for part in (grad, -grad):
+        some = part > 0
+        logarithm = where(some, where(some, part, 1.0).log(), low)
+        kept = where(out == -math.inf, low, logarithm - out)
+        parts.append((_reversed_log_sums(kept, dim) + input).exp())
+    return parts[0] - parts[1]
+
+
+logcumsumexp.gradient(input=_logcumsumexp_gradient)
