@@ -112,8 +112,7 @@ def find(name):
 def _function(name):
     op = TABLE.get(name) or TABLE.get(_aliases().get(name))
     if op is None and name.endswith("_"):
-        op = TABLE.get(name[:-1])
-        return None if op is None or _elsewhere(op) else op.inplace
+        return getattr(Tensor, name, None)  # in-place forms are functions too: ``relu_``, ``zero_``
     return None if op is None or _elsewhere(op) else op.function
 
 
