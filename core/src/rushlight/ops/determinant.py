@@ -47,7 +47,8 @@ def linalg_det(A: Tensor):
     """The determinants of square matrices ``(*, n, n)``."""
     check_input("linalg.det", A)
     diagonal, sign = _factors(A)
-    return np.asarray(np.prod(diagonal, -1) * sign, A.dtype)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.prod(diagonal, -1) * sign, A.dtype)
 
 
 def _det_gradient(grad, A, out):

@@ -51,14 +51,22 @@ def _cdist(x1: Tensor, x2: Tensor, p, mode):
     out = np.zeros(shape, x1.dtype)
     if not out.size or not x1.shape[-1]:
         return out
+    with np.errstate(all="ignore"):
+        _fill_distances(out, x1, x2, p, mode)
+    return out
+
+
+def _fill_distances(out, x1, x2, p, mode):
+    """By one matrix product, or by blocks of differences."""
     large = x1.shape[-2] > _SMALL or x2.shape[-2] > _SMALL
     if p == 2 and (mode == 1 or (mode == 0 and large)):
-        return _euclidean(x1, x2)
-    step = max(1, _ELEMENTS // max(1, out.size // shape[-2] * x1.shape[-1]))
-    for start in range(0, shape[-2], step):
+        out[...] = _euclidean(x1, x2)
+        return
+    rows = out.shape[-2]
+    step = max(1, _ELEMENTS // max(1, out.size // rows * x1.shape[-1]))
+    for start in range(0, rows, step):
         part = x1[..., start : start + step, None, :] - x2[..., None, :, :]
         out[..., start : start + step, :] = _norm_of(np.abs(part), p)
-    return out
 
 
 def _euclidean(x1, x2):

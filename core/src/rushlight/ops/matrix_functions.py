@@ -142,12 +142,11 @@ def linalg_matrix_exp(A: Tensor):
     norm = np.abs(matrix).sum(-2).max(-1)
     with np.errstate(all="ignore"):
         steps = np.maximum(np.ceil(np.log2(norm / 5.37)), 0)
-    steps = np.where(np.isfinite(steps), steps, 0).astype(int)
-    matrix = matrix / np.exp2(steps)[..., None, None]
-    result = _pade(matrix)
-    for i in range(int(steps.max())):
-        result = np.where((steps > i)[..., None, None], result @ result, result)
-    return result.astype(A.dtype)
+        steps = np.where(np.isfinite(steps), steps, 0).astype(int)
+        result = _pade(matrix / np.exp2(steps)[..., None, None])
+        for i in range(int(steps.max())):
+            result = np.where((steps > i)[..., None, None], result @ result, result)
+        return result.astype(A.dtype)
 
 
 def _pade(matrix):
