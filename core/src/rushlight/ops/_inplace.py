@@ -37,10 +37,21 @@ def run_inplace(op, target, args, kwargs):
     node = None
     if recording:
         node = record(op, tensors, attributes, (make_tensor(target._array, target._dtype),))
+        _keep_original(node, target)
     if target._device.type != "meta":
         _compute_into(op, call, values, target)
     written(target, node)
     return target
+
+
+def _keep_original(node, target):
+    """Where a formula needs what the target held before the write, save a copy of that."""
+    inputs = node.plan.inputs
+    if 0 not in inputs or target._device.type == "meta":
+        return
+    original = make_tensor(target._array.copy(), target._dtype)
+    original._node, original._index = target._node, target._index
+    node.saved[inputs.index(0)] = original
 
 
 def _compute_into(op, call, values, target):
