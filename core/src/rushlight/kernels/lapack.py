@@ -14,6 +14,9 @@ import math
 from rushlight.backends import np, openblas
 
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+# Up to this size NumPy's loop over a batch costs less than our calls; beyond it the private library
+# is the faster one.
+_SMALL = 16
 _CONJUGATED = {
     "or": {"s": "or", "d": "or", "c": "un", "z": "un"},
     "sy": {"s": "sy", "d": "sy", "c": "he", "z": "he"},
@@ -96,6 +99,11 @@ def _workspace(name, array, *arguments):
 def cholesky(input, upper=False):
     """``(factor, info)`` of Hermitian matrices, of which one triangle is read."""
     batch, n = input.shape[:-2], input.shape[-1]
+    if n <= _SMALL:
+        try:
+            return np.linalg.cholesky(input, upper=upper), np.zeros(batch, np.int32)
+        except np.linalg.LinAlgError:  # LAPACK's own call says where
+            pass
     work = _plain(input)
     info = _info(len(work))
     # Row-major memory is the transpose to Fortran: its upper triangle is our lower one.
@@ -130,6 +138,11 @@ def lu_solve(factors, pivots, other, adjoint=False):
 
 def inverse(input):
     """``(inverse, info)`` of square matrices."""
+    if input.shape[-1] <= _SMALL:
+        try:
+            return np.linalg.inv(input), np.zeros(input.shape[:-2], np.int32)
+        except np.linalg.LinAlgError:  # LAPACK's own call says where
+            pass
     factors, pivots, info = lu(input)
     batch, n = input.shape[:-2], input.shape[-1]
     turned = _columns(factors)
@@ -139,6 +152,37 @@ def inverse(input):
         work, size = _workspace(name, turned, n, turned, n, wide)
         _call(name, len(turned), n, turned, n, wide, work, size, state)
     return np.ascontiguousarray(_rows(turned, batch)), info
+
+
+def solve(input, other):
+    """``(X, info)`` of ``input @ X = other``; the batch of `other` may be the larger one."""
+    if input.shape[-1] <= _SMALL and other.size:
+        try:
+            return np.linalg.solve(input, other), np.zeros(input.shape[:-2], np.int32)
+        except np.linalg.LinAlgError:  # LAPACK's own call says where
+            pass
+    factors, pivots, info = lu(input)
+    batch = other.shape[:-2]
+    if factors.shape[:-2] != batch:
+        factors = np.broadcast_to(factors, (*batch, *factors.shape[-2:]))
+        pivots = np.broadcast_to(pivots, (*batch, pivots.shape[-1]))
+    return lu_solve(factors, pivots, other), info
+
+
+def determinant(input):
+    """The determinants of square matrices."""
+    with np.errstate(all="ignore"):
+        if input.shape[-1] <= _SMALL:
+            return np.asarray(np.linalg.det(input), input.dtype)
+        diagonal, sign = triangle_of(input)
+        return np.asarray(np.prod(diagonal, -1) * sign, input.dtype)
+
+
+def triangle_of(input):
+    """The diagonal of U and the sign of the row exchanges of an LU factorization."""
+    factors, pivots, _ = lu(input)
+    odd = (pivots != np.arange(1, input.shape[-1] + 1)).sum(-1) % 2
+    return np.diagonal(factors, 0, -2, -1), np.asarray(1 - 2 * odd, input.dtype)
 
 
 def solve_triangular(input, other, upper, left=True, unitriangular=False):

@@ -127,14 +127,10 @@ def _solve_meta(A, B, left=True, check_errors=False):
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left=True, check_errors=False):
     """``(result, info)`` with ``A @ result = B`` (``result @ A = B`` if not `left`). B is a matrix
     ``(*, n, k)``, or a vector: ``(n,)`` or of the shape of A without its last dimension."""
-    vector, matrices, columns = _check_solve(A, B, left)
+    vector, _, columns = _check_solve(A, B, left)
     if not left:
         A, columns = A.swapaxes(-1, -2), columns.swapaxes(-1, -2)
-    factors, pivots, info = lapack.lu(A)
-    if factors.shape[:-2] != matrices.shape[:-2]:
-        factors = np.broadcast_to(factors, matrices.shape)
-        pivots = np.broadcast_to(pivots, matrices.shape[:-1])
-    found = lapack.lu_solve(factors, pivots, columns)
+    found, info = lapack.solve(A, columns)
     if check_errors:
         raise_failures("linalg.solve_ex", info, SINGULAR)
     found = found if left else found.swapaxes(-1, -2)
