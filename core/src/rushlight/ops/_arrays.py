@@ -90,7 +90,7 @@ def _keywords(op, arrays):
 
 
 def _wrap(result, device):
-    array = as_array(result)
+    array = result if type(result) is MetaArray else as_array(result)
     dtype = BY_ARRAY_DTYPE.get(array.dtype)
     if dtype is None:
         raise TypeError(f"a kernel returned dtype {array.dtype}")
