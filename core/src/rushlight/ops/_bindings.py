@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from rushlight.compiler import xp
 from rushlight.dtypes import dtype
+from rushlight.errors import argument_error
 from rushlight.ops import _fast
 from rushlight.ops._doors import make_door
 from rushlight.ops._op import TENSOR
@@ -81,8 +83,11 @@ def _runner(op):
     kind = op.kind
     if kind == "composite":
         body, positional, names = op.body, op.positional, op.names
+        first = op.kinds[:1] == (TENSOR,) and not op.options.get("numbers")
 
         def run(values):
+            if first and not isinstance(values[0], Tensor) and not xp.is_traced(values[0]):
+                raise argument_error(op.name, names[0], "Tensor", values[0])
             if len(values) == positional:
                 return body(*values)
             keywords = dict(zip(names[positional:], values[positional:], strict=True))
@@ -134,6 +139,8 @@ def _operator(op, function):
         return function
 
     def general(input, other):
+        if not isinstance(input, Tensor):
+            raise argument_error(op.name, op.names[0], "Tensor", input)
         if not isinstance(other, _OPERANDS) and not hasattr(other, "__array__"):
             return NotImplemented
         return function(input, other)

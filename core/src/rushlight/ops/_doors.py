@@ -246,7 +246,8 @@ def _several(op, tensors, values, results):
 
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
-    "new": object.__new__, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record, "STATE": STATE,
+    "new": object.__new__, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record,
+    "STATE": STATE,
     "attributes": _ATTRIBUTES, "is_plain": is_plain, "sequences": frozenset({tuple, list, Size}),
     "several": _several, "refuse": _arrays._record, "many_views": _arrays._many_views,
     "Storage": Storage,

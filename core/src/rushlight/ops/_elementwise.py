@@ -50,6 +50,8 @@ class Call:
             if number_dtype(value) is None or (value is None):
                 name = op.names[position]
                 raise argument_error(op.name, name, "Tensor or number", value)
+            if position in op.strict:
+                raise argument_error(op.name, op.names[position], "Tensor", value)
             if position not in op.options.get("aside", ()):
                 numbers.append(value)
         check = op.options.get("check")

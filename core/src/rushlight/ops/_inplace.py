@@ -161,11 +161,43 @@ def into(op, run, out, args, kwargs):
                 f"{op.name}(): functions with out=... arguments don't support automatic "
                 "differentiation, but one of the arguments requires grad."
             )
-    results = run(op.bind(args, kwargs))
+    values = op.bind(args, kwargs)
+    for item in outs:
+        _check_overlap(op, item, values)
+    results = run(values)
     many = isinstance(results, tuple)
     for item, result in zip(outs, results if many else (results,), strict=True):
         write_out(op, item, result)
     return out
+
+
+def _check_overlap(op, out, values):
+    """Refuse an ``out=`` that shares elements with an argument, or has several at one place."""
+    array = out._array
+    if type(array) is not np.ndarray or not array.size:
+        return
+    if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
+        raise RuntimeError(
+            f"{op.name}: unsupported operation: more than one element of the written-to tensor "
+            "refers to a single memory location. Please clone() the tensor before performing the "
+            "operation."
+        )
+    for value in values:
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            other = item._array if isinstance(item, Tensor) else None
+            if type(other) is not np.ndarray or not np.may_share_memory(array, other):
+                continue
+            whole = op.kind in ("elementwise", "composite") and (
+                array.strides == other.strides
+                and array.shape == other.shape
+                and array.ctypes.data == other.ctypes.data
+            )
+            if not whole and np.shares_memory(array, other):
+                raise RuntimeError(
+                    f"{op.name}: unsupported operation: some elements of the input tensor and the "
+                    "written-to tensor refer to a single memory location. Please clone() the "
+                    "tensor before performing the operation."
+                )
 
 
 def write_out(op, out, result):

@@ -84,6 +84,9 @@ class Op:
             for name, value in zip(names, values, strict=True)
         )
         self.index = {name: i for i, name in enumerate(names)}
+        # Where a number will not do in a tensor's place: the first argument, and annotated ones.
+        strict = {i for i, name in enumerate(names) if annotations.get(name) == "Tensor"}
+        self.strict = strict if self.options.get("numbers") else strict | {0}
         tensors = (TENSOR, OPTIONAL, TENSORS)
         self.tensor_positions = tuple(i for i, k in enumerate(self.kinds) if k in tensors)
         self.list_position = self.kinds.index(TENSORS) if TENSORS in self.kinds else -1

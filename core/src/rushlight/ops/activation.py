@@ -9,6 +9,7 @@ from rushlight.dtypes import BOOL
 from rushlight.ops._domains import away_from, nonzero, real
 from rushlight.ops._op import elementwise
 from rushlight.ops._rules import floating, floating_only, same
+from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import where
 from rushlight.ops.exponential import erf, exp, sigmoid
 from rushlight.ops.trigonometric import tanh
@@ -31,6 +32,14 @@ def _signed(input, min_val=-1.0, max_val=1.0):
     _no_bools(input)
     if min_val < 0 and isinstance(input, Tensor) and not input._dtype.is_signed:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+
+
+def _limits(input, min_val=-1.0, max_val=1.0):
+    _signed(input, min_val, max_val)
+    if min_val > max_val:
+        raise ValueError(
+            f"hardtanh: min_val cannot be greater than max_val, got {min_val} and {max_val}"
+        )
 
 
 @elementwise(rule=same, domain=nonzero, check=_no_bools)
@@ -98,7 +107,14 @@ selu.gradient(
 )
 
 
-@_float(domain=real, variants=({"approximate": "tanh"},))
+def _known_form(input, approximate="none"):
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(
+            f"gelu: approximate argument must be either none or tanh, got {approximate!r}"
+        )
+
+
+@_float(domain=real, variants=({"approximate": "tanh"},), check=_known_form)
 def gelu(input, *, approximate="none"):
     """The Gaussian error linear unit ``input * Phi(input)`` (Hendrycks and Gimpel, 2016);
     `approximate` ``"tanh"`` is its tanh form."""
@@ -175,7 +191,7 @@ logsigmoid.gradient(input=lambda grad, input: grad * sigmoid(-input))
     domain=away_from(-1.0, 1.0),
     method=False,
     inplace="_hardtanh_",
-    check=_signed,
+    check=_limits,
     **_NN,
 )
 def hardtanh(input, min_val=-1.0, max_val=1.0):
@@ -249,10 +265,15 @@ def tanhshrink(input):
     return input - xp.tanh(input)
 
 
-tanhshrink.gradient(input=lambda grad, input: grad * _square(tanh(input)))
+tanhshrink.gradient(input=lambda grad, input: grad * conj_of(_square(tanh(input))))
 
 
-@_float(domain=away_from(-0.5, 0.5))
+def _not_negative(input, lambd=0.5):
+    if lambd < 0:
+        raise RuntimeError(f"softshrink: lambda must not be negative, found {lambd}")
+
+
+@_float(domain=away_from(-0.5, 0.5), check=_not_negative)
 def softshrink(input, lambd=0.5):
     """`input` moved toward zero by `lambd`; zero within."""
     return xp.where(

@@ -123,11 +123,21 @@ true_divide.gradient(
 )
 
 
-@elementwise(domain=nonzero, check=_no_zero, inplace="_trunc_divide_", differentiable=False)
-def trunc_divide(input, other):
-    """The quotient rounded toward zero, in the promoted dtype."""
+@elementwise(domain=nonzero, check=_no_zero, inplace="_trunc_divide_", method=False)
+def _trunc_divide(input, other):
+    """The quotient rounded toward zero, in the promoted dtype; constant between the steps."""
     quotient = input / other
     return xp.trunc(quotient)
+
+
+@elementwise(domain=nonzero, check=_no_zero, inplace="_floor_divide_", method=False)
+def _floor_divide(input, other):
+    """The quotient rounded down, in the promoted dtype; constant between the steps."""
+    return xp.floor_divide(input, other)
+
+
+for _step in (_trunc_divide, _floor_divide):
+    _step.gradient(input=lambda grad: grad * 0, other=lambda grad: grad * 0)
 
 
 @elementwise(operators=("__floordiv__",), domain=nonzero, check=_no_zero, differentiable=False)
@@ -153,7 +163,7 @@ def div(input: Tensor, other, *, rounding_mode=None):
     if rounding_mode is None:
         return true_divide(input, other)
     _divide_check(input, other, rounding_mode)
-    return (floor_divide if rounding_mode == "floor" else trunc_divide)(input, other)
+    return (_floor_divide if rounding_mode == "floor" else _trunc_divide)(input, other)
 
 
 def _div_inplace(self, other, *, rounding_mode=None):
@@ -161,7 +171,7 @@ def _div_inplace(self, other, *, rounding_mode=None):
     _divide_check(self, other, rounding_mode)
     if rounding_mode is None:
         return self._true_divide_(other)
-    return self.floor_divide_(other) if rounding_mode == "floor" else self._trunc_divide_(other)
+    return self._floor_divide_(other) if rounding_mode == "floor" else self._trunc_divide_(other)
 
 
 Tensor.div_ = Tensor.divide_ = Tensor.true_divide_ = Tensor.__itruediv__ = _div_inplace
@@ -181,7 +191,9 @@ _rdiv.gradient(
 )
 
 
-@elementwise(operators=("__mod__",), domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero)
+@elementwise(
+    operators=("__mod__",), domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero, numbers=True
+)
 def remainder(input, other):
     """The remainder with the sign of `other`, as Python's ``%``."""
     return xp.remainder(input, other)
@@ -308,6 +320,7 @@ def _pow_check(input, exponent):
     domain=positive,
     constants={"exponent": (2, 3, 0.5, -1, 1, 0, 2.0, 3.0, -1.0, 1.0, 0.0, -2, -2.0, -0.5)},
     check=_pow_check,
+    numbers=True,
 )
 def pow(input, exponent):
     """``input ** exponent``, broadcast."""
@@ -448,9 +461,9 @@ def lerp(input, end, weight):
 
 
 lerp.gradient(
-    input=lambda grad, weight: grad * (1 - weight),
-    end=lambda grad, weight: grad * weight,
-    weight=lambda grad, input, end: grad * (end - input),
+    input=lambda grad, weight: grad * conj_of(1 - weight),
+    end=lambda grad, weight: grad * conj_of(weight),
+    weight=lambda grad, input, end: grad * conj_of(end - input),
 )
 
 
@@ -462,8 +475,8 @@ def addcmul(input, tensor1, tensor2, *, value=1):
 
 addcmul.gradient(
     input=lambda grad: grad,
-    tensor1=lambda grad, tensor2, value: grad * (tensor2 * value),
-    tensor2=lambda grad, tensor1, value: grad * (tensor1 * value),
+    tensor1=lambda grad, tensor2, value: grad * conj_of(tensor2 * value),
+    tensor2=lambda grad, tensor1, value: grad * conj_of(tensor1 * value),
 )
 
 
@@ -488,8 +501,10 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
 
 addcdiv.gradient(
     input=lambda grad: grad,
-    tensor1=lambda grad, tensor2, value: grad * (value / tensor2),
-    tensor2=lambda grad, tensor1, tensor2, value: -grad * (value * tensor1 / (tensor2 * tensor2)),
+    tensor1=lambda grad, tensor2, value: grad * conj_of(value / tensor2),
+    tensor2=lambda grad, tensor1, tensor2, value: (
+        -grad * conj_of(value * tensor1 / (tensor2 * tensor2))
+    ),
 )
 
 

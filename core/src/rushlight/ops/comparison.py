@@ -65,19 +65,19 @@ def isfinite(input):
 
 
 @elementwise(**_PLAIN)
-def logical_and(input, other):
+def logical_and(input, other: Tensor):
     """Truth of both; nonzero counts as true."""
     return xp.logical_and(input, other)
 
 
 @elementwise(**_PLAIN)
-def logical_or(input, other):
+def logical_or(input, other: Tensor):
     """Truth of either; nonzero counts as true."""
     return xp.logical_or(input, other)
 
 
 @elementwise(**_PLAIN)
-def logical_xor(input, other):
+def logical_xor(input, other: Tensor):
     """Truth of exactly one; nonzero counts as true."""
     return xp.logical_xor(input, other)
 
@@ -88,7 +88,9 @@ def logical_not(input):
     return xp.logical_not(input)
 
 
-_BITS = {"rule": integral_or_bool, "differentiable": False, "domain": "integers"}
+_BITS = {
+    "rule": integral_or_bool, "differentiable": False, "domain": "integers", "numbers": True,
+}  # fmt: skip
 
 
 @elementwise(operators=("__and__",), reflected=("__rand__",), **_BITS)

@@ -164,10 +164,33 @@ def _padding(name, padding, count, weight, stride, dilation, input):
     )
 
 
+def _parts(function, input, weight, bias, *settings):
+    """A convolution of complex numbers by real ones of their parts."""
+    from rushlight.ops.complex_numbers import complex
+
+    real, imaginary = input.real, input.imag
+    a, b = weight.real, weight.imag
+    out = complex(
+        function(real, a, None, *settings) - function(imaginary, b, None, *settings),
+        function(real, b, None, *settings) + function(imaginary, a, None, *settings),
+    )
+    return out if bias is None else out + bias.reshape(-1, *(1,) * (weight.dim() - 2))
+
+
+def _positive(name, **settings):
+    for what, values in settings.items():
+        if any(v <= 0 for v in values):
+            raise RuntimeError(f"{name}: {what} should be greater than zero, got {values}")
+
+
 def _convolve(name, count, input, weight, bias, stride, padding, dilation, groups):
     _check(name, count, input, weight, bias, groups)
     stride = spatial(stride, count, "stride", name)
     dilation = spatial(dilation, count, "dilation", name)
+    _positive(name, stride=stride, dilation=dilation)
+    if input.is_complex():
+        settings = stride, padding, dilation, groups
+        return _parts(lambda *a: _convolve(name, count, *a), input, weight, bias, *settings)
     batched = input if input.dim() == count + 2 else input.unsqueeze(0)
     padding, batched = _padding(name, padding, count, weight, stride, dilation, batched)
     sizes = batched.shape[2:]
@@ -237,7 +260,18 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
                 "output padding must be smaller than either stride or dilation, but got "
                 f"output_padding={list(extra)}, stride={list(stride)}, dilation={list(dilation)}"
             )
+    _positive(name, stride=stride, dilation=dilation)
+    if input.is_complex():
+        settings = stride, padding, output_padding, groups, dilation
+        return _parts(lambda *a: _transpose(name, count, *a), input, weight, bias, *settings)
     batched = input if input.dim() == count + 2 else input.unsqueeze(0)
+    # an output that grows by a stride or more is that of zeros behind the input
+    more = [e // s for e, s in zip(extra, stride, strict=True)]
+    if any(more):
+        from rushlight.ops.padding import pad
+
+        batched = pad(batched, [v for m in reversed(more) for v in (0, m)])
+        extra = tuple(e % s for e, s in zip(extra, stride, strict=True))
     sizes = tuple(
         (n - 1) * s - 2 * p + d * (k - 1) + e + 1
         for n, s, p, d, k, e in zip(

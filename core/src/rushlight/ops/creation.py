@@ -8,6 +8,7 @@ from rushlight import devices, dtypes
 from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
 from rushlight.dtypes import FLOAT, default
+from rushlight.errors import argument_error
 from rushlight.ops._rules import number_dtype
 from rushlight.tensor.interchange import array_of_data
 from rushlight.tensor.shape import normalize_size
@@ -239,8 +240,12 @@ def arange(
         dtype = default.float if any(isinstance(v, float) for v in values) else dtypes.int64
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    if not all(math.isfinite(v) for v in (start, end)):
+        raise RuntimeError(f"arange: unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype is dtypes.int64:
+        start, end, step = int(start), int(end), int(step)
     count = math.ceil((end - start) / step)
     exact = np.arange(count, dtype=np.float64 if isinstance(start + step, float) else np.int64)
     array = (start + exact * step).astype(BY_CODE[dtype.code])
@@ -255,8 +260,12 @@ def linspace(
     """`steps` numbers from `start` to `end`, both included, evenly spaced."""
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     dtype = default.float if dtype is None else dtype
+    if isinstance(steps, float):
+        raise argument_error("linspace", "steps", "int", steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    if dtype.category < FLOAT:
+        start, end = int(start), int(end)
     real = BY_CODE[dtype.code] if dtype.category == FLOAT and dtype.itemsize > 2 else np.float64
     if dtype.category == FLOAT and dtype.itemsize == 2:
         real = np.float32
@@ -297,6 +306,9 @@ def logspace(
 def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """The identity matrix of `n` rows and `m` (default `n`) columns."""
     dtype = default.float if dtype is None else dtype
+    for name, value in (("n", n), ("m", m)):
+        if value is not None and value < 0:
+            raise RuntimeError(f"eye: {name} must be greater or equal to 0, got {value}")
     array = np.eye(n, m, dtype=BY_CODE[dtype.code])
     if out is not None:
         return _write(out, make_tensor(array, dtype))
@@ -312,6 +324,9 @@ def complex(real, imag, *, out=None):
     from rushlight.ops.joining import stack
     from rushlight.ops.shape import broadcast_tensors, view_as_complex
 
+    for name, value in (("real", real), ("imag", imag)):
+        if not isinstance(value, Tensor):
+            raise argument_error("complex", name, "Tensor", value)
     if real._dtype is not imag._dtype or real._dtype.name not in ("float16", "float32", "float64"):
         raise RuntimeError(
             "complex: Expected both inputs to be Half, Float or Double tensors of one dtype but "

@@ -137,7 +137,7 @@ logaddexp2.gradient(
 )
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(rule=floating, domain=positive, numbers=True)
 def xlogy(input, other):
     """``input * log(other)``, which is 0 where `input` is 0."""
     return xp.where(xp.isnan(other), math.nan, xp.where(input == 0, 0, input * xp.log(other)))

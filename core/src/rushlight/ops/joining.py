@@ -166,6 +166,10 @@ def meshgrid(*tensors, indexing=None):
     """Coordinate grids of vectors, ``indexing="ij"`` (default) or ``"xy"``."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(
+            f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
     swap = indexing == "xy" and len(tensors) > 1
     if swap:
         tensors = (tensors[1], tensors[0], *tensors[2:])
@@ -175,7 +179,7 @@ def meshgrid(*tensors, indexing=None):
         view = tensor.reshape((1,) * i + (-1,) + (1,) * (len(shape) - i - 1))
         grids.append(view.expand(shape))
     if swap:
-        grids = [g.transpose(0, 1) for g in (grids[1], grids[0], *grids[2:])]
+        grids[:2] = grids[1], grids[0]
     return tuple(grids)
 
 

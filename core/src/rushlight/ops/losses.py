@@ -214,6 +214,11 @@ def nll_loss(
             f"nll_loss: Expected target of shape {shape_text(expected)} for input of shape "
             f"{shape_text(input.shape)}, got {shape_text(target.shape)}"
         )
+    if weight is not None and tuple(weight.shape) != (input.shape[dim],):
+        raise RuntimeError(
+            f"nll_loss: weight tensor should be defined either for all {input.shape[dim]} classes "
+            f"or no classes but got weight tensor of shape: {shape_text(weight.shape)}"
+        )
     numbers = target._array
     bad = numbers[(numbers != ignore_index) & ((numbers < 0) | (numbers >= input.shape[dim]))]
     if bad.size:
@@ -339,6 +344,8 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference below `delta`, linear above. (Huber, 1964.)"""
+    if not isinstance(delta, (int, float)):
+        raise TypeError(f"huber_loss: delta must be a float or int, got: {type(delta)}")
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     _same_shape("huber_loss", input, target)
@@ -398,7 +405,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     else:
         losses = xlogy(target, target) - target * input
     if reduction == "batchmean":
-        return losses.sum() / input.shape[0]
+        return losses.sum() / (input.shape[0] if input.dim() else 1)
     return _reduce(losses, reduction)
 
 
@@ -408,7 +415,7 @@ def hinge_embedding_loss(
     """`input` where the target is 1, ``max(0, margin - input)`` where it is -1."""
     reduction = reduction_of(reduction, size_average, reduce)
     apart = (margin - input).clamp(min=0)
-    return _reduce(where(target == 1, input, 0.0) + where(target == -1, apart, 0.0), reduction)
+    return _reduce(where(target != -1, input, 0.0) + where(target != 1, apart, 0.0), reduction)
 
 
 def margin_ranking_loss(
@@ -421,8 +428,18 @@ def margin_ranking_loss(
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     """The cosine of the angle between vectors along `dim`."""
-    lengths = [(x * x).sum(dim).sqrt().clamp(min=eps) for x in (x1, x2)]
-    return (x1 * x2).sum(dim) / (lengths[0] * lengths[1])
+    if not (x1.is_floating_point() and x2.is_floating_point()):
+        raise RuntimeError(
+            "cosine_similarity: expected both inputs to be of floating point dtype, got "
+            f"{x1.dtype} and {x2.dtype}"
+        )
+    shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
+    unit = []
+    for x in (x1.expand(shape), x2.expand(shape)):
+        length = x.norm(2, dim, True)
+        fixed = length.detach()  # the limit does not stop the gradient of the length
+        unit.append(x / (length + (fixed.clamp(min=eps) - fixed)))
+    return (unit[0] * unit[1]).sum(dim)
 
 
 def cosine_embedding_loss(
@@ -449,6 +466,8 @@ def triplet_margin_loss(
 ):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
     reduction = reduction_of(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -486,11 +505,30 @@ def poisson_nll_loss(
     return _reduce(losses, reduction)
 
 
+def _variance_like(input, var):
+    """A variance that broadcasts against `input`: one per element, or one per row."""
+    if isinstance(var, float):
+        var = input.detach() * 0 + var
+    elif var.shape != input.shape:
+        if tuple(input.shape[:-1]) == tuple(var.shape):
+            var = var.unsqueeze(-1)
+        elif var.dim() != input.dim() or any(
+            b not in (1, a) for a, b in zip(input.shape, var.shape, strict=True)
+        ):
+            raise ValueError(
+                f"var is of incorrect size: {shape_text(var.shape)} for input of shape "
+                f"{shape_text(input.shape)}"
+            )
+    if not var.is_meta and bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    return var
+
+
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
     """The negative log-likelihood of normal samples with predicted variance."""
-    if isinstance(var, float):
-        var = input * 0 + var
-    variance = var.clamp(min=eps)
+    var = _variance_like(input, var)
+    # the limit does not stop the gradient of the variance
+    variance = var + (var.detach().clamp(min=eps) - var.detach())
     losses = 0.5 * (variance.log() + (input - target) ** 2 / variance)
     if full:
         losses = losses + 0.5 * float(np.log(2 * np.pi))

@@ -75,8 +75,13 @@ def batch_norm(
     `running_var` (in place, with weight `momentum`); otherwise the running ones are used.
     (Ioffe and Szegedy, 2015.)
     """
-    if input.dim() < 2:
+    if input.dim() < 2 and input.numel():
         raise ValueError(f"batch_norm: expected at least a 2D input (got {input.dim()}D input)")
+    if eps < 0 or (training and eps == 0):
+        wanted = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
+    if not input.numel():
+        return _nothing_normalized(input, weight, bias)
     for name, vector in (
         ("running_mean", running_mean),
         ("running_var", running_var),
@@ -104,6 +109,15 @@ def batch_norm(
     if running_var is not None:
         variance = (1.0 / np.square(invstd._array, dtype=np.float64) - eps) * count / (count - 1)
         _fold(running_var, variance, momentum)
+    return out
+
+
+def _nothing_normalized(input, weight, bias):
+    """An empty result; the gradients of weight and bias are zero."""
+    out = input * 1
+    for vector in (weight, bias):
+        if vector is not None:
+            out = out + vector.sum() * 0
     return out
 
 
@@ -221,6 +235,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
             f"Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {shape_text(input.shape)} and num_groups={num_groups}"
         )
+    if not input.numel():
+        return _nothing_normalized(input, weight, bias)
     rows = input.reshape(input.shape[0], num_groups, -1)
     out = _layer_norm(rows, rows.shape[-1], None, None, eps)[0].reshape(tuple(input.shape))
     out = out if weight is None else out * _channels(weight, input.dim())
@@ -255,7 +271,11 @@ def instance_norm(
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """`input` divided by its norm of order `p` along `dim` (at least `eps`)."""
-    return input / input.norm(p, dim, True).clamp(min=eps).expand_as(input)
+    found = input / input.norm(p, dim, True).clamp(min=eps).expand_as(input)
+    if out is None:
+        return found
+    out.resize_(tuple(found.shape)) if out.shape != found.shape else None
+    return out.copy_(found)
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):

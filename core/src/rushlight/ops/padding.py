@@ -48,12 +48,39 @@ def _too_large(name, pad, input):
     )
 
 
+def _circular(input, dim, before, after):
+    """One dimension continued periodically; negative amounts crop, and what is copied to the other
+    side comes from what the crop left, as in PyTorch."""
+    from rushlight.ops.joining import cat
+
+    size = input.shape[dim]
+    kept = input.narrow(dim, max(-before, 0), size - max(-before, 0) - max(-after, 0))
+    size = kept.shape[dim]
+    parts = [kept]
+    if before > 0:
+        parts.insert(0, kept.narrow(dim, size - before, before))
+    if after > 0:
+        parts.append(kept.narrow(dim, 0, after))
+    return cat(tuple(parts), dim) if len(parts) > 1 else kept
+
+
+def _check_circular(input, pad):
+    """PyTorch takes the last one to three dimensions of input with one or two more."""
+    if len(pad) not in (2, 4, 6) or input.dim() not in (len(pad) // 2 + 1, len(pad) // 2 + 2):
+        raise NotImplementedError(
+            f"pad: padding of size {len(pad)} is not supported for {input.dim()}D input in mode "
+            "'circular'; 2D or 3D input takes 2 numbers, 3D or 4D input 4, 4D or 5D input 6"
+        )
+
+
 def pad(input, pad, mode="constant", value=None):
     """Padding of the last dimensions: ``(before, after)`` of the last, then of the one before it.
 
     Modes ``"constant"`` (with `value`), ``"reflect"``, ``"replicate"`` and ``"circular"``.
     """
     pad = tuple(int(p) for p in pad)
+    if mode == "circular":
+        _check_circular(input, pad)
     if len(pad) % 2 or len(pad) // 2 > input.dim():
         raise RuntimeError(
             f"pad: padding must have an even length of at most twice the input's dimensions; got "
@@ -73,7 +100,9 @@ def pad(input, pad, mode="constant", value=None):
         limit = {"reflect": size - 1, "circular": size}.get(mode)
         if limit is not None and max(before, after) > limit:
             raise _too_large(mode, pad, input)
-        if before or after:
+        if mode == "circular" and (before < 0 or after < 0):
+            input = _circular(input, dim, before, after)
+        elif before or after:
             index = _index_map(mode, size, before, after)
             input = input.index_select(dim, from_numpy(index.astype(np.int64)))
     return input

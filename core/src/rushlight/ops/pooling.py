@@ -161,6 +161,11 @@ def _batched(name, input, count):
             f"{shape_text(input.shape)}"
         )
     added = input.dim() == count + 1
+    if 0 in input.shape[0 if added else 1 :]:
+        raise RuntimeError(
+            f"{name}: Expected input's non-batch dimensions to have positive length, but got: "
+            f"{shape_text(input.shape)}"
+        )
     return (input.unsqueeze(0) if added else input), added
 
 
@@ -297,15 +302,26 @@ def avg_pool3d(
     )
 
 
-def _sizes(output_size, input, count):
+def _sizes(name, output_size, input, count):
+    if input.dim() < count + 1:
+        kind = RuntimeError if count == 1 else ValueError
+        raise kind(
+            f"{name}: Input dimension should be at least {count + 1}, got shape "
+            f"{shape_text(input.shape)}"
+        )
+    if isinstance(output_size, (tuple, list)) and len(output_size) != count:
+        raise RuntimeError(
+            f"{name}: 'output_size' should contain {count} ints, got {tuple(output_size)}"
+        )
     wanted = (output_size,) * count if isinstance(output_size, int | type(None)) else output_size
     have = input.shape[-count:]
     return tuple(h if w is None else w for w, h in zip(wanted, have, strict=True))
 
 
 def _adaptive(name, function, count, input, output_size):
+    sizes = _sizes(name, output_size, input, count)
     batched, added = _batched(name, input, count)
-    found = function(batched, _sizes(output_size, input, count))
+    found = function(batched, sizes)
     if not added:
         return found
     return tuple(t.squeeze(0) for t in found) if isinstance(found, tuple) else found.squeeze(0)

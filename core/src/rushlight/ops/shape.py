@@ -188,7 +188,7 @@ def sum_to_size(input: Tensor, size: Sizes):
         )
     inner = [lead + i for i, n in enumerate(size) if n == 1 and input.shape[lead + i] != 1]
     axes = (*range(lead), *inner)
-    if not axes:
+    if not axes and (size or input.dtype.kind not in "biu"):
         return input.reshape(size)
     from rushlight.ops.reduction import _wide
 

@@ -102,7 +102,9 @@ def special_ndtri(input):
 special_ndtri.gradient(input=lambda grad, out: grad * _ROOT_2PI * exp(0.5 * out * out))
 
 
-@elementwise(rule=floating, method=False, inplace=False, oracle="_C._special", domain=positive)
+@elementwise(
+    rule=floating, method=False, inplace=False, oracle="_C._special", domain=positive, numbers=True
+)
 def special_xlog1py(input, other):
     """``input * log1p(other)``, which is 0 where `input` is 0."""
     return xp.where(xp.isnan(other), math.nan, xp.where(input == 0, 0.0, input * xp.log1p(other)))

@@ -10,6 +10,7 @@ from rushlight.ops._op import elementwise
 from rushlight.ops._rules import floating
 from rushlight.ops.arithmetic import conj_of, rsqrt
 from rushlight.ops.comparison import where
+from rushlight.tensor.tensor import Tensor
 
 
 @elementwise(rule=floating, domain=real)
@@ -65,7 +66,7 @@ atan.gradient(input=lambda grad, input: grad / conj_of(input * input + 1))
 
 
 @elementwise(rule=floating, domain=nonzero, aliases=("arctan2",))
-def atan2(input, other):
+def atan2(input, other: Tensor):
     """The angle of the point (other, input), in radians."""
     return xp.atan2(input, other)
 
@@ -129,7 +130,7 @@ atanh.gradient(input=lambda grad, input: grad / conj_of(1 - input * input))
 
 
 @elementwise(rule=floating, domain=nonzero)
-def hypot(input, other):
+def hypot(input, other: Tensor):
     """``sqrt(input ** 2 + other ** 2)`` without overflow."""
     return xp.hypot(input, other)
 
