@@ -253,16 +253,16 @@ _linalg_eigh.gradient(A=_eigh_gradient)
 
 
 @composite(method=False, oracle="_C._linalg")
-def linalg_eigh(A: Tensor, UPLO="L"):
+def linalg_eigh(input: Tensor, UPLO="L"):
     """``(eigenvalues, eigenvectors)`` of Hermitian matrices ``(*, n, n)``, values ascending; only
     the lower triangle is read, or the upper with ``UPLO="U"``."""
-    return _linalg_eigh(A, UPLO, True)
+    return _linalg_eigh(input, UPLO, True)
 
 
 @composite(method=False, oracle="_C._linalg")
-def linalg_eigvalsh(A: Tensor, UPLO="L"):
+def linalg_eigvalsh(input: Tensor, UPLO="L"):
     """The eigenvalues of Hermitian matrices, ascending."""
-    return _linalg_eigh(A, UPLO, _is_recorded(A))[0]
+    return _linalg_eigh(input, UPLO, _is_recorded(input))[0]
 
 
 # ------------------------------------------------------------------------------- general matrices
@@ -275,14 +275,14 @@ def linalg_eigvalsh(A: Tensor, UPLO="L"):
     oracle="_C._linalg",
     meta=lambda A: [(A.shape[:-1], dtype_of(A).to_complex()), (A.shape, dtype_of(A).to_complex())],
 )
-def linalg_eig(A: Tensor):
+def linalg_eig(input: Tensor):
     """``(eigenvalues, eigenvectors)`` of square matrices ``(*, n, n)``, complex, in no order."""
-    check_input("linalg.eig", A)
-    kind = np.result_type(A.dtype, np.complex64)
-    if not A.size:
-        return [np.zeros(A.shape[:-1], kind), np.zeros(A.shape, kind)]
-    _need_finite(A)
-    values, vectors = _decompose("linalg.eig", np.linalg.eig, A)
+    check_input("linalg.eig", input)
+    kind = np.result_type(input.dtype, np.complex64)
+    if not input.size:
+        return [np.zeros(input.shape[:-1], kind), np.zeros(input.shape, kind)]
+    _need_finite(input)
+    values, vectors = _decompose("linalg.eig", np.linalg.eig, input)
     return [values.astype(kind, copy=False), vectors.astype(kind, copy=False)]
 
 
@@ -310,7 +310,7 @@ def _eig_gradient(grad, out0, out1):
     return linalg_solve_ex(adjoint, inner @ adjoint)[0]
 
 
-linalg_eig.gradient(A=_eig_gradient)
+linalg_eig.gradient(input=_eig_gradient)
 
 
 @op(
@@ -331,8 +331,8 @@ def _linalg_eigvals(A: Tensor):
 
 
 @composite(method=False, oracle="_C._linalg")
-def linalg_eigvals(A: Tensor):
+def linalg_eigvals(input: Tensor):
     """The eigenvalues of square matrices ``(*, n, n)``, complex, in no order."""
-    if _is_recorded(A):
-        return linalg_eig(A)[0]
-    return _linalg_eigvals(A)
+    if _is_recorded(input):
+        return linalg_eig(input)[0]
+    return _linalg_eigvals(input)

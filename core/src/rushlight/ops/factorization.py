@@ -79,11 +79,11 @@ def _cholesky_samples(make):
         (A.shape[:-2], int32),
     ],
 )
-def linalg_cholesky_ex(A: Tensor, *, upper=False, check_errors=False):
+def linalg_cholesky_ex(input: Tensor, *, upper=False, check_errors=False):
     """``(L, info)`` with ``A = L @ L.mH`` (``U.mH @ U`` if `upper`); `info` is 0 or, where A is not
     positive-definite, the order of the leading minor that is not."""
-    check_input("linalg.cholesky", A)
-    factor, info = lapack.cholesky(A, upper)
+    check_input("linalg.cholesky", input)
+    factor, info = lapack.cholesky(input, upper)
     if check_errors:
         raise_failures("linalg.cholesky_ex", info, NOT_DEFINITE)
     return [factor, info]
@@ -99,16 +99,16 @@ def _cholesky_gradient(grad, out, upper):
     return linalg_solve_triangular(factor, left, upper=False, left=False)
 
 
-linalg_cholesky_ex.gradient(A=_cholesky_gradient)
+linalg_cholesky_ex.gradient(input=_cholesky_gradient)
 
 
 @composite(method=False, oracle="_C._linalg")
-def linalg_cholesky(A: Tensor, *, upper=False):
+def linalg_cholesky(input: Tensor, *, upper=False):
     """The Cholesky factor of Hermitian positive-definite matrices ``(*, n, n)``: lower, or upper.
 
     Raises :class:`rushlight.linalg.LinAlgError` where a matrix is not positive-definite.
     """
-    return _checked_cholesky("linalg.cholesky", A, upper)
+    return _checked_cholesky("linalg.cholesky", input, upper)
 
 
 def _checked_cholesky(name, input, upper):
@@ -146,31 +146,31 @@ def _check_cholesky_solve(B, L):
     sweep=(2, 3),
     meta=lambda B, L, upper=False: (_check_cholesky_solve(B, L)[0].shape, dtype_of(B)),
 )
-def cholesky_solve(B: Tensor, L: Tensor, upper=False):
+def cholesky_solve(input: Tensor, input2: Tensor, upper=False):
     """X of ``A @ X = B`` with ``A = L @ L.mH`` (``L.mH @ L`` if `upper`)."""
-    B, L = _check_cholesky_solve(B, L)
-    adjoint = np.conj(np.swapaxes(L, -1, -2))
-    first, second = (adjoint, L) if upper else (L, adjoint)
-    middle = lapack.solve_triangular(first, B, False)
+    input, input2 = _check_cholesky_solve(input, input2)
+    adjoint = np.conj(np.swapaxes(input2, -1, -2))
+    first, second = (adjoint, input2) if upper else (input2, adjoint)
+    middle = lapack.solve_triangular(first, input, False)
     return lapack.solve_triangular(second, middle, True)
 
 
-@cholesky_solve.gradients("B", "L")
-def _cholesky_solve_gradient(grad, L, out, upper, needs):
+@cholesky_solve.gradients("input", "input2")
+def _cholesky_solve_gradient(grad, input2, out, upper, needs):
     """The factor's other triangle takes part in the gradient, as in PyTorch."""
-    turned, grad_factor = cholesky_solve(grad, L, upper), None
+    turned, grad_factor = cholesky_solve(grad, input2, upper), None
     if needs[1]:
         inner = turned @ out.mH
         inner = inner + inner.mH
-        grad_factor = -(L @ inner) if upper else -(inner @ L)
+        grad_factor = -(input2 @ inner) if upper else -(inner @ input2)
     return turned, grad_factor
 
 
 @composite()
-def cholesky_inverse(L: Tensor, upper=False):
+def cholesky_inverse(input: Tensor, upper=False):
     """The inverse of ``L @ L.mH`` (of ``L.mH @ L`` if `upper`)."""
-    check_input("cholesky_inverse", L, "L")
-    return cholesky_solve(eye_like(L, L.shape[-1]).expand(tuple(L.shape)), L, upper)
+    check_input("cholesky_inverse", input, "L")
+    return cholesky_solve(eye_like(input, input.shape[-1]).expand(tuple(input.shape)), input, upper)
 
 
 # ------------------------------------------------------------------------------------------- LU
@@ -368,11 +368,11 @@ def _symmetric(make):
         (A.shape[:-2], int32),
     ],
 )
-def linalg_ldl_factor_ex(A: Tensor, *, hermitian=False, check_errors=False):
+def linalg_ldl_factor_ex(input: Tensor, *, hermitian=False, check_errors=False):
     """``(LD, pivots, info)`` of symmetric (Hermitian if `hermitian`) matrices, possibly indefinite,
     by Bunch-Kaufman pivoting; `info` names a zero on D's diagonal."""
-    check_input("torch.linalg.ldl_factor_ex", A)
-    factors, pivots, info = lapack.ldl(A, hermitian)
+    check_input("torch.linalg.ldl_factor_ex", input)
+    factors, pivots, info = lapack.ldl(input, hermitian)
     factors = np.tril(factors)
     if check_errors:
         raise_failures("linalg.ldl_factor_ex", info, "D[{0},{0}] is zero: the matrix is singular")
@@ -380,10 +380,10 @@ def linalg_ldl_factor_ex(A: Tensor, *, hermitian=False, check_errors=False):
 
 
 @composite(method=False, oracle="_C._linalg")
-def linalg_ldl_factor(A: Tensor, *, hermitian=False):
+def linalg_ldl_factor(input: Tensor, *, hermitian=False):
     """``(LD, pivots)``; see :func:`ldl_factor_ex`."""
-    factors, pivots, info = linalg_ldl_factor_ex(A, hermitian=hermitian)
-    if A._device.type != "meta":
+    factors, pivots, info = linalg_ldl_factor_ex(input, hermitian=hermitian)
+    if input._device.type != "meta":
         raise_failures("linalg.ldl_factor", info, "D[{0},{0}] is zero: the matrix is singular")
     return LDL(factors, pivots)
 

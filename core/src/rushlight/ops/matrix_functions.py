@@ -63,18 +63,18 @@ _pinv.gradient(A=lambda grad, A, out: pinv_gradient(grad, A, out))
 
 
 @composite(method=False, oracle="_C._linalg")
-def linalg_pinv(A: Tensor, rcond=None, hermitian=False, *, atol=None, rtol=None):
+def linalg_pinv(input: Tensor, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The Moore-Penrose inverse of ``(*, m, n)`` matrices, without singular values at or below
     ``max(atol, rtol * largest)``; `rcond` is an older name of `rtol`."""
-    check_matrix("linalg.pinv", A)
-    check_dtype("linalg.pinv", A)
+    check_matrix("linalg.pinv", input)
+    check_dtype("linalg.pinv", input)
     if hermitian:
-        check_square("linalg.pinv", A)
+        check_square("linalg.pinv", input)
     if rcond is not None:
         atol, rtol = 0.0, rcond
-    if not A.numel():
-        return A.mT.clone()
-    return _pinv(A, atol, rtol, hermitian)
+    if not input.numel():
+        return input.mT.clone()
+    return _pinv(input, atol, rtol, hermitian)
 
 
 @composite()
@@ -85,18 +85,18 @@ def pinverse(input: Tensor, rcond=1e-15):
 
 # ----------------------------------------------------------------------------------------- powers
 @composite(method=False, oracle="_C._linalg")
-def linalg_matrix_power(A: Tensor, n):
+def linalg_matrix_power(input: Tensor, n):
     """A times itself `n` times, by repeated squaring; negative powers are those of the inverse."""
-    check_square("linalg.matrix_power", A)
+    check_square("linalg.matrix_power", input)
     if n < 0:
-        check_dtype("linalg.matrix_power", A)
-        A, n = linalg_inv(A), -n
+        check_dtype("linalg.matrix_power", input)
+        input, n = linalg_inv(input), -n
     if n == 0:
-        identity = eye_like(A, A.shape[-1]).expand(tuple(A.shape))
-        return where(identity == identity, identity, A)  # A takes part, with a gradient of zero
+        identity = eye_like(input, input.shape[-1]).expand(tuple(input.shape))
+        return where(identity == identity, identity, input)  # takes part, its gradient is zero
     if n == 1:
-        return A.clone()
-    result, square = None, A
+        return input.clone()
+    result, square = None, input
     while n:
         if n & 1:
             result = square if result is None else matmul(result, square)
@@ -126,19 +126,19 @@ _PADE = [
     sweep=(2, 3),
     rtol=1e-5,
 )
-def linalg_matrix_exp(A: Tensor):
+def linalg_matrix_exp(input: Tensor):
     """The exponential of square matrices, by scaling and squaring of a Pade approximant (Higham,
     2005)."""
-    check_square("linalg.matrix_exp", A)
-    if dtype_of(A).category < FLOAT:
+    check_square("linalg.matrix_exp", input)
+    if dtype_of(input).category < FLOAT:
         raise RuntimeError(
             f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got "
-            f"{dtype_of(A)}"
+            f"{dtype_of(input)}"
         )
-    wide = np.complex128 if A.dtype.kind == "c" else np.float64
-    matrix = A.astype(wide)
+    wide = np.complex128 if input.dtype.kind == "c" else np.float64
+    matrix = input.astype(wide)
     if not matrix.size:
-        return A.copy()
+        return input.copy()
     norm = np.abs(matrix).sum(-2).max(-1)
     with np.errstate(all="ignore"):
         steps = np.maximum(np.ceil(np.log2(norm / 5.37)), 0)
@@ -146,7 +146,7 @@ def linalg_matrix_exp(A: Tensor):
         result = _pade(matrix / np.exp2(steps)[..., None, None])
         for i in range(int(steps.max())):
             result = np.where((steps > i)[..., None, None], result @ result, result)
-        return result.astype(A.dtype)
+        return result.astype(input.dtype)
 
 
 def _pade(matrix):
@@ -164,17 +164,17 @@ def _pade(matrix):
     return np.where(finite, np.linalg.solve(below, even + odd), np.nan)
 
 
-def _matrix_exp_gradient(grad, A):
+def _matrix_exp_gradient(grad, input):
     """The upper right block of ``exp([[A^H, grad], [0, A^H]])`` (Mathias, 1996)."""
     from rushlight.ops.joining import cat
 
-    n = A.shape[-1]
-    top = cat((A.mH, grad), -1)
-    bottom = cat((A.mH * 0, A.mH), -1)
+    n = input.shape[-1]
+    top = cat((input.mH, grad), -1)
+    bottom = cat((input.mH * 0, input.mH), -1)
     return linalg_matrix_exp(cat((top, bottom), -2))[..., :n, n:]
 
 
-linalg_matrix_exp.gradient(A=_matrix_exp_gradient)
+linalg_matrix_exp.gradient(input=_matrix_exp_gradient)
 
 
 @composite()
@@ -319,57 +319,59 @@ def _ormqr(input: Tensor, tau: Tensor, other: Tensor, left, transpose):
 
 
 @composite()
-def ormqr(input: Tensor, tau: Tensor, other: Tensor, left=True, transpose=False):
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left=True, transpose=False):
     """``Q @ other`` (``other @ Q`` if not `left`; Q's adjoint if `transpose`) with Q given by the
     reflectors of :func:`rushlight.geqrf`."""
     name = "torch.ormqr"
-    for value, letter in ((input, "input"), (other, "other")):
+    for value, letter in ((input, "input"), (input3, "other")):
         check_matrix(name, value, letter)
-    check_dtype(name, input, tau, other, letters=("input", "tau", "other"))
-    size = other.shape[-2] if left else other.shape[-1]
+    check_dtype(name, input, input2, input3, letters=("input", "tau", "other"))
+    size = input3.shape[-2] if left else input3.shape[-1]
     batch = tuple(input.shape[:-2])
-    fits = size == input.shape[-2] and tau.shape[-1] <= min(input.shape[-1], size)
-    if not fits or tuple(tau.shape[:-1]) != batch or tuple(other.shape[:-2]) != batch:
+    fits = size == input.shape[-2] and input2.shape[-1] <= min(input.shape[-1], size)
+    if not fits or tuple(input2.shape[:-1]) != batch or tuple(input3.shape[:-2]) != batch:
         raise RuntimeError(
-            f"{name}: input has shape {shape_text(input.shape)}, tau {shape_text(tau.shape)}, "
-            f"other {shape_text(other.shape)}; expected input (*, m, n), tau (*, k), k <= m, n, "
+            f"{name}: input has shape {shape_text(input.shape)}, tau {shape_text(input2.shape)}, "
+            f"other {shape_text(input3.shape)}; expected input (*, m, n), tau (*, k), k <= m, n, "
             f"and other.shape[{-2 if left else -1}] equal to m"
         )
-    if not (input.requires_grad or tau.requires_grad or other.requires_grad):
-        return _ormqr(input, tau, other, left, transpose)
-    return _reflect(input[..., : tau.shape[-1]], tau, other, left, transpose)
+    if not input3.numel():
+        return input3.clone()
+    if not (input.requires_grad or input2.requires_grad or input3.requires_grad):
+        return _ormqr(input, input2, input3, left, transpose)
+    return _reflect(input[..., : input2.shape[-1]], input2, input3, left, transpose)
 
 
 # ---------------------------------------------------------------------------- tensors as matrices
 @composite(method=False, oracle="_C._linalg")
-def linalg_tensorinv(A: Tensor, ind=2):
+def linalg_tensorinv(input: Tensor, ind=2):
     """The inverse of A seen as a matrix from its last dimensions to its first `ind` ones."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
-    shape = tuple(A.shape)
+    shape = tuple(input.shape)
     rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
     if rows != columns:
         raise RuntimeError(
             f"Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {columns} != {rows}"
         )
-    return linalg_inv(A.reshape(rows, columns)).reshape(*shape[ind:], *shape[:ind])
+    return linalg_inv(input.reshape(rows, columns)).reshape(*shape[ind:], *shape[:ind])
 
 
 @composite(method=False, oracle="_C._linalg")
-def linalg_tensorsolve(A: Tensor, B: Tensor, dims=None):
+def linalg_tensorsolve(input: Tensor, other: Tensor, dims=None):
     """X of ``tensordot(A, X, X.dim()) = B``; `dims` of A are moved to its end first."""
     if dims is not None:
-        ends = tuple(range(A.dim() - len(dims), A.dim()))
-        A = A.movedim(tuple(dims), ends)
-    rest = tuple(A.shape[B.dim() :])
-    if math.prod(rest) != B.numel():
+        ends = tuple(range(input.dim() - len(dims), input.dim()))
+        input = input.movedim(tuple(dims), ends)
+    rest = tuple(input.shape[other.dim() :])
+    if math.prod(rest) != other.numel():
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-            f"prod(self.shape[:other.ndim]), but got {math.prod(rest)} != {B.numel()}"
+            f"prod(self.shape[:other.ndim]), but got {math.prod(rest)} != {other.numel()}"
         )
-    matrix = A.reshape(B.numel(), -1) if B.numel() else A.reshape(0, 0)
-    return linalg_solve(matrix, B.flatten()).reshape(rest)
+    matrix = input.reshape(other.numel(), -1) if other.numel() else input.reshape(0, 0)
+    return linalg_solve(matrix, other.flatten()).reshape(rest)
 
 
 # ------------------------------------------------------------------------------------- small ones

@@ -71,16 +71,16 @@ def _vector_meta(x, ord=2, dim=None, keepdim=False, dtype=None):
 
 
 @op(method=False, oracle="_C._linalg", samples=_vector_samples, meta=_vector_meta, sweep=(2, 3))
-def linalg_vector_norm(x: Tensor, ord=2, dim=None, keepdim=False, *, dtype=None):
+def linalg_vector_norm(input: Tensor, ord=2, dim=None, keepdim=False, *, dtype=None):
     """``sum(|x| ** ord) ** (1 / ord)`` over `dim` (all elements by default); for infinite `ord` the
     largest (smallest) size, for 0 the number of nonzeros. `dtype` is what to compute in."""
-    target = _norm_dtype("linalg.vector_norm", dtype_of(x), dtype)
+    target = _norm_dtype("linalg.vector_norm", dtype_of(input), dtype)
     if isinstance(ord, complex) or not hasattr(ord, "__float__"):
         raise RuntimeError(f"linalg.vector_norm: Expected a non-complex scalar as ord, got {ord!r}")
     order = float(ord)
-    axes = wrap_dims(dim, x.ndim)
-    _check_empty("linalg.vector_norm", x.shape, axes, order)
-    values = np.abs(cast(x, target.code))
+    axes = wrap_dims(dim, input.ndim)
+    _check_empty("linalg.vector_norm", input.shape, axes, order)
+    values = np.abs(cast(input, target.code))
     result = BY_CODE[target.to_real().code]
     values = values.astype(np.float32) if values.dtype.itemsize == 2 else values
     with np.errstate(all="ignore"):
@@ -111,30 +111,30 @@ def _phase(x):
     return where(size == 0, 0.0, x / where(size == 0, 1.0, size))
 
 
-def _vector_gradient(grad, x, out, ord, dim, keepdim):
+def _vector_gradient(grad, input, out, ord, dim, keepdim):
     """Zero where the norm has a kink at 0, as PyTorch has it; extremes share with their ties."""
-    order, shape = float(ord), tuple(x.shape)
+    order, shape = float(ord), tuple(input.shape)
     out, grad = restore(out, shape, dim, keepdim), restore(grad, shape, dim, keepdim)
     if order == 0:
-        return x.detach() * 0
+        return input.detach() * 0
     if order == 1:
-        return _phase(x) * grad
+        return _phase(input) * grad
     if order == 2:
-        return grad * where(out == 0, 0.0, x / out)
-    size = x.abs()
+        return grad * where(out == 0, 0.0, input / out)
+    size = input.abs()
     if math.isinf(order):
         extreme = size.detach().amax if order > 0 else size.detach().amin
         mask = size == extreme(() if dim is None else dim, True)
         count = mask.sum(dim if shape else None, bool(shape))
-        return _phase(x) * where(mask, grad / count, 0.0)
+        return _phase(input) * where(mask, grad / count, 0.0)
     if order < 1:
-        inner = _phase(x) * where(size == 0, 0.0, size.pow(order - 1))
+        inner = _phase(input) * where(size == 0, 0.0, size.pow(order - 1))
         return inner * (grad * out.pow(1 - order))
-    inner = _phase(x) * size.pow(order - 1) if order < 2 else x * size.pow(order - 2)
+    inner = _phase(input) * size.pow(order - 1) if order < 2 else input * size.pow(order - 2)
     return inner * where(out == 0, 0.0, grad / out.pow(order - 1))
 
 
-linalg_vector_norm.gradient(x=_vector_gradient)
+linalg_vector_norm.gradient(input=_vector_gradient)
 
 
 def _two_dims(name, dim, ndim):
@@ -148,25 +148,25 @@ def _two_dims(name, dim, ndim):
 
 
 @composite(method=False, oracle="_C._linalg")
-def linalg_matrix_norm(A: Tensor, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+def linalg_matrix_norm(input: Tensor, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """The norm of the matrices in the two dimensions `dim`: ``"fro"``, ``"nuc"`` (sum of singular
     values), 2 and -2 (largest, smallest singular value), 1, -1, inf, -inf (row and column sums)."""
     name = "linalg.matrix_norm"
-    check_matrix(name, A)
-    target = _norm_dtype(name, A._dtype, dtype)
-    rows, columns = _two_dims(name, dim, A.dim())
+    check_matrix(name, input)
+    target = _norm_dtype(name, input._dtype, dtype)
+    rows, columns = _two_dims(name, dim, input.dim())
     if isinstance(ord, str):
         if ord == "fro":
-            return linalg_vector_norm(A, 2, (rows, columns), keepdim, dtype=dtype)
+            return linalg_vector_norm(input, 2, (rows, columns), keepdim, dtype=dtype)
         if ord != "nuc":
             raise RuntimeError(f"{name}: Order {ord} not supported.")
     elif isinstance(ord, complex) or abs(float(ord)) not in (1.0, 2.0, math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
-    A = A.to(target)
+    input = input.to(target)
     if ord == "nuc" or abs(float(ord)) == 2.0:
-        return _spectral(A, ord, rows, columns, keepdim)
+        return _spectral(input, ord, rows, columns, keepdim)
     along, over = (rows, columns) if abs(float(ord)) == 1.0 else (columns, rows)
-    sums = linalg_vector_norm(A, 1, (along,), True)
+    sums = linalg_vector_norm(input, 1, (along,), True)
     found = _extreme(sums, over, float(ord) > 0)
     return found if keepdim else found.squeeze((rows, columns))
 
@@ -191,33 +191,33 @@ def _spectral(A, ord, rows, columns, keepdim):
 
 
 @composite(method=False, oracle="_C._linalg")
-def linalg_norm(A: Tensor, ord=None, dim=None, keepdim=False, *, dtype=None):
+def linalg_norm(input: Tensor, ord=None, dim=None, keepdim=False, *, dtype=None):
     """A vector norm or a matrix norm: of all elements without `ord` and `dim`; of a matrix where
     `dim` has two numbers, or A two dimensions; else of vectors along `dim`."""
     count = None if dim is None else 1 if isinstance(dim, int) else len(tuple(dim))
     if ord is None:
         if dim is None:
-            found = linalg_vector_norm(A.flatten(), 2, None, False, dtype=dtype)
-            return found.reshape((1,) * A.dim()) if keepdim else found
-        return linalg_vector_norm(A, 2, dim, keepdim, dtype=dtype)
-    if count is None and A.dim() not in (1, 2):
+            found = linalg_vector_norm(input.flatten(), 2, None, False, dtype=dtype)
+            return found.reshape((1,) * input.dim()) if keepdim else found
+        return linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype)
+    if count is None and input.dim() not in (1, 2):
         raise RuntimeError(
             "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-            f"{A.dim()}D."
+            f"{input.dim()}D."
         )
     if count is not None and count not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {dim}"
         )
-    if count == 2 or (count is None and A.dim() == 2):
+    if count == 2 or (count is None and input.dim() == 2):
         dims = (0, 1) if dim is None else dim
-        return linalg_matrix_norm(A, ord, dims, keepdim, dtype=dtype)
+        return linalg_matrix_norm(input, ord, dims, keepdim, dtype=dtype)
     if isinstance(ord, str):
         raise RuntimeError(
             f"linalg.norm: order '{ord}' is a matrix norm; the input has shape "
-            f"{shape_text(A.shape)} and dim is {dim}"
+            f"{shape_text(input.shape)} and dim is {dim}"
         )
-    return linalg_vector_norm(A, ord, dim, keepdim, dtype=dtype)
+    return linalg_vector_norm(input, ord, dim, keepdim, dtype=dtype)
 
 
 # ----------------------------------------------------------------------------- rank and condition
@@ -255,31 +255,31 @@ def cut(name, input, values, atol, rtol):
 
 
 @composite(method=False, oracle="_C._linalg")
-def linalg_matrix_rank(A: Tensor, tol=None, hermitian=False, *, atol=None, rtol=None):
+def linalg_matrix_rank(input: Tensor, tol=None, hermitian=False, *, atol=None, rtol=None):
     """The number of singular values above ``max(atol, rtol * largest)``; of eigenvalues by size if
     `hermitian`. `tol` is an absolute tolerance."""
-    check_matrix("torch.linalg.matrix_rank", A)
+    check_matrix("torch.linalg.matrix_rank", input)
     if tol is not None:
         atol, rtol = tol, 0.0
-    A = A.detach()
+    input = input.detach()
     if hermitian:
-        check_square("torch.linalg.matrix_rank", A)
-    values = linalg_eigvalsh(A).abs() if hermitian else linalg_svdvals(A)
+        check_square("torch.linalg.matrix_rank", input)
+    values = linalg_eigvalsh(input).abs() if hermitian else linalg_svdvals(input)
     if not values.shape[-1]:
         from rushlight.dtypes import int64
 
-        return values.new_zeros(tuple(A.shape[:-2]), dtype=int64)
-    return (values > cut("torch.linalg.matrix_rank", A, values, atol, rtol)).sum(-1)
+        return values.new_zeros(tuple(input.shape[:-2]), dtype=int64)
+    return (values > cut("torch.linalg.matrix_rank", input, values, atol, rtol)).sum(-1)
 
 
 @composite(method=False, oracle="_C._linalg")
-def linalg_cond(A: Tensor, p=None):
+def linalg_cond(input: Tensor, p=None):
     """The condition number with respect to a matrix norm: ``norm(A) * norm(inv(A))``; by singular
     values for `p` None, 2 and -2. Singular matrices give inf."""
     name = "linalg.cond"
-    check_matrix(name, A)
+    check_matrix(name, input)
     if p is None or p in (2, -2):
-        values = linalg_svdvals(A)
+        values = linalg_svdvals(input)
         if not values.shape[-1]:
             return values.sum(-1)
         top, bottom = values[..., 0], values[..., -1]
@@ -288,10 +288,10 @@ def linalg_cond(A: Tensor, p=None):
         raise RuntimeError(f"{name} got an invalid norm type: {p}")
     if not isinstance(p, str) and abs(p) not in (1, math.inf):
         raise RuntimeError(f"{name} got an invalid norm type: {p}")
-    check_square(name, A)
-    if not A.numel():
-        return real(A.sum((-2, -1))) * 0
-    inverse, info = linalg_inv_ex(A)
+    check_square(name, input)
+    if not input.numel():
+        return real(input.sum((-2, -1))) * 0
+    inverse, info = linalg_inv_ex(input)
     singular = info != 0
-    found = linalg_matrix_norm(A, p) * linalg_matrix_norm(inverse, p)
+    found = linalg_matrix_norm(input, p) * linalg_matrix_norm(inverse, p)
     return where(singular, math.inf, found)

@@ -201,9 +201,9 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left=True, adjoint
 
 
 @composite()
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor):
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor):
     """X of ``A @ X = b`` from A's compact LU factors."""
-    return linalg_lu_solve(LU_data, LU_pivots, b)
+    return linalg_lu_solve(LU_data, LU_pivots, input)
 
 
 @op(

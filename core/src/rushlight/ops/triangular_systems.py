@@ -60,30 +60,30 @@ def _meta(A, B, upper, left=True, unitriangular=False):
 
 
 @op(method=False, oracle="_C._linalg", samples=_samples, meta=_meta, sweep=(2, 3))
-def linalg_solve_triangular(A: Tensor, B: Tensor, *, upper, left=True, unitriangular=False):
+def linalg_solve_triangular(input: Tensor, B: Tensor, *, upper, left=True, unitriangular=False):
     """X of ``A @ X = B`` (``X @ A = B`` if not `left`) for triangular A ``(*, n, n)``; the other
     triangle is not read, nor the diagonal if `unitriangular`. No check for zeros on the diagonal.
     """
-    check_system("linalg.solve_triangular", A, B, left)
-    A, B = broadcast_batches("linalg.solve_triangular", A, B)
-    return lapack.solve_triangular(A, B, upper, left, unitriangular)
+    check_system("linalg.solve_triangular", input, B, left)
+    input, B = broadcast_batches("linalg.solve_triangular", input, B)
+    return lapack.solve_triangular(input, B, upper, left, unitriangular)
 
 
-def _gradient(grad, A, out, B_shape, upper, left, unitriangular):
+def _gradient(grad, input, out, B_shape, upper, left, unitriangular):
     turned = linalg_solve_triangular(
-        A.mH, grad, upper=not upper, left=left, unitriangular=unitriangular
+        input.mH, grad, upper=not upper, left=left, unitriangular=unitriangular
     )
     return turned
 
 
-def _matrix_gradient(grad, A, out, upper, left, unitriangular):
-    turned = _gradient(grad, A, out, None, upper, left, unitriangular)
+def _matrix_gradient(grad, input, out, upper, left, unitriangular):
+    turned = _gradient(grad, input, out, None, upper, left, unitriangular)
     outer = -(turned @ out.mH) if left else -(out.mH @ turned)
     outside = 1 if unitriangular else 0
     return outer.triu(outside) if upper else outer.tril(-outside)
 
 
-linalg_solve_triangular.gradient(A=_matrix_gradient, B=_gradient)
+linalg_solve_triangular.gradient(input=_matrix_gradient, B=_gradient)
 
 
 @composite(method=True)
