@@ -89,6 +89,8 @@ def _tensor(tensor):
     if tensor.device.type == "meta":
         made = rushlight.empty_strided(tuple(tensor.shape), tensor.stride(), device="meta")
         return made.to(ours(tensor.dtype))
+    if tensor.ndim > 64:
+        raise Unavailable("a tensor of more than 64 dimensions")
     plain = tensor.detach().resolve_conj().resolve_neg()
     dtype = ours(tensor.dtype)
     count = plain.untyped_storage().nbytes() // plain.element_size()
@@ -407,38 +409,47 @@ class _Own:
         self.input, self.args, self.kwargs = own
 
 
-def _derivatives(results, inputs, order, home, weights):
+def _derivatives(results, inputs, order, home, wanted):
     """Gradients of the weighted sum of the results; with order 2 those of the gradients' too.
-    Returns them and the weights used, as PyTorch's tensors."""
-    results = [t for t in results if t.requires_grad]
-    if not results:
-        return None
-    given = iter(weights) if weights is not None else None
+
+    Returns them and, for the other side, which results and gradients were combined and with what
+    weights: ``(gradients, [(positions, weights), ...])``.
+    """
     used = []
 
     def total(parts):
+        step = len(used)
+        if wanted is None:
+            places = [i for i, t in enumerate(parts) if t is not None and t.requires_grad]
+            weights = [_weight(parts[i], i) for i in places]
+        else:
+            places, weights = wanted[step]
+        used.append((places, weights))
         terms = []
-        for part in parts:
-            if given is None:
-                generator = torch.Generator().manual_seed(len(used) + 1)
-                weight = torch.rand(part.shape, generator=generator, dtype=torch.float64) + 0.5
-                weight = weight.to(part.dtype)
-                used.append(weight)
-            else:
-                used.append(next(given))
-                weight = ours(used[-1])
-            term = (part * weight).sum()
+        for place, weight in zip(places, weights, strict=True):
+            part = parts[place]
+            if part is None or not part.requires_grad:
+                continue  # constant on this side: its derivative is zero
+            term = (part * (weight if home is torch else ours(weight))).sum()
             terms.append(home.real(term) if term.is_complex() else term)
-        return sum(terms[1:], terms[0])
+        return sum(terms[1:], terms[0]) if terms else None
 
-    first = home.autograd.grad(total(results), inputs, create_graph=order == 2, allow_unused=True)
+    whole = total(results)
+    if whole is None:
+        return None
+    first = home.autograd.grad(whole, inputs, create_graph=order == 2, allow_unused=True)
     if order == 1:
         return list(first), used
-    again = [t for t in first if t is not None and t.requires_grad]
-    if not again:
+    whole = total(list(first))
+    if whole is None:
         return [*first, *[None] * len(inputs)], used
-    second = home.autograd.grad(total(again), inputs, allow_unused=True)
-    return [*first, *second], used
+    return [*first, *home.autograd.grad(whole, inputs, allow_unused=True)], used
+
+
+def _weight(part, place):
+    generator = torch.Generator().manual_seed(place + 1)
+    weight = torch.rand(part.shape, generator=generator, dtype=torch.float64) + 0.5
+    return weight.to(part.dtype)
 
 
 def check_second(info, function, samples):

@@ -117,7 +117,8 @@ def bind(op, function, method, operators, reflected, inplace, aliases):
             setattr(Tensor, name, function)
     op.inplace = None
     if inplace:
-        op.inplace = inplace_function(op, inplace if isinstance(inplace, str) else op.name + "_")
+        make = inplace_view_function if op.kind == "view" else inplace_function
+        op.inplace = make(op, inplace if isinstance(inplace, str) else op.name + "_")
         for name in names if inplace is True else (op.name,):
             setattr(Tensor, name + "_" if inplace is True else inplace, op.inplace)
     for name in operators:
@@ -150,7 +151,19 @@ def _operator(op, function):
 
 def inplace_function(op, name):
     """``x.op_(...)``: the same op, written into its first argument."""
+    from rushlight.ops._inplace import run_inplace
 
+    return _inplace_call(op, name, run_inplace)
+
+
+def inplace_view_function(op, name):
+    """``x.view_op_(...)``: the same view, taken by the tensor itself."""
+    from rushlight.ops._inplace_views import run_inplace_view
+
+    return _inplace_call(op, name, run_inplace_view)
+
+
+def _inplace_call(op, name, run):
     def call(self, *args, **kwargs):
         if STATE.modes and stack.interpreters:
             return interpret(call, (self, *args), kwargs)
@@ -158,9 +171,7 @@ def inplace_function(op, name):
             found = overriding((self, *args), kwargs)
             if found:
                 return call_overrides(call, found, (self, *args), kwargs)
-        from rushlight.ops._inplace import run_inplace
-
-        return run_inplace(op, self, args, kwargs)
+        return run(op, self, args, kwargs)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"In-place version of :func:`rushlight.{op.name}`."

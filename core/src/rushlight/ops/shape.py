@@ -230,6 +230,7 @@ permute.gradient(input=lambda grad, dims: grad.permute(_inverse(dims)))
 @declare_view(
     samples=lambda make: [((make(2, 3), 0, 1), {}), ((make(2, 3, 4), -1, 0), {})],
     aliases=("swapaxes", "swapdims"),
+    inplace=True,
 )
 def transpose(input: Tensor, dim0, dim1):
     """Two dimensions exchanged."""
@@ -242,7 +243,9 @@ def transpose(input: Tensor, dim0, dim1):
 transpose.gradient(input=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 
 
-@declare_view(samples=lambda make: [((make(2, 3),), {}), ((make(3),), {}), ((make(),), {})])
+@declare_view(
+    samples=lambda make: [((make(2, 3),), {}), ((make(3),), {}), ((make(),), {})], inplace=True
+)
 def t(input: Tensor):
     """The transpose of a matrix; vectors and scalars are returned as they are."""
     if input.ndim > 2:
@@ -288,7 +291,7 @@ def _squeeze_samples(make):
     return [((make(1, 3, 1),), {}), ((make(1, 3, 1), 0), {}), ((make(1, 3, 1), (0, 2)), {})]
 
 
-@declare_view(samples=_squeeze_samples, inplace=False)
+@declare_view(samples=_squeeze_samples, inplace=True)
 def squeeze(input: Tensor, dim=None):
     """Without dimensions of extent one: all, or those named."""
     dims = wrap_dims(dim, input.ndim, empty_is_all=False)
@@ -298,7 +301,10 @@ def squeeze(input: Tensor, dim=None):
 squeeze.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
 
 
-@declare_view(samples=lambda make: [((make(3), 0), {}), ((make(3, 2), -1), {}), ((make(), 0), {})])
+@declare_view(
+    samples=lambda make: [((make(3), 0), {}), ((make(3, 2), -1), {}), ((make(), 0), {})],
+    inplace=True,
+)
 def unsqueeze(input: Tensor, dim):
     """With a new dimension of extent one at `dim`."""
     return np.expand_dims(input, wrap_dim(dim, input.ndim + 1))
@@ -349,8 +355,16 @@ flip.gradient(input=lambda grad, dims: grad.flip(dims))
 @op(samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})])
 def roll(input: Tensor, shifts, dims=()):
     """Elements moved along `dims` by `shifts`, those past the end to the beginning."""
-    if dims == () or dims is None:
+    several = isinstance(shifts, (tuple, list))
+    if several and not shifts:
+        raise RuntimeError("roll: `shifts` required, got none")
+    if dims is None or isinstance(dims, (tuple, list)) and not dims:
+        if several and len(shifts) != 1:
+            raise RuntimeError(f"roll: shifts and dimensions must align: {list(shifts)} and none")
         return np.roll(input, shifts)
+    count = len(dims) if isinstance(dims, (tuple, list)) else 1
+    if count != (len(shifts) if several else 1):
+        raise RuntimeError(f"roll: shifts and dimensions must align: {shifts} and {dims}")
     return np.roll(input, shifts, dims)
 
 

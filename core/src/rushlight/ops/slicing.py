@@ -15,6 +15,8 @@ from rushlight.tensor.tensor import Tensor
 @declare_view(samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})])
 def narrow(input: Tensor, dim, start, length):
     """The slice of `length` elements from `start` along `dim`."""
+    if not input.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, input.ndim)
     size = input.shape[dim]
     start = as_int(start if not isinstance(start, Tensor) else start.item(), "start", "narrow")
@@ -112,7 +114,9 @@ def _unfold_gradient(grad, input_shape, dimension, size, step):
 unfold.gradient(input=_unfold_gradient)
 
 
-@declare_view(oracle="Tensor", samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1), {})])
+@declare_view(
+    oracle="Tensor", samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1), {})], inplace=True
+)
 def as_strided(input: Tensor, size, stride, storage_offset=None):
     """A view of the storage with any shape, strides (in elements) and offset."""
     from rushlight.tensor.storage import _root
