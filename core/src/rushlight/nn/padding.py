@@ -133,19 +133,30 @@ class ReplicationPad3d(_Padding):
     _count, _mode = 3, "replicate"
 
 
-class CircularPad1d(_Padding):
-    """(N, C, L) continued periodically."""
-
+class _CircularPad(_Padding):
     _mode = "circular"
 
+    def forward(self, input):
+        """Pad the last dimensions."""
+        count = self._count
+        if input.dim() not in (count + 1, count + 2):
+            raise ValueError(
+                f"expected {count + 1}D or {count + 2}D input (got {input.dim()}D input)"
+            )
+        return super().forward(input)
 
-class CircularPad2d(_Padding):
+
+class CircularPad1d(_CircularPad):
+    """(N, C, L) continued periodically."""
+
+
+class CircularPad2d(_CircularPad):
     """(N, C, H, W) continued periodically."""
 
-    _count, _mode = 2, "circular"
+    _count = 2
 
 
-class CircularPad3d(_Padding):
+class CircularPad3d(_CircularPad):
     """(N, C, D, H, W) continued periodically."""
 
-    _count, _mode = 3, "circular"
+    _count = 3

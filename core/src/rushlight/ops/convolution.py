@@ -193,6 +193,8 @@ def _convolve(name, count, input, weight, bias, stride, padding, dilation, group
         return _parts(lambda *a: _convolve(name, count, *a), input, weight, bias, *settings)
     batched = input if input.dim() == count + 2 else input.unsqueeze(0)
     padding, batched = _padding(name, padding, count, weight, stride, dilation, batched)
+    if any(p < 0 for p in padding):
+        raise RuntimeError(f"{name}: negative padding is not supported, got {padding}")
     sizes = batched.shape[2:]
     for n, k, p, d in zip(sizes, weight.shape[2:], padding, dilation, strict=True):
         if n + 2 * p < d * (k - 1) + 1:

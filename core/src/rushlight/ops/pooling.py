@@ -177,6 +177,8 @@ def _window(name, count, kernel_size, stride, padding):
     padding = spatial(padding, count, "padding", name)
     if any(s <= 0 for s in stride):
         raise RuntimeError(f"{name}: stride should not be zero, got {stride}")
+    if any(k <= 0 for k in kernel):
+        raise RuntimeError(f"{name}: kernel_size must be greater than zero, but got {kernel}")
     for k, p in zip(kernel, padding, strict=True):
         if p < 0 or 2 * p > k:
             raise RuntimeError(
@@ -199,6 +201,8 @@ def _check_output(name, input, kernel, stride, padding, dilation, ceil_mode):
 def _max(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
     kernel, stride, padding = _window(name, count, kernel_size, stride, padding)
     dilation = spatial(dilation, count, "dilation", name)
+    if any(d <= 0 for d in dilation):
+        raise RuntimeError(f"{name}: dilation must be greater than zero, but got {dilation}")
     batched, added = _batched(name, input, count)
     _check_output(name, batched, kernel, stride, padding, dilation, ceil_mode)
     found = _max_pool(batched, kernel, stride, padding, dilation, bool(ceil_mode))
@@ -312,6 +316,11 @@ def _sizes(name, output_size, input, count):
     if isinstance(output_size, (tuple, list)) and len(output_size) != count:
         raise RuntimeError(
             f"{name}: 'output_size' should contain {count} ints, got {tuple(output_size)}"
+        )
+    given = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
+    if any(n is not None and n < 0 for n in given):
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0, got {given}"
         )
     wanted = (output_size,) * count if isinstance(output_size, int | type(None)) else output_size
     have = input.shape[-count:]
