@@ -67,3 +67,18 @@ def test_bad_input():
         fft.fft(random(4), 0)
     with pytest.raises(RuntimeError, match="unique"):
         fft.fftn(random(4, 4), dim=(0, 0))
+
+
+def test_overflow_and_nan_are_silent():
+    inf, nan = float("inf"), float("nan")
+    values = rushlight.tensor([[inf, -inf, 1.0, 0.0], [nan, 3e38, 3e38, 3e38]])
+    for name in ("fft", "rfft", "irfft", "hfft"):
+        found = getattr(fft, name)(values)
+        assert not bool(found.isfinite().all())
+
+
+def test_meta_shapes():
+    values = rushlight.empty(3, 8, device="meta")
+    assert fft.rfft(values).shape == (3, 5) and fft.rfft(values).dtype is rushlight.complex64
+    assert fft.irfftn(fft.rfftn(values)).shape == (3, 8)
+    assert fft.fft2(values).is_meta

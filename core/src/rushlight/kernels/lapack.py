@@ -230,6 +230,24 @@ def householder_product(input, tau):
     return _rows(work, batch)
 
 
+def qr(input, complete=False, vectors=True):
+    """``(Q, R)`` with min(m, n) columns in Q, or m if `complete`; Q is None without `vectors`."""
+    batch, (m, n) = input.shape[:-2], input.shape[-2:]
+    k = min(m, n)
+    if max(m, n) <= _SMALL and input.size and vectors:
+        return tuple(np.linalg.qr(input, "complete" if complete else "reduced"))
+    packed, tau = geqrf(input)
+    rows = m if complete and vectors else k
+    upper = np.zeros((*batch, rows, n), input.dtype)
+    upper[..., :k, :] = np.triu(packed[..., :k, :])
+    if not vectors:
+        return None, upper
+    reflectors = np.zeros((*batch, m, rows), input.dtype)
+    reflectors[...] = np.eye(m, rows, dtype=input.dtype)
+    reflectors[..., :k] = packed[..., :k]
+    return householder_product(reflectors, tau), upper
+
+
 def multiply_reflectors(input, tau, other, left=True, transpose=False):
     """``Q @ other`` (or ``other @ Q``) with Q, or its adjoint, given by reflectors."""
     batch, (m, n) = other.shape[:-2], other.shape[-2:]

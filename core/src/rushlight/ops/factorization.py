@@ -427,18 +427,9 @@ def linalg_qr(A: Tensor, mode="reduced"):
         )
     check_matrix("linalg.qr", A)
     check_dtype("linalg.qr", A)
-    q_shape, r_shape = _qr_shapes(A.shape, mode)
-    packed, tau = lapack.geqrf(A)
-    rows = r_shape[-2]
-    upper = np.zeros(r_shape, A.dtype)
-    upper[..., : min(A.shape[-2:]), :] = np.triu(packed[..., : min(A.shape[-2:]), :])
     if mode == "r":
-        return [np.empty((0,), A.dtype), upper]
-    reflectors = np.zeros(q_shape, A.dtype)
-    reflectors[...] = np.eye(*q_shape[-2:], dtype=A.dtype)
-    count = min(rows, A.shape[-1])
-    reflectors[..., :count] = packed[..., :count]
-    return [lapack.householder_product(reflectors, tau), upper]
+        return [np.empty((0,), A.dtype), lapack.qr(A, False, False)[1]]
+    return list(lapack.qr(A, mode == "complete"))
 
 
 def _qr_gradient(grad, out0, out1, mode, A_shape):

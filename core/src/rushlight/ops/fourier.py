@@ -41,7 +41,8 @@ def _fft_c2c(input: Tensor, dim, normalization, forward):
     if not dim:
         return input.copy()
     function = np.fft.fftn if forward else np.fft.ifftn
-    return function(input, axes=dim, norm=normalization)
+    with np.errstate(all="ignore"):
+        return function(input, axes=dim, norm=normalization)
 
 
 def _opposite(normalization):
@@ -78,9 +79,9 @@ def _real_meta(input, dim, normalization, onesided):
 )
 def _fft_r2c(input: Tensor, dim, normalization, onesided):
     """The transform of real numbers; `onesided`: the first half of the last of `dim`."""
-    if onesided:
-        return np.fft.rfftn(input, axes=dim, norm=normalization)
-    return np.fft.fftn(input, axes=dim, norm=normalization)
+    function = np.fft.rfftn if onesided else np.fft.fftn
+    with np.errstate(all="ignore"):
+        return function(input, axes=dim, norm=normalization)
 
 
 def _real_gradient(grad, input_shape, dim, normalization, onesided):
@@ -115,7 +116,8 @@ def _back_meta(input, dim, normalization, last_dim_size):
 def _fft_c2r(input: Tensor, dim, normalization, last_dim_size):
     """Real numbers from the first half of their transform."""
     sizes = [input.shape[d] for d in dim[:-1]] + [last_dim_size]
-    return np.fft.irfftn(input, sizes, axes=dim, norm=normalization)
+    with np.errstate(all="ignore"):
+        return np.fft.irfftn(input, sizes, axes=dim, norm=normalization)
 
 
 def _back_gradient(grad, input_shape, dim, normalization, last_dim_size):

@@ -482,7 +482,8 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim=-1):
     def turned(array, start):
         return np.take(array, [(start + i) % 3 for i in range(3)], axis)
 
-    found = turned(input, 1) * turned(other, 2) - turned(input, 2) * turned(other, 1)
+    with np.errstate(all="ignore"):
+        found = turned(input, 1) * turned(other, 2) - turned(input, 2) * turned(other, 1)
     return np.asarray(found, input.dtype)
 
 

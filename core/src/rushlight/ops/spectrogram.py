@@ -33,7 +33,8 @@ def _frames_meta(input, window, hop):
 )
 def _windowed_frames(input: Tensor, window: Tensor, hop):
     """Frames ``(*, frames, size)`` that start every `hop` samples, times the window ``(size,)``."""
-    return _framed(input, window.shape[-1], hop) * window
+    with np.errstate(all="ignore"):
+        return _framed(input, window.shape[-1], hop) * window
 
 
 def _window_gradient(grad, input, window_shape, hop):
@@ -60,9 +61,10 @@ def _overlap_add(frames: Tensor, hop, length):
     blocks = -(-size // hop)
     rows = max(count + blocks - 1, -(-length // hop))
     out = np.zeros((*frames.shape[:-2], rows, hop), frames.dtype)
-    for i in range(blocks):
-        part = frames[..., i * hop : min((i + 1) * hop, size)]
-        out[..., i : i + count, : part.shape[-1]] += part
+    with np.errstate(all="ignore"):
+        for i in range(blocks):
+            part = frames[..., i * hop : min((i + 1) * hop, size)]
+            out[..., i : i + count, : part.shape[-1]] += part
     return np.ascontiguousarray(out.reshape(*frames.shape[:-2], rows * hop)[..., :length])
 
 
