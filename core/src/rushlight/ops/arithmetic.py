@@ -185,6 +185,8 @@ def _rdiv(input, other):
     return other / input
 
 
+Tensor.__rdiv__ = _rdiv
+Tensor.__div__, Tensor.__idiv__ = div, _div_inplace
 _rdiv.gradient(
     input=lambda grad, input, out: -grad * conj_of(out / input),
     other=lambda grad, input: grad / conj_of(input),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.compiler import xp
+from rushlight.errors import argument_error
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._rules import boolean, integral_or_bool
 from rushlight.tensor.tensor import Tensor
@@ -164,6 +165,17 @@ Tensor.where = lambda self, condition, other: where(condition, self, other)
 @composite()
 def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True where ``|input - other| <= atol + rtol * |other|``."""
+    for name, value in (("input", input), ("other", other)):
+        if not isinstance(value, Tensor):
+            raise argument_error("isclose", name, "Tensor", value)
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(
+            f"isclose: rtol and atol must be greater than or equal to zero, got {rtol} and {atol}"
+        )
+    if input._dtype is not other._dtype:
+        raise RuntimeError(
+            f"isclose: {input._dtype} did not match {other._dtype}; both need one dtype"
+        )
     close = input == other
     if equal_nan and input.is_floating_point():
         close = close | (isnan(input) & isnan(other))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.compiler import xp
 from rushlight.dtypes import COMPLEX, FLOAT, bool_, default, float16, float32, float64
+from rushlight.errors import argument_error
 from rushlight.ops._domains import nonzero
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops.arithmetic import conj, conj_of, mul
@@ -46,6 +47,9 @@ def polar(abs: Tensor, angle: Tensor):
     >>> rushlight.polar(rushlight.tensor([2.0]), rushlight.tensor([0.0]))
     tensor([2.+0.j])
     """
+    for name, value in (("abs", abs), ("angle", angle)):
+        if not isinstance(value, Tensor):
+            raise argument_error("polar", name, "Tensor", value)
     if abs._dtype is not angle._dtype or abs._dtype not in (float16, float32, float64):
         raise RuntimeError(
             "polar: Expected both inputs to be Half, Float or Double tensors of one dtype but got "

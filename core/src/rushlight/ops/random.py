@@ -13,7 +13,7 @@ from rushlight.backends.random import MersenneTwister
 from rushlight.dtypes import FLOAT, default
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._recording import record
-from rushlight.ops.creation import finish
+from rushlight.ops.creation import empty_like, finish
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -183,6 +183,11 @@ def _complex_normals(size, dtype, generator):
     return parts.view(BY_CODE[dtype.code])[..., 0]
 
 
+def _both_parts(mean, dtype):
+    """A number as the mean of either part of complex samples, in their dtype."""
+    return BY_CODE[dtype.code].type(complex(mean, mean))
+
+
 rand = _maker("rand", _uniforms, "Uniform samples from [0, 1).")
 randn = _maker("randn", _normals, "Samples from the standard normal distribution.")
 
@@ -190,29 +195,17 @@ randn = _maker("randn", _normals, "Samples from the standard normal distribution
 def rand_like(
     input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
 ):
-    """:func:`rand` in the shape and dtype of `input`."""
-    return (
-        rand(
-            *input._array.shape,
-            dtype=dtype or input._dtype,
-            device=device or input._device,
-            requires_grad=requires_grad,
-        )
-        if input.dim()
-        else rand((), dtype=dtype or input._dtype, requires_grad=requires_grad)
-    )
+    """:func:`rand` in the shape, dtype and strides of `input`."""
+    made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format).uniform_()
+    return made.requires_grad_() if requires_grad else made
 
 
 def randn_like(
     input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
 ):
-    """:func:`randn` in the shape and dtype of `input`."""
-    return randn(
-        tuple(input._array.shape),
-        dtype=dtype or input._dtype,
-        device=device or input._device,
-        requires_grad=requires_grad,
-    )
+    """:func:`randn` in the shape, dtype and strides of `input`."""
+    made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format).normal_()
+    return made.requires_grad_() if requires_grad else made
 
 
 def randint(
@@ -311,7 +304,7 @@ def normal(
         shape = normalize_size((size,))
         if dtype.is_complex:
             array = _complex_normals(shape, dtype, generator)
-            made = finish(array, dtype, device, False) * std + mean
+            made = finish(array * std + _both_parts(mean, dtype), dtype, device, False)
         else:
             made = finish(_normals(mean, std, shape, dtype, generator), dtype, device, False)
     else:
@@ -327,6 +320,9 @@ def normal(
         sample = _normals(0.0, 1.0, shape, dtype, generator) if sample is None else sample
         parts = [v.detach() if isinstance(v, Tensor) else v for v in (std, mean)]
         made = (finish(sample, dtype, device, False) * parts[0] + parts[1]).to(dtype)
+        for part in (mean, std):
+            if isinstance(part, Tensor) and part.requires_grad:
+                made = made + part * 0  # the samples do not depend on it, but the graph does
     if out is not None:
         from rushlight.ops.creation import _write
 
@@ -447,9 +443,15 @@ def fill_with(self, sample):
         fresh = make_tensor(self._array, self._dtype)
         node = record(conversion._fill.op, (self,), [None, 0.0], (fresh,))
     if self._device.type != "meta":
-        self._array[...] = cast(sample((tuple(self._array.shape),)), self._dtype.code)
+        target = self._array.transpose(_memory_order(self._array))
+        target[...] = cast(sample(target.shape), self._dtype.code)
     written(self, node)
     return self
+
+
+def _memory_order(array):
+    """The dimensions from the largest stride to the smallest: the order in which fills go."""
+    return tuple(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
 
 
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
@@ -460,7 +462,15 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
         )
-    _float(self._dtype, "uniform_")
+    _float(self._dtype, "uniform_", True)
+    if self._dtype.is_complex:
+        real = self._dtype.to_real()
+        return fill_with(
+            self,
+            lambda size: _uniforms(low, to, (*size, 2), real, generator).view(
+                BY_CODE[self._dtype.code]
+            )[..., 0],
+        )
     return fill_with(self, lambda size: _uniforms(low, to, size, self._dtype, generator))
 
 
@@ -471,8 +481,14 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     _float(self._dtype, "normal_", True)
     if self._dtype.is_complex:
         return fill_with(
-            self, lambda size: _complex_normals(size, self._dtype, generator) * std + mean
+            self,
+            lambda size: (
+                _complex_normals(size, self._dtype, generator) * std
+                + _both_parts(mean, self._dtype)
+            ),
         )
+    if not self._array.flags.c_contiguous:
+        return _fill(self, lambda e, n, _: e.serial_normals(n) * std + mean, generator)
     return fill_with(self, lambda size: _normals(mean, std, size, self._dtype, generator))
 
 
@@ -481,7 +497,14 @@ def bernoulli_(self, p=0.5, *, generator=None):
     if not isinstance(p, Tensor):
         return _fill(self, _with_chance(p), generator)
     _float(p._dtype, "bernoulli_")
-    return _fill(self, _with_chances(p._array, self._array.shape), generator)
+    try:
+        chances = np.broadcast_to(p._array, self._array.shape)
+    except ValueError:
+        raise RuntimeError(
+            f"bernoulli_: p of shape {list(p.shape)} does not broadcast to {list(self.shape)}"
+        ) from None
+    chances = chances.transpose(_memory_order(self._array))
+    return _fill(self, _with_chances(chances, chances.shape), generator)
 
 
 def exponential_(self, lambd=1.0, *, generator=None):

@@ -189,12 +189,12 @@ def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
 
 def _prod_gradient(grad, input, dim, keepdim):
     """Products of all other elements, by exclusive products from both ends (zeros included)."""
-    if dim is None:
-        return _prod_gradient(grad, input.reshape(-1), 0, False).reshape(input.shape)
     if not input.dim():
         return grad.reshape(())
+    if dim is None:
+        return _prod_gradient(grad, input.reshape(-1), 0, False).reshape(input.shape)
     if not input.numel():
-        return input * grad * 0
+        return input * restore(grad, tuple(input.shape), dim, keepdim)
     before = _exclusive_product(input, dim)
     after = _exclusive_product(input.flip(dim), dim).flip(dim)
     return restore(grad, tuple(input.shape), dim, keepdim) * conj_of(before * after)

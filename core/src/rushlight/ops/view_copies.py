@@ -5,16 +5,17 @@ from __future__ import annotations
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops.indexing import _slice
-from rushlight.ops.shape import follow, view_as_complex, view_as_real, view_scatter
+from rushlight.ops.shape import view_as_complex, view_as_real, view_scatter
 from rushlight.ops.slicing import as_strided, diagonal, narrow, select, split
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import Tensor
 
 
 # ----------------------------------------------------------------------------------- views replaced
-def _replaced(name, input, src, step, values):
-    path = ((step.op, values),)
-    target = follow(path, input.detach())
+def _replaced(name, input, src, take):
+    """`input` with `src` in place of the view that `take` makes of a tensor."""
+    target = take(input.detach())
+    path = target._path
     if tuple(src.shape) != tuple(target.shape):
         raise RuntimeError(
             f"{name}: expected src to have a size equal to the part of self it replaces. src size "
@@ -26,13 +27,13 @@ def _replaced(name, input, src, step, values):
 @composite()
 def diagonal_scatter(input: Tensor, src: Tensor, offset=0, dim1=0, dim2=1):
     """A copy with `src` on the diagonal that :func:`diagonal` gives."""
-    return _replaced("diagonal_scatter", input, src, diagonal, [offset, dim1, dim2])
+    return _replaced("diagonal_scatter", input, src, lambda x: diagonal(x, offset, dim1, dim2))
 
 
 @composite()
 def select_scatter(input: Tensor, src: Tensor, dim, index):
     """A copy with `src` at one index of `dim`."""
-    return _replaced("select_scatter", input, src, select, [dim, index])
+    return _replaced("select_scatter", input, src, lambda x: select(x, dim, index))
 
 
 def _slice_index(input, dim, start, end, step):
@@ -50,15 +51,17 @@ def slice_scatter(input: Tensor, src: Tensor, dim=0, start=None, end=None, step=
     tensor([0., 1., 1., 0.])
     """
     index = _slice_index(input, dim, start, end, step)
-    return _replaced("slice_scatter", input, src, _slice, [index])
+    return _replaced("slice_scatter", input, src, lambda x: _slice(x, index))
 
 
 @composite()
 def as_strided_scatter(input: Tensor, src: Tensor, size, stride, storage_offset=None):
     """A copy with `src` at the elements that :func:`as_strided` gives of a contiguous copy."""
     base = input.contiguous()
-    values = [tuple(size), tuple(stride), storage_offset or 0]
-    return _replaced("as_strided_scatter", base, src, as_strided, values)
+    offset = storage_offset or 0
+    return _replaced(
+        "as_strided_scatter", base, src, lambda x: as_strided(x, tuple(size), tuple(stride), offset)
+    )
 
 
 @composite(method=False)
