@@ -35,7 +35,7 @@ def _strided(name, size, stride, dtype, device, requires_grad):
     reach = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     memory = np.empty(reach, kind)
     steps = tuple(s * kind.itemsize for s in stride)
-    array = np.lib.stride_tricks.as_strided(memory, size, steps) if reach else np.empty(size, kind)
+    array = np.ndarray(size, kind, memory, 0, steps) if reach else np.empty(size, kind)
     return finish(array, dtype, device, requires_grad)
 
 

@@ -9,6 +9,7 @@ from rushlight.ops._op import composite
 from rushlight.ops._op import view as declare_view
 from rushlight.ops.shape import view_scatter
 from rushlight.tensor.shape import as_int, wrap_dim
+from rushlight.tensor.storage import _root
 from rushlight.tensor.tensor import Tensor
 
 
@@ -20,6 +21,10 @@ def narrow(input: Tensor, dim, start, length):
     dim = wrap_dim(dim, input.ndim)
     size = input.shape[dim]
     start = as_int(start if not isinstance(start, Tensor) else start.item(), "start", "narrow")
+    if not -size <= start <= size:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
     begin = start + size if start < 0 else start
     if not 0 <= begin <= size or length < 0 or begin + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
@@ -115,37 +120,88 @@ unfold.gradient(input=_unfold_gradient)
 
 
 @declare_view(
-    oracle="Tensor", samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1), {})], inplace=True
+    node="AsStrided",
+    method=False,
+    tested_by="as_strided",
+    samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1, (4, 1), 0), {})],
+    inplace="_as_strided_",
 )
-def as_strided(input: Tensor, size, stride, storage_offset=None):
-    """A view of the storage with any shape, strides (in elements) and offset."""
-    from rushlight.tensor.storage import _root
-
+def _as_strided(input: Tensor, size, stride, storage_offset, input_stride, input_offset):
+    """A view of the storage; where the input lies in it is for the gradient to know."""
     if isinstance(input, MetaArray):
-        return meta_array(tuple(size), input.dtype)
+        return meta_array(size, input.dtype)
     owner, item = _root(input), input.itemsize
-    own = (input.ctypes.data - owner.ctypes.data) // item
-    offset = own if storage_offset is None else storage_offset
     reach = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else -1
-    if offset < 0 or (offset + reach + 1) * item > owner.nbytes:
+    if storage_offset < 0 or (storage_offset + reach + 1) * item > owner.nbytes:
         raise RuntimeError(
             f"setStorage: sizes {shape_text(size)}, strides {shape_text(stride)}, storage offset "
-            f"{offset} are out of bounds for storage of size {owner.nbytes}"
+            f"{storage_offset} are out of bounds for storage of size {owner.nbytes}"
         )
-    flat = owner.reshape(-1).view(np.uint8).view(input.dtype)
+    whole = owner if owner.flags.c_contiguous else owner.T
     steps = tuple(s * item for s in stride)
-    return np.lib.stride_tricks.as_strided(flat[offset:], tuple(size), steps)
+    return np.ndarray(size, input.dtype, whole, storage_offset * item, steps)
 
 
-def _as_strided_gradient(grad, input_shape, size, stride, storage_offset):
-    from rushlight.ops.creation import arange, zeros
+def _as_strided_gradient(
+    grad, input_shape, size, stride, storage_offset, input_stride, input_offset
+):
+    """Add up in a stand-in for the storage, and read it as the input does. Elements that the input
+    holds several times share their gradient."""
+    from rushlight.ops.creation import arange, ones, zeros
 
-    base = zeros(input_shape, dtype=grad._dtype).reshape(-1)
-    index = arange(base.numel()).as_strided(size, stride, storage_offset or 0).reshape(-1)
-    return base.index_add(0, index, grad.reshape(-1)).reshape(input_shape)
+    def last(shape, strides, offset):
+        steps = ((n - 1) * s for n, s in zip(shape, strides, strict=True))
+        return offset + sum(steps) if 0 not in shape else 0
+
+    count = 1 + max(
+        last(size, stride, storage_offset), last(input_shape, input_stride, input_offset)
+    )
+    places = arange(count)
+    index = places.as_strided(size, stride, storage_offset).reshape(-1)
+    total = zeros(count, dtype=grad._dtype).index_add(0, index, grad.reshape(-1))
+    own = places.as_strided(input_shape, input_stride, input_offset).reshape(-1)
+    if 0 in input_stride:
+        held = zeros(count, dtype=grad._dtype).index_add(0, own, ones(own.shape, dtype=grad._dtype))
+        total = total / held.clamp_min(1)
+    return total[own].reshape(input_shape)
 
 
-as_strided.gradient(input=_as_strided_gradient)
+_as_strided.gradient(input=_as_strided_gradient)
+
+
+def _strided_values(input, size, stride, storage_offset):
+    if isinstance(input._array, MetaArray):
+        own = 0
+    else:
+        owner = _root(input._array)
+        own = (input._array.ctypes.data - owner.ctypes.data) // input._array.itemsize
+    offset = own if storage_offset is None else storage_offset
+    size, stride = tuple(size), tuple(stride)
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"as_strided: mismatch in length of strides and shape: size {shape_text(size)} has "
+            f"{len(size)} dimensions, stride {shape_text(stride)} has {len(stride)}"
+        )
+    if any(s < 0 for s in stride):
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{shape_text(stride)}"
+        )
+    return size, stride, offset, input.stride(), own
+
+
+@composite(samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1), {})])
+def as_strided(input: Tensor, size, stride, storage_offset=None):
+    """A view of the storage with any shape, strides (in elements) and offset."""
+    return _as_strided(input, *_strided_values(input, size, stride, storage_offset))
+
+
+def _as_strided_inplace(self, size, stride, storage_offset=None):
+    """In-place version of :func:`rushlight.as_strided`."""
+    return self._as_strided_(*_strided_values(self, size, stride, storage_offset))
+
+
+Tensor.as_strided_ = _as_strided_inplace
 
 
 @declare_view(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})])

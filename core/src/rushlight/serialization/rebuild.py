@@ -37,7 +37,7 @@ def tensor(storage, offset, size, stride, requires_grad=False, hooks=None, metad
     item = storage.array.itemsize
     if math.prod(size):
         steps = tuple(s * item for s in stride)
-        array = np.lib.stride_tricks.as_strided(storage.array[offset:], tuple(size), steps)
+        array = np.ndarray(tuple(size), storage.array.dtype, storage.array, offset * item, steps)
     else:
         array = np.empty(tuple(size), BY_CODE[storage.dtype.code])
     out = make_tensor(array, storage.dtype)

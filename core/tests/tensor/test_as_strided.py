@@ -1,0 +1,53 @@
+"""Views of the storage: whatever view they are taken of, offsets count from its beginning."""
+
+import pytest
+
+import rushlight
+
+
+def _storage():
+    return rushlight.arange(12.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: x, lambda x: x[3:], lambda x: x.reshape(3, 4).t(), lambda x: x[::2],
+        lambda x: x.as_strided((2, 2), (3, 1), 2), lambda x: x.reshape(3, 4)[1:, 1:],
+        lambda x: x[0].expand(4),
+    ],
+)  # fmt: skip
+def test_offsets_count_from_the_storage(make):
+    view = make(_storage())
+    assert view.as_strided((2, 3), (4, 1), 1).tolist() == [[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]
+    again = view.as_strided((2,), (1,), 4).as_strided((3,), (5,), 0)
+    assert again.tolist() == [0.0, 5.0, 10.0]
+
+
+def test_the_offset_is_the_views_own_by_default():
+    assert _storage()[3:].as_strided((2,), (2,)).tolist() == [3.0, 5.0]
+
+
+def test_writes_and_gradients_reach_the_storage():
+    x = _storage().requires_grad_()
+    y = x * 1
+    y.as_strided((2,), (2,), 0).mul_(10)
+    assert y.tolist()[:4] == [0.0, 1.0, 20.0, 3.0]
+    y.as_strided((3, 2), (1, 1), 0).sum().backward()
+    assert x.grad.tolist()[:5] == [10.0, 2.0, 20.0, 1.0, 0.0]
+
+
+def test_an_expanded_input_shares_its_gradient():
+    x = rushlight.ones(1, requires_grad=True)
+    x.expand(4).as_strided((1,), (1,), 0).sum().backward()
+    assert x.grad.tolist() == [1.0]
+
+
+def test_refusals():
+    x = _storage()
+    with pytest.raises(RuntimeError, match="out of bounds for storage of size 48"):
+        x.as_strided((13,), (1,))
+    with pytest.raises(RuntimeError, match="mismatch in length of strides and shape"):
+        x.as_strided((2, 2), (1,))
+    with pytest.raises(RuntimeError, match="Negative strides"):
+        x.as_strided((2,), (-1,), 4)
