@@ -142,3 +142,40 @@ def test_filling_cuts_the_gradient():
 def test_refusals(call, words):
     with pytest.raises(RuntimeError, match=words):
         call(rushlight.ones(4))
+
+
+def test_fills_go_through_memory_in_order():
+    for fill in ("uniform_", "normal_", "exponential_", "bernoulli_"):
+        found = []
+        for lib in (rushlight, torch):
+            lib.manual_seed(2)
+            whole = lib.zeros(4, 6, 5)
+            for part in (whole.permute(2, 0, 1), whole[:, ::2], whole):
+                getattr(part, fill)()
+                found.append(part.clone().contiguous().numpy())
+        for ours, theirs in zip(found[:3], found[3:], strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=4e-7, atol=4e-7, err_msg=fill)
+
+
+def test_likes_keep_strides():
+    for name in ("rand_like", "randn_like"):
+        found = []
+        for lib in (rushlight, torch):
+            lib.manual_seed(2)
+            out = getattr(lib, name)(lib.zeros(5, 4).t())
+            found.append((out.stride(), out.contiguous().numpy()))
+        assert found[0][0] == found[1][0]
+        np.testing.assert_allclose(found[0][1], found[1][1], rtol=4e-7, atol=4e-7)
+
+
+def test_complex_uniforms():
+    for lib in (rushlight, torch):
+        lib.manual_seed(5)
+    ours = rushlight.empty(7, dtype=rushlight.complex128).uniform_(-1, 2)
+    theirs = torch.empty(7, dtype=torch.complex128).uniform_(-1, 2)
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+    for lib in (rushlight, torch):
+        lib.manual_seed(5)
+    ours = rushlight.empty(3, dtype=rushlight.complex64).normal_(-2, 0.5)
+    theirs = torch.empty(3, dtype=torch.complex64).normal_(-2, 0.5)
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)
