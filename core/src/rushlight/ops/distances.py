@@ -173,7 +173,7 @@ def pdist(input: Tensor, p=2.0):
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     if input.shape[0] < 2:
-        return input.new_zeros((0,))
+        return input.reshape(-1).narrow(0, 0, 0)  # no pairs, and a gradient of zero
     from rushlight.ops.creation import tensor
 
     rows, columns = (tensor(i.astype(np.int64)) for i in np.triu_indices(input.shape[0], 1))

@@ -7,11 +7,11 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
-from rushlight.ops.creation import complex
 from rushlight.ops.eigenvalues import linalg_svd
 from rushlight.ops.factorization import linalg_qr
 from rushlight.ops.matrix_checks import check_dtype, check_matrix, check_square
 from rushlight.ops.random import randn
+from rushlight.ops.shape import view_as_complex
 from rushlight.tensor.tensor import Tensor
 
 
@@ -19,8 +19,8 @@ from rushlight.tensor.tensor import Tensor
 def _random_matrix(rows, columns, like):
     if not like.is_complex():
         return randn(rows, columns, dtype=like._dtype, device=like._device)
-    parts = [randn(rows, columns, dtype=like._dtype.to_real()) for _ in range(2)]
-    return complex(*parts) * 0.5**0.5
+    parts = randn(rows, columns, 2, dtype=like._dtype.to_real(), device=like._device)
+    return view_as_complex(parts * 0.5**0.5)
 
 
 def _basis(matrix, q, niter):
