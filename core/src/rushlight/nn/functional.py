@@ -117,8 +117,12 @@ hardsigmoid, threshold = _forms(hardsigmoid, "hardsigmoid"), _forms(threshold, "
 
 # Functions that few programs use: their families are imported at the first look-up.
 _RARE = {
+    "adaptive_max_pool1d_with_indices": "unpooling",
+    "adaptive_max_pool2d_with_indices": "unpooling",
+    "adaptive_max_pool3d_with_indices": "unpooling",
     "affine_grid": "sampling",
     "channel_shuffle": "pixels",
+    "conv_tbc": "convolution",
     "ctc_loss": "alignment_loss",
     "fold": "folding",
     "fractional_max_pool2d": "unpooling",
@@ -133,6 +137,9 @@ _RARE = {
     "lp_pool1d": "unpooling",
     "lp_pool2d": "unpooling",
     "lp_pool3d": "unpooling",
+    "max_pool1d_with_indices": "unpooling",
+    "max_pool2d_with_indices": "unpooling",
+    "max_pool3d_with_indices": "unpooling",
     "max_unpool1d": "unpooling",
     "max_unpool2d": "unpooling",
     "max_unpool3d": "unpooling",

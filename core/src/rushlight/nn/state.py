@@ -21,6 +21,16 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     __str__ = __repr__
 
 
+class _WithoutModule:
+    """A hook that is called without the module; a class, so that it can be pickled."""
+
+    def __init__(self, hook):
+        self.hook = hook
+
+    def __call__(self, module, *args):
+        return self.hook(*args)
+
+
 class StateMixin:
     """The half of Module that reads and writes its tensors."""
 
@@ -192,7 +202,7 @@ class StateMixin:
         return HookHandle(self._load_state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        call = hook if with_module else lambda module, *args: hook(*args)
+        call = hook if with_module else _WithoutModule(hook)
         return HookHandle(self._load_state_dict_pre_hooks, call)
 
     def register_load_state_dict_post_hook(self, hook):

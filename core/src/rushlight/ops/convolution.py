@@ -363,3 +363,15 @@ def conv_transpose3d(
         groups,
         dilation,
     )
+
+
+@composite()
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad=0):
+    """:func:`conv1d` of (T, B, C) with weight (K, C, O): (T', B, O)."""
+    if input.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:
+        raise RuntimeError(
+            "conv_tbc: expected input (T, B, C), weight (K, C, O) and bias (O), got "
+            f"{shape_text(input.shape)}, {shape_text(weight.shape)} and {shape_text(bias.shape)}"
+        )
+    out = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad)
+    return out.permute(2, 0, 1)

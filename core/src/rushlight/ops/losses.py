@@ -178,7 +178,8 @@ def cross_entropy(
         target = target.long()
     expected = shape[:dim] + shape[dim + 1 :]
     if targets != expected:
-        raise ValueError(
+        kind = ValueError if len(targets) == len(expected) and len(shape) == 2 else RuntimeError
+        raise kind(
             f"cross_entropy: Expected target of shape {shape_text(expected)} for input of shape "
             f"{shape_text(shape)}, got {shape_text(targets)}"
         )
@@ -218,6 +219,10 @@ def nll_loss(
         raise RuntimeError(
             f"nll_loss: weight tensor should be defined either for all {input.shape[dim]} classes "
             f"or no classes but got weight tensor of shape: {shape_text(weight.shape)}"
+        )
+    if weight is not None and weight._dtype is not input._dtype:
+        raise RuntimeError(
+            f"nll_loss: expected weight of dtype {input.dtype} like input, but found {weight.dtype}"
         )
     numbers = target._array
     bad = numbers[(numbers != ignore_index) & ((numbers < 0) | (numbers >= input.shape[dim]))]

@@ -7,7 +7,17 @@ from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops.convolution import spatial
 from rushlight.ops.creation import from_numpy, zeros
-from rushlight.ops.pooling import avg_pool1d, avg_pool2d, avg_pool3d
+from rushlight.ops.pooling import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 from rushlight.ops.random import rand
 
 
@@ -156,6 +166,8 @@ def _fractional(name, count, input, kernel_size, output_size, output_ratio, samp
     n, c = batched.shape[:2]
     if samples is None:
         samples = rand(n, c, count, dtype=input.dtype, device=input.device)
+    elif batched is not input:
+        samples = samples[:1]  # PyTorch takes samples of a batch for one image too
     _check_samples(name, input, samples, (n, c, count))
     # one index per output element and kernel element: (N, C, outputs, windows)
     flat = None
@@ -239,5 +251,11 @@ def _indexed(function):
     return call
 
 
+max_pool1d_with_indices = _indexed(max_pool1d)
+max_pool2d_with_indices = _indexed(max_pool2d)
+max_pool3d_with_indices = _indexed(max_pool3d)
+adaptive_max_pool1d_with_indices = _indexed(adaptive_max_pool1d)
+adaptive_max_pool2d_with_indices = _indexed(adaptive_max_pool2d)
+adaptive_max_pool3d_with_indices = _indexed(adaptive_max_pool3d)
 fractional_max_pool2d_with_indices = _indexed(fractional_max_pool2d)
 fractional_max_pool3d_with_indices = _indexed(fractional_max_pool3d)
