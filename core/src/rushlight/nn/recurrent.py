@@ -42,6 +42,8 @@ class RNNBase(Module):
         if mode not in _GATES:
             raise ValueError("Unrecognized RNN mode: " + mode)
         _check_settings(mode, hidden_size, num_layers, dropout, proj_size)
+        if input_size <= 0:
+            raise ValueError("input_size must be greater than zero")
         for name, value in (("bias", bias), ("batch_first", batch_first)):
             if not isinstance(value, bool):
                 raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")

@@ -13,6 +13,7 @@ from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._domains import away_from, real
 from rushlight.ops._op import elementwise, op
 from rushlight.ops._rules import floating_only
+from rushlight.ops._shape_rules import entropy
 from rushlight.ops.comparison import where
 from rushlight.ops.exponential import xlogy
 from rushlight.ops.softmax import log_softmax
@@ -70,7 +71,14 @@ def _weights_sum(target, weight, ignore_index):
     return float(weight.astype(np.float64)[kept].sum())
 
 
-@op(rule=floating_only, aside=(1,), method=False, samples=_entropy_samples, first_dtype=True)
+@op(
+    meta=entropy,
+    rule=floating_only,
+    aside=(1,),
+    method=False,
+    samples=_entropy_samples,
+    first_dtype=True,
+)
 def _cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction, ignore_index, label_smoothing
 ):
@@ -131,7 +139,7 @@ def _target_probabilities(input, target, weight, ignore_index, label_smoothing, 
 
     kept = (target != ignore_index).unsqueeze(dim)
     index = where(kept, target.unsqueeze(dim), 0)
-    goal = zeros(tuple(input.shape), dtype=input.dtype)
+    goal = zeros(tuple(input.shape), dtype=input.dtype, device=input._device)
     ones = kept.to(input.dtype)
     classes = input.shape[dim]
     goal = goal.scatter_add(dim, index, ones * (1 - label_smoothing))
@@ -168,6 +176,11 @@ def cross_entropy(
     dim = 0 if len(shape) == 1 else 1
     if target._dtype is not dtypes.int64:
         if target._dtype.category == FLOAT and targets == shape:
+            if ignore_index >= 0:
+                raise RuntimeError(
+                    "cross_entropy: ignore_index is not supported for probabilities as target, "
+                    f"got {ignore_index}"
+                )
             return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim)
         if target._dtype is not dtypes.uint8:
             raise RuntimeError(

@@ -9,6 +9,7 @@ from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.kernels import normalization as kernels
 from rushlight.ops._op import op
+from rushlight.ops._shape_rules import batch_normalized, layer_normalized
 from rushlight.tensor.tensor import Tensor
 
 
@@ -20,7 +21,7 @@ def _batch_samples(make):
     ]
 
 
-@op(method=False, samples=_batch_samples, node="NativeBatchNorm")
+@op(meta=batch_normalized, method=False, samples=_batch_samples, node="NativeBatchNorm")
 def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps):
     """Normalized by the batch's own statistics; also their mean and inverse deviation."""
     return kernels.batch_norm_train_forward(input, weight, bias, eps)
@@ -105,6 +106,8 @@ def batch_norm(
             f"{shape_text(input.shape)}"
         )
     out, mean, invstd = _batch_norm(input, weight, bias, eps)
+    if input._device.type == "meta":
+        return out
     _fold(running_mean, mean._array, momentum)
     if running_var is not None:
         variance = (1.0 / np.square(invstd._array, dtype=np.float64) - eps) * count / (count - 1)
@@ -148,7 +151,7 @@ def _layer_samples(make):
     ]
 
 
-@op(method=False, samples=_layer_samples, node="NativeLayerNorm")
+@op(meta=layer_normalized, method=False, samples=_layer_samples, node="NativeLayerNorm")
 def _layer_norm(input: Tensor, size, weight: Tensor | None, bias: Tensor | None, eps):
     """Runs of the last `size` elements normalized; also their mean and inverse deviation."""
     return kernels.layer_norm_forward(input, size, weight, bias, eps)
@@ -166,7 +169,8 @@ def _layer_norm_backward(
 def _layer_norm_gradient(grad, input, size, weight, eps, out1, out2, needs):
     if not mode.recording:
         found = _layer_norm_backward(grad, input, weight, out1, out2, size)
-        return tuple(g if need else None for g, need in zip(found, needs, strict=True))
+        pairs = zip(found, needs, strict=True)
+        return tuple(g.to(input.dtype) if need else None for g, need in pairs)
     shape = tuple(input.shape)
     rows, grad = input.reshape(-1, size), grad.reshape(-1, size)
     centred = rows - rows.mean(1, True)
