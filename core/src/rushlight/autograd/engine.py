@@ -16,6 +16,7 @@ from rushlight.autograd.anomaly import check as check_anomaly
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import Node, gradient_edge
 from rushlight.backends import np
+from rushlight.backends.arrays import meta_array
 from rushlight.dtypes import COMPLEX
 from rushlight.tensor import tensor as _tensor_module
 from rushlight.tensor.storage import storage_of
@@ -133,8 +134,11 @@ def _root(tensor, gradient, create_graph):
 
 
 def _filled(tensor, value):
-    array = np.empty(tensor._array.shape, tensor._array.dtype)
-    array.fill(value)
+    if tensor._device.type == "meta":
+        array = meta_array(tensor._array.shape, tensor._array.dtype)
+    else:
+        array = np.empty(tensor._array.shape, tensor._array.dtype)
+        array.fill(value)
     return make_tensor(array, tensor._dtype, tensor._device)
 
 

@@ -103,6 +103,12 @@ def find(name):
     """The public function of a declared op, of one of its aliases (``absolute``) or of its in-place
     form (``relu_``); None if there is none."""
     found = _function(name)
+    if found is not None:
+        return found
+    for family, methods in RARE.items():  # most functions are methods too
+        if name in methods.split():
+            load(family)
+    found = _function(name)
     if found is None:
         load_all()
         found = _function(name)

@@ -8,11 +8,13 @@ their bodies, so the whole formula becomes one kernel. What cannot be traced, an
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
+from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.settings import kernels_mode
 from rushlight.tensor.tensor import Tensor
 
 _new = object.__new__
+_ndarray = np.ndarray
 
 
 class FusedFormula:
@@ -26,7 +28,7 @@ class FusedFormula:
         self.identity = parameters == ("grad",) and _is_identity(formula)
 
     def __call__(self, grad, *args):
-        if mode.recording:
+        if mode.recording or type(grad._array) is not _ndarray:
             return self.formula(grad, *args)
         if self.identity:
             return grad

@@ -11,6 +11,8 @@ from __future__ import annotations
 from rushlight.autograd.anomaly import anomaly, note_line
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE, Node, gradient_edge, next_sequence
+from rushlight.backends import np
+from rushlight.devices import cpu, meta
 from rushlight.dtypes import FLOAT
 from rushlight.ops._fusion import FusedFormula
 from rushlight.ops._op import TENSORS, Op
@@ -18,6 +20,7 @@ from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import make_tensor
 
 _new = object.__new__
+_ndarray = np.ndarray
 
 
 class Plan:
@@ -219,7 +222,7 @@ def unpack(node, create):
         if type(item) is tuple:
             array, dtype, storage, number = item
             version = storage.version
-            item = make_tensor(array, dtype)
+            item = make_tensor(array, dtype, cpu if type(array) is _ndarray else meta)
             item._storage = storage
             if create and dtype.category >= FLOAT:
                 item._node, item._index = node, number

@@ -11,6 +11,7 @@ from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._op import composite, op
 from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype
+from rushlight.ops._shape_rules import like
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
@@ -138,7 +139,7 @@ Tensor.cpu, Tensor.cuda, Tensor.type = _cpu, _cuda, _type
 Tensor.type_as = lambda self, other: self.to(other._dtype)
 
 
-@op(method=False, tested_by="tests/autograd/test_inplace.py", samples=lambda make: [])
+@op(meta=like, method=False, tested_by="tests/autograd/test_inplace.py", samples=lambda make: [])
 def _copy(input: Tensor, src: Tensor):
     """The values of `src` in the shape and dtype of `input`."""
     return np.broadcast_to(cast(src, dtype_of(input).code), input.shape)
@@ -177,7 +178,7 @@ def copy_(self, src, non_blocking=False):
     return self
 
 
-@op(method=False, tested_by="tests/autograd/test_inplace.py", samples=lambda make: [])
+@op(meta=like, method=False, tested_by="tests/autograd/test_inplace.py", samples=lambda make: [])
 def _fill(input: Tensor, value):
     """Every element replaced by a number."""
     return np.full(input.shape, value, input.dtype)

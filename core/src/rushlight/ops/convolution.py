@@ -6,6 +6,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import convolution as kernels
 from rushlight.ops._op import composite, op
+from rushlight.ops._shape_rules import shaped
 from rushlight.tensor.tensor import Tensor
 
 
@@ -34,6 +35,7 @@ def _convolution(
 
 
 @op(
+    meta=shaped(2),
     method=False,
     samples=lambda make: [
         ((make(2, 3, 4, 4), make(3, 4, 3, 3), (2, 4, 4, 4), (1, 1), (1, 1), (1, 1), 1), {}),
@@ -48,6 +50,7 @@ def _convolution_input(output: Tensor, weight: Tensor, shape, stride, padding, d
 
 
 @op(
+    meta=shaped(2),
     method=False,
     samples=lambda make: [
         ((make(2, 3, 4, 4), make(2, 4, 4, 4), (3, 4, 3, 3), (1, 1), (1, 1), (1, 1), 1), {}),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from rushlight import dtypes
 from rushlight.kernels import embedding as kernels
 from rushlight.ops._op import op
+from rushlight.ops._shape_rules import bags_of, rows_of, shape_of_second, table_gradient
 from rushlight.tensor.tensor import Tensor
 
 
 @op(
+    meta=rows_of,
     method=False,
     samples=lambda make: [
         ((make(5, 3), make.integers(0, 5, (2, 4)), -1, False), {}),
@@ -20,7 +22,7 @@ def _embedding(weight: Tensor, indices: Tensor, padding_idx, scale_grad_by_freq)
     return kernels.embedding_forward(weight, indices)
 
 
-@op(method=False, tested_by="_embedding", samples=lambda make: [])
+@op(meta=table_gradient, method=False, tested_by="_embedding", samples=lambda make: [])
 def _embedding_backward(output: Tensor, indices: Tensor, count, padding_idx, scale_grad_by_freq):
     """Gradients of rows added up at their indices."""
     return kernels.embedding_backward(output, indices, count, padding_idx, scale_grad_by_freq)
@@ -107,6 +109,7 @@ def embedding(
 
 
 @op(
+    meta=bags_of,
     method=False,
     samples=lambda make: [
         ((make(6, 3), make.integers(0, 6, (4, 3)), None, "mean", None, False, -1, False), {}),
@@ -200,7 +203,7 @@ def _max_rows(grad, weight, indices, offsets, include_last_offset, padding_idx):
     rows, width = saved[3], weight.shape[1]
     found = np.nonzero(rows.reshape(-1) >= 0)[0]
     target = rows.reshape(-1)[found] * width + found % width
-    flat = zeros(weight.numel(), dtype=grad.dtype)
+    flat = zeros(weight.numel(), dtype=grad.dtype, device=grad._device)
     values = grad.reshape(-1).index_select(0, from_numpy(found))
     return flat.index_add(0, from_numpy(target), values).reshape(tuple(weight.shape))
 
@@ -226,7 +229,13 @@ def _bag_scale(flat, places, padding_idx, grad):
     return from_numpy((1.0 / np.maximum(counts, 1))[places._array][:, None]).to(grad.dtype)
 
 
-@op(method=False, differentiable=False, tested_by="_embedding_bag", samples=lambda make: [])
+@op(
+    meta=shape_of_second,
+    method=False,
+    differentiable=False,
+    tested_by="_embedding_bag",
+    samples=lambda make: [],
+)
 def _embedding_bag_backward(
     grad: Tensor,
     weight: Tensor,

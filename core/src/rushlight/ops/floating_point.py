@@ -360,7 +360,7 @@ def _integers(promoted):
     return promoted, promoted
 
 
-_SHIFT = {"rule": _integers, "differentiable": False, "domain": "integers"}
+_SHIFT = {"rule": _integers, "differentiable": False, "domain": "integers", "numbers": True}
 
 
 @elementwise(operators=("__lshift__",), samples=lambda make: _shift_samples(make), **_SHIFT)

@@ -104,7 +104,7 @@ def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
 
 
 def _gather_gradient(grad, input_shape, dim, index):
-    return zeros(input_shape, dtype=grad._dtype).scatter_add(dim, index, grad)
+    return zeros(input_shape, dtype=grad._dtype, device=grad._device).scatter_add(dim, index, grad)
 
 
 gather.gradient(input=_gather_gradient)
@@ -186,7 +186,7 @@ def _scatter(input: Tensor, dim, index: Tensor, src: Tensor):
 def _padded(grad, src_shape):
     if tuple(grad.shape) == tuple(src_shape):
         return grad
-    out = zeros(src_shape, dtype=grad._dtype)
+    out = zeros(src_shape, dtype=grad._dtype, device=grad._device)
     return _index_put(out, grad, tuple(slice(n) for n in grad.shape), False)
 
 
@@ -198,7 +198,7 @@ _scatter.gradient(
 
 def zeros_for(grad, index):
     """Zeros in the shape of an index."""
-    return zeros(tuple(index.shape), dtype=grad._dtype)
+    return zeros(tuple(index.shape), dtype=grad._dtype, device=grad._device)
 
 
 @op(
@@ -343,9 +343,9 @@ def index_select(input: Tensor, dim, index: Tensor):
 
 
 index_select.gradient(
-    input=lambda grad, input_shape, dim, index: zeros(input_shape, dtype=grad._dtype).index_add(
-        dim, index, grad
-    )
+    input=lambda grad, input_shape, dim, index: zeros(
+        input_shape, dtype=grad._dtype, device=grad._device
+    ).index_add(dim, index, grad)
 )
 
 
@@ -489,7 +489,7 @@ def take(input: Tensor, index: Tensor):
 
 
 def _take_gradient(grad, input_shape, index):
-    flat = zeros(input_shape, dtype=grad._dtype).reshape(-1)
+    flat = zeros(input_shape, dtype=grad._dtype, device=grad._device).reshape(-1)
     places = where(index < 0, index + flat.numel(), index).reshape(-1)
     return flat.index_add(0, places, grad.reshape(-1)).reshape(input_shape)
 

@@ -10,6 +10,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
+from rushlight.ops._shape_rules import histogram_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
@@ -36,6 +37,7 @@ def _own_range(name, values, low, high, around):
 
 
 @op(
+    meta=histogram_of,
     samples=lambda make: [((make(20),), {"bins": 4}), ((make(3, 5), 5, -1, 2), {})],
     differentiable=False,
     sweep=(2,),

@@ -13,6 +13,7 @@ from rushlight.ops._op import op
 from rushlight.ops._op import view as declare_view
 from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype
+from rushlight.ops._shape_rules import indexed, like
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _BASIC = (int, slice, type(None), type(Ellipsis))
@@ -149,14 +150,14 @@ def _slice_gradient(grad, input_shape, index):
     from rushlight.ops.creation import zeros
     from rushlight.ops.shape import view_scatter
 
-    base = zeros(input_shape, dtype=grad._dtype)
+    base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
     return view_scatter(base, grad, ((_slice.op, [index]),))
 
 
 _slice.gradient(input=_slice_gradient)
 
 
-@op(method=False, samples=lambda make: [], tested_by="tests/tensor/test_indexing.py")
+@op(meta=indexed, method=False, samples=lambda make: [], tested_by="tests/tensor/test_indexing.py")
 def _index(input: Tensor, index):
     """Advanced indexing: a copy."""
     try:
@@ -168,13 +169,13 @@ def _index(input: Tensor, index):
 def _index_gradient(grad, input_shape, index):
     from rushlight.ops.creation import zeros
 
-    return _index_put(zeros(input_shape, dtype=grad._dtype), grad, index, True)
+    return _index_put(zeros(input_shape, dtype=grad._dtype, device=grad._device), grad, index, True)
 
 
 _index.gradient(input=_index_gradient)
 
 
-@op(method=False, samples=lambda make: [], tested_by="tests/tensor/test_indexing.py")
+@op(meta=like, method=False, samples=lambda make: [], tested_by="tests/tensor/test_indexing.py")
 def _index_put(input: Tensor, values: Tensor, index, accumulate):
     """A copy of `input` with `values` written (or added) at an index."""
     out = input.copy()

@@ -7,6 +7,7 @@ from rushlight.dtypes import promote_types
 from rushlight.errors import shape_text
 from rushlight.ops._op import TensorList, composite, op
 from rushlight.ops._rules import same
+from rushlight.ops._shape_rules import joined, stacked
 from rushlight.ops.slicing import split
 from rushlight.tensor.shape import wrap_dim
 
@@ -41,7 +42,7 @@ def _cat_samples(make):
     return [(([make(2, 3), make(1, 3)], 0), {}), (([make(2, 1), make(2, 4)], -1), {})]
 
 
-@op(rule=same, samples=_cat_samples, method=False, aliases=("concat", "concatenate"))
+@op(meta=joined, rule=same, samples=_cat_samples, method=False, aliases=("concat", "concatenate"))
 def cat(tensors: TensorList, dim=0):
     """The tensors joined along an existing dimension.
 
@@ -67,7 +68,7 @@ def _stack_samples(make):
     return [(([make(2, 3), make(2, 3)], 0), {}), (([make(2), make(2)], -1), {})]
 
 
-@op(rule=same, samples=_stack_samples, method=False)
+@op(meta=stacked, rule=same, samples=_stack_samples, method=False)
 def stack(tensors: TensorList, dim=0):
     """The tensors, all of one shape, joined along a new dimension."""
     if not tensors:

@@ -93,7 +93,7 @@ def masked_select(input: Tensor, mask: Tensor):
 def _masked_select_gradient(grad, input_shape, mask):
     shape = np.broadcast_shapes(tuple(input_shape), tuple(mask.shape))
     index = (np.broadcast_to(mask._array, shape),)
-    return _index_put(zeros(shape, dtype=grad._dtype), grad, index, False)
+    return _index_put(zeros(shape, dtype=grad._dtype, device=grad._device), grad, index, False)
 
 
 masked_select.gradient(input=_masked_select_gradient)

@@ -11,6 +11,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
 from rushlight.ops._direct import on_arrays, tensors_of
 from rushlight.ops._op import composite, op
+from rushlight.ops._shape_rules import scalar
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.shape import broadcast_shapes
 from rushlight.tensor.tensor import Tensor
@@ -136,7 +137,7 @@ def _batched(input, other):
 Tensor.__rmatmul__ = lambda self, other: matmul(other, self)
 
 
-@op(samples=lambda make: [((make(4), make(4)), {}), ((make(0), make(0)), {})])
+@op(meta=scalar, samples=lambda make: [((make(4), make(4)), {}), ((make(0), make(0)), {})])
 def dot(input: Tensor, tensor: Tensor):
     """The inner product of two vectors."""
     if input.ndim != 1 or tensor.ndim != 1:

@@ -9,7 +9,12 @@ from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.kernels import normalization as kernels
 from rushlight.ops._op import op
-from rushlight.ops._shape_rules import batch_normalized, layer_normalized
+from rushlight.ops._shape_rules import (
+    batch_gradients,
+    batch_normalized,
+    layer_gradients,
+    layer_normalized,
+)
 from rushlight.tensor.tensor import Tensor
 
 
@@ -27,7 +32,13 @@ def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps):
     return kernels.batch_norm_train_forward(input, weight, bias, eps)
 
 
-@op(method=False, differentiable=False, tested_by="_batch_norm", samples=lambda make: [])
+@op(
+    meta=batch_gradients,
+    method=False,
+    differentiable=False,
+    tested_by="_batch_norm",
+    samples=lambda make: [],
+)
 def _batch_norm_backward(
     grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, invstd: Tensor
 ):
@@ -157,7 +168,13 @@ def _layer_norm(input: Tensor, size, weight: Tensor | None, bias: Tensor | None,
     return kernels.layer_norm_forward(input, size, weight, bias, eps)
 
 
-@op(method=False, differentiable=False, tested_by="_layer_norm", samples=lambda make: [])
+@op(
+    meta=layer_gradients,
+    method=False,
+    differentiable=False,
+    tested_by="_layer_norm",
+    samples=lambda make: [],
+)
 def _layer_norm_backward(
     grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, rstd: Tensor, size
 ):

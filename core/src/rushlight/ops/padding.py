@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.ops._op import op
+from rushlight.ops._shape_rules import padded
 from rushlight.tensor.tensor import Tensor
 
 
@@ -21,6 +22,7 @@ def _index_map(name, size, before, after):
 
 
 @op(
+    meta=padded,
     method=False,
     samples=lambda make: [
         ((make(2, 3), (1, 2, 0, 1), 0.5), {}),

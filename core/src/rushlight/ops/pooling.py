@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from rushlight.backends.arrays import dtype_of, meta_array
 from rushlight.errors import shape_text
 from rushlight.kernels import pooling as kernels
 from rushlight.ops._op import op
+from rushlight.ops._shape_rules import same_length, shaped
 from rushlight.ops.convolution import spatial
 from rushlight.tensor.tensor import Tensor
 
@@ -19,13 +21,33 @@ def _max_samples(make):
     ]
 
 
-@op(method=False, samples=_max_samples, node="MaxPoolWithIndices")
+def _max_meta(input, kernel_size, stride, padding, dilation, ceil_mode):
+    size = kernels.output_size(input.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
+    return same_length(meta_array((*input.shape[:2], *size), input.dtype))
+
+
+def _avg_meta(input, kernel_size, stride, padding, ceil_mode, *_options):
+    ones = (1,) * len(kernel_size)
+    size = kernels.output_size(input.shape[2:], kernel_size, stride, padding, ones, ceil_mode)
+    return (*input.shape[:2], *size), dtype_of(input)
+
+
+def _adaptive_meta(input, output_size):
+    return (*input.shape[:2], *output_size), dtype_of(input)
+
+
+def _adaptive_max_meta(input, output_size):
+    return same_length(meta_array((*input.shape[:2], *output_size), input.dtype))
+
+
+@op(meta=_max_meta, method=False, samples=_max_samples, node="MaxPoolWithIndices")
 def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
     """Maxima of windows and their flat spatial positions."""
     return kernels.max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 @op(
+    meta=_adaptive_max_meta,
     method=False,
     samples=lambda make: [
         ((make(2, 3, 6, 5), (3, 2)), {}),
@@ -37,7 +59,7 @@ def _adaptive_max_pool(input: Tensor, output_size):
     return kernels.adaptive_max_pool_forward(input, output_size)
 
 
-@op(method=False, tested_by="_max_pool", samples=lambda make: [])
+@op(meta=shaped(2), method=False, tested_by="_max_pool", samples=lambda make: [])
 def _max_unpool(input: Tensor, indices: Tensor, shape):
     """Values put at flat spatial positions, adding up, zeros elsewhere."""
     return kernels.max_pool_backward(input, indices, tuple(shape))
@@ -69,7 +91,7 @@ def _avg_samples(make):
     ]
 
 
-@op(method=False, samples=_avg_samples, node="AvgPool")
+@op(meta=_avg_meta, method=False, samples=_avg_samples, node="AvgPool")
 def _avg_pool(
     input: Tensor, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
 ):
@@ -79,7 +101,7 @@ def _avg_pool(
     )
 
 
-@op(method=False, tested_by="_avg_pool", samples=lambda make: [])
+@op(meta=shaped(1), method=False, tested_by="_avg_pool", samples=lambda make: [])
 def _avg_unpool(
     input: Tensor,
     shape,
@@ -129,6 +151,7 @@ _avg_unpool.gradient(input=_gather)
 
 
 @op(
+    meta=_adaptive_meta,
     method=False,
     samples=lambda make: [
         ((make(2, 3, 6, 5), (3, 2)), {}),
@@ -140,7 +163,7 @@ def _adaptive_avg_pool(input: Tensor, output_size):
     return kernels.adaptive_avg_pool_forward(input, output_size)
 
 
-@op(method=False, tested_by="_adaptive_avg_pool", samples=lambda make: [])
+@op(meta=shaped(1), method=False, tested_by="_adaptive_avg_pool", samples=lambda make: [])
 def _adaptive_avg_unpool(input: Tensor, shape):
     """The transpose of `_adaptive_avg_pool`."""
     return kernels.adaptive_avg_pool_backward(input, tuple(shape))

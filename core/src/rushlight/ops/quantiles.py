@@ -8,6 +8,7 @@ from rushlight.backends import np
 from rushlight.dtypes import COMPLEX, float32, float64, int64
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
+from rushlight.ops._shape_rules import chosen
 from rushlight.ops.arithmetic import lerp
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import tensor
@@ -142,7 +143,7 @@ def _samples(make):
     return [((x, 1), {}), ((x, 0, True), {}), ((make(), 0), {}), ((make(2, 4, 3), -2), {})]
 
 
-@op(result=ValuesIndices, samples=_samples)
+@op(meta=chosen, result=ValuesIndices, samples=_samples)
 def mode(input: Tensor, dim=-1, keepdim=False):
     """The most frequent value along `dim` (the smallest of several) and where it last was."""
     axis = wrap_dim(dim, input.ndim)

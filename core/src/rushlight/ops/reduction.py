@@ -13,6 +13,7 @@ from rushlight.backends.arrays import BY_CODE, cast, dtype_of
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
 from rushlight.errors import argument_error
 from rushlight.ops._op import TABLE, composite, op
+from rushlight.ops._shape_rules import real_reduced, reduced_to, truth
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import isnan, where
 from rushlight.tensor.shape import wrap_dim, wrap_dims
@@ -177,7 +178,7 @@ def _prod_sizes(make):
     return [((x,), {}), ((x, 1), {}), ((x, 0, True), {}), ((make(),), {})]
 
 
-@op(samples=_prod_sizes)
+@op(meta=_meta_sum, samples=_prod_sizes)
 def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or over one dimension. Bools and integers give int64."""
     code = _sum_dtype(input, dtype)
@@ -321,13 +322,13 @@ def _arg_extreme(name, function, input, dim, keepdim):
     return np.asarray(function(input, axis=axis, keepdims=keepdim))
 
 
-@op(samples=_index_sizes, differentiable=False)
+@op(meta=reduced_to(dtypes.int64), samples=_index_sizes, differentiable=False)
 def argmax(input: Tensor, dim=None, keepdim=False):
     """Index of the largest element, of all or over `dim`."""
     return _arg_extreme("argmax", np.argmax, input, dim, keepdim)
 
 
-@op(samples=_index_sizes, differentiable=False)
+@op(meta=reduced_to(dtypes.int64), samples=_index_sizes, differentiable=False)
 def argmin(input: Tensor, dim=None, keepdim=False):
     """Index of the smallest element, of all or over `dim`."""
     return _arg_extreme("argmin", np.argmin, input, dim, keepdim)
@@ -385,21 +386,25 @@ for _function, _name in ((max, "max"), (min, "min")):
     setattr(Tensor, _name, _function)
 
 
-@op(samples=_sizes, differentiable=False)
+@op(meta=truth, samples=_sizes, differentiable=False)
 def all(input: Tensor, dim=None, keepdim=False):
     """Whether all elements are true (nonzero), of all or over `dim`."""
     found = (input != 0).all(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
     return np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_)
 
 
-@op(samples=_sizes, differentiable=False)
+@op(meta=truth, samples=_sizes, differentiable=False)
 def any(input: Tensor, dim=None, keepdim=False):
     """Whether any element is true (nonzero), of all or over `dim`."""
     found = (input != 0).any(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
     return np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_)
 
 
-@op(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})], differentiable=False)
+@op(
+    meta=reduced_to(dtypes.int64),
+    samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
+    differentiable=False,
+)
 def count_nonzero(input: Tensor, dim=None):
     """How many elements are not zero."""
     return np.asarray((input != 0).sum(axis=wrap_dims(dim, input.ndim)), np.int64)
@@ -424,7 +429,7 @@ def _norm_power(x, p, dim, keepdim):
     return linalg_vector_norm(x, p, dim, keepdim)
 
 
-@op(method=False, samples=_sizes)
+@op(meta=real_reduced, method=False, samples=_sizes)
 def _norm2(input: Tensor, dim=None, keepdim=False):
     """The Euclidean norm over `dim`; its gradient at 0 is 0."""
     wide = _wide(np.abs(input) if input.dtype.kind == "c" else input)

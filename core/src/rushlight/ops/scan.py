@@ -8,6 +8,7 @@ from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import cast, dtype_of
 from rushlight.ops._op import op
+from rushlight.ops._shape_rules import same_length
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.reduction import ValuesIndices, _sum_dtype, _wide
 from rushlight.tensor.shape import wrap_dim
@@ -96,17 +97,17 @@ def _scatter_back(grad, out1, input_shape, dim):
 
     if not input_shape:
         return grad
-    base = zeros(input_shape, dtype=grad._dtype)
+    base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
     return base.scatter_add(dim, out1, grad)
 
 
-@op(result=ValuesIndices, samples=_samples)
+@op(meta=same_length, result=ValuesIndices, samples=_samples)
 def cummax(input: Tensor, dim):
     """The running maximum along `dim` and its index."""
     return _running_extreme(input, dim, np.greater_equal)
 
 
-@op(result=ValuesIndices, samples=_samples)
+@op(meta=same_length, result=ValuesIndices, samples=_samples)
 def cummin(input: Tensor, dim):
     """The running minimum along `dim` and its index."""
     return _running_extreme(input, dim, np.less_equal)

@@ -275,7 +275,9 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate=False):
 
 put.gradient(
     input=lambda grad, index, accumulate, source_shape: (
-        grad if accumulate else put(grad, index, zeros(source_shape, dtype=grad._dtype))
+        grad
+        if accumulate
+        else put(grad, index, zeros(source_shape, dtype=grad._dtype, device=grad._device))
     ),
     source=lambda grad, index, source_shape: take(grad, index).reshape(source_shape),
 )

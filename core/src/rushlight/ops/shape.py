@@ -10,6 +10,7 @@ from rushlight.dtypes import COMPLEX
 from rushlight.errors import shape_text
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
+from rushlight.ops._shape_rules import like, repeated
 from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
 
@@ -341,7 +342,7 @@ def unflatten(input: Tensor, dim, sizes):
     return reshape(input, (*shape[:dim], *infer_size(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
 
 
-@op(samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})])
+@op(meta=like, samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})])
 def flip(input: Tensor, dims: Sizes):
     """The order of elements reversed along `dims`."""
     dims = (dims,) if isinstance(dims, int) else dims
@@ -352,7 +353,7 @@ def flip(input: Tensor, dims: Sizes):
 flip.gradient(input=lambda grad, dims: grad.flip(dims))
 
 
-@op(samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})])
+@op(meta=like, samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})])
 def roll(input: Tensor, shifts, dims=()):
     """Elements moved along `dims` by `shifts`, those past the end to the beginning."""
     several = isinstance(shifts, (tuple, list))
@@ -375,7 +376,11 @@ def _back(shifts):
 roll.gradient(input=lambda grad, shifts, dims: grad.roll(_back(shifts), dims))
 
 
-@op(samples=lambda make: [((make(2, 3), (2, 2)), {}), ((make(3), (2, 1, 2)), {})], oracle="Tensor")
+@op(
+    meta=repeated,
+    samples=lambda make: [((make(2, 3), (2, 2)), {}), ((make(3), (2, 1, 2)), {})],
+    oracle="Tensor",
+)
 def repeat(input: Tensor, repeats: Sizes):
     """`input` tiled `repeats` times along each dimension."""
     repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
@@ -415,7 +420,7 @@ def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
     return input.index_select(dim, tensor(index) if index.size else arange(0))
 
 
-@op(method=False, samples=lambda make: [], tested_by="tests/autograd/test_views.py")
+@op(meta=like, method=False, samples=lambda make: [], tested_by="tests/autograd/test_views.py")
 def view_scatter(base: Tensor, value: Tensor, path):
     """A copy of `base` in which the view described by `path` holds `value`."""
     out = base.copy()

@@ -34,7 +34,7 @@ def narrow(input: Tensor, dim, start, length):
 def _narrow_gradient(grad, input_shape, dim, start, length):
     from rushlight.ops.creation import zeros
 
-    base = zeros(input_shape, dtype=grad._dtype)
+    base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
     return view_scatter(base, grad, ((narrow.op, [dim, start, length]),))
 
 
@@ -59,7 +59,7 @@ def select(input: Tensor, dim, index):
 def _select_gradient(grad, input_shape, dim, index):
     from rushlight.ops.creation import zeros
 
-    base = zeros(input_shape, dtype=grad._dtype)
+    base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
     return view_scatter(base, grad, ((select.op, [dim, index]),))
 
 
@@ -81,7 +81,7 @@ def diagonal(input: Tensor, offset=0, dim1=0, dim2=1):
 def _diagonal_gradient(grad, input_shape, offset, dim1, dim2):
     from rushlight.ops.creation import zeros
 
-    base = zeros(input_shape, dtype=grad._dtype)
+    base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
     return view_scatter(base, grad, ((diagonal.op, [offset, dim1, dim2]),))
 
 
@@ -113,7 +113,7 @@ def _unfold_gradient(grad, input_shape, dimension, size, step):
     dim = dimension % len(input_shape)
     index = arange(input_shape[dim]).unfold(0, size, step).reshape(-1)
     flat = grad.movedim(-1, dim + 1).flatten(dim, dim + 1)
-    return zeros(input_shape, dtype=grad._dtype).index_add(dim, index, flat)
+    return zeros(input_shape, dtype=grad._dtype, device=grad._device).index_add(dim, index, flat)
 
 
 unfold.gradient(input=_unfold_gradient)
@@ -158,10 +158,14 @@ def _as_strided_gradient(
     )
     places = arange(count)
     index = places.as_strided(size, stride, storage_offset).reshape(-1)
-    total = zeros(count, dtype=grad._dtype).index_add(0, index, grad.reshape(-1))
+    total = zeros(count, dtype=grad._dtype, device=grad._device).index_add(
+        0, index, grad.reshape(-1)
+    )
     own = places.as_strided(input_shape, input_stride, input_offset).reshape(-1)
     if 0 in input_stride:
-        held = zeros(count, dtype=grad._dtype).index_add(0, own, ones(own.shape, dtype=grad._dtype))
+        held = zeros(count, dtype=grad._dtype, device=grad._device).index_add(
+            0, own, ones(own.shape, dtype=grad._dtype)
+        )
         total = total / held.clamp_min(1)
     return total[own].reshape(input_shape)
 

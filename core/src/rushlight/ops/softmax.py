@@ -7,6 +7,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.kernels import softmax as kernels
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import floating_only
+from rushlight.ops._shape_rules import like
 from rushlight.tensor.tensor import Tensor
 
 
@@ -35,13 +36,15 @@ def _like(array):
     return array.shape, dtype_of(array)
 
 
-@op(method=False, differentiable=False, tested_by="_softmax", samples=lambda make: [])
+@op(meta=like, method=False, differentiable=False, tested_by="_softmax", samples=lambda make: [])
 def _softmax_backward(grad: Tensor, out: Tensor, dim):
     """The gradient of softmax by one kernel."""
     return kernels.softmax_backward(grad, out, dim)
 
 
-@op(method=False, differentiable=False, tested_by="_log_softmax", samples=lambda make: [])
+@op(
+    meta=like, method=False, differentiable=False, tested_by="_log_softmax", samples=lambda make: []
+)
 def _log_softmax_backward(grad: Tensor, out: Tensor, dim):
     """The gradient of log-softmax by one kernel."""
     return kernels.log_softmax_backward(grad, out, dim)

@@ -10,6 +10,7 @@ from rushlight.backends.arrays import bfloat16, dtype_of
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import result_type
+from rushlight.ops._shape_rules import chosen, chosen_after
 from rushlight.ops.comparison import where
 from rushlight.ops.reduction import ValuesIndices
 from rushlight.tensor.shape import as_int, wrap_dim
@@ -65,7 +66,7 @@ def _sort_gradient(grad, out1, input_shape, dim):
 
     if not input_shape:
         return grad
-    return zeros(input_shape, dtype=grad._dtype).scatter_add(dim, out1, grad)
+    return zeros(input_shape, dtype=grad._dtype, device=grad._device).scatter_add(dim, out1, grad)
 
 
 sort.gradient(input=_sort_gradient)
@@ -122,7 +123,7 @@ def _kth_samples(make):
     return [((x, 2), {}), ((x, 1, 0, True), {}), ((make(), 1), {}), ((make(2, 4, 3), 3, -2), {})]
 
 
-@op(result=ValuesIndices, samples=_kth_samples, sweep=(2,))
+@op(meta=chosen_after, result=ValuesIndices, samples=_kth_samples, sweep=(2,))
 def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
     """The k-th smallest element along `dim` (k from 1), and where it was."""
     _refuse_complex("kthvalue", input)
@@ -188,13 +189,13 @@ def _median_samples(make):
     return [((x, 1), {}), ((x, 0, True), {}), ((make(), 0), {}), ((make(2, 4, 3), -2), {})]
 
 
-@op(result=ValuesIndices, samples=_median_samples, method=False)
+@op(meta=chosen, result=ValuesIndices, samples=_median_samples, method=False)
 def _median(input: Tensor, dim, keepdim=False):
     """The lower median along `dim` and where it was; nan wins."""
     return _median_over("median", input, dim, keepdim, False)
 
 
-@op(result=ValuesIndices, samples=_median_samples, method=False)
+@op(meta=chosen, result=ValuesIndices, samples=_median_samples, method=False)
 def _nanmedian(input: Tensor, dim, keepdim=False):
     """The lower median along `dim` of what is not nan, and where it was."""
     return _median_over("nanmedian", input, dim, keepdim, True)

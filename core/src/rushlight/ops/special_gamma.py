@@ -110,23 +110,55 @@ def _upper_fraction(a, x):
     return h
 
 
+def _upper_small(a, x):
+    """Q for ``x <= 1.1``, without subtracting P from 1 (DLMF 8.7.3)."""
+    scaled = a * np.log(x)
+    near_one = np.where(a < 1e-5, a * (a * math.pi**2 / 12 - np.euler_gamma), _log_gamma(1 + a))
+    total, power = np.zeros_like(a), np.ones_like(a)
+    for n in range(1, 40):
+        power = power * (-x / n)
+        total = total + power / (a + n)
+    return -np.expm1(scaled - near_one) - np.exp(scaled - near_one) * a * total
+
+
+def _uniform(a, x):
+    """P and Q of large arguments near each other, by Temme's expansion in the error function
+    (DLMF 8.12.3, two terms)."""
+    apart = (x - a) / a
+    eta = np.sign(apart) * np.sqrt(2 * np.maximum(apart - np.log1p(apart), 0))
+    tight = np.abs(eta) < 1e-2
+    away, wide = np.where(tight, 1.0, apart), np.where(tight, 1.0, eta)
+    first = -1 / 3 + eta * (1 / 12 + eta * (-2 / 135 + eta * (1 / 864 + eta / 2835)))
+    first = np.where(tight, first, 1 / away - 1 / wide)
+    second = 1 / wide**3 - 1 / away**3 - 1 / away**2 - 1 / (12 * away)
+    second = np.where(tight, -1 / 540 - eta / 288, second)
+    rest = np.exp(-0.5 * a * eta * eta) / np.sqrt(2 * math.pi * a) * (first + second / a)
+    half = np.frompyfunc(math.erfc, 1, 1)
+    root = eta * np.sqrt(0.5 * a)
+    lower = 0.5 * half(-root).astype(np.float64) - rest
+    return lower, 0.5 * half(root).astype(np.float64) + rest
+
+
 def _regularized(a, x):
     """``(P, Q)``, each computed where it is the smaller one."""
     lower, upper = np.full(a.shape, np.nan), np.full(a.shape, np.nan)
+    allowed = ~((a < 0) | (x < 0))
     edges = (
         ((a == 0) & (x > 0), 1.0),
-        ((a > 0) & (x == 0), 0.0),
-        ((a >= 0) & np.isfinite(a) & (x == np.inf), 1.0),
-        ((a == np.inf) & np.isfinite(x) & (x >= 0), 0.0),
+        ((a != 0) & allowed & (x == 0), 0.0),
+        ((a == np.inf) & allowed & (x != np.inf), 0.0),
+        ((x == np.inf) & allowed & (a != 0) & (a != np.inf), 1.0),
     )
     for mask, value in edges:
         lower[mask], upper[mask] = value, 1 - value
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-    below = inside & (x <= a + 1)
-    above = inside & ~below
+    large = inside & (a > 1e5) & (np.abs(x - a) < 0.3 * a)
+    below = inside & (x <= a + 1) & ~large
+    above = inside & ~below & ~large
+    lower[large], upper[large] = _uniform(a[large], x[large])
     p, q = a[below], x[below]
     lower[below] = _prefactor(p, q) * _lower_series(p, q)
-    upper[below] = 1 - lower[below]
+    upper[below] = np.where(q <= 1.1, _upper_small(p, q), 1 - lower[below])
     p, q = a[above], x[above]
     upper[above] = _prefactor(p, q) * p * _upper_fraction(p, q)
     lower[above] = 1 - upper[above]
@@ -202,8 +234,9 @@ def _zeta(s, q):
     inside &= np.isfinite(s)
     found = np.full(s.shape, np.nan)
     found[inside] = _euler_maclaurin(s[inside], q[inside])
-    found[(s == 1) | (s > 1) & (q <= 0) & (np.floor(q) == q)] = np.inf
-    found[(s == np.inf) & (q > 0) & (q < 1)] = np.inf
+    found[(s == 1) | ~(s < 1) & (q <= 0) & (np.floor(q) == q)] = np.inf
+    found[(s == np.inf) & (q < 1)] = np.inf
+    found[(s == np.inf) & (q == 1)] = 1.0
     return found
 
 

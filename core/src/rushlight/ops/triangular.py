@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
+from rushlight.ops._shape_rules import diagonals, like
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 
@@ -17,7 +18,7 @@ def _two_dimensions(name, array):
         )
 
 
-@op(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})], inplace=True)
+@op(meta=like, samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})], inplace=True)
 def tril(input: Tensor, diagonal=0):
     """The lower triangle of (a batch of) matrices; zeros above `diagonal`."""
     _two_dimensions("tril", input)
@@ -27,7 +28,7 @@ def tril(input: Tensor, diagonal=0):
 tril.gradient(input=lambda grad, diagonal: grad.tril(diagonal))
 
 
-@op(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), -1), {})], inplace=True)
+@op(meta=like, samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), -1), {})], inplace=True)
 def triu(input: Tensor, diagonal=0):
     """The upper triangle of (a batch of) matrices; zeros below `diagonal`."""
     _two_dimensions("triu", input)
@@ -49,7 +50,7 @@ def diag(input: Tensor, diagonal=0):
     return diag_embed(input, diagonal)
 
 
-@op(samples=lambda make: [((make(3),), {}), ((make(2, 3), 1), {})])
+@op(meta=diagonals, samples=lambda make: [((make(3),), {}), ((make(2, 3), 1), {})])
 def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1):
     """Vectors of the last dimension as diagonals of matrices."""
     if not input.ndim:
