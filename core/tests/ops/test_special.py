@@ -52,6 +52,17 @@ def test_incomplete_gamma():
         np.testing.assert_allclose(ours.numpy(), function(a, x), rtol=1e-11, atol=1e-290)
 
 
+def test_incomplete_gamma_of_large_and_small_arguments():
+    """Values computed in 40 digits; SciPy's are off there."""
+    a = rushlight.tensor([2e5, 1e20, 1e-30], dtype=rushlight.float64)
+    x = rushlight.tensor([2e5 - 4 * 2e5**0.5, 1e20, 1.0], dtype=rushlight.float64)
+    lower = rushlight.special.gammainc(a, x).numpy()
+    np.testing.assert_allclose(lower[0], 3.0200028816568645e-05, rtol=1e-12)
+    np.testing.assert_allclose(lower[1], 0.5, rtol=1e-9)
+    upper = rushlight.special.gammaincc(a, x).numpy()
+    np.testing.assert_allclose(upper[2], 2.1938393439552027e-31, rtol=1e-12)
+
+
 def test_zeta_and_polygamma():
     s, q = RANDOM.uniform(1.01, 30, 500), RANDOM.uniform(0.01, 50, 500)
     ours = rushlight.special.zeta(rushlight.from_numpy(s), rushlight.from_numpy(q)).numpy()

@@ -55,7 +55,7 @@ def refuse_complex(name, tensors=0):
     return check
 
 
-# ------------------------------------------------------------------------- nan and the infinities
+# --------------------------------------------------------------------------- nan and the infinities
 @elementwise(
     method=False,
     inplace="_nan_to_num_",
@@ -130,7 +130,7 @@ def signbit(input):
     return xp.signbit(input)
 
 
-# ------------------------------------------------------------------------------------------ signs
+# -------------------------------------------------------------------------------------------- signs
 @elementwise(rule=floating, domain=nonzero, check=refuse_complex("copysign", 1))
 def copysign(input, other):
     """The size of `input` with the sign of `other`, broadcast."""
@@ -158,7 +158,7 @@ def heaviside(input, values: Tensor):
     return xp.heaviside(input, values)
 
 
-# ------------------------------------------------------------------------------ larger and smaller
+# ------------------------------------------------------------------------------- larger and smaller
 @elementwise(check=refuse_complex("fmax", 2), inplace=False)
 def fmax(input, other: Tensor):
     """The larger element of each pair; of a pair with one nan the number."""
@@ -181,7 +181,7 @@ fmin.gradient(
 )
 
 
-# ------------------------------------------------------------------------ neighbours and the parts
+# ------------------------------------------------------------------------- neighbours and the parts
 def broadcast_pair(name, function):
     """Make a body on arrays of a NumPy function of two arrays, with a broadcasting error."""
 
@@ -271,7 +271,7 @@ def ldexp_(self, other):
 Tensor.ldexp_ = ldexp_
 
 
-# ------------------------------------------------------------------------- powers and remainders
+# ---------------------------------------------------------------------------- powers and remainders
 def _to_double(value):
     if isinstance(value, Tensor):
         wide = dtypes.complex128 if value._dtype.category == COMPLEX else dtypes.float64
@@ -323,7 +323,7 @@ def _reflected_remainder(self, other):
 Tensor.__rmod__ = _reflected_remainder
 
 
-# ---------------------------------------------------------------------------------------- integers
+# ----------------------------------------------------------------------------------------- integers
 _INTEGERS = {
     "rule": integral_or_bool,
     "samples": _pair_samples,
