@@ -58,6 +58,7 @@ def own_layer(theirs):
         theirs.norm_first,
         theirs.linear1.bias is not None,
     )
+    layer.to(checks.ours(theirs.linear1.weight.dtype))
     layer.load_state_dict({k: checks.ours(v) for k, v in theirs.state_dict().items()})
     return layer
 
