@@ -9,6 +9,8 @@ class device:  # noqa: N801 - PyTorch's public name
     """``device("cpu")``, ``device("cuda", 0)``, ``device("cuda:0")`` or ``device("meta")``."""
 
     __slots__ = ("index", "type")
+    type: str
+    index: int | None
 
     def __init__(self, type, index: int | None = None):
         if isinstance(type, device):

@@ -64,8 +64,10 @@ float64 = dtype(9, "float64", "f64", 8, FLOAT)
 complex64 = dtype(10, "complex64", "c64", 8, COMPLEX)
 complex128 = dtype(11, "complex128", "c128", 16, COMPLEX)
 
-ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64)
-ALL = (*ALL, complex128)
+ALL = (
+    bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64,
+    complex128,
+)  # fmt: skip
 ALIASES = {
     "half": float16,
     "float": float32,

@@ -27,7 +27,8 @@ class MersenneTwister:
         """Start the stream of a 64-bit seed (its low 32 bits count)."""
         self.initial_seed = seed & 0xFFFFFFFFFFFFFFFF
         self.bits._legacy_seeding(self.initial_seed & 0xFFFFFFFF)
-        self.cached_normal, self.fresh = None, True
+        self.cached_normal: float | None = None
+        self.fresh = True
 
     def raw(self, count: int):
         """The next `count` 32-bit draws, as uint64."""
@@ -51,14 +52,11 @@ class MersenneTwister:
         """``u * (high - low) + low`` in the precision of the sample, as a fused multiply-add."""
         kind = np.float64 if double else np.float32
         u = self.uniform(count, double)
-        low, high = kind(low), kind(high)
-        if low == 0 and high == 1:
+        start, end = kind(low), kind(high)
+        if start == 0 and end == 1:
             return u
-        if double:
-            wide = np.longdouble
-        else:
-            wide = np.float64
-        return (u.astype(wide) * wide(high - low) + wide(low)).astype(kind)
+        wide = np.dtype(np.longdouble if double else np.float64).type
+        return (u.astype(wide) * wide(end - start) + wide(start)).astype(kind)
 
     # ------------------------------------------------------------------ normals
     def normal(self, count: int, mean: float, std: float, double: bool, half: bool = False):

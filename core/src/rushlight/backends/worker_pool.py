@@ -111,7 +111,7 @@ def release_slot(slot):
 
 
 @shared_function
-def scratch(slot, size) -> i64:
+def scratch(slot, size) -> i64:  # type: ignore[valid-type]
     """At least ``size`` bytes, private to the thread until its next call; contents are not kept.
 
     A kernel that uses scratch may not launch another one that does.

@@ -45,7 +45,7 @@ class Expr:
         return "\n".join(listing([self])[0])
 
 
-_interned = weakref.WeakValueDictionary()
+_interned: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 _interning = threading.RLock()
 
 

@@ -117,7 +117,9 @@ class Kernel(_Executor):
         super().__init__(program)
         self.limit = inline_limit(program)
         self._count = len(self.inputs)
-        self._codes, self._doors, self._doors_into = {}, {}, {}
+        self._codes: dict = {}
+        self._doors: dict = {}
+        self._doors_into: dict = {}
 
     # ---- machine code
     def code(self, scalars=frozenset(), streaming=False):

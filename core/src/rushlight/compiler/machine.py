@@ -35,7 +35,7 @@ def driver(name: str) -> int:
     return _drivers()[name]
 
 
-_descriptors = {}  # immortal like the code: built-in functions hold their addresses
+_descriptors: dict = {}  # immortal like the code: built-in functions hold their addresses
 
 
 def descriptor(program, scalars=frozenset(), streaming=False, target=None):

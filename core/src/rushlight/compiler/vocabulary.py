@@ -199,7 +199,7 @@ for _name in PRIMITIVES:
 word(where)
 word(nextafter)
 word(make_complex, "complex")
-xp = Vocabulary()
+xp: Vocabulary = Vocabulary()
 
 
 def _operator(name, swap=False):

@@ -184,7 +184,7 @@ def _batched(a, b, out):
 
 def _plan_batch(a, b):
     batch = _check_operands(a, b)
-    m, k, n = *a.shape[-2:], b.shape[-1]
+    (m, k), n = a.shape[-2:], b.shape[-1]
     if m * k * n * int(np.prod(batch)) == 0:
         return batch, "empty"
     if b.ndim == 2 and a.flags.c_contiguous:

@@ -92,7 +92,7 @@ class LazyModuleMixin:
     their shapes.
     """
 
-    cls_to_become = None
+    cls_to_become: type | None = None
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)

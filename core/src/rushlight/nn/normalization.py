@@ -13,7 +13,7 @@ from rushlight.ops.creation import empty, ones, tensor, zeros
 
 class _BatchStatistics(Module):
     _version = 2
-    _dims = (4,)
+    _dims: tuple[int, ...] = (4,)
 
     def __init__(
         self,

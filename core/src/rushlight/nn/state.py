@@ -39,7 +39,8 @@ class StateMixin:
     # ------------------------------------------------------------------ writing
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """All parameters and persistent buffers by dotted name, detached unless `keep_vars`."""
-        destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+        values = [*args, *(destination, prefix, keep_vars)[len(args) :]]
+        destination, prefix, keep_vars = values
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()

@@ -127,7 +127,7 @@ class Optimizer:
             for group, old in zip(groups, saved, strict=True)
             for number, parameter in zip(old["params"], group["params"], strict=True)
         }
-        state = defaultdict(dict)
+        state: defaultdict = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in parameters:
                 state[parameters[key]] = _restored(parameters[key], value)

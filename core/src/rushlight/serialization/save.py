@@ -34,7 +34,7 @@ class _Pickler(pickle._Pickler):
         self.write(pickle.GLOBAL + f"{obj.module}\n{obj.name}\n".encode())
         self.memoize(obj)
 
-    dispatch[Global] = save_name
+    dispatch[Global] = save_name  # type: ignore[assignment]
 
     def reducer_override(self, obj):
         """How tensors, dtypes, devices and sizes are written."""

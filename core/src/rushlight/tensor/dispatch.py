@@ -28,7 +28,7 @@ class _Stack(threading.local):
 
 
 stack = _Stack()
-PLAIN = set()  # the exact classes that never override: filled by the tensor module
+PLAIN: set[type] = set()  # the exact classes that never override: filled by the tensor module
 
 
 def push(interpreter) -> None:

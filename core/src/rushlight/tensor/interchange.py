@@ -260,4 +260,5 @@ Tensor.__iter__, Tensor.__array__ = _iter, _array_interface
 Tensor.__dlpack__ = _dlpack
 Tensor.__dlpack_device__ = lambda self: (1, 0)
 Tensor.__array_priority__ = 1000
-Tensor.__deepcopy__, Tensor.__reduce_ex__ = _deepcopy, _reduce
+Tensor.__deepcopy__ = _deepcopy
+Tensor.__reduce_ex__ = _reduce  # type: ignore[method-assign]

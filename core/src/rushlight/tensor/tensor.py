@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from operator import attrgetter
+from typing import Any
 
 from rushlight import devices
 from rushlight.autograd.mode import mode
@@ -18,7 +19,7 @@ from rushlight.tensor.shape import Size
 from rushlight.tensor.storage import Storage, storage_of
 
 _new = object.__new__
-_engine = None  # the engine module, which needs this one: it puts itself here
+_engine: Any = None  # the engine module, which needs this one: it puts itself here
 
 
 class Tensor:
@@ -36,9 +37,9 @@ class Tensor:
     _base = None  # of a view: the tensor it views; `_path` is how
     _path = ()
     _device = devices.cpu
-    _hooks = None
-    _post_hooks = None
-    _retain = None
+    _hooks: dict | None = None
+    _post_hooks: dict | None = None
+    _retain: Any = None
     _inference = False
     _writable = None  # why an in-place write through this view is refused
     names = (None,)
@@ -194,7 +195,7 @@ class Tensor:
         if self._node is LEAF:
             self._hooks = self._hooks if self._hooks is not None else {}
             return HookHandle(self._hooks, hook)
-        node = self._node
+        node: Any = self._node
         node.tensor_hooks = node.tensor_hooks if node.tensor_hooks is not None else {}
         return HookHandle(node.tensor_hooks.setdefault(self._index, {}), hook)
 

@@ -14,7 +14,7 @@ from rushlight.ops.joining import stack
 from rushlight.tensor.tensor import Tensor
 
 _Fields = namedtuple(
-    "PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"]
+    "_Fields", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"]
 )
 
 

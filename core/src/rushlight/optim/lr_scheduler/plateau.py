@@ -45,7 +45,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether bad epochs are not counted now."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics, epoch=None) -> None:
+    def step(self, metrics, epoch=None) -> None:  # type: ignore[override]
         """Tell the metric of an epoch."""
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
