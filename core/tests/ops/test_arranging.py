@@ -168,3 +168,31 @@ def test_segments(reduce, initial):
 def test_segments_must_cover_the_data():
     with pytest.raises(RuntimeError, match="sum to"):
         rushlight.segment_reduce(rushlight.ones(3), "sum", lengths=rushlight.tensor([1, 1]))
+
+
+def test_filled_diagonals():
+    for shape in ((3, 3), (7, 3), (2, 4), (3, 3, 3)):
+        for wrap in (False, True):
+            ours = rushlight.zeros(*shape).fill_diagonal_(2.0, wrap)
+            assert_same(ours, torch.zeros(*shape).fill_diagonal_(2.0, wrap))
+    with pytest.raises(RuntimeError, match="equal length"):
+        rushlight.zeros(2, 3, 3).fill_diagonal_(1)
+    with pytest.raises(RuntimeError, match="larger than 1"):
+        rushlight.zeros(2).fill_diagonal_(1)
+
+
+def test_python_functions_over_elements():
+    x = rushlight.arange(4)
+    assert x.apply_(lambda v: v * v) is x and x.tolist() == [0, 1, 4, 9]
+    assert x.map_(rushlight.ones(4), lambda v, w: v + w).tolist() == [1, 2, 5, 10]
+    assert x.map2_(x.clone(), x.clone(), lambda v, w, u: v - w + u).tolist() == [1, 2, 5, 10]
+    with pytest.raises(TypeError, match="requires grad"):
+        rushlight.ones(2, requires_grad=True).apply_(abs)
+
+
+def test_old_names():
+    with pytest.warns(UserWarning, match="arange"):
+        assert rushlight.range(1, 4).tolist() == [1.0, 2.0, 3.0, 4.0]
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert rushlight.arange(4).resize(2, 2).shape == (2, 2)
+    assert rushlight.is_same_size(rushlight.ones(2), rushlight.zeros(2))

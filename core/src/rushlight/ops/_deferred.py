@@ -42,9 +42,7 @@ RARE = {
     "stacking": (
         "dsplit hsplit split_with_sizes unsafe_chunk unsafe_split unsafe_split_with_sizes vsplit"
     ),
-    "rearranging": "diagflat fill fliplr flipud rot90",
     "view_copies": "as_strided_scatter diagonal_scatter narrow_copy select_scatter slice_scatter",
-    "memory_layout": "new_empty_strided resize_ resize_as_",
     "segments": "",
     "triangular_systems": "triangular_solve",
     "factorization": "cholesky cholesky_inverse cholesky_solve geqrf lu qr",
@@ -67,6 +65,10 @@ RARE = {
     "special_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_ polygamma polygamma_",
     "special_polynomials": "",
     "variates": "cauchy_ geometric_ log_normal_",
+    "rearranging": (
+        "apply_ diagflat fill fill_diagonal_ fliplr flipud is_same_size map2_ map_ rot90"
+    ),
+    "memory_layout": "new_empty_strided resize resize_ resize_as resize_as_",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 from rushlight import devices
 from rushlight.backends import np
@@ -138,4 +139,17 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format=None):
     return resize_(input, tuple(the_template.shape), memory_format=memory_format)
 
 
+def resize(self, *sizes):
+    """A view or copy of another size; deprecated, use :func:`reshape`."""
+    warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+    return self.reshape(*sizes)
+
+
+def resize_as(self, tensor):
+    """A view or copy of another tensor's size; deprecated, use ``reshape_as``."""
+    warnings.warn("non-inplace resize_as is deprecated", stacklevel=2)
+    return self.reshape(tuple(tensor.shape))
+
+
 Tensor.resize_, Tensor.resize_as_ = resize_, resize_as_
+Tensor.resize, Tensor.resize_as = resize, resize_as

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
+import warnings
+
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
-from rushlight.dtypes import int64
+from rushlight.dtypes import bool_, default, float64, int64
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
-from rushlight.ops.creation import finish
+from rushlight.ops.creation import arange, finish
 from rushlight.ops.padding import _constant_pad
 from rushlight.ops.triangular import diag_embed
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, make_tensor
 
 
 @composite()
@@ -77,7 +80,7 @@ def constant_pad_nd(input: Tensor, pad, value=0):
             f"constant_pad_nd: Length of pad must be even and at most {2 * input.dim()}, twice the "
             f"dimensions of the input, but the pad is {list(pad)}"
         )
-    for i in range(0, len(pad), 2):
+    for i in builtins.range(0, len(pad), 2):
         size = input.shape[input.dim() - 1 - i // 2]
         if size + pad[i] + pad[i + 1] < 0:
             raise RuntimeError(
@@ -110,3 +113,105 @@ def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pi
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Row and column numbers of the upper triangle of a ``row x col`` matrix, as two rows."""
     return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype, device)
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    """Write a number on the main diagonal; with `wrap` it starts again below a tall matrix."""
+    shape = tuple(self.shape)
+    if len(shape) < 2:
+        raise RuntimeError(
+            f"fill_diagonal_: dimensions must larger than 1; got shape {shape_text(shape)}"
+        )
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError(
+            f"fill_diagonal_: all dimensions of input must be of equal length; got shape "
+            f"{shape_text(shape)}"
+        )
+    mask = np.zeros(shape, bool)
+    if len(shape) == 2 and wrap:
+        rows = np.arange(shape[0])
+        columns = rows % (shape[1] + 1)
+        inside = columns < shape[1]
+        mask[rows[inside], columns[inside]] = True
+    else:
+        places = np.arange(min(shape))
+        mask[(places,) * len(shape)] = True
+    return self.masked_fill_(make_tensor(mask, bool_), fill_value)
+
+
+Tensor.fill_diagonal_ = fill_diagonal_
+
+
+@composite()
+def is_same_size(input: Tensor, other: Tensor):
+    """Whether two tensors have the same shape."""
+    return input._array.shape == other._array.shape
+
+
+@composite(method=False)
+def range(
+    start=0,
+    end=None,
+    step=1,
+    *,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+):
+    """The numbers from `start` to `end`, both included, every `step`; use :func:`arange`."""
+    if end is None:
+        start, end = 0, start
+    warnings.warn(
+        "range is deprecated because its behavior is inconsistent with Python's range builtin; "
+        "use arange, which produces values in [start, end).",
+        stacklevel=3,
+    )
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and larger bound inconsistent with step sign")
+    count = int((end - start) / step) + 1
+    made = arange(count, dtype=float64) * step + start
+    return finish(
+        made.to(default.float if dtype is None else dtype)._array,
+        dtype or default.float,
+        device,
+        requires_grad,
+    )
+
+
+# --------------------------------------------------------------------------------- Python functions
+def _called(name, self, function, *others):
+    """Write ``function(element, ...)`` over every element, in place."""
+    if self.requires_grad:
+        raise TypeError(f"can't call {name}() on Variable that requires grad. Use var.detach()")
+    arrays = np.broadcast_arrays(self._array, *[o._array for o in others])
+    if arrays[0].shape != self._array.shape:
+        raise RuntimeError(
+            f"{name}: other tensors must broadcast to shape {shape_text(self.shape)}"
+        )
+    columns = [a.reshape(-1).tolist() for a in arrays]
+    found = np.empty(self._array.size, self._array.dtype)
+    for i, values in enumerate(zip(*columns, strict=True)):
+        found[i] = function(*values)
+    return self.copy_(make_tensor(found.reshape(self._array.shape), self._dtype))
+
+
+def apply_(self, callable):
+    """Replace every element by ``callable(element)``, in place; slow."""
+    return _called("apply_", self, callable)
+
+
+def map_(self, tensor, callable):
+    """Replace every element by ``callable(element, other)``, in place; slow."""
+    return _called("map_", self, callable, tensor)
+
+
+def map2_(self, x, y, callable):
+    """Replace every element by ``callable(element, x, y)``, in place; slow."""
+    return _called("map2_", self, callable, x, y)
+
+
+Tensor.apply_, Tensor.map_, Tensor.map2_ = apply_, map_, map2_
