@@ -180,3 +180,65 @@ def test_recurrent_layers_refuse_bad_input():
         nn.RNNBase("GRU", 3, 4, proj_size=2)
     with pytest.warns(UserWarning, match="num_layers greater than 1"):
         nn.RNN(3, 4, dropout=0.5)
+
+
+def test_parameter_containers():
+    def run(library):
+        values = library.nn.ParameterList([library.ones(2), library.ones(1, 3), 5])
+        named = library.nn.ParameterDict({"a": library.ones(2), "b": library.ones(1, 3)})
+        more = named | {"c": library.zeros(1)}
+        popped = more.pop("a")
+        default = more.setdefault("d", library.ones(4))
+        return [
+            repr(values).replace("rushlight.", "torch."),
+            repr(named).replace("rushlight.", "torch."), list(more), popped, default, more.get("x", 3),
+            list(reversed(named)), [n for n, _ in more.named_parameters()], more.popitem()[0],
+            len(values), list(values.state_dict()),
+        ]  # fmt: skip
+
+    same(run)
+
+
+def test_hooks_of_all_modules():
+    hooks, seen = nn.modules.module, []
+    handles = [
+        hooks.register_module_forward_pre_hook(lambda m, args: seen.append("before")),
+        hooks.register_module_forward_hook(lambda m, args, out: out + 1),
+        hooks.register_module_full_backward_hook(lambda m, i, o: seen.append("backward")),
+        hooks.register_module_parameter_registration_hook(lambda m, n, p: seen.append(n)),
+    ]
+    try:
+        layer = nn.Linear(2, 1)
+        out = layer(rushlight.ones(1, 2, requires_grad=True))
+        out.sum().backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    assert seen == ["weight", "bias", "before", "backward"]
+    assert rushlight.allclose(out, layer(rushlight.ones(1, 2)) + 1)
+
+
+def test_hooks_that_are_always_called():
+    seen = []
+
+    class Broken(nn.Module):
+        def forward(self, x):
+            raise ValueError("broken")
+
+    module = Broken()
+    module.register_forward_hook(lambda m, args, out: seen.append(out), always_call=True)
+    with pytest.raises(ValueError, match="broken"):
+        module(1)
+    assert seen == [None]
+
+
+def test_submodules_by_name_and_own_convolutions():
+    net = nn.Sequential(nn.Sequential(nn.Conv1d(1, 1, 2), nn.ReLU()))
+    net.set_submodule("0.1", nn.Tanh())
+    assert isinstance(net[0][1], nn.Tanh)
+    with pytest.raises(AttributeError, match="has no attribute `7`"):
+        net.set_submodule("0.7", nn.Tanh(), strict=True)
+    conv, x = net[0][0], rushlight.ones(1, 1, 4)
+    doubled = conv._conv_forward(x, conv.weight * 2, None)
+    assert rushlight.allclose(doubled, (conv(x) - conv.bias) * 2)
+    assert len(nn.Sequential(nn.ReLU()) * 3) == 3

@@ -40,8 +40,6 @@ from rushlight.nn.activation import (
 from rushlight.nn.containers import (
     ModuleDict,
     ModuleList,
-    ParameterDict,
-    ParameterList,
     Sequential,
 )
 from rushlight.nn.convolution import (
@@ -101,6 +99,7 @@ from rushlight.nn.normalization import (
     RMSNorm,
 )
 from rushlight.nn.parameter import Buffer, Parameter
+from rushlight.nn.parameter_containers import ParameterDict, ParameterList
 from rushlight.nn.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,

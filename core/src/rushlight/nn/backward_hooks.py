@@ -29,7 +29,9 @@ class _Record:
 
     def outputs(self, grads):
         """The gradients of the outputs arrive first; pre-hooks may replace them."""
-        for hook in tuple(self.module._backward_pre_hooks.values()):
+        from rushlight.nn.module import _global_backward_pre_hooks as everywhere
+
+        for hook in (*everywhere.values(), *self.module._backward_pre_hooks.values()):
             result = hook(self.module, grads)
             if result is not None:
                 grads = result if isinstance(result, tuple) else (result,)
@@ -40,7 +42,9 @@ class _Record:
 
     def inputs(self, grads):
         """The gradients of the inputs; hooks may replace them."""
-        for hook in tuple(self.module._backward_hooks.values()):
+        from rushlight.nn.module import _global_backward_hooks as everywhere
+
+        for hook in (*everywhere.values(), *self.module._backward_hooks.values()):
             result = hook(self.module, grads, self.grad_output)
             if result is not None:
                 grads = result if isinstance(result, tuple) else (result,)

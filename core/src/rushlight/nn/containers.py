@@ -7,8 +7,6 @@ from collections import OrderedDict
 from itertools import islice
 
 from rushlight.nn.module import Module
-from rushlight.nn.parameter import Parameter
-from rushlight.tensor.tensor import Tensor
 
 
 class Sequential(Module):
@@ -68,6 +66,16 @@ class Sequential(Module):
                 f"{type(other)} is given."
             )
         return Sequential(*self, *other)
+
+    def __iadd__(self, other):
+        return self.extend(other)
+
+    def __mul__(self, count):
+        if not isinstance(count, int) or count <= 0:
+            raise ValueError(f"Sequential: can only be multiplied by a positive int, not {count}")
+        return Sequential(*[module for _ in range(count) for module in self])
+
+    __rmul__ = __mul__
 
     def append(self, module):
         """Add a module at the end."""
@@ -230,104 +238,3 @@ class ModuleDict(Module):
         pairs = modules.items() if hasattr(modules, "items") else modules
         for name, module in pairs:
             self[name] = module
-
-
-class ParameterList(Module):
-    """A list whose tensors are registered as parameters."""
-
-    def __init__(self, values=None):
-        super().__init__()
-        self._size = 0
-        if values is not None:
-            self.extend(values)
-
-    def _name_at(self, index):
-        index = operator.index(index)
-        if not -self._size <= index < self._size:
-            raise IndexError(f"index {index} is out of range")
-        return str(index % self._size)
-
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return type(self)([self[i] for i in range(*index.indices(self._size))])
-        return getattr(self, self._name_at(index))
-
-    def __setitem__(self, index, value):
-        setattr(self, self._name_at(index), _as_parameter(value))
-
-    def __len__(self):
-        return self._size
-
-    def __iter__(self):
-        return iter(self[i] for i in range(self._size))
-
-    def __iadd__(self, values):
-        return self.extend(values)
-
-    def append(self, value):
-        """Add a value at the end."""
-        self._size += 1
-        self[self._size - 1] = value
-        return self
-
-    def extend(self, values):
-        """Add several values at the end."""
-        for value in values:
-            self.append(value)
-        return self
-
-
-class ParameterDict(Module):
-    """A dict whose tensors are registered as parameters."""
-
-    def __init__(self, parameters=None):
-        super().__init__()
-        self._keys = {}
-        if parameters is not None:
-            self.update(parameters)
-
-    def __getitem__(self, key):
-        if key not in self._keys:
-            raise KeyError(key)
-        return getattr(self, key)
-
-    def __setitem__(self, key, value):
-        self._keys[key] = None
-        setattr(self, key, _as_parameter(value))
-
-    def __delitem__(self, key):
-        del self._keys[key]
-        delattr(self, key)
-
-    def __len__(self):
-        return len(self._keys)
-
-    def __iter__(self):
-        return iter(self._keys)
-
-    def __contains__(self, key):
-        return key in self._keys
-
-    def keys(self):
-        """The names."""
-        return self._keys.keys()
-
-    def values(self):
-        """The parameters."""
-        return (self[key] for key in self._keys)
-
-    def items(self):
-        """Names and parameters."""
-        return ((key, self[key]) for key in self._keys)
-
-    def update(self, parameters):
-        """Add parameters from a dict or from pairs."""
-        pairs = parameters.items() if hasattr(parameters, "items") else parameters
-        for name, value in pairs:
-            self[name] = value
-
-
-def _as_parameter(value):
-    if isinstance(value, Tensor) and not isinstance(value, Parameter):
-        return Parameter(value, requires_grad=value.requires_grad or value.is_floating_point())
-    return value

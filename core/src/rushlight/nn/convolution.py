@@ -88,9 +88,13 @@ class _Convolution(Module):
 
     def forward(self, input):
         """Convolve (N, C, ...) or (C, ...)."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input, weight, bias):
+        """The convolution with another weight and bias, for subclasses that make their own."""
         input, padding = self._pad(input)
         return type(self)._function(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+            input, weight, bias, self.stride, padding, self.dilation, self.groups
         )
 
     def extra_repr(self):

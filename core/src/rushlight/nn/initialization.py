@@ -201,3 +201,26 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
         for column in range(cols):
             tensor[randperm(rows)[:count], column] = 0
     return tensor
+
+
+def _deprecated(function):
+    """The name without underscore that PyTorch still has."""
+    old = function.__name__[:-1]
+
+    def call(*args, **kwargs):
+        warnings.warn(
+            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{function.__name__}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return function(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = old
+    call.__doc__ = f"The old name of :func:`{function.__name__}`."
+    return call
+
+
+uniform, normal, constant = map(_deprecated, (uniform_, normal_, constant_))
+eye, dirac, sparse, orthogonal = map(_deprecated, (eye_, dirac_, sparse_, orthogonal_))
+xavier_uniform, xavier_normal = map(_deprecated, (xavier_uniform_, xavier_normal_))
+kaiming_uniform, kaiming_normal = map(_deprecated, (kaiming_uniform_, kaiming_normal_))

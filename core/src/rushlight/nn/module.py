@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 
 from rushlight.autograd.node import HookHandle
@@ -11,6 +12,20 @@ from rushlight.tensor.tensor import Tensor
 
 _global_forward_pre_hooks: dict = OrderedDict()
 _global_forward_hooks: dict = OrderedDict()
+_global_backward_hooks: dict = OrderedDict()
+_global_backward_pre_hooks: dict = OrderedDict()
+# Called when something is registered; their results replace it.
+_global_parameter_registration_hooks: dict = OrderedDict()
+_global_buffer_registration_hooks: dict = OrderedDict()
+_global_module_registration_hooks: dict = OrderedDict()
+
+
+def _replaced(hooks, module, name, value):
+    """A value after the registration hooks have seen it."""
+    for hook in tuple(hooks.values()):
+        result = hook(module, name, value)
+        value = value if result is None else result
+    return value
 
 
 class Module(StateMixin):
@@ -55,11 +70,38 @@ class Module(StateMixin):
             or self._backward_pre_hooks
             or _global_forward_hooks
             or _global_forward_pre_hooks
+            or _global_backward_hooks
+            or _global_backward_pre_hooks
         ):
             return self.forward(*args, **kwargs)
-        return self._call_with_hooks(args, kwargs)
+        if not self._forward_hooks_always_called:
+            return self._call_with_hooks(args, kwargs, set())
+        called = set()
+        try:
+            return self._call_with_hooks(args, kwargs, called)
+        except Exception:
+            self._call_always(args, kwargs, called)
+            raise
 
-    def _call_with_hooks(self, args, kwargs):
+    def _call_always(self, args, kwargs, called):
+        """After an error: the forward hooks that are always called and were not yet."""
+        for key in self._forward_hooks_always_called - called:
+            hook = self._forward_hooks.get(key)
+            if hook is None:
+                continue
+            try:
+                if key in self._forward_hooks_with_kwargs:
+                    hook(self, args, kwargs, None)
+                else:
+                    hook(self, args, None)
+            except Exception as error:  # noqa: BLE001 - the first error is the one to report
+                warnings.warn(
+                    f"forward hook with ``always_call=True`` raised an exception that was silenced "
+                    f"as another error was raised in forward: {error}",
+                    stacklevel=3,
+                )
+
+    def _call_with_hooks(self, args, kwargs, called):
         from rushlight.nn.backward_hooks import wrap_inputs, wrap_outputs
 
         for key, hook in (*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
@@ -76,7 +118,12 @@ class Module(StateMixin):
             result = hook(self, args)
             if result is not None:
                 args = result if isinstance(result, tuple) else (result,)
-        watched = self._backward_hooks or self._backward_pre_hooks
+        watched = (
+            self._backward_hooks
+            or self._backward_pre_hooks
+            or _global_backward_hooks
+            or _global_backward_pre_hooks
+        )
         record = None
         if watched:
             args, record = wrap_inputs(self, args)
@@ -84,6 +131,7 @@ class Module(StateMixin):
         if watched:
             output = wrap_outputs(self, output, record)
         for key, hook in (*_global_forward_hooks.items(), *self._forward_hooks.items()):
+            called.add(key)
             if key in self._forward_hooks_with_kwargs:
                 result = hook(self, args, kwargs, output)
             else:
@@ -100,20 +148,21 @@ class Module(StateMixin):
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Call ``hook(module, args, output)`` after forward; a result replaces the output."""
-        if always_call:
-            raise NotImplementedError(
-                "register_forward_hook(always_call=True) is not available; wrap forward in "
-                "try/finally"
-            )
         handle = _prepended(self._forward_hooks, hook, prepend)
         if with_kwargs:
             self._forward_hooks_with_kwargs.add(handle.id)
+        if always_call:
+            self._forward_hooks_always_called.add(handle.id)
         return handle
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Call ``hook(module, grad_input, grad_output)`` in backward; a result replaces
         `grad_input`."""
         return _prepended(self._backward_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook):
+        """The old name of :meth:`register_full_backward_hook`."""
+        return self.register_full_backward_hook(hook)
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
         """Call ``hook(module, grad_output)`` in backward; a result replaces `grad_output`."""
@@ -136,6 +185,8 @@ class Module(StateMixin):
                 "created explicitly."
             )
         else:
+            if _global_parameter_registration_hooks:
+                param = _replaced(_global_parameter_registration_hooks, self, name, param)
             self._parameters[name] = param
 
     def register_buffer(self, name, tensor, persistent=True) -> None:
@@ -146,6 +197,8 @@ class Module(StateMixin):
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor "
                 "or None required)"
             )
+        if _global_buffer_registration_hooks:
+            tensor = _replaced(_global_buffer_registration_hooks, self, name, tensor)
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -157,6 +210,8 @@ class Module(StateMixin):
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         self._check_name(name, "module", self._modules)
+        if _global_module_registration_hooks:
+            module = _replaced(_global_module_registration_hooks, self, name, module)
         self._modules[name] = module
 
     register_module = add_module
@@ -203,6 +258,8 @@ class Module(StateMixin):
             if "_modules" not in state:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_modules")
+            if _global_module_registration_hooks:
+                value = _replaced(_global_module_registration_hooks, self, name, value)
             state["_modules"][name] = value
             return
         if not self._set_registered(name, value):
@@ -336,6 +393,20 @@ class Module(StateMixin):
             module = found
         return module
 
+    def set_submodule(self, target, module, strict=False):
+        """Put a module at a dotted name; with `strict` there must be one already."""
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
     def get_parameter(self, target):
         """The parameter at a dotted name."""
         path, _, name = target.rpartition(".")
@@ -351,6 +422,9 @@ class Module(StateMixin):
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return module._buffers[name]
+
+    def compile(self, *args, **kwargs):
+        """Nothing to do: kernels are generated as ops run."""
 
     def apply(self, fn):
         """Call ``fn(module)`` on every module, children first; returns self."""

@@ -13,9 +13,7 @@ from rushlight.ops.creation import from_numpy, tensor
 from rushlight.ops.joining import stack
 from rushlight.tensor.tensor import Tensor
 
-_Fields = namedtuple(
-    "_Fields", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"]
-)
+_Fields = namedtuple("_Fields", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
 
 
 class PackedSequence(_Fields):
