@@ -20,7 +20,14 @@ def narrow(input: Tensor, dim, start, length):
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, input.ndim)
     size = input.shape[dim]
-    start = as_int(start if not isinstance(start, Tensor) else start.item(), "start", "narrow")
+    if isinstance(start, Tensor):
+        if start.dim() or start._dtype.category != 1:
+            raise RuntimeError(
+                f"start must be an 0-dim integral Tensor; got {start._dtype} of shape "
+                f"{shape_text(start.shape)}"
+            )
+        start = start.item()
+    start = as_int(start, "start", "narrow")
     if not -size <= start <= size:
         raise IndexError(
             f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
