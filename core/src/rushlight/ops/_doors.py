@@ -15,7 +15,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.dtypes import ALL, dtype
 from rushlight.ops import _arrays
-from rushlight.ops._op import _ALIASES, OPTIONAL, REQUIRED, TENSOR
+from rushlight.ops._op import _ALIASES, OPTIONAL, REQUIRED, TENSOR, TENSORS
 from rushlight.ops._recording import record
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import Size
@@ -37,7 +37,7 @@ def form_of(args, kwargs):
 
 def make_door(op, form):
     """The door for a form, or None where the op or the form does not allow one."""
-    if op.kind not in ("op", "view") or op.list_position >= 0:
+    if op.kind not in ("op", "view") or op.list_position >= 0 and len(op.tensor_positions) > 1:
         return None
     given, keywords = (form, ()) if type(form) is int else (form[0], form[1:])
     source = _Source(op)
@@ -84,7 +84,7 @@ class _Source:
         self.op, self.values = op, {}
         self.head, self.checks, self.reads = [], [], []
         self.bound, self.tensors, self.optional = [], [], []
-        self.attributes = False
+        self.attributes, self.listed = False, None
 
     def read_arguments(self, given, keywords):
         """Bind the form's arguments to the declared ones; False if they do not fit."""
@@ -110,6 +110,8 @@ class _Source:
                 if kind not in (TENSOR, OPTIONAL):
                     self.values[f"d{position}"] = op.defaults[position]
                     self.bound[-1] = (f"d{position}",) * 2
+            elif kind == TENSORS:
+                self._list(position, text)
             elif kind in (TENSOR, OPTIONAL):
                 self._tensor(position, text, kind)
             else:
@@ -148,6 +150,29 @@ class _Source:
         self.tensors.append(text)
         self.bound.append((array, "None"))
 
+    def _list(self, position, text):
+        """A sequence of tensors, the only tensor argument."""
+        lines = [
+            f"if type({text}) not in sequences or not {text}: return NO",
+            f"x{position} = []",
+            "d = None",
+            f"for v in {text}:",
+            "    k = type(v)",
+            "    if k is not Tensor and k is not Parameter: return NO",
+            "    a = v._array",
+            "    if type(a) is not ndarray: return NO",
+        ]
+        if self.op.rule is not None:
+            self.values["codes"] = _same_codes(self.op)
+            lines += [
+                "    if v._dtype is not d:",
+                "        if d is not None or v._dtype.code not in codes: return NO",
+                "        d = v._dtype",
+            ]
+        self.reads += [*lines, f"    x{position}.append(a)"]
+        self.tensors, self.listed = [f"*{text}"], text
+        self.bound.append((f"x{position}", "None"))
+
     def _cast(self, position, text, indent):
         if self.op.rule is None or position in self.op.options.get("aside", ()):
             return ""
@@ -168,6 +193,8 @@ class _Source:
         if op.options.get("differentiable", True) is False:
             return []
         live = [t for t in self.tensors if t != "None"]
+        if self.listed is not None:
+            return self._recording_list(out)
         asks = [
             f"{t} is not None and {t}._node is not None" if t in self.optional
             else f"{t}._node is not None"
@@ -179,6 +206,16 @@ class _Source:
         else:
             action = f"record(op, ({', '.join(self.tensors)},), {values}, {out})"
         return [f"if ({' or '.join(asks)}) and mode.recording:", f"    {action}"]
+
+    def _recording_list(self, out):
+        values = f"[{', '.join(b for _, b in self.bound)}]" if self.attributes else "None"
+        return [
+            "if mode.recording:",
+            f"    for v in {self.listed}:",
+            "        if v._node is not None:",
+            f"            record(op, tuple({self.listed}), {values}, {out})",
+            "            break",
+        ]
 
     def arrays(self):
         """Source for an op whose kernel gives arrays."""

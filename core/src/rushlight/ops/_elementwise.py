@@ -7,6 +7,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.compiler import xp
+from rushlight.dtypes import FLOAT
 from rushlight.errors import argument_error, shape_text
 from rushlight.ops._op import ATTRIBUTE
 from rushlight.ops._recording import record
@@ -14,6 +15,7 @@ from rushlight.ops._rules import number_dtype, result_type
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _STATIC = (str, bool, tuple, type(None))
+_EXACT = 1 << 53  # integers up to here are float64 numbers
 
 
 def run_elementwise(op, values):
@@ -165,7 +167,10 @@ class Call:
         return constants is None or value not in constants
 
     def _number(self, value):
-        if type(value) is int or type(value) is float:
+        kind = type(value)
+        if kind is int and self.operand.category == FLOAT and -_EXACT <= value <= _EXACT:
+            return float(value)  # one kernel serves both, and the short way takes it
+        if kind is int or kind is float:
             return value
         return value.__index__() if hasattr(value, "__index__") else float(value)
 
@@ -213,7 +218,9 @@ class Call:
         value = self.values[1]
         if not self._is_scalar(1, value) or "constants" in self.op.options:
             return False
-        return type(value) is (float if code > 5 else int) and self.dtypes[0].code in (code, 0)
+        return type(self._number(value)) is (float if code > 5 else int) and (
+            self.dtypes[0].code in (code, 0)
+        )
 
 
 def mismatch(op, tensors):
