@@ -138,6 +138,8 @@ def _need_float(name, array, dtype):
 @op(samples=_sizes, meta=_meta_same)
 def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` (an int, several, or None for all); floating-point and complex only."""
+    if dim is None and dtype is None and not keepdim and input.size and input.dtype in _WIDE_FLOATS:
+        return np.asarray(np.add.reduce(input, axis=None) / input.dtype.type(input.size))
     _need_float("mean", input, dtype)
     array = input if dtype is None else cast(input, dtype.code)
     axes = wrap_dims(dim, input.ndim)
