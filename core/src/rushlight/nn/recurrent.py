@@ -99,15 +99,13 @@ class RNNBase(Module):
         """The parameters, a list for every layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
-    def _run(self, steps, layer, reverse, initial):
-        """One layer in one direction over the steps (each (n, E), n not rising): their outputs
-        (n, H), and the last state of every sequence."""
+    def _run(self, flat, sizes, layer, reverse, initial):
+        """One layer in one direction over `flat` (sum of sizes, E), whose steps have sizes that do
+        not rise: the outputs alike, and the last state of every sequence."""
         suffix = _suffix(layer, reverse)
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
         w_ih, w_hh, b_ih, b_hh, w_hr = (getattr(self, n + suffix, None) for n in names)
-        sizes = [step.shape[0] for step in steps]
-        whole = F.linear(cat(steps, 0), w_ih, b_ih)
-        projected = whole.split(sizes, 0)
+        projected = F.linear(flat, w_ih, b_ih).split(sizes, 0)
         outputs, finished = [], []
         state = tuple(part[: sizes[-1]] for part in initial) if reverse else initial
         for gates in reversed(projected) if reverse else projected:
@@ -125,9 +123,9 @@ class RNNBase(Module):
             state = tuple(cat(pieces, 0) for pieces in zip(*parts, strict=True))
         if reverse:
             outputs.reverse()
-        return outputs, state
+        return cat(outputs, 0), state
 
-    def _layers(self, steps, initial, join):
+    def _layers(self, flat, sizes, initial):
         """All layers and directions; `initial` gives each (layer, direction) its state."""
         directions = 2 if self.bidirectional else 1
         finals = []
@@ -135,16 +133,13 @@ class RNNBase(Module):
             results = []
             for direction in range(directions):
                 state = tuple(part[layer * directions + direction] for part in initial)
-                out, final = self._run(steps, layer, bool(direction), state)
-                results.append(join(out))
+                out, final = self._run(flat, sizes, layer, bool(direction), state)
+                results.append(out)
                 finals.append(final)
-            output = results[0] if directions == 1 else cat(results, -1)
-            if layer < self.num_layers - 1:
-                if self.dropout and self.training:
-                    output = F.dropout(output, self.dropout)
-                sizes = [step.shape[0] for step in steps]
-                steps = output.unbind(0) if join is stack else output.split(sizes, 0)
-        return output, [stack(parts, 0) for parts in zip(*finals, strict=True)]
+            flat = results[0] if directions == 1 else cat(results, -1)
+            if self.dropout and self.training and layer < self.num_layers - 1:
+                flat = F.dropout(flat, self.dropout)
+        return flat, [stack(parts, 0) for parts in zip(*finals, strict=True)]
 
     def _widths(self):
         """The size of each part of the state."""
@@ -203,8 +198,11 @@ class RNNBase(Module):
         self.check_input(input, None)
         if input.shape[0] == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        state = self._initial(hidden, input.shape[1], input)
-        output, finals = self._layers(input.unbind(0), state, stack)
+        length, batch = input.shape[:2]
+        state = self._initial(hidden, batch, input)
+        flat = input.reshape(length * batch, input.shape[2])
+        output, finals = self._layers(flat, [batch] * length, state)
+        output = output.reshape(length, batch, output.shape[1])
         if unbatched:
             return output.squeeze(1), [f.squeeze(1) for f in finals]
         return (output.transpose(0, 1) if self.batch_first else output), finals
@@ -216,7 +214,7 @@ class RNNBase(Module):
         if hidden is not None and order is not None:
             hidden = [h.index_select(1, order) for h in hidden]
         state = self._initial(hidden, sizes[0], data)
-        output, finals = self._layers(data.split(sizes, 0), state, cat)
+        output, finals = self._layers(data, sizes, state)
         if back is not None:
             finals = [f.index_select(1, back) for f in finals]
         return type(packed)(output, batch_sizes, order, back), finals

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.backends.arrays import dtype_of, meta_array
 from rushlight.errors import shape_text
 from rushlight.kernels import pooling as kernels
-from rushlight.ops._op import op
+from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import same_length, shaped
 from rushlight.ops.convolution import spatial
 from rushlight.tensor.tensor import Tensor
@@ -243,8 +243,15 @@ def _avg(name, count, input, kernel_size, stride, padding, ceil_mode, include, d
     return out.squeeze(0) if added else out
 
 
+@composite(method=False)
 def max_pool1d(
-    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    input: Tensor,
+    kernel_size,
+    stride=None,
+    padding=0,
+    dilation=1,
+    ceil_mode=False,
+    return_indices=False,
 ):
     """Maxima of windows of (N, C, L) or (C, L); with `return_indices` also where they were."""
     return _max(
@@ -252,8 +259,15 @@ def max_pool1d(
     )
 
 
+@composite(method=False)
 def max_pool2d(
-    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    input: Tensor,
+    kernel_size,
+    stride=None,
+    padding=0,
+    dilation=1,
+    ceil_mode=False,
+    return_indices=False,
 ):
     """Maxima of windows of (N, C, H, W) or (C, H, W); with `return_indices` also where they were.
 
@@ -267,8 +281,15 @@ def max_pool2d(
     )
 
 
+@composite(method=False)
 def max_pool3d(
-    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    input: Tensor,
+    kernel_size,
+    stride=None,
+    padding=0,
+    dilation=1,
+    ceil_mode=False,
+    return_indices=False,
 ):
     """Maxima of windows of (N, C, D, H, W) or (C, D, H, W)."""
     return _max(
@@ -276,15 +297,19 @@ def max_pool3d(
     )
 
 
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+@composite(method=False)
+def avg_pool1d(
+    input: Tensor, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True
+):
     """Means of windows of (N, C, L) or (C, L)."""
     return _avg(
         "avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None
     )
 
 
+@composite(method=False, oracle="nn.functional")
 def avg_pool2d(
-    input,
+    input: Tensor,
     kernel_size,
     stride=None,
     padding=0,
@@ -306,8 +331,9 @@ def avg_pool2d(
     )
 
 
+@composite(method=False, oracle="nn.functional")
 def avg_pool3d(
-    input,
+    input: Tensor,
     kernel_size,
     stride=None,
     padding=0,
@@ -359,17 +385,20 @@ def _adaptive(name, function, count, input, output_size):
     return tuple(t.squeeze(0) for t in found) if isinstance(found, tuple) else found.squeeze(0)
 
 
-def adaptive_avg_pool1d(input, output_size):
+@composite(method=False)
+def adaptive_avg_pool1d(input: Tensor, output_size):
     """Means of `output_size` equal parts of (N, C, L) or (C, L)."""
     return _adaptive("adaptive_avg_pool1d", _adaptive_avg_pool, 1, input, output_size)
 
 
-def adaptive_avg_pool2d(input, output_size):
+@composite(method=False, oracle="nn.functional")
+def adaptive_avg_pool2d(input: Tensor, output_size):
     """Means of equal parts of (N, C, H, W); None keeps a size."""
     return _adaptive("adaptive_avg_pool2d", _adaptive_avg_pool, 2, input, output_size)
 
 
-def adaptive_avg_pool3d(input, output_size):
+@composite(method=False, oracle="nn.functional")
+def adaptive_avg_pool3d(input: Tensor, output_size):
     """Means of equal parts of (N, C, D, H, W); None keeps a size."""
     return _adaptive("adaptive_avg_pool3d", _adaptive_avg_pool, 3, input, output_size)
 
@@ -379,16 +408,19 @@ def _adaptive_max(name, count, input, output_size, return_indices):
     return found if return_indices else found[0]
 
 
-def adaptive_max_pool1d(input, output_size, return_indices=False):
+@composite(method=False)
+def adaptive_max_pool1d(input: Tensor, output_size, return_indices=False):
     """Maxima of `output_size` equal parts of (N, C, L) or (C, L)."""
     return _adaptive_max("adaptive_max_pool1d", 1, input, output_size, return_indices)
 
 
-def adaptive_max_pool2d(input, output_size, return_indices=False):
+@composite(method=False, oracle="nn.functional")
+def adaptive_max_pool2d(input: Tensor, output_size, return_indices=False):
     """Maxima of equal parts of (N, C, H, W); None keeps a size."""
     return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
 
-def adaptive_max_pool3d(input, output_size, return_indices=False):
+@composite(method=False, oracle="nn.functional")
+def adaptive_max_pool3d(input: Tensor, output_size, return_indices=False):
     """Maxima of equal parts of (N, C, D, H, W); None keeps a size."""
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, return_indices)
