@@ -78,3 +78,15 @@ def test_a_subclass_given_by_keyword_alone_is_asked():
             return "asked"
 
     assert rushlight.sum(input=_X.as_subclass(Loud)) == "asked"
+
+
+def test_integer_divisors_are_looked_at_every_time():
+    x = rushlight.tensor([7, 8, 9])
+    for call in (rushlight.fmod, rushlight.remainder, rushlight.floor_divide):
+        for _ in range(3):
+            call(x, rushlight.tensor([1, 2, 3]))
+            call(x, 2)
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            call(x, rushlight.tensor([1, 0, 3]))
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            call(x, 0)

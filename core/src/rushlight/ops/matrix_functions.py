@@ -123,7 +123,7 @@ _PADE = [
     oracle="_C._linalg",
     samples=lambda make: [((make(3, 3),), {}), ((make(2, 4, 4),), {}), ((make(0, 2, 2),), {})],
     meta=lambda A: (A.shape, dtype_of(A)),
-    sweep=(2, 3),
+    sweep=(3,),  # PyTorch's half-precision series overflows
     rtol=1e-5,
 )
 def linalg_matrix_exp(input: Tensor):

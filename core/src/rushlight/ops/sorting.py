@@ -88,7 +88,7 @@ def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
     return [(shape, dtype_of(input)), (shape, dtypes.int64)]
 
 
-@op(result=ValuesIndices, samples=_topk_samples, meta=_meta_topk)
+@op(result=ValuesIndices, samples=_topk_samples, meta=_meta_topk, sweep=(2,))
 def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
     """The `k` largest (or smallest) elements along `dim`, and where they were.
 
