@@ -126,9 +126,9 @@ def _cross_entropy_gradient(
     goal = _target_probabilities(input, target, weight, ignore_index, label_smoothing, dim)
     probabilities = log_softmax(input, dim).exp()
     if reduction == "mean":
-        grad = grad / _weights_sum(
-            target._array, None if weight is None else weight._array, ignore_index
-        )
+        weights = None if weight is None else weight._array
+        # with every target ignored the loss is NaN, and its gradient zero
+        grad = grad / (_weights_sum(target._array, weights, ignore_index) or 1.0)
     grad = grad.unsqueeze(dim) if reduction == "none" else grad
     return grad * (probabilities * goal.sum(dim, True) - goal)
 
@@ -465,7 +465,14 @@ def cosine_embedding_loss(
 ):
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
     reduction = reduction_of(reduction, size_average, reduce)
-    cosine = cosine_similarity(input1, input2, -1)
+    if input1.dim() != target.dim() + 1 or input1.dim() not in (1, 2):
+        raise RuntimeError(
+            "cosine_embedding_loss: expected inputs (N, D) with target (N,), or (D,) with a 0-D "
+            f"target, got {shape_text(input1.shape)}, {shape_text(input2.shape)} and "
+            f"{shape_text(target.shape)}"
+        )
+    lengths = ((input1 * input1).sum(-1) + 1e-12) * ((input2 * input2).sum(-1) + 1e-12)
+    cosine = (input1 * input2).sum(-1) / lengths.sqrt()
     apart = (cosine - margin).clamp(min=0)
     return _reduce(where(target == 1, 1 - cosine, 0.0) + where(target == -1, apart, 0.0), reduction)
 

@@ -177,6 +177,11 @@ def linear_cross_entropy(
             f"linear_cross_entropy: a weight of shape {shape_text(linear_weight.shape)} takes "
             f"batched input (N, E), got {shape_text(input.shape)}"
         )
+    if input.dim() == 2 and target.dim() and target.shape[0] != input.shape[0]:
+        raise ValueError(
+            f"linear_cross_entropy: Expected input batch_size ({input.shape[0]}) to match target "
+            f"batch_size ({target.shape[0]})."
+        )
     if ignore_index is not None and target._dtype.category == FLOAT:
         raise RuntimeError(
             "linear_cross_entropy: ignore_index cannot be specified when target contains "
