@@ -327,6 +327,13 @@ from rushlight.ops.trigonometric import (
     tanh,
 )
 from rushlight.serialization import load, safetensors, save
+from rushlight.tensor.memory_format import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    memory_format,
+    preserve_format,
+)
 from rushlight.tensor.printing import set_printoptions
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import Tensor
@@ -360,8 +367,6 @@ half, short, long, double = float16, int16, int64, float64
 cfloat, cdouble = complex64, complex128
 float, int = float32, int32
 strided = "strided"
-contiguous_format, channels_last = "contiguous_format", "channels_last"
-preserve_format = "preserve_format"
 
 __all__ = [
     "Generator",
@@ -432,6 +437,7 @@ __all__ = [
     "celu",
     "cfloat",
     "channels_last",
+    "channels_last_3d",
     "chunk",
     "clamp",
     "clamp_max",
@@ -580,6 +586,7 @@ __all__ = [
     "maximum",
     "mean",
     "median",
+    "memory_format",
     "meshgrid",
     "min",
     "minimum",

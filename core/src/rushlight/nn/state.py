@@ -233,10 +233,11 @@ class StateMixin:
 
     def to(self, *args, **kwargs):
         """Move and/or cast all parameters and buffers, in place: ``to(device)``, ``to(dtype)``,
-        ``to(tensor)``. Only floating-point and complex tensors change dtype."""
+        ``to(tensor)``. Only floating-point and complex tensors change dtype, only those with four
+        (or five) dimensions are laid out in a ``memory_format`` of channels last."""
         from rushlight.ops.conversion import parse_to
 
-        dtype, device, _, _, _ = parse_to(args, dict(kwargs))
+        dtype, device, _, _, layout = parse_to(args, dict(kwargs))
         if dtype is not None and dtype.category < FLOAT:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired "
@@ -245,7 +246,8 @@ class StateMixin:
 
         def convert(tensor):
             wanted = dtype if tensor._dtype.category >= FLOAT else None
-            return tensor.to(device=device, dtype=wanted)
+            fits = layout is not None and tensor.dim() in (4, 5)
+            return tensor.to(device=device, dtype=wanted, memory_format=layout if fits else None)
 
         return self._apply(convert)
 

@@ -63,6 +63,9 @@ class Op:
         self.options = options
         self.formulas, self.joint, self.plans, self.kernels = {}, None, {}, {}
         self.cpu_kernel = body
+        ranks = options.get("keeps_format")
+        if ranks:
+            self.cpu_kernel = _keeping_format(body, ranks)
         self._read_signature(body)
         TABLE[self.name] = self
 
@@ -155,6 +158,22 @@ class Op:
 
     def __repr__(self):
         return f"<op {self.name}>"
+
+
+def _keeping_format(kernel, ranks):
+    """The same kernel; where the first argument, of one of so many dimensions, lies channels last,
+    so does the (first) result."""
+    from rushlight.tensor.memory_format import follow
+
+    def run(input, *args, **kwargs):
+        results = kernel(input, *args, **kwargs)
+        if input.flags.c_contiguous or input.ndim not in ranks:
+            return results
+        if type(results) is tuple:
+            return (follow(input, results[0]), *results[1:])
+        return follow(input, results)
+
+    return run
 
 
 def declare(kind, method=True, operators=(), reflected=(), inplace=None, aliases=(), **options):

@@ -12,6 +12,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import like
+from rushlight.tensor.memory_format import check_format, preserve_format
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
@@ -72,12 +73,15 @@ def parse_to(args, kwargs):
 def to(input, *args, **kwargs):
     """`input` with another dtype and/or device: ``to(dtype)``, ``to(device)``,
     ``to(device, dtype)``, ``to(other)``; the tensor itself when nothing changes, unless `copy`."""
-    dtype, device, copy, _, _ = parse_to(args, kwargs)
+    dtype, device, copy, _, layout = parse_to(args, kwargs)
     out = input
     if dtype is not None and dtype is not input._dtype:
         out = _cast(out, dtype)
     if device is not None:
         out = _move(out, devices.as_device(device))
+    chosen = check_format("to", layout)
+    if chosen is not preserve_format:
+        out = out.contiguous(memory_format=chosen)
     return out.clone() if copy and out is input else out
 
 
@@ -86,6 +90,8 @@ Tensor.to = to
 
 def _converter(name, dtype):
     def convert(self, memory_format=None):
+        if memory_format is not None:
+            return self.to(dtype, memory_format=memory_format)
         return self if self._dtype is dtype else _cast(self, dtype)
 
     convert.__name__ = name
@@ -105,7 +111,7 @@ for _name, _dtype in {
 
 def _cpu(self, memory_format=None):
     """The tensor on the CPU."""
-    return self.to(devices.cpu)
+    return self.to(devices.cpu, memory_format=memory_format)
 
 
 def _cuda(self, device=None, non_blocking=False, memory_format=None):

@@ -26,7 +26,7 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
     return (input.shape[0], weight.shape[0], *spatial), dtype_of(input)
 
 
-@op(method=False, samples=_samples, meta=_meta, node="Convolution")
+@op(method=False, samples=_samples, meta=_meta, node="Convolution", keeps_format=(4, 5))
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation, groups
 ):

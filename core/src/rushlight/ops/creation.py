@@ -11,6 +11,13 @@ from rushlight.dtypes import FLOAT, default
 from rushlight.errors import argument_error
 from rushlight.ops._rules import number_dtype
 from rushlight.tensor.interchange import array_of_data
+from rushlight.tensor.memory_format import (
+    check_format,
+    contiguous_format,
+    empty_in,
+    preserve_format,
+)
+from rushlight.tensor.memory_format import empty_like as _like_strides
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -150,9 +157,11 @@ def empty(
     """A tensor of uninitialised memory."""
     size = normalize_size(size)
     made = _filled(size, None, dtype, device, requires_grad, out)
-    if str(memory_format).endswith("channels_last") and len(size) == 4:
-        n, c, h, w = size
-        made._array = np.empty((n, h, w, c), made._array.dtype).transpose(0, 3, 1, 2)
+    chosen = check_format("empty", memory_format, contiguous_format)
+    if chosen is preserve_format:
+        raise RuntimeError("empty: unsupported memory format option preserve_format")
+    if chosen.order is not None and made._device is devices.cpu:
+        made._array = empty_in(size, made._array.dtype, chosen)
     return made
 
 
@@ -187,8 +196,15 @@ def _like(fill):
         dtype = input._dtype if dtype is None else dtype
         device = input._device if device is None else device
         made = _filled(input._array.shape, fill, dtype, device, requires_grad, None)
-        if devices.as_device(device) is devices.cpu and not input._array.flags.c_contiguous:
-            made._array = np.empty_like(input._array, BY_CODE[dtype.code], subok=False)
+        if devices.as_device(device) is devices.cpu:
+            chosen = check_format("empty_like", memory_format)
+            kind, array = BY_CODE[dtype.code], input._array
+            if chosen.order is not None:
+                made._array = empty_in(array.shape, kind, chosen)
+            elif chosen is preserve_format and not array.flags.c_contiguous:
+                made._array = _like_strides(array, kind)
+            else:
+                return made
             if fill is not None:
                 made._array[...] = fill
         return made
@@ -213,15 +229,10 @@ def full_like(
     memory_format=None,
 ):
     """A tensor filled with `fill_value`, with the shape, dtype and device of `input`."""
-    dtype = input._dtype if dtype is None else dtype
-    device = input._device if device is None else device
-    return full(
-        tuple(input._array.shape),
-        fill_value,
-        dtype=dtype,
-        device=device,
-        requires_grad=requires_grad,
-    )
+    made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
+    if made._device is devices.cpu:
+        made._array[...] = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    return made.requires_grad_() if requires_grad else made
 
 
 def arange(

@@ -26,7 +26,13 @@ def _batch_samples(make):
     ]
 
 
-@op(meta=batch_normalized, method=False, samples=_batch_samples, node="NativeBatchNorm")
+@op(
+    meta=batch_normalized,
+    method=False,
+    samples=_batch_samples,
+    node="NativeBatchNorm",
+    keeps_format=(4, 5),
+)
 def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps):
     """Normalized by the batch's own statistics; also their mean and inverse deviation."""
     return kernels.batch_norm_train_forward(input, weight, bias, eps)
@@ -57,7 +63,8 @@ def _batch_norm_gradient(grad, input, weight, eps, out1, out2, needs):
         found = _batch_norm_backward(
             grad, input, weight, out1.to(input.dtype), out2.to(input.dtype)
         )
-        return tuple(g if need else None for g, need in zip(found, needs, strict=True))
+        pairs = zip(found, needs, strict=True)
+        return tuple(g.to(input.dtype) if need else None for g, need in pairs)
     ndim, axes = input.dim(), (0, *range(2, input.dim()))
     centred = input - input.mean(axes, True)
     invstd = ((centred * centred).mean(axes, True) + eps).rsqrt()

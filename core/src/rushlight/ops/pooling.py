@@ -40,13 +40,20 @@ def _adaptive_max_meta(input, output_size):
     return same_length(meta_array((*input.shape[:2], *output_size), input.dtype))
 
 
-@op(meta=_max_meta, method=False, samples=_max_samples, node="MaxPoolWithIndices")
+@op(
+    keeps_format=(4, 5),
+    meta=_max_meta,
+    method=False,
+    samples=_max_samples,
+    node="MaxPoolWithIndices",
+)
 def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
     """Maxima of windows and their flat spatial positions."""
     return kernels.max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 @op(
+    keeps_format=(4,),
     meta=_adaptive_max_meta,
     method=False,
     samples=lambda make: [
@@ -91,7 +98,7 @@ def _avg_samples(make):
     ]
 
 
-@op(meta=_avg_meta, method=False, samples=_avg_samples, node="AvgPool")
+@op(keeps_format=(4,), meta=_avg_meta, method=False, samples=_avg_samples, node="AvgPool")
 def _avg_pool(
     input: Tensor, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
 ):
@@ -151,6 +158,7 @@ _avg_unpool.gradient(input=_gather)
 
 
 @op(
+    keeps_format=(4,),
     meta=_adaptive_meta,
     method=False,
     samples=lambda make: [

@@ -11,6 +11,13 @@ from rushlight.errors import shape_text
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
 from rushlight.ops._shape_rules import like, repeated
+from rushlight.tensor.memory_format import (
+    check_format,
+    contiguous_format,
+    copied,
+    is_laid_out,
+    preserve_format,
+)
 from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
 
@@ -464,7 +471,7 @@ view_scatter.gradient(
 )
 def clone(input: Tensor, *, memory_format=None):
     """A copy with memory of its own; dense inputs keep their strides."""
-    return input.copy("C" if memory_format == "contiguous_format" else "K")
+    return copied(input, check_format("clone", memory_format))
 
 
 clone.gradient(input=lambda grad: grad)
@@ -472,15 +479,21 @@ clone.gradient(input=lambda grad: grad)
 
 @composite()
 def contiguous(input: Tensor, memory_format=None):
-    """The tensor itself if its memory is row-major, else a copy that is."""
-    return input if is_contiguous(input) else clone(input, memory_format="contiguous_format")
+    """The tensor itself if its memory lies in the format (row-major by default), else a copy that
+    does."""
+    chosen = check_format("contiguous", memory_format, contiguous_format)
+    if chosen is preserve_format and not input._array.flags.c_contiguous:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if is_contiguous(input, chosen):
+        return input
+    return clone(input, memory_format=chosen)
 
 
-def is_contiguous(input, memory_format=None):
-    """Whether the memory is row-major without gaps (or channels-last, if that format is given)."""
-    if str(memory_format).endswith("channels_last"):
-        return input._array.ndim == 4 and input._array.transpose(0, 2, 3, 1).flags.c_contiguous
-    return input._array.flags.c_contiguous or input._device.type == "meta"
+def is_contiguous(input, memory_format=contiguous_format):
+    """Whether the memory lies without gaps in a format's order; row-major by default."""
+    if input._device.type == "meta":
+        return memory_format.order is None or input._array.ndim == len(memory_format.order)
+    return is_laid_out(input._array, check_format("is_contiguous", memory_format))
 
 
 Tensor.is_contiguous = is_contiguous

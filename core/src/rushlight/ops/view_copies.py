@@ -7,6 +7,7 @@ from rushlight.ops._op import composite
 from rushlight.ops.indexing import _slice
 from rushlight.ops.shape import view_as_complex, view_as_real, view_scatter
 from rushlight.ops.slicing import as_strided, diagonal, narrow, select, split
+from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import Tensor
 
@@ -98,7 +99,7 @@ def diagonal_copy(input: Tensor, offset=0, dim1=0, dim2=1):
 @composite(method=False)
 def expand_copy(input: Tensor, size, *, implicit=False):
     """A copy of ``input.expand(size)``."""
-    return input.expand(size).clone(memory_format="contiguous_format")
+    return input.expand(size).clone(memory_format=contiguous_format)
 
 
 @composite()
@@ -176,7 +177,7 @@ def unbind_copy(input: Tensor, dim=0):
 @composite(method=False)
 def unfold_copy(input: Tensor, dimension, size, step):
     """A copy of ``input.unfold(dimension, size, step)``."""
-    return input.unfold(dimension, size, step).clone(memory_format="contiguous_format")
+    return input.unfold(dimension, size, step).clone(memory_format=contiguous_format)
 
 
 @composite(method=False)

@@ -1,0 +1,107 @@
+"""Memory formats: in which order the dimensions of an image batch lie in memory."""
+
+from __future__ import annotations
+
+from rushlight.backends import memory, np
+
+
+class memory_format:  # noqa: N801 - PyTorch's public name
+    """``contiguous_format``, ``preserve_format``, ``channels_last``, ``channels_last_3d``."""
+
+    __slots__ = ("name", "order")
+
+    def __init__(self, name, order=None):
+        self.name, self.order = name, order  # dimensions from the slowest to the fastest
+
+    def __repr__(self):
+        return f"rushlight.{self.name}"
+
+    def __reduce__(self):
+        return _named, (self.name,)
+
+
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last", (0, 2, 3, 1))
+channels_last_3d = memory_format("channels_last_3d", (0, 2, 3, 4, 1))
+_ALL = {f.name: f for f in (contiguous_format, preserve_format, channels_last, channels_last_3d)}
+
+
+def _named(name):
+    return _ALL[name]
+
+
+def check_format(op, value, default=preserve_format):
+    """A memory format (`default` for None); TypeError for anything else."""
+    if value is None:
+        return default
+    if not isinstance(value, memory_format):
+        raise TypeError(
+            f"{op}(): argument 'memory_format' must be rushlight.memory_format, not "
+            f"{type(value).__name__}"
+        )
+    return value
+
+
+def _check_rank(chosen, ndim):
+    if ndim != len(chosen.order):
+        raise RuntimeError(
+            f"required rank {len(chosen.order)} tensor to use {chosen.name} format, but the tensor "
+            f"has {ndim} dimensions"
+        )
+
+
+def is_laid_out(array, chosen):
+    """Whether an array lies in memory without gaps in a format's order."""
+    if chosen.order is None:
+        return array.flags.c_contiguous
+    return array.ndim == len(chosen.order) and array.transpose(chosen.order).flags.c_contiguous
+
+
+def empty_in(shape, dtype, chosen):
+    """A new array of uninitialised memory in a format (row-major unless it names an order)."""
+    if chosen.order is None:
+        return memory.empty(tuple(shape), dtype)
+    _check_rank(chosen, len(shape))
+    made = memory.empty(tuple(shape[d] for d in chosen.order), dtype)
+    return made.transpose(np.argsort(chosen.order))
+
+
+def follow(array, result):
+    """A result, laid out channels last if `array` is and not row-major too."""
+    for chosen in (channels_last, channels_last_3d):
+        if array.ndim == result.ndim == len(chosen.order):
+            lies = array.transpose(chosen.order).flags.c_contiguous
+            return copied(result, chosen) if lies and not array.flags.c_contiguous else result
+    return result
+
+
+def copied(array, chosen, dtype=None):
+    """A copy of an array in a format; `preserve_format` keeps the order of dense arrays."""
+    dtype = array.dtype if dtype is None else dtype
+    if chosen is preserve_format:
+        out = empty_like(array, dtype)
+    else:
+        out = empty_in(array.shape, dtype, chosen)
+    out[...] = array
+    return out
+
+
+def empty_like(array, dtype):
+    """Uninitialised memory with the shape and, where it is dense, the strides of an array."""
+    if array.flags.c_contiguous or not is_dense(array):
+        return memory.empty(array.shape, dtype)
+    order = np.argsort([-s for s in array.strides], kind="stable")
+    made = memory.empty(tuple(array.shape[d] for d in order), dtype)
+    return made.transpose(np.argsort(order))
+
+
+def is_dense(array):
+    """Whether an array fills its stretch of memory, in some order of dimensions."""
+    expected = array.itemsize
+    for step, n in sorted(zip(array.strides, array.shape, strict=True)):
+        if n != 1:
+            if step != expected:
+                return False
+            expected *= n
+    return True

@@ -1,0 +1,71 @@
+"""Memory formats: strides as PyTorch gives them, values untouched."""
+
+import copy
+import pickle
+
+import pytest
+
+import rushlight
+
+FORMATS = ("channels_last", "channels_last_3d")
+
+
+def _calls(lib, shape, name):
+    chosen, f = getattr(lib, name), lib.nn.functional
+    x = lib.arange(float(lib.zeros(shape).numel())).reshape(shape)
+    c = x.contiguous(memory_format=chosen)
+    pool = f.max_pool2d if len(shape) == 4 else f.max_pool3d
+    mean = f.avg_pool2d if len(shape) == 4 else f.avg_pool3d
+    kind = "2d" if len(shape) == 4 else "3d"
+    conv, norm = getattr(lib.nn, "Conv" + kind)(3, 4, 2), getattr(lib.nn, "BatchNorm" + kind)(3)
+    results = [
+        c, x.to(memory_format=chosen), x.clone(memory_format=chosen), x.double().clone(), c.clone(),
+        c.clone(memory_format=lib.contiguous_format), c * 2, c + x, c.double(), c.relu(),
+        lib.empty_like(c), lib.zeros_like(c), lib.ones_like(x, memory_format=chosen),
+        lib.full_like(c, 3.0), lib.rand_like(c), lib.empty(shape, memory_format=chosen),
+        lib.zeros_like(c, memory_format=lib.contiguous_format), lib.cat([c, c], 1), c.sum(1),
+        pool(c, 2), mean(c, 2), norm(c), conv(c), f.pad(c, (1, 1)), x.contiguous(),
+        c.detach().cpu(), conv.to(memory_format=chosen).weight, conv.bias, x[:, :1].contiguous(),
+    ]  # fmt: skip
+    return results, [
+        c.is_contiguous(), c.is_contiguous(memory_format=chosen), x.is_contiguous(),
+        x.is_contiguous(memory_format=chosen),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_strides_are_pytorchs(name):
+    torch = pytest.importorskip("torch")
+    shape = (2, 3, 4, 5) if name == "channels_last" else (2, 3, 4, 5, 6)
+    (ours, flags), (theirs, expected) = (_calls(lib, shape, name) for lib in (rushlight, torch))
+    assert flags == expected
+    for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        assert (tuple(a.shape), a.stride()) == (tuple(b.shape), b.stride()), i
+
+
+def test_values_do_not_move():
+    x = rushlight.arange(120.0).reshape(2, 3, 4, 5)
+    c = x.contiguous(memory_format=rushlight.channels_last)
+    assert rushlight.equal(c, x) and not c.is_contiguous()
+    assert c.contiguous(memory_format=rushlight.channels_last) is c
+    assert rushlight.equal(c.contiguous(), x) and c.contiguous().is_contiguous()
+    x.requires_grad_()
+    x.contiguous(memory_format=rushlight.channels_last).square().sum().backward()
+    assert rushlight.equal(x.grad, 2 * x.detach())
+
+
+def test_the_formats_are_single_objects():
+    for name in (*FORMATS, "contiguous_format", "preserve_format"):
+        chosen = getattr(rushlight, name)
+        assert repr(chosen) == "rushlight." + name and isinstance(chosen, rushlight.memory_format)
+        assert pickle.loads(pickle.dumps(chosen)) is chosen and copy.deepcopy(chosen) is chosen
+
+
+def test_refusals():
+    x = rushlight.zeros(2, 3)
+    with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last"):
+        x.contiguous(memory_format=rushlight.channels_last)
+    with pytest.raises(RuntimeError, match="preserve memory format is unsupported"):
+        x.t().contiguous(memory_format=rushlight.preserve_format)
+    with pytest.raises(TypeError, match="must be rushlight.memory_format, not str"):
+        x.clone(memory_format="channels_last")
