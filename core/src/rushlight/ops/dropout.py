@@ -52,7 +52,8 @@ def _channels(input, p, training, inplace):
 def dropout1d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, L) or (C, L)."""
     if input.dim() == 2:
-        return _channels(input.unsqueeze(0), p, training, inplace).squeeze(0)
+        out = _channels(input.unsqueeze(0), p, training, inplace)
+        return input if inplace else out.squeeze(0)
     return _channels(input, p, training, inplace)
 
 
@@ -64,7 +65,8 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
     if input.dim() == 4:
-        return _channels(input.unsqueeze(0), p, training, inplace).squeeze(0)
+        out = _channels(input.unsqueeze(0), p, training, inplace)
+        return input if inplace else out.squeeze(0)
     return _channels(input, p, training, inplace)
 
 

@@ -265,6 +265,8 @@ def _linear_backward(grad, input, weight, needs):
     """The gradients of a linear layer's arguments that are needed, as arrays."""
     rows = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
     flat = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
+    if grad.dtype.kind == "c":
+        weight, flat = np.conj(weight), np.conj(flat)
     return (
         kernels.matmul(rows, weight).reshape(input.shape) if needs[0] else None,
         kernels.matmul(rows.T, flat) if needs[1] else None,
@@ -280,10 +282,10 @@ def linear_gradient(grad, input, weight, input_shape, needs):
     rows = grad.reshape(-1, grad.shape[-1]) if grad.dim() != 2 else grad
     grad_input = grad_weight = grad_bias = None
     if needs[0]:
-        grad_input = mm(rows, weight).reshape(input_shape)
+        grad_input = mm(rows, conj_of(weight)).reshape(input_shape)
     if needs[1]:
         flat = input.reshape(-1, input.shape[-1]) if input.dim() != 2 else input
-        grad_weight = mm(rows.t(), flat)
+        grad_weight = mm(rows.t(), conj_of(flat))
     if needs[2]:
         grad_bias = rows.sum(0)
     return grad_input, grad_weight, grad_bias
