@@ -85,7 +85,6 @@ def test_writes_count_as_versions():
         (lambda o: o.SGD([], lr=0.1), "empty parameter list"),
         (lambda o: o.SGD([rushlight.ones(1)], lr=-1), "Invalid learning rate: -1"),
         (lambda o: o.Adam([rushlight.ones(1)], betas=(1.0, 0.9)), "Invalid beta parameter"),
-        (lambda o: o.SGD([rushlight.ones(1)] * 2, lr=1), "more than one parameter group"),
         (lambda o: o.SGD([rushlight.ones(1)], nesterov=True), "Nesterov momentum requires"),
     ],
 )

@@ -206,13 +206,15 @@ def _plan(kernel, parameters, dtype, blocks):
     return plan
 
 
-def _run(kernel, parameters, lists, numbers):
+def run(kernel, parameters, lists, numbers):
     """One launch over lists of arrays; array by array where they are not uniform.
 
-    The first list that a kernel writes may hold any strides and low precision: such arrays are
-    copied to dense float32 (float64 stays), updated and written back.
+    Arrays may have any strides and low precision: such arrays are copied to dense float32 (float64
+    stays), updated and written back. The second list (gradients) is read only.
     """
     count = len(lists[0])
+    if not count:
+        return
     table = np.empty(count * (len(lists) + 2), np.int64)
     dtype = lists[0][0].dtype
     lists = [values if type(values) is list else list(values) for values in lists]
@@ -225,24 +227,25 @@ def _run(kernel, parameters, lists, numbers):
 
 
 def _run_one(kernel, parameters, arrays, numbers):
-    _check_shapes(arrays)
+    check_shapes(arrays)
     dtype = arrays[0].dtype if arrays[0].dtype in COMPILED_DTYPES else FLOAT32
     dense = [np.array(a, dtype, order="C") for a in arrays]
     table = np.empty(len(arrays) + 2, np.int64)
     blocks = threads.gather(table, *([a] for a in dense))
     if blocks > 0:
         threads.run(_plan(kernel, parameters, dtype, blocks), table, 1, *numbers)
-        for original, copy in zip(arrays, dense, strict=True):
-            original[...] = copy
+        for i, (original, copy) in enumerate(zip(arrays, dense, strict=True)):
+            if i != 1:
+                original[...] = copy
 
 
-def _check_shapes(arrays):
+def check_shapes(arrays):
     shapes = {a.shape for a in arrays}
     if len(shapes) != 1:
         raise ValueError(f"arrays that belong together differ in shape: {sorted(shapes)}")
 
 
-def _check_lists(op, **lists):
+def check_lists(op, **lists):
     lengths = {name: len(values) for name, values in lists.items() if values is not None}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"{op}: lists must have one length, got {lengths}")
@@ -253,9 +256,9 @@ def _check_lists(op, **lists):
 
 def _sgd_reference(params, grads, momentum_buffers, lr, momentum, dampening, weight_decay,
                    nesterov, maximize, first_step):  # fmt: skip
-    _check_lists("sgd", params=params, grads=grads, momentum_buffers=momentum_buffers)
+    check_lists("sgd", params=params, grads=grads, momentum_buffers=momentum_buffers)
     for i, (p, g) in enumerate(zip(params, grads, strict=True)):
-        _check_shapes((p, g))
+        check_shapes((p, g))
         wide = p.astype(np.float64)
         d = (-g if maximize else g).astype(np.float64) + weight_decay * wide
         if momentum_buffers is not None:
@@ -268,10 +271,10 @@ def _sgd_reference(params, grads, momentum_buffers, lr, momentum, dampening, wei
 
 def _adam_reference(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1, beta2,
                     eps, weight_decay, maximize, decoupled):  # fmt: skip
-    _check_lists("adam", params=params, grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs,
+    check_lists("adam", params=params, grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs,
                  max_exp_avg_sqs=max_exp_avg_sqs, steps=steps)  # fmt: skip
     for i, (p, g) in enumerate(zip(params, grads, strict=True)):
-        _check_shapes((p, g))
+        check_shapes((p, g))
         wide, d = p.astype(np.float64), (-g if maximize else g).astype(np.float64)
         if decoupled:
             wide = wide * (1 - lr * weight_decay)
@@ -311,14 +314,14 @@ def sgd(params, grads, momentum_buffers, lr, momentum, dampening, weight_decay, 
     """
     if not params:
         return
-    _check_lists("sgd", params=params, grads=grads, momentum_buffers=momentum_buffers)
+    check_lists("sgd", params=params, grads=grads, momentum_buffers=momentum_buffers)
     numbers = (float(lr), float(momentum), 1.0 - dampening, float(weight_decay),
                -1.0 if maximize else 1.0, float(nesterov), float(first_step))  # fmt: skip
     if momentum_buffers is None:
-        _run(sgd_blocks, (("momentum_used", 0),), (params, grads), numbers)
+        run(sgd_blocks, (("momentum_used", 0),), (params, grads), numbers)
     else:
         lists = (params, grads, momentum_buffers)
-        _run(sgd_blocks, (("momentum_used", 1),), lists, numbers)
+        run(sgd_blocks, (("momentum_used", 1),), lists, numbers)
 
 
 @referenced_by(_adam_reference)
@@ -331,7 +334,7 @@ def adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1
     if not params:
         return
     lists = (params, grads, exp_avgs, exp_avg_sqs)
-    _check_lists("adam", params=params, grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs,
+    check_lists("adam", params=params, grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs,
                  max_exp_avg_sqs=max_exp_avg_sqs, steps=steps)  # fmt: skip
     kind = (("largest_kept", int(max_exp_avg_sqs is not None)),)
     if max_exp_avg_sqs is not None:
@@ -340,10 +343,10 @@ def adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1
         for step in sorted(set(steps)):
             chosen = [i for i, s in enumerate(steps) if s == step]
             part = [[values[i] for i in chosen] for values in lists]
-            _run(adam_blocks, kind, part, _adam_numbers(step, lr, beta1, beta2, eps, weight_decay,
+            run(adam_blocks, kind, part, _adam_numbers(step, lr, beta1, beta2, eps, weight_decay,
                                                         maximize, decoupled))  # fmt: skip
         return
-    _run(adam_blocks, kind, lists, _adam_numbers(steps[0], lr, beta1, beta2, eps, weight_decay,
+    run(adam_blocks, kind, lists, _adam_numbers(steps[0], lr, beta1, beta2, eps, weight_decay,
                                                  maximize, decoupled))  # fmt: skip
 
 
@@ -393,4 +396,4 @@ def total_norm(grads, norm_type):
 def scale_(arrays, factor):
     """Multiply every array in place by a number."""
     if arrays:
-        _run(scale_blocks, (), (arrays,), (float(factor),))
+        run(scale_blocks, (), (arrays,), (float(factor),))

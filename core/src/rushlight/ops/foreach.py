@@ -7,7 +7,17 @@ from rushlight.tensor.storage import storage_of
 
 
 def _arrays(tensors):
-    return None if tensors is None else [t._array for t in tensors]
+    """The arrays of tensors; complex ones as arrays of pairs of reals."""
+    if tensors is None:
+        return None
+    arrays = [t._array for t in tensors]
+    if any([a.dtype.kind == "c" for a in arrays]):  # noqa: C419 - a list is quicker here
+        return [_paired(a) if a.dtype.kind == "c" else a for a in arrays]
+    return arrays
+
+
+def _paired(array):
+    return array[..., None].view(array.real.dtype)
 
 
 def _written(*lists):
@@ -17,6 +27,16 @@ def _written(*lists):
             if storage is None:
                 storage = storage_of(tensor)
             storage.version += 1
+
+
+def count_steps(states):
+    """Add one to the ``step`` of every state; the new numbers as floats."""
+    steps = []
+    for state in states:
+        count = state["step"]._array
+        count[()] += 1
+        steps.append(float(count))
+    return steps
 
 
 def sgd_(
@@ -70,3 +90,58 @@ def adam_(
         decoupled,
     )
     _written(params, averages, squares, largest)
+
+
+def _adaptive():
+    # loaded at the first step of one of these optimizers
+    from rushlight.kernels import adaptive_steps
+
+    return adaptive_steps
+
+
+def rmsprop_(
+    params, grads, squares, means, momenta, *, lr, alpha, eps, weight_decay, momentum, maximize
+):
+    """One step of RMSprop on lists of parameters; see ``optim.RMSprop``."""
+    lists = map(_arrays, (params, grads, squares, means, momenta))
+    _adaptive().rmsprop(*lists, lr, alpha, eps, weight_decay, momentum, maximize)
+    _written(params, squares, means, momenta)
+
+
+def adagrad_(params, grads, sums, *, rates, eps, weight_decay, maximize):
+    """One step of Adagrad on lists of parameters; see ``optim.Adagrad``."""
+    lists = map(_arrays, (params, grads, sums))
+    _adaptive().adagrad(*lists, rates, eps, weight_decay, maximize)
+    _written(params, sums)
+
+
+def adadelta_(params, grads, squares, deltas, *, lr, rho, eps, weight_decay, maximize):
+    """One step of Adadelta on lists of parameters; see ``optim.Adadelta``."""
+    lists = map(_arrays, (params, grads, squares, deltas))
+    _adaptive().adadelta(*lists, lr, rho, eps, weight_decay, maximize)
+    _written(params, squares, deltas)
+
+
+def adamax_(params, grads, means, largest, *, rates, betas, eps, weight_decay, maximize):
+    """One step of Adamax on lists of parameters; see ``optim.Adamax``."""
+    lists = map(_arrays, (params, grads, means, largest))
+    _adaptive().adamax(*lists, rates, *betas, eps, weight_decay, maximize)
+    _written(params, means, largest)
+
+
+def nadam_(
+    params, grads, means, squares, *, numbers, lr, betas, eps, weight_decay, maximize, decoupled
+):
+    """One step of NAdam on lists of parameters; see ``optim.NAdam``."""
+    lists = map(_arrays, (params, grads, means, squares))
+    _adaptive().nadam(*lists, numbers, lr, *betas, eps, weight_decay, maximize, decoupled)
+    _written(params, means, squares)
+
+
+def radam_(
+    params, grads, means, squares, *, numbers, lr, betas, eps, weight_decay, maximize, decoupled
+):
+    """One step of RAdam on lists of parameters; see ``optim.RAdam``."""
+    lists = map(_arrays, (params, grads, means, squares))
+    _adaptive().radam(*lists, numbers, lr, *betas, eps, weight_decay, maximize, decoupled)
+    _written(params, means, squares)

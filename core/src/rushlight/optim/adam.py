@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from rushlight.dtypes import float32
-from rushlight.ops import foreach
-from rushlight.ops.creation import tensor, zeros_like
-from rushlight.optim.optimizer import Optimizer, check, refuse
+from rushlight.ops import foreach as lists
+from rushlight.ops.arithmetic import maximum
+from rushlight.optim.elementwise import FormulaOptimizer, decayed, moment, second_moment, zeros
+from rushlight.optim.options import (
+    check,
+    check_betas,
+    check_fused,
+    check_rate,
+    check_single,
+    scalar,
+)
+from rushlight.tensor.tensor import Tensor
 
 
-class Adam(Optimizer):
-    """Adaptive moment estimation. (Kingma and Ba, 2015; AMSGrad: Reddi et al., 2018.)"""
+class Adam(FormulaOptimizer):
+    """Adaptive moment estimation. (Kingma and Ba, 2015; AMSGrad: Reddi et al., 2018.)
+
+    ``m = beta1 m + (1 - beta1) g``, ``v = beta2 v + (1 - beta2) g^2``,
+    ``p -= lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)``.
+    """
 
     def __init__(
         self,
@@ -27,64 +39,69 @@ class Adam(Optimizer):
         fused=None,
         decoupled_weight_decay=False,
     ):
-        check("learning rate", lr)
+        if foreach and not capturable:
+            _refuse_tensors(lr, betas)
+        check_rate(lr)
         check("epsilon value", eps)
-        check("beta parameter at index 0", betas[0], high=1.0)
-        check("beta parameter at index 1", betas[1], high=1.0)
+        check_betas(betas)
         check("weight_decay value", weight_decay)
-        refuse(differentiable, capturable)
+        _check_kinds(betas)
+        betas = tuple(scalar(b) for b in betas)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
             "maximize": maximize, "foreach": foreach, "capturable": capturable,
             "differentiable": differentiable, "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
         })  # fmt: skip
+        check_fused(fused, foreach, differentiable)
+        if fused:
+            self._step_supports_amp_scaling = True
 
-    def step(self, closure=None):
-        """One update; returns the closure's loss."""
-        loss = self._evaluate(closure)
-        for group in self.param_groups:
-            params, grads = self._with_gradients(group)
-            if params:
-                self._update(group, params, grads)
-        return loss
+    def _check_group(self, group, params):
+        super()._check_group(group, params)
+        if group["foreach"] and isinstance(group["lr"], Tensor) and not group["capturable"]:
+            raise RuntimeError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True"
+            )
 
-    def _update(self, group, params, grads):
-        amsgrad = group["amsgrad"]
-        averages, squares, largest, steps = [], [], [], []
-        for parameter in params:
-            state = self.state[parameter]
-            if not state:
-                self._begin(state, parameter, amsgrad)
-            count = state["step"]._array
-            count[()] += 1
-            steps.append(float(count))
-            averages.append(state["exp_avg"])
-            squares.append(state["exp_avg_sq"])
-            if amsgrad:
-                largest.append(state["max_exp_avg_sq"])
-        foreach.adam_(
+    def _begin(self, state, parameter, group):
+        state["exp_avg"] = zeros(parameter)
+        state["exp_avg_sq"] = zeros(parameter)
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = zeros(parameter)
+
+    def _formula(self, group, p, g, state, step):
+        lr, decay = self._option(group, "lr"), self._option(group, "weight_decay")
+        beta1, beta2 = self._betas(group)
+        if group["decoupled_weight_decay"]:
+            p = p * (1 - lr * decay)
+        else:
+            g = decayed(g, p, decay)
+        new = {
+            "exp_avg": moment(state["exp_avg"], g, beta1),
+            "exp_avg_sq": second_moment(state["exp_avg_sq"], g, beta2),
+        }
+        square = new["exp_avg_sq"]
+        if group["amsgrad"]:
+            square = new["max_exp_avg_sq"] = maximum(state["max_exp_avg_sq"], square)
+        root = square.sqrt() / (1 - beta2**step) ** 0.5
+        return p - (lr / (1 - beta1**step)) * (new["exp_avg"] / (root + group["eps"])), new
+
+    def _fused(self, group, params, grads, states, steps):
+        lists.adam_(
             params,
             grads,
-            averages,
-            squares,
-            largest if amsgrad else None,
+            [s["exp_avg"] for s in states],
+            [s["exp_avg_sq"] for s in states],
+            [s["max_exp_avg_sq"] for s in states] if group["amsgrad"] else None,
             steps,
             lr=float(group["lr"]),
-            betas=group["betas"],
+            betas=tuple(float(b) for b in group["betas"]),
             eps=group["eps"],
-            weight_decay=group["weight_decay"],
+            weight_decay=float(group["weight_decay"]),
             maximize=group["maximize"],
             decoupled=group["decoupled_weight_decay"],
         )
-
-    @staticmethod
-    def _begin(state, parameter, amsgrad):
-        state["step"] = tensor(0.0, dtype=float32)
-        state["exp_avg"] = zeros_like(parameter)
-        state["exp_avg_sq"] = zeros_like(parameter)
-        if amsgrad:
-            state["max_exp_avg_sq"] = zeros_like(parameter)
 
 
 class AdamW(Adam):
@@ -119,3 +136,23 @@ class AdamW(Adam):
             fused=fused,
             decoupled_weight_decay=True,
         )
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True
+
+
+def _refuse_tensors(lr, betas):
+    for name, value in (("lr", lr), ("betas[0]", betas[0]), ("betas[1]", betas[1])):
+        if isinstance(value, Tensor):
+            raise ValueError(
+                f"{name} as a Tensor is not supported for capturable=False and foreach=True"
+            )
+
+
+def _check_kinds(betas):
+    if not any(all(isinstance(b, kind) for b in betas[:2]) for kind in (float, Tensor)):
+        raise ValueError("betas must be either both floats or both Tensors")
+    check_single("betas[0]", betas[0])
+    check_single("betas[1]", betas[1])

@@ -1,14 +1,45 @@
-"""Optimizer: parameter groups, their state, and state dicts that PyTorch can read."""
+"""Optimizer: parameter groups, their state, hooks, and state dicts that PyTorch can read."""
 
 from __future__ import annotations
 
 import copy
 import functools
+import warnings
 from collections import OrderedDict, defaultdict
+from itertools import chain
 
-from rushlight.autograd.mode import enable_grad, no_grad
+from rushlight.autograd.mode import enable_grad
 from rushlight.autograd.node import HookHandle
+from rushlight.dtypes import float32, float64, get_default_dtype
+from rushlight.ops.creation import tensor
 from rushlight.tensor.tensor import Tensor
+
+__all__ = [
+    "Optimizer",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+    "required",
+]
+
+_global_optimizer_pre_hooks: OrderedDict = OrderedDict()
+_global_optimizer_post_hooks: OrderedDict = OrderedDict()
+
+# What an option means in a state dict that was saved before the option existed.
+_ABSENT = {
+    "amsgrad": False, "capturable": False, "centered": False, "decoupled_weight_decay": False,
+    "differentiable": False, "foreach": None, "fused": None, "maximize": False, "momentum": 0,
+    "nesterov": False,
+}  # fmt: skip
+
+# The orders in which an optimizer calls its hooks; each is a dict on the instance.
+_HOOKS = (
+    "_optimizer_step_pre_hooks",
+    "_optimizer_step_post_hooks",
+    "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks",
+    "_optimizer_load_state_dict_pre_hooks",
+    "_optimizer_load_state_dict_post_hooks",
+)
 
 
 class _Required:
@@ -19,11 +50,27 @@ class _Required:
 required = _Required()
 
 
+def register_optimizer_step_pre_hook(hook) -> HookHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before every step of every optimizer."""
+    return HookHandle(_global_optimizer_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook) -> HookHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after every step of every optimizer."""
+    return HookHandle(_global_optimizer_post_hooks, hook)
+
+
+def scalar_dtype(fused=False):
+    """The dtype of step counters: float64 under that default dtype, else float32."""
+    return float64 if get_default_dtype() is float64 and not fused else float32
+
+
 class Optimizer:
     """Base of all optimizers: holds parameter groups and per-parameter state.
 
     `params` is an iterable of tensors, of ``(name, tensor)`` pairs, or of dicts with a ``params``
-    entry and options that override `defaults` for that group.
+    entry and options that override `defaults` for that group. A subclass defines ``step``; like
+    in PyTorch it runs with gradients recorded unless the subclass turns them off.
     """
 
     def __init__(self, params, defaults):
@@ -33,21 +80,22 @@ class Optimizer:
                 f"but got {type(params).__name__}"
             )
         self.defaults = defaults
+        for name in _HOOKS:
+            setattr(self, name, OrderedDict())
         self.state = defaultdict(dict)
         self.param_groups = []
-        self._hooks_before, self._hooks_after = OrderedDict(), OrderedDict()
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
-            self.add_param_group(dict(group))
+            self.add_param_group(group)
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
-        if "step" in cls.__dict__:
-            cls.step = _with_hooks(cls.step)
+        if "step" in cls.__dict__ and not getattr(cls.__dict__["step"], "hooked", False):
+            cls.step = _with_hooks(cls.__dict__["step"])
 
     def step(self, closure=None):
         """Update the parameters from their gradients; `closure` re-evaluates the loss."""
@@ -64,24 +112,14 @@ class Optimizer:
                 else:
                     parameter._grad.detach_().zero_()
 
+    # ------------------------------------------------------------------ parameter groups
     def add_param_group(self, param_group) -> None:
-        """Add a dict with ``params`` and options."""
+        """Add a dict with ``params`` (tensors or ``(name, tensor)`` pairs) and options."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        params = param_group["params"]
-        params = [params] if isinstance(params, Tensor) else list(params)
-        if params and isinstance(params[0], tuple):
-            param_group["param_names"] = [name for name, _ in params]
-            params = [tensor for _, tensor in params]
-        param_group["params"] = params
+        params = _split_names(param_group)
         for parameter in params:
-            if not isinstance(parameter, Tensor):
-                raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is "
-                    f"{type(parameter).__name__}"
-                )
-            if not parameter.is_leaf:
-                raise ValueError("can't optimize a non-leaf Tensor")
+            self._check_parameter(parameter)
         for name, value in self.defaults.items():
             if value is required and name not in param_group:
                 raise ValueError(
@@ -89,71 +127,138 @@ class Optimizer:
                     f"{name}"
                 )
             param_group.setdefault(name, value)
-        known = {p for group in self.param_groups for p in group["params"]}
-        if len(set(params)) != len(params) or known & set(params):
-            raise ValueError("some parameters appear in more than one parameter group")
+        if len(set(params)) != len(params):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters: each of them "
+                "would be updated more than once; in future, this will cause an error",
+                stacklevel=3,
+            )
+        self._check_with_others(param_group)
         self.param_groups.append(param_group)
+
+    def _check_parameter(self, parameter):
+        if not isinstance(parameter, Tensor):
+            raise TypeError(
+                "optimizer can only optimize Tensors, but one of the params is "
+                f"{type(parameter).__module__}.{type(parameter).__name__}"
+            )
+        leaf = parameter.is_leaf or parameter.retains_grad
+        if not leaf and not self.defaults.get("differentiable"):
+            raise ValueError("can't optimize a non-leaf Tensor")
+
+    def _check_with_others(self, added):
+        named = "param_names" in added
+        for group in self.param_groups:
+            if ("param_names" in group) != named:
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. cannot add param "
+                    f"group {'with' if named else 'without'} names to the optimizer"
+                )
+        known = {p for group in self.param_groups for p in group["params"]}
+        if not known.isdisjoint(added["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
 
     # ------------------------------------------------------------------ state dicts
     def state_dict(self):
         """``{"state": ..., "param_groups": ...}`` with parameters replaced by numbers."""
-        numbers = {}
-        groups = []
+        for hook in tuple(self._optimizer_state_dict_pre_hooks.values()):
+            hook(self)
+        numbers, groups, start = {}, [], 0
         for group in self.param_groups:
-            for parameter in group["params"]:
-                numbers.setdefault(parameter, len(numbers))
+            for i, parameter in enumerate(group["params"], start):
+                numbers.setdefault(parameter, i)
+            start += len(group["params"])
             packed = {k: v for k, v in group.items() if k != "params"}
             packed["params"] = [numbers[p] for p in group["params"]]
             groups.append(packed)
         state = {numbers.get(k, k): v for k, v in self.state.items()}
-        return {"state": state, "param_groups": groups}
+        result = {"state": state, "param_groups": groups}
+        for hook in tuple(self._optimizer_state_dict_post_hooks.values()):
+            changed = hook(self, result)
+            result = result if changed is None else changed
+        return result
 
     def load_state_dict(self, state_dict) -> None:
-        """Restore what `state_dict` gave; groups must match in number and size."""
+        """Restore what `state_dict` gave; groups must match in number and size.
+
+        Tensors are copied and, but for step counters, take the dtype of their parameter.
+        """
+        state_dict = state_dict.copy()
+        for hook in tuple(self._optimizer_load_state_dict_pre_hooks.values()):
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        saved = copy.deepcopy(state_dict["param_groups"])
+        self._check_sizes(saved)
+        parameters, groups = {}, []
+        for group, old in zip(self.param_groups, saved, strict=True):
+            for number, parameter in zip(old["params"], group["params"], strict=True):
+                counted = old.get("capturable", False) or old.get("fused", False)
+                parameters[number] = (parameter, counted)
+            old["params"] = group["params"]
+            if "param_names" in group:
+                old.setdefault("param_names", group["param_names"])
+            groups.append(old)
+        state = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in parameters:
+                parameter, counted = parameters[key]
+                state[parameter] = _restored(parameter, value, counted)
+            else:
+                state[key] = value
+        self.__setstate__({"state": state, "param_groups": groups})
+        for hook in tuple(self._optimizer_load_state_dict_post_hooks.values()):
+            hook(self)
+
+    def _check_sizes(self, saved):
         groups = self.param_groups
-        saved = state_dict["param_groups"]
         if len(groups) != len(saved):
             raise ValueError(
                 "loaded state dict has a different number of parameter groups: expected "
                 f"{len(groups)}, got {len(saved)}"
             )
-        if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
-            raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of "
-                "optimizer's group"
-            )
-        parameters = {
-            number: parameter
-            for group, old in zip(groups, saved, strict=True)
-            for number, parameter in zip(old["params"], group["params"], strict=True)
-        }
-        state: defaultdict = defaultdict(dict)
-        for key, value in state_dict["state"].items():
-            if key in parameters:
-                state[parameters[key]] = _restored(parameters[key], value)
-            else:
-                state[key] = copy.deepcopy(value)
-        self.state = state
-        for group, old in zip(groups, saved, strict=True):
-            params = group["params"]
-            group.update({k: copy.deepcopy(v) for k, v in old.items() if k != "params"})
-            group["params"] = params
+        for i, (group, old) in enumerate(zip(groups, saved, strict=True)):
+            if len(group["params"]) != len(old["params"]):
+                raise ValueError(
+                    "loaded state dict contains a parameter group that doesn't match the size of "
+                    f"optimizer's group: group {i} has {len(group['params'])} parameters, the "
+                    f"loaded one {len(old['params'])}"
+                )
 
     # ------------------------------------------------------------------ hooks
     def register_step_pre_hook(self, hook) -> HookHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before every step."""
-        return HookHandle(self._hooks_before, hook)
+        """Call ``hook(optimizer, args, kwargs)`` before every step.
+
+        What it returns, unless None, is the pair of arguments that the step gets.
+        """
+        return HookHandle(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook) -> HookHandle:
         """Call ``hook(optimizer, args, kwargs)`` after every step."""
-        return HookHandle(self._hooks_after, hook)
+        return HookHandle(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False) -> HookHandle:
+        """Call ``hook(optimizer)`` before `state_dict`."""
+        return _registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False) -> HookHandle:
+        """Call ``hook(optimizer, state_dict)`` after `state_dict`; it may return another one."""
+        return _registered(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False) -> HookHandle:
+        """Call ``hook(optimizer, state_dict)`` before loading; it may return another one."""
+        return _registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False) -> HookHandle:
+        """Call ``hook(optimizer)`` after `load_state_dict`."""
+        return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def __repr__(self):
-        lines = [type(self).__name__ + " ("]
-        for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
-            lines += [f"    {k}: {group[k]}" for k in sorted(group) if k != "params"]
-        return "\n".join(lines) + "\n)"
+        parts = [
+            f"\nParameter Group {i}\n"
+            + "".join(f"    {k}: {group[k]}\n" for k in sorted(group) if k != "params")
+            for i, group in enumerate(self.param_groups)
+        ]
+        return f"{type(self).__name__} ({''.join(parts)})"
 
     def __getstate__(self):
         return {
@@ -162,7 +267,21 @@ class Optimizer:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        self._hooks_before, self._hooks_after = OrderedDict(), OrderedDict()
+        for name in _HOOKS:
+            self.__dict__.setdefault(name, OrderedDict())
+        self.defaults.setdefault("differentiable", False)
+        for group in self.param_groups:
+            for name, value in _ABSENT.items():
+                if name in self.defaults:
+                    group.setdefault(name, value)
+            for parameter in group["params"]:
+                self._modernize(self.state.get(parameter))
+
+    @staticmethod
+    def _modernize(state):
+        """Old state dicts count steps in plain numbers: make them tensors, as they are now."""
+        if state and isinstance(state.get("step"), (int, float)):
+            state["step"] = tensor(float(state["step"]), dtype=scalar_dtype())
 
     # ------------------------------------------------------------------ for subclasses
     def _evaluate(self, closure):
@@ -172,57 +291,76 @@ class Optimizer:
         with enable_grad():
             return closure()
 
-    @staticmethod
-    def _with_gradients(group):
-        """The parameters of a group that have a gradient, and the gradients."""
-        params = [p for p in group["params"] if p._grad is not None]
-        return params, [p._grad for p in params]
+
+def _registered(hooks, hook, prepend):
+    handle = HookHandle(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
 
 
-def _restored(parameter, value):
+def _split_names(group):
+    """The tensors of a group, which gets ``params`` as a list, and ``param_names`` if given."""
+    params = group["params"]
+    if isinstance(params, set):
+        raise TypeError(
+            "optimizer parameters need to be in an ordered collection: the order of tensors in a "
+            "set changes between runs. Please use a list instead."
+        )
+    entries = [params] if isinstance(params, Tensor) else list(params)
+    names = [entry[0] for entry in entries if isinstance(entry, tuple)]
+    if names and len(names) != len(entries):
+        raise ValueError(
+            "all optimizer params should be with/without names. Some param names are missing"
+        )
+    if names:
+        group["param_names"] = names
+    group["params"] = [entry[1] if isinstance(entry, tuple) else entry for entry in entries]
+    return group["params"]
+
+
+def _restored(parameter, value, counted, key=None):
     """A loaded state entry: tensors like the parameter take its dtype, the rest is copied."""
     if isinstance(value, dict):
-        return {
-            k: v.clone() if k == "step" and isinstance(v, Tensor) else _restored(parameter, v)
-            for k, v in value.items()
-        }
-    if isinstance(value, Tensor):
-        found = value.detach().clone()
-        same_kind = parameter.is_floating_point() and found.is_floating_point()
-        return found.to(parameter.dtype) if same_kind else found
-    return copy.deepcopy(value)
+        return {k: _restored(parameter, v, counted, k) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_restored(parameter, v, counted) for v in value)
+    if not isinstance(value, Tensor):
+        return copy.deepcopy(value)
+    found = value.detach().clone()
+    if key == "step":
+        return found.to(float32) if counted else found
+    return found.to(parameter.dtype) if parameter.is_floating_point() else found
 
 
 def _with_hooks(step):
     @functools.wraps(step)
-    def wrapped(self, *args, **kwargs):
-        if not self._hooks_before and not self._hooks_after:
-            with no_grad():
-                return step(self, *args, **kwargs)
-        for hook in tuple(self._hooks_before.values()):
-            result = hook(self, args, kwargs)
-            if result is not None:
-                args, kwargs = result
-        with no_grad():
-            out = step(self, *args, **kwargs)
-        for hook in tuple(self._hooks_after.values()):
-            hook(self, args, kwargs)
+    def hooked(self, *args, **kwargs):
+        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        if before or _global_optimizer_pre_hooks:
+            args, kwargs = _arguments_after_hooks(self, step, args, kwargs)
+        out = step(self, *args, **kwargs)
+        if after or _global_optimizer_post_hooks:
+            for hook in tuple(chain(after.values(), _global_optimizer_post_hooks.values())):
+                hook(self, args, kwargs)
         return out
 
-    return wrapped
+    hooked.hooked = True
+    return hooked
 
 
-def refuse(differentiable, capturable=False):
-    """Options that need what is not there yet."""
-    if differentiable:
-        raise NotImplementedError(
-            "differentiable=True is not available; write the update with tensor operations"
-        )
-    if capturable:
-        raise NotImplementedError("capturable=True needs a GPU; use capturable=False")
-
-
-def check(name, value, low=0.0, high=None):
-    """Raise ValueError for a setting outside its range, in PyTorch's words."""
-    if not low <= value or (high is not None and not value < high):
-        raise ValueError(f"Invalid {name}: {value}")
+def _arguments_after_hooks(optimizer, step, args, kwargs):
+    hooks = chain(
+        _global_optimizer_pre_hooks.values(), optimizer._optimizer_step_pre_hooks.values()
+    )
+    for hook in tuple(hooks):
+        result = hook(optimizer, args, kwargs)
+        if result is None:
+            continue
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise RuntimeError(
+                f"{step.__qualname__}: a step hook must return None or a tuple of (new_args, "
+                f"new_kwargs), but got {result}."
+            )
+        args, kwargs = result
+    return args, kwargs

@@ -1,0 +1,61 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from rushlight.ops.creation import tensor
+from rushlight.optim.elementwise import FormulaOptimizer, decayed, zeros
+from rushlight.optim.optimizer import scalar_dtype
+from rushlight.optim.options import check, check_rate
+
+
+class ASGD(FormulaOptimizer):
+    """Stochastic gradient descent that keeps the average of its iterates in the state's ``ax``.
+
+    (Polyak and Juditsky, 1992.) The rate falls as ``eta = lr / (1 + lambd lr t)^alpha``, averaging
+    starts after `t0` steps.
+    """
+
+    _scalars = ("step", "eta", "mu")
+
+    def __init__(
+        self,
+        params,
+        lr=0.01,
+        lambd=0.0001,
+        alpha=0.75,
+        t0=1000000.0,
+        weight_decay=0,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+        capturable=False,
+    ):
+        check_rate(lr)
+        check("weight_decay value", weight_decay)
+        super().__init__(params, {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
+            "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
+            "capturable": capturable,
+        })  # fmt: skip
+
+    @staticmethod
+    def _modernize(state):
+        FormulaOptimizer._modernize(state)
+        for name in ("eta", "mu"):
+            if state and isinstance(state.get(name), (int, float)):
+                state[name] = tensor(float(state[name]), dtype=scalar_dtype())
+
+    def _begin(self, state, parameter, group):
+        state["eta"] = tensor(float(group["lr"]), dtype=scalar_dtype())
+        state["mu"] = tensor(1.0, dtype=scalar_dtype())
+        state["ax"] = zeros(parameter)
+
+    def _formula(self, group, p, g, state, step):
+        lambd, eta, mu = group["lambd"], state["eta"].item(), state["mu"].item()
+        g = decayed(g, p, self._option(group, "weight_decay"))
+        p = p * (1 - lambd * eta) - g * eta
+        average = p if mu == 1 else state["ax"] + (p - state["ax"]) * mu
+        lr = float(group["lr"])
+        state["eta"].detach().fill_(lr / ((1 + lambd * lr * step) ** group["alpha"]))
+        state["mu"].detach().fill_(1 / max(1, step - group["t0"]))
+        return p, {"ax": average}

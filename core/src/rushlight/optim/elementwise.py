@@ -1,0 +1,164 @@
+"""The base of optimizers that treat parameters one by one: one formula, and a fused kernel.
+
+A subclass writes its update once as a formula in tensor text. The formula runs when the step itself
+is differentiated; otherwise ``_fused`` updates all parameters of a group in one kernel launch
+(where there is no kernel, it falls back on the formula).
+"""
+
+from __future__ import annotations
+
+from rushlight.autograd.mode import no_grad, set_grad_enabled
+from rushlight.ops.creation import tensor, zeros_like
+from rushlight.ops.foreach import count_steps
+from rushlight.optim.optimizer import Optimizer, scalar_dtype
+from rushlight.optim.options import scalar
+from rushlight.tensor.tensor import Tensor
+
+ACCELERATORS = ("cuda", "xpu", "hpu", "privateuseone", "xla")
+
+
+class FormulaOptimizer(Optimizer):
+    """Base of optimizers with an update of the form ``(p, g, state) -> (p, state)``."""
+
+    _counts = True  # whether the state has a step counter
+    _takes_complex = True  # whether complex parameters are taken as pairs of reals
+    _scalars: tuple = ("step",)  # state entries that hold one number for a whole parameter
+
+    # ------------------------------------------------------------------ for subclasses
+    def _begin(self, state, parameter, group):
+        """Fill a new state; the step counter is there already."""
+        raise NotImplementedError
+
+    def _formula(self, group, p, g, state, step):
+        """The new parameter and a dict of new state entries; nothing is changed in place."""
+        raise NotImplementedError
+
+    def _fused(self, group, params, grads, states, steps):
+        """Update many parameters in place; the formula one by one where there is no kernel."""
+        for parameter, grad, state, step in zip(params, grads, states, steps, strict=True):
+            self._apply(group, parameter, grad, state, step)
+
+    # ------------------------------------------------------------------ the step
+    def step(self, closure=None):
+        """One update from the gradients; returns the closure's loss."""
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
+            loss = self._evaluate(closure)
+            if self._overflowed():
+                return loss
+            for group in self.param_groups:
+                params = [p for p in group["params"] if p._grad is not None]
+                if params:
+                    self._update(group, params, [p._grad for p in params])
+        return loss
+
+    def _update(self, group, params, grads):
+        self._check_group(group, params)
+        states = [self._state_of(p, group) for p in params]
+        grads = self._unscaled(grads)
+        steps = count_steps(states) if self._counts else [0] * len(params)
+        if group.get("differentiable"):
+            for parameter, grad, state, step in zip(params, grads, states, steps, strict=True):
+                self._apply(group, parameter, grad, state, step)
+        else:
+            with no_grad():
+                self._fused(group, params, grads, states, steps)
+
+    def _state_of(self, parameter, group):
+        state = self.state[parameter]
+        if not state:
+            with no_grad():
+                if self._counts:
+                    state["step"] = tensor(0.0, dtype=scalar_dtype(group.get("fused")))
+                self._begin(state, parameter, group)
+        return state
+
+    def _apply(self, group, parameter, grad, state, step):
+        """One parameter through the formula; results are written into it and into its state."""
+        paired, recorded = parameter.is_complex(), group.get("differentiable")
+
+        def given(value):
+            # in-place writes below must not touch what the formula saves for backward
+            value = value.clone() if recorded else value
+            return value.view_as_real() if paired else value
+
+        held = {
+            k: v if k in self._scalars or not isinstance(v, Tensor) else given(v)
+            for k, v in state.items()
+        }
+        grad = grad.view_as_real() if paired else grad
+        found, entries = self._formula(
+            group, given(parameter), -grad if group.get("maximize") else grad, held, step
+        )
+        parameter.copy_(found.view_as_complex() if paired else found)
+        for name, value in entries.items():
+            if name not in state:
+                state[name] = value.view_as_complex() if paired else value
+            else:
+                state[name].copy_(value.view_as_complex() if paired else value)
+
+    # ------------------------------------------------------------------ options
+    def _check_group(self, group, params):
+        if not self._takes_complex and any(p.is_complex() for p in params):
+            raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
+        if group.get("capturable") and any(p.device.type not in ACCELERATORS for p in params):
+            raise AssertionError(
+                "If capturable=True, params and state_steps must be on supported devices: "
+                f"{list(ACCELERATORS)}."
+            )
+        if group.get("fused"):
+            for p in params:
+                if not p.is_floating_point():
+                    raise RuntimeError(
+                        "`fused=True` requires all the params to be floating point Tensors of "
+                        f"supported devices: ['cpu', 'cuda'] but {p.dtype} and {p.device.type}"
+                    )
+
+    @staticmethod
+    def _option(group, name):
+        """A setting for a formula: a tensor where it is to be differentiated, else a number."""
+        return _number(group[name], group.get("differentiable"))
+
+    @staticmethod
+    def _betas(group):
+        return tuple(_number(b, group.get("differentiable")) for b in group["betas"])
+
+    # ------------------------------------------------------------------ loss scaling
+    def _overflowed(self):
+        found = getattr(self, "found_inf", None)
+        return found is not None and bool(float(found))
+
+    def _unscaled(self, grads):
+        scale = getattr(self, "grad_scale", None)
+        if scale is not None:
+            with no_grad():
+                for grad in grads:
+                    grad.div_(float(scale))
+        return grads
+
+
+def _number(value, recorded):
+    if isinstance(value, Tensor):
+        return scalar(value) if recorded and value.requires_grad else float(value)
+    return value
+
+
+def decayed(g, p, weight_decay):
+    """The gradient with that of ``weight_decay / 2 * ||p||^2`` added."""
+    if isinstance(weight_decay, Tensor):
+        return g + p * weight_decay
+    return g.add(p, alpha=weight_decay) if weight_decay else g
+
+
+def moment(average, g, beta):
+    """A running average with new values."""
+    return average + (g - average) * (1 - beta)
+
+
+def second_moment(average, g, beta):
+    """A running average of squares with new values."""
+    return average * beta + g * g * (1 - beta)
+
+
+def zeros(parameter):
+    """Zeros like a parameter, without its history."""
+    return zeros_like(parameter.detach())

@@ -1,0 +1,94 @@
+"""RAdam."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.ops import foreach as lists
+from rushlight.optim.elementwise import FormulaOptimizer, decayed, moment, second_moment, zeros
+from rushlight.optim.options import check, check_betas, check_rate
+
+
+class RAdam(FormulaOptimizer):
+    """Adam that waits for its variance: rectified Adam. (Liu et al., 2020.)
+
+    While the length of the approximated average is at most 5, the step is ``lr m / (1 - beta1^t)``;
+    afterwards it is divided by Adam's root and rectified.
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=0.001,
+        betas=(0.9, 0.999),
+        eps=1e-08,
+        weight_decay=0,
+        decoupled_weight_decay=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+    ):
+        check_rate(lr)
+        check("epsilon value", eps)
+        check_betas(betas)
+        check("weight_decay value", weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+            "maximize": maximize, "foreach": foreach, "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable,
+        })  # fmt: skip
+
+    def _begin(self, state, parameter, group):
+        state["exp_avg"] = zeros(parameter)
+        state["exp_avg_sq"] = zeros(parameter)
+
+    @staticmethod
+    def _rectification(beta2, step):
+        """The factor of the adaptive step (with Adam's second correction), or None: no division."""
+        limit = 2 / (1 - beta2) - 1
+        correction = 1 - beta2**step
+        length = limit - 2 * step * beta2**step / correction
+        if length <= 5.0:
+            return None
+        ratio = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
+        return math.sqrt(ratio) * math.sqrt(correction)
+
+    def _formula(self, group, p, g, state, step):
+        lr, decay = self._option(group, "lr"), self._option(group, "weight_decay")
+        beta1, beta2 = self._betas(group)
+        if group["decoupled_weight_decay"]:
+            p = p * (1 - lr * decay)
+        else:
+            g = decayed(g, p, decay)
+        mean, square = (
+            moment(state["exp_avg"], g, beta1),
+            second_moment(state["exp_avg_sq"], g, beta2),
+        )
+        update = mean / (1 - beta1**step)
+        factor = self._rectification(float(beta2), step)
+        if factor is not None:
+            update = update * (factor / (square.sqrt() + group["eps"]))
+        return p - lr * update, {"exp_avg": mean, "exp_avg_sq": square}
+
+    def _fused(self, group, params, grads, states, steps):
+        lr, (beta1, beta2) = float(group["lr"]), map(float, group["betas"])
+        numbers = []
+        for step in steps:
+            factor = self._rectification(beta2, step)
+            rate = lr / (1 - beta1**step)
+            numbers.append((rate, 0.0) if factor is None else (rate * factor, 1.0))
+        lists.radam_(
+            params,
+            grads,
+            [s["exp_avg"] for s in states],
+            [s["exp_avg_sq"] for s in states],
+            numbers=numbers,
+            lr=lr,
+            betas=(beta1, beta2),
+            eps=group["eps"],
+            weight_decay=float(group["weight_decay"]),
+            maximize=group["maximize"],
+            decoupled=group["decoupled_weight_decay"],
+        )
