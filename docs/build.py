@@ -20,6 +20,11 @@ GUIDES = ("core", "vision", "text", "audio", "lightning_lite")
 REFERENCE = {
     "rushlight": "Tensors and functions",
     "rushlight.Tensor": "Methods of tensors",
+    "rushlight.linalg": "Linear algebra",
+    "rushlight.fft": "Fourier transforms",
+    "rushlight.special": "Special functions",
+    "rushlight.signal.windows": "Windows",
+    "rushlight.masked": "Reductions over some elements",
     "rushlight.nn": "Layers, containers, losses",
     "rushlight.nn.functional": "Functions of layers",
     "rushlight.nn.init": "Initial values",
@@ -45,7 +50,9 @@ def resolve(path):
 
 def members(home):
     """The public functions and classes of a module, or methods of a class, by name."""
-    names = getattr(home, "__all__", None) or [n for n in dir(home) if not n.startswith("_")]
+    names = getattr(home, "__all__", None)
+    if names is None or home is rushlight:  # some of its functions are declared at first use
+        names = [n for n in dir(home) if not n.startswith("_")]
     for name in sorted(names):
         found = getattr(home, name, None)
         if callable(found) and not isinstance(found, type(sys)):

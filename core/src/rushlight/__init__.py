@@ -731,3 +731,9 @@ def __getattr__(name):
     if found is None:
         raise AttributeError(f"module 'rushlight' has no attribute '{name}'")
     return found
+
+
+def __dir__():
+    from rushlight.ops import _deferred
+
+    return sorted({*globals(), *_PARTS, *_deferred.names()})

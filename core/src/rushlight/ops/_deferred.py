@@ -117,6 +117,13 @@ def find(name):
     return found
 
 
+def names():
+    """The names that :func:`find` finds, those of in-place forms left out."""
+    load_all()
+    ops = [op for op in TABLE.values() if not _elsewhere(op) and not op.name.startswith("_")]
+    return sorted({name for op in ops for name in (op.name, *op.aliases)})
+
+
 def _function(name):
     op = TABLE.get(name) or TABLE.get(_aliases().get(name))
     if op is None and name.endswith("_"):
