@@ -1,52 +1,129 @@
-"""Cosine annealing and the one-cycle policy."""
+"""Cyclical learning rates and the one-cycle policy, with momenta that go the other way."""
 
 from __future__ import annotations
 
 import math
 
-from rushlight.optim.lr_scheduler.scheduler import LRScheduler
+from rushlight.optim.lr_scheduler.scheduler import (
+    LRScheduler,
+    check_optimizer,
+    per_group,
+    restore_functions,
+    saved_functions,
+    set_value,
+)
 
 
-class CosineAnnealingLR(LRScheduler):
-    """From the initial rate to `eta_min` along half a cosine of `T_max` epochs.
+class _MomentumCycle(LRScheduler):
+    """Base of schedules that cycle the momentum (or the first of Adam's betas) as well."""
 
-    (Loshchilov and Hutter, 2017, without restarts.)
+    def _begin_momentum(self, base_momentum, max_momentum, last_epoch):
+        """Check and set the highest momentum; returns those of all groups, lowest first."""
+        defaults = self.optimizer.defaults
+        if "momentum" not in defaults and "betas" not in defaults:
+            raise ValueError(
+                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+            )
+        self.use_beta1 = "betas" in defaults
+        bases = per_group("base_momentum", self.optimizer, base_momentum)
+        tops = per_group("max_momentum", self.optimizer, max_momentum)
+        if last_epoch == -1:
+            for group, base, top in zip(self.optimizer.param_groups, bases, tops, strict=True):
+                self._set_momentum(group, top)
+                group["max_momentum"], group["base_momentum"] = top, base
+        return bases, tops
+
+    def _set_momentum(self, group, value):
+        if self.use_beta1:
+            group["betas"] = (value, *group["betas"][1:])
+        else:
+            group["momentum"] = value
+
+
+class CyclicLR(_MomentumCycle):
+    """Between `base_lr` and `max_lr` and back, again and again. (Smith, 2017.)
+
+    `mode` ``"triangular"`` keeps the height, ``"triangular2"`` halves it every cycle,
+    ``"exp_range"`` scales it by ``gamma^iteration``; or `scale_fn` of the cycle or the iteration
+    (`scale_mode`) gives the factor.
     """
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
-        self.T_max, self.eta_min = T_max, eta_min
+    def __init__(
+        self,
+        optimizer,
+        base_lr,
+        max_lr,
+        step_size_up=2000,
+        step_size_down=None,
+        mode="triangular",
+        gamma=1.0,
+        scale_fn=None,
+        scale_mode="cycle",
+        cycle_momentum=True,
+        base_momentum=0.8,
+        max_momentum=0.9,
+        last_epoch=-1,
+    ):
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        base_lrs = per_group("base_lr", optimizer, base_lr)
+        if last_epoch == -1:
+            for group, lr in zip(optimizer.param_groups, base_lrs, strict=True):
+                set_value(group, "lr", lr)
+        self.max_lrs = per_group("max_lr", optimizer, max_lr)
+        up = float(step_size_up)
+        self.total_size = up + (up if step_size_down is None else float(step_size_down))
+        self.step_ratio = up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode, self.gamma = mode, gamma
+        self._scale_fn_custom, self.scale_mode = scale_fn, scale_mode
+        if scale_fn is None:
+            self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            bases, tops = self._begin_momentum(base_momentum, max_momentum, last_epoch)
+            self.base_momentums, self.max_momentums = bases, tops
         super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x) -> float:
+        """The factor of the height of a cycle."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        if self.mode == "triangular":
+            return 1.0
+        return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
 
     def get_lr(self):
-        """The learning rates now, from those of the step before."""
-        if self.last_epoch == 0:
-            return self._current()
-        if self._step_count == 1 and self.last_epoch > 0:
-            return self._get_closed_form_lr()
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
-            rise = (1 - math.cos(math.pi / self.T_max)) / 2
-            return [
-                group["lr"] + (base - self.eta_min) * rise
-                for base, group in zip(self.base_lrs, self.optimizer.param_groups, strict=True)
-            ]
-        now = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
-        before = 1 + math.cos(math.pi * (self.last_epoch - 1) / self.T_max)
-        return [now / before * (lr - self.eta_min) + self.eta_min for lr in self._current()]
+        """The learning rates now; sets the momenta as well."""
+        self._warn_between_steps()
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        height = x / self.step_ratio
+        if x > self.step_ratio:
+            height = (x - 1) / (self.step_ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            ends = zip(self.base_momentums, self.max_momentums, strict=True)
+            for group, (base, top) in zip(self.optimizer.param_groups, ends, strict=True):
+                self._set_momentum(group, top - (top - base) * height * scale)
+        pairs = zip(self.base_lrs, self.max_lrs, strict=True)
+        return [base + (top - base) * height * scale for base, top in pairs]
 
-    def _get_closed_form_lr(self):
-        share = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
-        return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
+    def state_dict(self):
+        """The state; a plain function is left out, a callable object keeps its attributes."""
+        custom = self._scale_fn_custom
+        saved = None if custom is None else saved_functions([custom])[0]
+        return {**super().state_dict(), "_scale_fn_custom": saved}
+
+    def load_state_dict(self, state_dict):
+        """Restore what `state_dict` gave."""
+        super().load_state_dict({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})
+        restore_functions([self._scale_fn_custom], [state_dict["_scale_fn_custom"]])
 
 
-def _cosine(start, end, share):
-    return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
-
-
-def _linear(start, end, share):
-    return (end - start) * share + start
-
-
-class OneCycleLR(LRScheduler):
+class OneCycleLR(_MomentumCycle):
     """Up to `max_lr` and down again in one cycle, momentum the other way. (Smith, 2018.)"""
 
     def __init__(
@@ -66,13 +143,10 @@ class OneCycleLR(LRScheduler):
         three_phase=False,
         last_epoch=-1,
     ):
+        check_optimizer(optimizer)
         self.optimizer = optimizer
-        if total_steps is None and (epochs is None or steps_per_epoch is None):
-            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-        self.total_steps = epochs * steps_per_epoch if total_steps is None else total_steps
-        if self.total_steps <= 0 or not isinstance(self.total_steps, int):
-            raise ValueError(f"Expected positive integer total_steps, but got {self.total_steps}")
-        if not 0 <= pct_start <= 1:
+        self.total_steps = _total(total_steps, epochs, steps_per_epoch)
+        if not 0 <= pct_start <= 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(
@@ -80,7 +154,7 @@ class OneCycleLR(LRScheduler):
             )
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         self._anneal_func_type = anneal_strategy
-        max_lrs = self._per_group("max_lr", max_lr)
+        max_lrs = per_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
             for group, top in zip(optimizer.param_groups, max_lrs, strict=True):
                 group["initial_lr"] = top / div_factor
@@ -91,40 +165,9 @@ class OneCycleLR(LRScheduler):
             self._begin_momentum(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
-    def _per_group(self, name, value):
-        groups = self.optimizer.param_groups
-        if not isinstance(value, (list, tuple)):
-            return [value] * len(groups)
-        if len(value) != len(groups):
-            raise ValueError(
-                f"{name} must have the same length as optimizer.param_groups. {name} has "
-                f"{len(value)} values, param_groups {len(groups)}."
-            )
-        return list(value)
-
-    def _begin_momentum(self, base_momentum, max_momentum, last_epoch):
-        defaults = self.optimizer.defaults
-        if "momentum" not in defaults and "betas" not in defaults:
-            raise ValueError(
-                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-            )
-        self.use_beta1 = "betas" in defaults
-        tops = self._per_group("max_momentum", max_momentum)
-        bases = self._per_group("base_momentum", base_momentum)
-        if last_epoch != -1:
-            return
-        for group, top, base in zip(self.optimizer.param_groups, tops, bases, strict=True):
-            self._set_momentum(group, top)
-            group["max_momentum"], group["base_momentum"] = top, base
-
-    def _set_momentum(self, group, value):
-        if self.use_beta1:
-            group["betas"] = (value, *group["betas"][1:])
-        else:
-            group["momentum"] = value
-
     def get_lr(self):
         """The learning rates now; sets the momenta as well."""
+        self._warn_between_steps()
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(
@@ -143,12 +186,34 @@ class OneCycleLR(LRScheduler):
 
     def _phase_of(self, step):
         start = 0.0
-        for i, phase in enumerate(self._schedule_phases):
-            end = phase["end_step"]
-            if step <= end or i == len(self._schedule_phases) - 1:
-                return phase, (step - start) / (end - start)
-            start = end
-        raise AssertionError("a schedule has at least one phase")
+        for phase in self._schedule_phases[:-1]:
+            if step <= phase["end_step"]:
+                break
+            start = phase["end_step"]
+        else:
+            phase = self._schedule_phases[-1]
+        return phase, (step - start) / (phase["end_step"] - start)
+
+
+def _cosine(start, end, share):
+    return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+
+
+def _linear(start, end, share):
+    return (end - start) * share + start
+
+
+def _total(total_steps, epochs, steps_per_epoch):
+    """The number of steps, given as such or as epochs times steps."""
+    given = {"total_steps": total_steps}
+    if total_steps is None:
+        if epochs is None or steps_per_epoch is None:
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    for name, value in given.items():
+        if value <= 0 or not isinstance(value, int):
+            raise ValueError(f"Expected positive integer {name}, but got {value}")
+    return math.prod(given.values())
 
 
 def _phase(end, lr, momentum):

@@ -1,11 +1,15 @@
-"""Schedules that multiply: StepLR, MultiStepLR, ExponentialLR, ConstantLR, LinearLR, LambdaLR."""
+"""Schedules that multiply the learning rate step by step."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
 
-from rushlight.optim.lr_scheduler.scheduler import LRScheduler
+from rushlight.optim.lr_scheduler.scheduler import (
+    LRScheduler,
+    restore_functions,
+    saved_functions,
+)
 
 
 class StepLR(LRScheduler):
@@ -17,9 +21,10 @@ class StepLR(LRScheduler):
 
     def get_lr(self):
         """The learning rates now."""
+        rates = self._current()
         if self.last_epoch == 0 or self.last_epoch % self.step_size:
-            return self._current()
-        return [lr * self.gamma for lr in self._current()]
+            return rates
+        return [lr * self.gamma for lr in rates]
 
     def _get_closed_form_lr(self):
         return [b * self.gamma ** (self.last_epoch // self.step_size) for b in self.base_lrs]
@@ -34,10 +39,11 @@ class MultiStepLR(LRScheduler):
 
     def get_lr(self):
         """The learning rates now."""
+        rates = self._current()
         if self.last_epoch not in self.milestones:
-            return self._current()
+            return rates
         factor = self.gamma ** self.milestones[self.last_epoch]
-        return [lr * factor for lr in self._current()]
+        return [lr * factor for lr in rates]
 
     def _get_closed_form_lr(self):
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
@@ -53,9 +59,8 @@ class ExponentialLR(LRScheduler):
 
     def get_lr(self):
         """The learning rates now."""
-        if self.last_epoch == 0:
-            return self._current()
-        return [lr * self.gamma for lr in self._current()]
+        rates = self._current()
+        return rates if self._is_initial else [lr * self.gamma for lr in rates]
 
     def _get_closed_form_lr(self):
         return [b * self.gamma**self.last_epoch for b in self.base_lrs]
@@ -72,11 +77,12 @@ class ConstantLR(LRScheduler):
 
     def get_lr(self):
         """The learning rates now."""
+        rates = self._current()
         if self.last_epoch == 0:
-            return [lr * self.factor for lr in self._current()]
+            return [lr * self.factor for lr in rates]
         if self.last_epoch != self.total_iters:
-            return self._current()
-        return [lr * (1.0 / self.factor) for lr in self._current()]
+            return rates
+        return [lr * (1.0 / self.factor) for lr in rates]
 
     def _get_closed_form_lr(self):
         early = self.last_epoch < self.total_iters
@@ -101,13 +107,14 @@ class LinearLR(LRScheduler):
 
     def get_lr(self):
         """The learning rates now."""
+        rates = self._current()
         if self.last_epoch == 0:
-            return [lr * self.start_factor for lr in self._current()]
-        if self.last_epoch > self.total_iters:
-            return self._current()
+            return [lr * self.start_factor for lr in rates]
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return rates
         span = self.end_factor - self.start_factor
         last = self.total_iters * self.start_factor + (self.last_epoch - 1) * span
-        return [lr * (1.0 + span / last) for lr in self._current()]
+        return [lr * (1.0 + span / last) for lr in rates]
 
     def _get_closed_form_lr(self):
         share = min(self.total_iters, self.last_epoch) / self.total_iters
@@ -115,8 +122,28 @@ class LinearLR(LRScheduler):
         return [b * factor for b in self.base_lrs]
 
 
-class LambdaLR(LRScheduler):
-    """The initial learning rate times ``lr_lambda(epoch)`` (one function, or one per group)."""
+class PolynomialLR(LRScheduler):
+    """Down to zero in `total_iters` epochs along ``(1 - epoch / total_iters)^power``."""
+
+    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """The learning rates now."""
+        rates = self._current()
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return rates
+        now, before = (1.0 - e / self.total_iters for e in (self.last_epoch, self.last_epoch - 1))
+        return [lr * (now / before) ** self.power for lr in rates]
+
+    def _get_closed_form_lr(self):
+        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return [b * left**self.power for b in self.base_lrs]
+
+
+class _FunctionSchedule(LRScheduler):
+    """Base of schedules by functions of the epoch, one for all groups or one per group."""
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         many = isinstance(lr_lambda, (list, tuple))
@@ -126,24 +153,41 @@ class LambdaLR(LRScheduler):
             raise ValueError(f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        """The learning rates now."""
-        pairs = zip(self.base_lrs, self.lr_lambdas, strict=True)
-        return [base * function(self.last_epoch) for base, function in pairs]
-
     def state_dict(self):
         """The state; plain functions are left out, callable objects keep their attributes."""
-        state = {k: v for k, v in super().state_dict().items() if k != "lr_lambdas"}
-        state["lr_lambdas"] = [
-            None if hasattr(f, "__code__") else dict(f.__dict__) for f in self.lr_lambdas
-        ]
-        return state
+        return {**super().state_dict(), "lr_lambdas": saved_functions(self.lr_lambdas)}
 
     def load_state_dict(self, state_dict):
         """Restore what `state_dict` gave."""
-        state = dict(state_dict)
-        attributes = state.pop("lr_lambdas")
-        self.__dict__.update(state)
-        for function, found in zip(self.lr_lambdas, attributes, strict=True):
-            if found is not None:
-                function.__dict__.update(found)
+        self.__dict__.update({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
+        restore_functions(self.lr_lambdas, state_dict["lr_lambdas"])
+
+
+class LambdaLR(_FunctionSchedule):
+    """The initial learning rate times ``lr_lambda(epoch)`` (one function, or one per group)."""
+
+    def get_lr(self):
+        """The learning rates now."""
+        self._warn_between_steps()
+        pairs = zip(self.base_lrs, self.lr_lambdas, strict=True)
+        return [base * function(self.last_epoch) for base, function in pairs]
+
+
+class MultiplicativeLR(_FunctionSchedule):
+    """Multiply by ``lr_lambda(epoch)`` every epoch (one function, or one per group)."""
+
+    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+        for function in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
+            if not callable(function):
+                raise TypeError(
+                    f"lr_lambda should be a function, but got {type(function).__name__}"
+                )
+        super().__init__(optimizer, lr_lambda, last_epoch)
+
+    def get_lr(self):
+        """The learning rates now."""
+        rates = self._current()
+        if self._is_initial:
+            return rates
+        pairs = zip(rates, self.lr_lambdas, strict=True)
+        return [lr * function(self.last_epoch) for lr, function in pairs]
