@@ -163,7 +163,7 @@ def into(op, run, out, args, kwargs):
             )
     values = op.bind(args, kwargs)
     for item in outs:
-        _check_overlap(op, item, values)
+        check_overlap(op, item, values)
     results = run(values)
     many = isinstance(results, tuple)
     for item, result in zip(outs, results if many else (results,), strict=True):
@@ -171,7 +171,7 @@ def into(op, run, out, args, kwargs):
     return out
 
 
-def _check_overlap(op, out, values):
+def check_overlap(op, out, values):
     """Refuse an ``out=`` that shares elements with an argument, or has several at one place."""
     array = out._array
     if type(array) is not np.ndarray or not array.size:
@@ -187,7 +187,8 @@ def _check_overlap(op, out, values):
             other = item._array if isinstance(item, Tensor) else None
             if type(other) is not np.ndarray or not np.may_share_memory(array, other):
                 continue
-            whole = op.kind in ("elementwise", "composite") and (
+            alike = op.kind in ("elementwise", "composite") and not op.options.get("separate")
+            whole = alike and (
                 array.strides == other.strides
                 and array.shape == other.shape
                 and array.ctypes.data == other.ctypes.data
@@ -202,6 +203,11 @@ def _check_overlap(op, out, values):
 
 def write_out(op, out, result):
     """Copy a result into the tensor given as ``out=``, resizing it where PyTorch does."""
+    if op.options.get("exact_out") and out._dtype is not result._dtype:
+        raise RuntimeError(
+            f"{op.name}: Expected out tensor to have dtype {result._dtype}, but got {out._dtype} "
+            "instead"
+        )
     if not can_cast(result._dtype, out._dtype):
         raise RuntimeError(
             f"{op.name}: result type {result._dtype} can't be cast to the desired output type "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 
 from rushlight import devices, dtypes
 from rushlight.backends import memory, np
@@ -31,15 +32,16 @@ def finish(array, dtype, device, requires_grad):
     return out.requires_grad_() if requires_grad else out
 
 
-def _write(out, result):
-    from rushlight.ops._inplace import write_out
+def _write(out, result, inputs=()):
+    from rushlight.ops._inplace import check_overlap, write_out
 
+    check_overlap(_Named, out, inputs)
     write_out(_Named, out, result)
     return out
 
 
 class _Named:
-    name = "creation"
+    name, kind, options = "creation", "function", types.MappingProxyType({})
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):

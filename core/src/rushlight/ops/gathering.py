@@ -86,7 +86,7 @@ def _meta_gather(input, dim, index, sparse_grad=False):
     return index.shape, dtype_of(input)
 
 
-@op(samples=_gather_samples, meta=_meta_gather)
+@op(samples=_gather_samples, meta=_meta_gather, exact_out=True)
 def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
     """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on.
 

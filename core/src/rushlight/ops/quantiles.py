@@ -27,7 +27,7 @@ class Extremes(NamedTuple):
     max: Tensor
 
 
-@composite()
+@composite(exact_out=True)
 def aminmax(input: Tensor, *, dim=None, keepdim=False):
     """The smallest and largest elements over `dim` (all by default), as ``(min, max)``.
 

@@ -352,7 +352,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     if out is not None:
         from rushlight.ops.creation import _write
 
-        return _write(out, made)
+        return _write(out, made, (input,))
     return made + input * 0 if input.requires_grad else made
 
 
