@@ -252,7 +252,15 @@ def softsign(input):
     return input / (1 + xp.abs(input))
 
 
-softsign.gradient(input=lambda grad, input: grad / _square(1 + where(input < 0, -input, input)))
+def _softsign_gradient(grad, input):
+    if isinstance(input, Tensor) and input.is_complex():
+        scale = 1 / (1 + input.abs())
+        along = (grad.conj() * input).real
+        return grad * scale - input.sgn() * (along * scale * scale)
+    return grad / _square(1 + where(input < 0, -input, input))
+
+
+softsign.gradient(input=_softsign_gradient)
 
 
 def _square(x):

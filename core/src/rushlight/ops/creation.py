@@ -309,6 +309,8 @@ def logspace(
 ):
     """`steps` numbers from ``base ** start`` to ``base ** end``, evenly spaced in the exponent."""
     dtype = default.float if dtype is None else dtype
+    if dtype.category < FLOAT:
+        start, end = (int(v.item() if isinstance(v, Tensor) else v) for v in (start, end))
     exponents = linspace(start, end, steps, dtype=dtypes.float64)
     array = cast(np.power(float(base), exponents._array), dtype.code)
     if out is not None:

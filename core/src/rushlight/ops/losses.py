@@ -14,6 +14,7 @@ from rushlight.ops._domains import away_from, real
 from rushlight.ops._op import elementwise, op
 from rushlight.ops._rules import floating_only
 from rushlight.ops._shape_rules import entropy
+from rushlight.ops.activation import logsigmoid
 from rushlight.ops.comparison import where
 from rushlight.ops.exponential import xlogy
 from rushlight.ops.softmax import log_softmax
@@ -508,7 +509,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """``log(1 + exp(-target * input))``."""
     reduction = reduction_of(reduction, size_average, reduce)
-    return _reduce((-target * input).exp().log1p(), reduction)
+    return _reduce(-logsigmoid(target * input), reduction)
 
 
 def poisson_nll_loss(
