@@ -1,0 +1,64 @@
+"""The ``rushlight`` command: ``run``, ``check``, ``--version``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rushlight._version import __version__
+from rushlight.compat import version
+
+_USAGE = """\
+usage: rushlight run [-m MODULE | SCRIPT] [ARGUMENTS ...]
+       rushlight check [--json] PATH [PATH ...]
+       rushlight --version
+
+Run programs written for PyTorch on Rushlight.
+
+  run     run a script or module; `import torch` imports Rushlight
+  check   read Python files, without running them, and list the names of
+          PyTorch they use that are missing or different
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit code of `check` and of messages."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given and given[0] == "run":
+        return _run(given[1:])
+    if given and given[0] == "check":
+        return _check(given[1:])
+    if given in (["--version"], ["-V"]):
+        print(f"rushlight {__version__} (PyTorch {version.PYTORCH} API)")
+        return 0
+    wanted = given in (["--help"], ["-h"])
+    print(_USAGE, end="", file=sys.stdout if wanted else sys.stderr)
+    return 0 if wanted else 2
+
+
+def _run(given: list[str]) -> int:
+    from rushlight.compat import runner
+
+    # Everything behind the script's name is the script's, options too.
+    if len(given) >= 2 and given[0] == "-m":
+        runner.run_module(given[1], given[2:])
+    elif given and not given[0].startswith("-"):
+        runner.run_script(given[0], given[1:])
+    else:
+        print(_USAGE, end="", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _check(given: list[str]) -> int:
+    from rushlight.compat import report
+
+    parser = argparse.ArgumentParser(
+        prog="rushlight check",
+        description="List the names of PyTorch that programs use and Rushlight does not have. "
+        "Nothing is run. Exit code: 0 if all are there, 1 if something is missing.",
+    )
+    parser.add_argument("path", nargs="+", help="a Python file, or a folder of them")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(given)
+    return report.check(options.path, as_json=options.json)

@@ -1,0 +1,89 @@
+"""The modules in ``sys.modules`` under PyTorch's names: their attributes are Rushlight's."""
+
+from __future__ import annotations
+
+import importlib
+import types
+
+from rushlight.compat import version
+from rushlight.compat.missing import MissingName, describe
+from rushlight.compat.paths import OTHER_NAMES, OWN, PACKAGES, module_behind
+
+_ROOTS = frozenset(name.partition(".")[0] for name in PACKAGES.values())
+
+
+def _is_ours(value) -> bool:
+    return isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] in _ROOTS
+
+
+class Alias(types.ModuleType):
+    """A module under PyTorch's name.
+
+    What is read comes from the module behind it, is kept, and is then as quick as any module's
+    name. What a program sets (``torch.nn.functional.relu = mine``) is set there too.
+    """
+
+    def __init__(self, name: str, home: types.ModuleType):
+        super().__init__(name, home.__doc__)
+        own = self.__dict__
+        own["__home__"] = home
+        own["__getattr__"] = lambda attribute: _read(self, attribute)
+        if getattr(home, "__file__", None) is not None:
+            own["__file__"] = home.__file__
+        if "." not in name:
+            own["__version__"] = version.__version__ if name == "torch" else version.VERSIONS[name]
+
+    def __setattr__(self, name, value):
+        home, full = self.__dict__["__home__"], f"{self.__name__}.{name}"
+        if isinstance(value, types.ModuleType) and module_behind(full) is not None:
+            # An import: PyTorch has functions that are named like their files.
+            behind = vars(home).get(name, value)
+            if isinstance(behind, types.ModuleType):
+                self.__dict__[name] = value
+            return
+        self.__dict__[name] = value
+        if not _is_dunder(name):
+            setattr(home, name, value)
+
+    def __delattr__(self, name):
+        found = self.__dict__.pop(name, None) is not None
+        home = self.__dict__["__home__"]
+        if name in vars(home):
+            delattr(home, name)
+        elif not found:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+    def __dir__(self):
+        own = {name for name in self.__dict__ if name not in ("__home__", "__getattr__")}
+        hidden = {name.rpartition(".")[2] for name in OWN if name.startswith(self.__name__ + ".")}
+        listed = set(dir(self.__dict__["__home__"]))
+        return sorted((listed - hidden) | own)
+
+    def __repr__(self):
+        return f"<module {self.__name__!r} from Rushlight: {self.__dict__['__home__'].__name__!r}>"
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _read(alias: Alias, name: str):
+    """An attribute that was not asked for before."""
+    home, full = alias.__dict__["__home__"], f"{alias.__name__}.{name}"
+    if _is_dunder(name):
+        try:
+            return getattr(home, name)
+        except AttributeError:
+            raise AttributeError(f"module {alias.__name__!r} has no attribute {name!r}") from None
+    if full not in OTHER_NAMES:
+        try:
+            found = getattr(home, name)
+        except (AttributeError, NotImplementedError):
+            pass
+        else:
+            if not _is_ours(found):
+                alias.__dict__[name] = found
+                return found
+    if module_behind(full) is None:
+        raise MissingName(describe(full))
+    return importlib.import_module(full)

@@ -1,0 +1,92 @@
+"""Where the modules of PyTorch's packages are found here: ``torch.x.y`` -> ``rushlight.x.y``."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from functools import cache
+
+PACKAGES = {
+    "torch": "rushlight",
+    "torchvision": "rushlight_vision",
+    "torchaudio": "rushlight_audio",
+    "torchtext": "rushlight_text",
+    "lightning": "lightning_lite",
+    "pytorch_lightning": "lightning_lite",
+}
+# What to install for each.
+DISTRIBUTIONS = {
+    "torch": "rushlight",
+    "torchvision": "rushlight-vision",
+    "torchaudio": "rushlight-audio",
+    "torchtext": "rushlight-text",
+    "lightning": "rushlight-lightning-lite",
+    "pytorch_lightning": "rushlight-lightning-lite",
+}
+# Modules whose names differ. Inner paths of PyTorch that programs import from are here too.
+OTHER_NAMES = {
+    "torch.version": "rushlight.compat.version",
+    "torch.torch_version": "rushlight.compat.version",
+    "torch.backends": "rushlight.compat.backends",
+    "torch.functional": "rushlight",
+    "torch.random": "rushlight.ops.random",
+    "torch.storage": "rushlight.tensor.storage",
+    "torch._tensor": "rushlight.tensor.tensor",
+    "torch.autograd.grad_mode": "rushlight.autograd.mode",
+    "torch.autograd.anomaly_mode": "rushlight.autograd.anomaly",
+    "torch.optim.adamw": "rushlight.optim.adam",
+    "torch.nn.utils.weight_norm": "rushlight.nn.utils.weight_normalization",
+    "torch.nn.utils.spectral_norm": "rushlight.nn.utils.spectral_normalization",
+    "torch.utils.data.dataloader": "rushlight.utils.data.loader",
+    "torch.utils.data._utils": "rushlight.utils.data",
+    "torch.utils.data._utils.collate": "rushlight.utils.data.collate",
+    "torch.utils.data._utils.worker": "rushlight.utils.data.workers",
+    "lightning.pytorch": "lightning_lite",
+    "lightning.pytorch.core": "lightning_lite",
+    "lightning.pytorch.core.module": "lightning_lite.module",
+    "lightning.pytorch.utilities.seed": "lightning_lite.random_state",
+    "pytorch_lightning.core": "lightning_lite",
+    "pytorch_lightning.core.module": "lightning_lite.module",
+    "pytorch_lightning.utilities.seed": "lightning_lite.random_state",
+}
+# Modules of Rushlight's own whose names mean nothing, or something else, in PyTorch.
+OWN = frozenset(
+    "torch." + name
+    for name in (
+        "compat compiler devices dtypes errors extend inspection kernels ops settings tensor"
+    ).split()
+)
+
+
+def is_available(top: str) -> bool:
+    """Whether the package behind a top-level name such as ``torchvision`` is installed."""
+    return _exists(PACKAGES[top])
+
+
+@cache
+def _found(name: str) -> bool:
+    try:
+        # Some modules are made when the package they are in is imported, and have no spec.
+        return importlib.util.find_spec(name) is not None or name in sys.modules
+    except (ModuleNotFoundError, ValueError):
+        return False
+
+
+def _exists(name: str) -> bool:
+    return name in sys.modules or _found(name)
+
+
+def module_behind(name: str) -> str | None:
+    """The module that ``torch.x.y`` stands for, or None where there is none."""
+    if name in OTHER_NAMES:
+        return OTHER_NAMES[name] if is_available(name.partition(".")[0]) else None
+    if name in OWN:
+        return None
+    parent, _, last = name.rpartition(".")
+    if not parent:
+        return PACKAGES[name] if name in PACKAGES and is_available(name) else None
+    home = module_behind(parent)
+    # Private files have other contents here, whatever their names.
+    if home is None or last.startswith("_") or not _exists(f"{home}.{last}"):
+        return None
+    return f"{home}.{last}"
