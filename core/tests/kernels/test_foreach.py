@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rushlight.backends import threads
-from rushlight.kernels import foreach
+from rushlight.kernels import adaptive_steps, foreach
 
 SHAPES = [(128, 77), (128,), (0,), (3, 4, 5), (10_000,), (1,), (), (0, 3), (4096,)]
 
@@ -184,3 +184,58 @@ def test_many_arrays_and_thread_counts(rng):
     wide = copy.deepcopy(start)
     foreach.adam.reference(*wide, None, [2.0] * 200, 0.01, 0.9, 0.99, 1e-8, 0.1, False, False)
     assert close(results[0][:-1], wide[0], 2e-5)
+
+
+def adaptive_cases():
+    """Name, number of lists of squares, per-array numbers, settings."""
+    for means, momenta in itertools.product([False, True], repeat=2):
+        yield "rmsprop", (means, momenta), None, (0.01, 0.9, 1e-3, 0.1, 0.5, momenta)
+    for maximize in (False, True):
+        yield "adagrad", (), [0.01, 0.02, 0.01], (1e-8, 0.1, maximize)
+        yield "adadelta", (), None, (0.5, 0.9, 1e-3, 0.1, maximize)
+        yield "adamax", (), [0.01, 0.02, 0.01], (0.9, 0.99, 1e-3, 0.1, maximize)
+        for decoupled in (False, True):
+            rest = (0.01, 0.9, 0.99, 1e-3, 0.1, maximize, decoupled)
+            yield "nadam", (), [(0.01, 0.02, 0.3), (0.03, 0.01, 0.5), (0.01, 0.02, 0.3)], rest
+            yield "radam", (), [(0.01, 0.0), (0.03, 1.0), (0.02, 1.0)], rest
+
+
+def adaptive_lists(rng, dtype, name, kinds):
+    """Parameters, gradients and states of a kernel."""
+    lists = [arrays(rng, dtype), arrays(rng, dtype)]
+    if name == "rmsprop":
+        means = [np.asarray(s * 0.1, dtype) for s in squares(rng, dtype)] if kinds[0] else None
+        large = [np.asarray(s + 1, dtype) for s in squares(rng, dtype)]
+        return [*lists, large, means, arrays(rng, dtype) if kinds[1] else None]
+    if name in ("nadam", "radam"):
+        lists.append(arrays(rng, dtype))
+    if name == "adamax":
+        return [*lists, arrays(rng, dtype), squares(rng, dtype)]
+    count = 2 if name == "adadelta" else 1
+    return [*lists, *(squares(rng, dtype) for _ in range(count))]
+
+
+@pytest.mark.parametrize(("name", "kinds", "numbers", "settings"), list(adaptive_cases()))
+def test_adaptive_steps(rng, dtype, name, kinds, numbers, settings):
+    kernel = getattr(adaptive_steps, name)
+    lists = adaptive_lists(rng, dtype, name, kinds)
+    wide = copy.deepcopy(lists)
+    own = [] if numbers is None else [[numbers[i % 3] for i in range(len(SHAPES))]]
+    kernel(*lists, *own, *settings)
+    kernel.reference(*wide, *own, *settings)
+    bound = 5e-5 if dtype == np.float32 else 1e-12
+    for i, (got, want) in enumerate(zip(lists, wide, strict=True)):
+        assert want is None or close(got, want, 0 if i == 1 else bound)
+
+
+def test_adaptive_steps_take_low_precision_and_read_only_gradients(rng):
+    params = [p.astype(ml_dtypes.bfloat16) for p in arrays(rng, np.float32, [(5, 6)])]
+    sums, grads = [np.ones_like(params[0])], [np.ones_like(params[0])]
+    grads[0].flags.writeable = False
+    want = params[0].astype(np.float32) - 0.1 / math.sqrt(2.0)
+    adaptive_steps.adagrad(params, grads, sums, [0.1], 0.0, 0.0, False)
+    assert np.array_equal(params[0], want.astype(ml_dtypes.bfloat16))
+    assert (sums[0] == 2).all()
+    adaptive_steps.adagrad([], [], [], [], 0.0, 0.0, False)
+    with pytest.raises(ValueError, match="one length"):
+        adaptive_steps.adagrad(params, grads, sums, [], 0.0, 0.0, False)

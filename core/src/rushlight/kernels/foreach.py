@@ -240,12 +240,14 @@ def _run_one(kernel, parameters, arrays, numbers):
 
 
 def check_shapes(arrays):
+    """Raise ValueError for arrays of one parameter that differ in shape."""
     shapes = {a.shape for a in arrays}
     if len(shapes) != 1:
         raise ValueError(f"arrays that belong together differ in shape: {sorted(shapes)}")
 
 
 def check_lists(op, **lists):
+    """Raise ValueError for lists that differ in length; None stands for a list that is not used."""
     lengths = {name: len(values) for name, values in lists.items() if values is not None}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"{op}: lists must have one length, got {lengths}")

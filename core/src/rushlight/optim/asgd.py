@@ -56,6 +56,7 @@ class ASGD(FormulaOptimizer):
         p = p * (1 - lambd * eta) - g * eta
         average = p if mu == 1 else state["ax"] + (p - state["ax"]) * mu
         lr = float(group["lr"])
-        state["eta"].detach().fill_(lr / ((1 + lambd * lr * step) ** group["alpha"]))
-        state["mu"].detach().fill_(1 / max(1, step - group["t0"]))
+        # rounded to the default dtype, whatever dtype a loaded state has
+        state["eta"].detach().copy_(tensor(lr / ((1 + lambd * lr * step) ** group["alpha"])))
+        state["mu"].detach().copy_(tensor(1 / max(1, step - group["t0"])))
         return p, {"ax": average}

@@ -91,10 +91,11 @@ class FormulaOptimizer(Optimizer):
         )
         parameter.copy_(found.view_as_complex() if paired else found)
         for name, value in entries.items():
-            if name not in state:
-                state[name] = value.view_as_complex() if paired else value
+            value = value.view_as_complex() if paired else value
+            if name in state:
+                state[name].copy_(value)
             else:
-                state[name].copy_(value.view_as_complex() if paired else value)
+                state[name] = value.clone() if recorded else value
 
     # ------------------------------------------------------------------ options
     def _check_group(self, group, params):
