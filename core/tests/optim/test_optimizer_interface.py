@@ -117,6 +117,18 @@ def test_own_optimizers_record_unless_they_say_otherwise():
     assert SGD([weight()]).step(rushlight.is_grad_enabled) is True
 
 
+def test_hooks_run_once_for_a_step_that_calls_its_parents():
+    class Counting(SGD):
+        def step(self, closure=None):
+            return super().step(closure)
+
+    optimizer, seen = Counting([weight()], lr=0.1), []
+    optimizer.register_step_pre_hook(lambda o, a, k: seen.append("before"))
+    optimizer.register_step_post_hook(lambda o, a, k: seen.append("after"))
+    optimizer.step()
+    assert seen == ["before", "after"]
+
+
 def test_loss_scales_are_taken_by_fused_steps():
     w = weight()
     optimizer = SGD([w], lr=0.5, fused=True)

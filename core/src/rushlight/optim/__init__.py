@@ -1,20 +1,30 @@
-"""Optimizers and learning-rate schedulers.
+"""Optimizers and learning-rate schedulers; each module is imported when it is first named."""
 
-The rarer optimizers and `swa_utils` are imported when they are first named.
-"""
+from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
-from rushlight.optim import lr_scheduler
-from rushlight.optim.adam import Adam, AdamW
-from rushlight.optim.optimizer import Optimizer
-from rushlight.optim.sgd import SGD
+if TYPE_CHECKING:
+    from rushlight.optim import lr_scheduler, swa_utils
+    from rushlight.optim.adadelta import Adadelta
+    from rushlight.optim.adafactor import Adafactor
+    from rushlight.optim.adagrad import Adagrad
+    from rushlight.optim.adam import Adam, AdamW
+    from rushlight.optim.adamax import Adamax
+    from rushlight.optim.asgd import ASGD
+    from rushlight.optim.lbfgs import LBFGS
+    from rushlight.optim.muon import Muon
+    from rushlight.optim.nadam import NAdam
+    from rushlight.optim.optimizer import Optimizer
+    from rushlight.optim.radam import RAdam
+    from rushlight.optim.rmsprop import RMSprop
+    from rushlight.optim.rprop import Rprop
+    from rushlight.optim.sgd import SGD
+    from rushlight.optim.sparse_adam import SparseAdam
 
-_RARE = {
-    "ASGD": "asgd", "Adadelta": "adadelta", "Adafactor": "adafactor", "Adagrad": "adagrad",
-    "Adamax": "adamax", "LBFGS": "lbfgs", "Muon": "muon", "NAdam": "nadam", "RAdam": "radam",
-    "RMSprop": "rmsprop", "Rprop": "rprop", "SparseAdam": "sparse_adam",
-}  # fmt: skip
+# the file of every class, where it is not the class's name
+_FILES = {"AdamW": "adam", "SparseAdam": "sparse_adam"}
 
 __all__ = [
     "ASGD",
@@ -39,11 +49,10 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name == "swa_utils":
-        return importlib.import_module("rushlight.optim.swa_utils")
-    if name not in _RARE:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"rushlight.optim.{_RARE[name]}"), name)
+    module = importlib.import_module(f"{__name__}.{_FILES.get(name, name.lower())}")
+    found = module if name.islower() else getattr(module, name)
     globals()[name] = found
     return found
 

@@ -6,7 +6,9 @@ import copy
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
 from itertools import chain
+from typing import Any, TypeAlias
 
 from rushlight.autograd.mode import enable_grad
 from rushlight.autograd.node import HookHandle
@@ -16,6 +18,7 @@ from rushlight.tensor.tensor import Tensor
 
 __all__ = [
     "Optimizer",
+    "ParamsT",
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
     "required",
@@ -40,6 +43,10 @@ _HOOKS = (
     "_optimizer_load_state_dict_pre_hooks",
     "_optimizer_load_state_dict_post_hooks",
 )
+
+
+# What optimizers take as `params`.
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 
 class _Required:
@@ -72,6 +79,8 @@ class Optimizer:
     entry and options that override `defaults` for that group. A subclass defines ``step``; like
     in PyTorch it runs with gradients recorded unless the subclass turns them off.
     """
+
+    _stepping = False
 
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):
@@ -337,12 +346,17 @@ def _with_hooks(step):
     @functools.wraps(step)
     def hooked(self, *args, **kwargs):
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
-        if before or _global_optimizer_pre_hooks:
-            args, kwargs = _arguments_after_hooks(self, step, args, kwargs)
-        out = step(self, *args, **kwargs)
-        if after or _global_optimizer_post_hooks:
-            for hook in tuple(chain(after.values(), _global_optimizer_post_hooks.values())):
-                hook(self, args, kwargs)
+        hooks = before or after or _global_optimizer_pre_hooks or _global_optimizer_post_hooks
+        if not hooks or self._stepping:  # a subclass's step that calls its parent's
+            return step(self, *args, **kwargs)
+        args, kwargs = _arguments_after_hooks(self, step, args, kwargs)
+        self._stepping = True
+        try:
+            out = step(self, *args, **kwargs)
+        finally:
+            del self._stepping
+        for hook in tuple(chain(after.values(), _global_optimizer_post_hooks.values())):
+            hook(self, args, kwargs)
         return out
 
     hooked.hooked = True
