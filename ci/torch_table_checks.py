@@ -133,6 +133,7 @@ class _Shim(types.ModuleType):
 
 
 _SHIM = _Shim("torch")
+_translations: dict = {}
 _GLOBALS = {"torch": _SHIM, "F": rushlight.nn.functional}
 
 
@@ -146,16 +147,19 @@ def translated(function):
     wrapped = code is not None and "torch.testing" in module
     if not wrapped:
         return _by_name(function)
+    if function in _translations:
+        return _translations[function]
     cells = function.__closure__
     if cells:
         cells = tuple(types.CellType(_cell(c.cell_contents)) for c in cells)
     space = {**function.__globals__, **_GLOBALS}
+    made = types.FunctionType(code, space, function.__name__, function.__defaults__, cells)
+    made.__kwdefaults__ = function.__kwdefaults__
+    _translations[function] = made  # before its callees, which may call it
     for name in code.co_names:  # the table's own functions, and PyTorch's that it imports by name
         value = space.get(name)
         if isinstance(value, types.FunctionType) and "torch" in (value.__module__ or ""):
             space[name] = _seeded if name == "wrapper_set_seed" else translated(value)
-    made = types.FunctionType(code, space, function.__name__, function.__defaults__, cells)
-    made.__kwdefaults__ = function.__kwdefaults__
     return made
 
 

@@ -151,6 +151,8 @@ def _to_arrays(op, values, tensors):
     code = None
     if op.rule is not None:
         present = [t for t in tensors if t is not None]
+        if not present:  # an empty list, which the body refuses
+            return [() if i == op.list_position else v for i, v in enumerate(values)]
         promoted = result_type([present[0]] if op.options.get("first_dtype") else present)
         try:
             operand, _ = op.rule(promoted)

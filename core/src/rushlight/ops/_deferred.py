@@ -12,6 +12,7 @@ from rushlight.ops._op import TABLE
 from rushlight.tensor.tensor import Tensor
 
 RARE = {
+    "native_norms": "",
     "floating_point": (
         "__ilshift__ __irshift__ __lshift__ __rlshift__ __rmod__ __rrshift__ __rshift__ "
         "bitwise_left_shift bitwise_left_shift_ bitwise_right_shift bitwise_right_shift_ "
@@ -67,6 +68,10 @@ RARE = {
     "variates": "cauchy_ geometric_ log_normal_",
     "rearranging": (
         "apply_ diagflat fill fill_diagonal_ fliplr flipud is_same_size map2_ map_ rot90"
+    ),
+    "former_methods": (
+        "coalesce dequantize get_device index indices is_coalesced is_shared new record_stream "
+        "set_ storage to_dense to_mkldnn to_sparse to_sparse_csr typed_storage values"
     ),
     "memory_layout": "new_empty_strided resize resize_ resize_as resize_as_",
 }

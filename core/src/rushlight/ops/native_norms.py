@@ -1,0 +1,80 @@
+"""The normalizations that also give the statistics they used (``native_*``), for programs that keep
+them."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.ops._op import composite
+from rushlight.ops.creation import zeros
+from rushlight.ops.normalization import _channels, _normalized, batch_norm, group_norm, layer_norm
+from rushlight.tensor.tensor import Tensor
+
+
+def _statistics(rows, eps):
+    """Mean and inverse deviation over the last dimension."""
+    mean = rows.mean(-1)
+    centred = rows - mean.unsqueeze(-1)
+    return mean, ((centred * centred).mean(-1) + eps).rsqrt()
+
+
+@composite(method=False)
+def native_layer_norm(
+    input: Tensor, normalized_shape, weight: Tensor | None, bias: Tensor | None, eps
+):
+    """:func:`nn.functional.layer_norm`, with mean and inverse deviation of every run, of the shape
+    of `input` with ones for the normalized dimensions."""
+    size = _normalized("native_layer_norm", input, normalized_shape, weight, bias)
+    out = layer_norm(input, normalized_shape, weight, bias, eps)
+    count = len(tuple(normalized_shape))
+    lead = tuple(input.shape[: input.dim() - count])
+    shape = (*lead, *(1,) * count)
+    if not size or not input.numel():
+        empty = zeros(shape, dtype=input.dtype)
+        return out, empty, empty.clone()
+    mean, invstd = _statistics(input.reshape(math.prod(lead), size), eps)
+    return out, mean.reshape(shape), invstd.reshape(shape)
+
+
+@composite(method=False)
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N, C, HxW, group, eps
+):
+    """:func:`nn.functional.group_norm` of `N` samples of `C` channels of `HxW` elements in `group`
+    groups, with mean and inverse deviation, each (N, group)."""
+    out = group_norm(input, group, weight, bias, eps)
+    if not input.numel():
+        empty = zeros((N, group), dtype=input.dtype)
+        return out, empty, empty.clone()
+    return (out, *_statistics(input.reshape(N, group, C // group * HxW), eps))
+
+
+@composite(method=False)
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training,
+    momentum,
+    eps,
+):
+    """:func:`nn.functional.batch_norm`, with the batch's mean and inverse deviation (C,); outside
+    of training these are empty."""
+    if training and input.numel():
+        mean, invstd = _statistics(input.transpose(0, 1).reshape(input.shape[1], -1), eps)
+        if input.numel() == input.shape[1]:  # one value per channel: zero, whatever it was
+            out = (input - _channels(mean, input.dim())) * _channels(invstd, input.dim())
+            out = out if weight is None else out * _channels(weight, input.dim())
+            return (out if bias is None else out + _channels(bias, input.dim())), mean, invstd
+    else:
+        mean, invstd = zeros(0, dtype=input.dtype), zeros(0, dtype=input.dtype)
+    out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return out, mean, invstd
+
+
+@composite(method=False)
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale):
+    """The gradient of dropout: kept elements, scaled."""
+    return grad_output * mask * scale
