@@ -7,6 +7,8 @@ PyTorch's. Everything here is plain Python over NumPy and generated kernels.
 from math import e, inf, nan, pi
 
 from rushlight import autograd, cuda, nn, optim, utils
+from rushlight import directory as _directory
+from rushlight import refusals as _refusals
 from rushlight._version import __version__
 from rushlight.autograd.anomaly import is_anomaly_enabled
 from rushlight.autograd.mode import (
@@ -713,21 +715,17 @@ __all__ = [
 ]
 
 _memory.tune_malloc()
-
-# Modules imported at first use.
-_PARTS = frozenset(("fft", "linalg", "masked", "signal", "special", "testing"))
+_refusals.install()
 
 
 def __getattr__(name):
     """Ops declared since this list was written, their aliases and in-place forms, and parts that
     few programs need."""
-    import importlib
-
     from rushlight.ops import _deferred
 
-    if name in _PARTS:
-        return importlib.import_module("rushlight." + name)
-    found = None if name.startswith("_") else _deferred.find(name)
+    found = _directory.find(name)
+    if found is None and not name.startswith("_"):
+        found = _deferred.find(name)
     if found is None:
         raise AttributeError(f"module 'rushlight' has no attribute '{name}'")
     return found
@@ -736,4 +734,4 @@ def __getattr__(name):
 def __dir__():
     from rushlight.ops import _deferred
 
-    return sorted({*globals(), *_PARTS, *_deferred.names()})
+    return sorted({*globals(), *_directory.names(), *_deferred.names()})

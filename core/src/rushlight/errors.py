@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["argument_error", "shape_text", "type_name"]
+__all__ = ["OutOfMemoryError", "argument_error", "shape_text", "type_name"]
 
 
 def shape_text(shape) -> str:
@@ -18,3 +18,7 @@ def type_name(value) -> str:
 def argument_error(op: str, name: str, expected: str, given) -> TypeError:
     """``op(): argument 'name' must be <expected>, not <type of given>``."""
     return TypeError(f"{op}(): argument '{name}' must be {expected}, not {type_name(given)}")
+
+
+class OutOfMemoryError(RuntimeError):
+    """A device has no memory left for a tensor; here MemoryError is what an allocation raises."""

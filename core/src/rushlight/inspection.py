@@ -77,4 +77,140 @@ def set_default_tensor_type(t) -> None:
         "set_default_tensor_type is deprecated; use set_default_dtype and set_default_device.",
         stacklevel=2,
     )
-    set_default_dtype(_FROM_LEGACY[str(t).rsplit(".", 1)[-1]])
+    name = t if isinstance(t, str) else t.__name__
+    if name.startswith(("torch.cuda.", "rushlight.cuda.")) or getattr(t, "is_cuda", False):
+        raise TypeError(
+            f"set_default_tensor_type: {name} needs a GPU, and this version computes on the CPU "
+            "only; guard it with rushlight.cuda.is_available()"
+        )
+    set_default_dtype(_FROM_LEGACY[name.rsplit(".", 1)[-1]])
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` was asked only to warn."""
+    return _deterministic[1]
+
+
+_DEBUG_MODES = ("default", "warn", "error")
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by number or name: default (0), warn (1), error (2)."""
+    level = _DEBUG_MODES.index(debug_mode) if debug_mode in _DEBUG_MODES else debug_mode
+    if level not in (0, 1, 2):
+        raise RuntimeError(
+            "invalid value of debug_mode, expected one of `default`, `warn`, `error`, 0, 1, 2, "
+            f"but got {debug_mode!r}"
+        )
+    use_deterministic_algorithms(level > 0, warn_only=level == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2, as :func:`set_deterministic_debug_mode` counts."""
+    return (1 if _deterministic[1] else 2) if _deterministic[0] else 0
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Say how exact products of float32 matrices must be: "highest", "high" or "medium".
+
+    Kept for :func:`get_float32_matmul_precision` and ``backends.cuda.matmul.allow_tf32``; on the
+    CPU products of float32 are always computed in float32.
+    """
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(
+            "set_float32_matmul_precision: expected 'highest', 'high' or 'medium', got "
+            f"{precision!r}"
+        )
+    from rushlight.backends import cuda
+
+    cuda.matmul.precision = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What :func:`set_float32_matmul_precision` was given; "highest" until then."""
+    from rushlight.backends import cuda
+
+    return cuda.matmul.precision
+
+
+def get_device_module(device=None):
+    """The module of a device's kind: ``rushlight.cpu`` or ``rushlight.cuda``."""
+    import importlib
+
+    from rushlight.devices import as_device
+    from rushlight.devices import device as device_class
+
+    kind = as_device(None).type if device is None else device_class(device).type
+    if kind not in ("cpu", "cuda"):
+        raise RuntimeError(f"Device '{kind}' does not have a module of its own; cpu and cuda have")
+    return importlib.import_module("rushlight." + kind)
+
+
+def typename(obj) -> str:
+    """The name of an object's type: for tensors the former one, ``"rushlight.FloatTensor"``."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    kind = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(kind, "__module__", None)
+    prefix = "" if module in (None, "builtins") else module + "."
+    return prefix + kind.__qualname__
+
+
+def compile(
+    model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None,
+    disable=False,
+):  # fmt: skip
+    """Capture Python code as a graph: refused, because nothing here does it. What promises no
+    graph is accepted and returns the model: ``disable=True`` and ``backend="eager"``.
+
+    Chains of elementwise operations are compiled without asking.
+    """
+    from rushlight.refusals import refusal
+
+    if not disable and backend != "eager":
+        raise refusal("compile")
+    return (lambda found: found) if model is None else model
+
+
+compile.refuses = True
+
+
+def _assert(condition, message) -> None:
+    """``assert condition, message`` that ``python -O`` keeps."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def _raise_unless(cond, message, kind):
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if not cond:
+        text = "Expected cond to be True, but got False." if message is None else message()
+        raise kind(text)
+
+
+def _check(cond, message=None) -> None:
+    """RuntimeError with ``message()`` unless `cond`."""
+    _raise_unless(cond, message, RuntimeError)
+
+
+def _check_value(cond, message=None) -> None:
+    """ValueError with ``message()`` unless `cond`."""
+    _raise_unless(cond, message, ValueError)
+
+
+def _check_index(cond, message=None) -> None:
+    """IndexError with ``message()`` unless `cond`."""
+    _raise_unless(cond, message, IndexError)
+
+
+def _check_type(cond, message=None) -> None:
+    """TypeError with ``message()`` unless `cond`."""
+    _raise_unless(cond, message, TypeError)
+
+
+def _check_is_size(i, message=None, *, max=None) -> None:
+    """RuntimeError unless a number can be a size: not negative and at most `max`."""
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)

@@ -8,8 +8,34 @@ from __future__ import annotations
 
 from rushlight.compiler import composites as _composites  # noqa: F401 - adds words to xp
 from rushlight.compiler.compilation import compile, reference
+from rushlight.compiler.eager import (
+    allow_in_graph,
+    assume_constant_result,
+    cudagraph_mark_step_begin,
+    disable,
+    is_compiling,
+    is_dynamo_compiling,
+    is_exporting,
+    reset,
+)
 from rushlight.compiler.graph import Expr
 from rushlight.compiler.kernel import Kernel, ReferenceKernel
 from rushlight.compiler.vocabulary import is_traced, xp
 
-__all__ = ["Expr", "Kernel", "ReferenceKernel", "compile", "is_traced", "reference", "xp"]
+__all__ = [
+    "Expr",
+    "Kernel",
+    "ReferenceKernel",
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "is_traced",
+    "reference",
+    "reset",
+    "xp",
+]

@@ -123,7 +123,9 @@ def _type(self, dtype=None, non_blocking=False):
     """The type's name, or the tensor in another dtype."""
     if dtype is None:
         return f"rushlight.{_LEGACY.get(self._dtype.name, self._dtype.name)}Tensor"
-    return self.to(_FROM_LEGACY[dtype.rsplit(".", 1)[-1]] if isinstance(dtype, str) else dtype)
+    if isinstance(dtype, str):
+        return self.to(_FROM_LEGACY[dtype.rsplit(".", 1)[-1]])
+    return self.to(dtype if isinstance(dtype, dtypes.dtype) else dtype.dtype)  # a FloatTensor
 
 
 _LEGACY = {

@@ -1,0 +1,32 @@
+"""Marks for NVIDIA's profilers, which need a GPU."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+
+def _unavailable(name):
+    def call(*args, **kwargs):
+        raise RuntimeError(
+            f"rushlight.cuda.nvtx.{name}: this version computes on the CPU only; guard the call "
+            "with rushlight.cuda.is_available()"
+        )
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = "Needs NVIDIA's tools; raises RuntimeError in this version."
+    return call
+
+
+range_push = _unavailable("range_push")
+range_pop = _unavailable("range_pop")
+range_start = _unavailable("range_start")
+range_end = _unavailable("range_end")
+mark = _unavailable("mark")
+
+
+@contextlib.contextmanager
+def range(msg: str, *args, **kwargs) -> Iterator[None]:  # noqa: A001 - PyTorch's name
+    """Mark a stretch of the program; raises like :func:`range_push`."""
+    range_push(msg.format(*args, **kwargs))
+    yield

@@ -1,0 +1,50 @@
+"""Where the public names of the top level live that few programs need: loaded at first use."""
+
+from __future__ import annotations
+
+import importlib
+
+from rushlight import refusals
+
+# Modules of the top level imported at first use.
+PARTS = frozenset(
+    "__config__ _dynamo _utils accelerator amp backends compiler cpu distributed fft hub jit "
+    "linalg masked mps multiprocessing onnx random signal special testing "
+    "version xpu".split()
+)
+
+# Module -> names of the top level it holds.
+NAMES = {
+    "amp.mode": (
+        "autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
+        "get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled "
+        "is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype "
+        "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
+    ),
+    "legacy_types": (
+        "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor "
+        "IntTensor LongTensor ShortTensor"
+    ),
+    "inspection": (
+        "_assert _check _check_index _check_is_size _check_type _check_value compile "
+        "get_deterministic_debug_mode get_device_module get_float32_matmul_precision "
+        "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "
+        "set_float32_matmul_precision typename"
+    ),
+    "errors": "OutOfMemoryError",
+}
+_PLACES = {name: module for module, names in NAMES.items() for name in names.split()}
+
+
+def find(name: str):
+    """A module or name of the top level that is loaded late; None if there is none."""
+    if name in PARTS or refusals.is_absent(name):
+        return importlib.import_module("rushlight." + name)
+    if name in _PLACES:
+        return getattr(importlib.import_module("rushlight." + _PLACES[name]), name)
+    return refusals.Refused(name) if name in refusals.NAMES else None
+
+
+def names() -> set[str]:
+    """Every name that :func:`find` finds and that works."""
+    return {n for n in (*PARTS, *_PLACES) if not n.startswith("_")}

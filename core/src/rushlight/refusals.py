@@ -1,0 +1,232 @@
+"""What PyTorch has and Rushlight has not: names that refuse when they are used, with advice.
+
+Importing such a module, and taking a name from it, works, so that ``import torch.distributed as
+dist`` or ``from torch.utils.tensorboard import SummaryWriter`` at the head of a program does no
+harm to runs that never come to use it. *Using* the name - calling it, taking an attribute of it,
+deriving a class from it - raises NotImplementedError with the name and what to use instead.
+``isinstance(x, name)`` is False: no object is of a kind that does not exist here.
+
+Consequence for programs that probe: ``hasattr(torch, "compile")`` is True, as in PyTorch 2.13, and
+the call refuses. Probes that ask (``is_available()``, ``is_initialized()``) get a truthful no.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from importlib.machinery import ModuleSpec
+
+_PLAIN_LOOP = "run the model in one process; several batches a step give the same large batch"
+_EAGER = "call the model itself; elementwise chains are already compiled at first use"
+_FUNCTIONAL = "use rushlight.autograd.functional (jvp, vjp, jacobian, hessian, hvp, vhp)"
+
+# The longest entry that is a name or a prefix of it counts. A value that ends in "..." or starts
+# a module is looked up with find_advice.
+ADVICE = {
+    "compile": _EAGER + ", and compile(..., disable=True) or backend='eager' are accepted",
+    "jit": _EAGER + "; with PYTORCH_JIT=0 in the environment jit.script returns what it is given",
+    "jit.save": "use rushlight.save(model.state_dict(), path)",
+    "jit.load": "build the model in Python and load its state dict with rushlight.load",
+    "onnx": "save the state dict with rushlight.save, which PyTorch reads, and export there",
+    "fx": "write the transformation on modules (named_modules, register_forward_hook)",
+    "export": "save the state dict with rushlight.save and call the model itself",
+    "distributed": _PLAIN_LOOP,
+    "distributed.checkpoint": "use rushlight.save and rushlight.load on state dicts",
+    "distributed.fsdp": "use the module itself; " + _PLAIN_LOOP,
+    "distributions": "draw with rushlight.normal, bernoulli, multinomial or Tensor.exponential_, "
+    "and write the log density with tensor functions",
+    "sparse": "use dense tensors, index_add or scatter_add, or Embedding(sparse=False)",
+    "sparse_coo_tensor": "use dense tensors: zeros(size).index_put(indices, values, True)",
+    "sparse_csr_tensor": "use dense tensors",
+    "nested": "pad with nn.utils.rnn.pad_sequence and pass a mask",
+    "vmap": "write the batch dimension into the call, or stack the results of a loop",
+    "func": _FUNCTIONAL,
+    "func.functional_call": "deepcopy the module and load_state_dict, or use nn.utils.parametrize",
+    "func.vmap": "write the batch dimension into the call, or stack the results of a loop",
+    "quantization": "use bfloat16 or float16 tensors",
+    "ao": "use bfloat16 or float16 tensors",
+    "quantize_per_tensor": "use bfloat16 or float16 tensors",
+    "float8_e4m3fn": "use bfloat16 or float16",
+    "float8_e5m2": "use bfloat16 or float16",
+    "float8_e4m3fnuz": "use bfloat16 or float16",
+    "float8_e5m2fnuz": "use bfloat16 or float16",
+    "uint16": "use int32, which holds every 16-bit value",
+    "uint32": "use int64, which holds every 32-bit value",
+    "uint64": "use int64",
+    "qint8": "use int8 and a scale of your own",
+    "quint8": "use uint8 and a scale of your own",
+    "qint32": "use int32 and a scale of your own",
+    "complex32": "use complex64",
+    "chalf": "use complex64",
+    "library": "declare a differentiable operation with rushlight.autograd.Function",
+    "ops": "write the operation in Python, with rushlight.autograd.Function for its gradient",
+    "classes": "write the class in Python",
+    "futures": "use concurrent.futures",
+    "package": "use rushlight.save and rushlight.load",
+    "profiler": "use cProfile, or rushlight.utils.benchmark.Timer for one statement",
+    "autograd.profiler": "use cProfile, or rushlight.utils.benchmark.Timer for one statement",
+    "autograd.forward_ad": _FUNCTIONAL,
+    "autograd.graph": "use Tensor.register_hook and module hooks",
+    "utils.tensorboard": "write values with csv or json, or install tensorboardX, which needs no "
+    "PyTorch",
+    "utils.cpp_extension": "write the operation in Python, with rushlight.autograd.Function for "
+    "its gradient; there is no C++ interface",
+    "utils.bottleneck": "use cProfile",
+    "utils.mobile_optimizer": "use the model itself",
+    "utils.dlpack": "use rushlight.from_dlpack and numpy.from_dlpack",
+    "utils.flop_counter": "count from the shapes of the layers",
+    "_dynamo": _EAGER,
+    "_inductor": _EAGER,
+    "_export": "save the state dict with rushlight.save and call the model itself",
+    "_functorch": _FUNCTIONAL,
+    "_higher_order_ops": "write the loop or the condition in Python",
+    "_logging": "use the logging module",
+    "_subclasses": "build tensors with device='meta'",
+    "_prims": "use the public functions",
+    "_refs": "use the public functions",
+    "nn.intrinsic": "use the plain layers",
+    "nn.quantized": "use the plain layers in bfloat16",
+    "nn.qat": "use the plain layers",
+    "nn.attention.flex_attention": "use nn.functional.scaled_dot_product_attention with a mask",
+    "nn.parallel.DistributedDataParallel": _PLAIN_LOOP,
+    "multiprocessing.queue": "use rushlight.multiprocessing.Queue",
+    "storage": "use Tensor.untyped_storage()",
+    "ByteStorage": "use Tensor.untyped_storage()",
+    "cuda": "compute on the CPU; guard GPU code with rushlight.cuda.is_available()",
+    "xpu": "compute on the CPU; guard with rushlight.xpu.is_available()",
+    "mps": "compute on the CPU; guard with rushlight.backends.mps.is_available()",
+    "backends": "compute on the CPU with float32 matrices",
+    "_C": "use the public functions",
+}
+
+# Modules that may be imported although nothing in them exists; their submodules too.
+ABSENT = frozenset(
+    "ao autograd.forward_ad autograd.graph autograd.profiler distributions export func futures fx "
+    "library nested nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package profiler "
+    "quantization sparse utils.bottleneck utils.cpp_extension utils.flop_counter "
+    "utils.mobile_optimizer utils.tensorboard _dynamo _export _functorch "
+    "_higher_order_ops _inductor _logging _prims _refs _subclasses jit._recursive jit._script "
+    "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
+    "distributed._composable distributed._shard distributed._tensor "
+    "distributed.algorithms distributed.checkpoint distributed.device_mesh distributed.elastic "
+    "distributed.fsdp distributed.launch distributed.nn distributed.optim distributed.pipelining "
+    "distributed.rpc distributed.run distributed.tensor distributed.utils "
+    "distributed.distributed_c10d distributed.constants distributed.launcher".split()
+)
+
+# Functions and classes of the top level that exist only in order to refuse.
+NAMES = frozenset(
+    "sparse_coo_tensor sparse_csr_tensor vmap quantize_per_tensor float8_e4m3fn float8_e5m2 "
+    "float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64 qint8 quint8 qint32 complex32 chalf ops "
+    "classes storage ByteStorage".split()
+)
+
+
+def advice_for(name: str) -> str:
+    """What to use instead of ``rushlight.<name>``: the entry of its longest known prefix."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        found = ADVICE.get(".".join(parts[:end]))
+        if found is not None:
+            return found
+    return "see the list of supported names in the documentation"
+
+
+def refusal(name: str) -> NotImplementedError:
+    """The error for a use of ``rushlight.<name>``."""
+    return NotImplementedError(f"rushlight.{name} is not available. Instead: {advice_for(name)}.")
+
+
+class Refused:
+    """Stands for a function, class or value that does not exist; every use of it raises."""
+
+    def __init__(self, name: str):
+        self.__dict__["_name"] = name
+        self.__dict__["__name__"] = self.__dict__["__qualname__"] = name.rpartition(".")[2]
+        self.__dict__["__doc__"] = f"Not available. Instead: {advice_for(name)}."
+
+    def _refuse(self, *args, **kwargs):
+        raise refusal(self._name)
+
+    __call__ = __setattr__ = __getitem__ = __iter__ = __len__ = _refuse
+    __enter__ = __exit__ = __mro_entries__ = __bool__ = _refuse
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(f"'{self._name}' has no attribute '{name}'")
+        raise refusal(f"{self._name}.{name}")
+
+    def __instancecheck__(self, instance):
+        return False
+
+    def __subclasscheck__(self, subclass):
+        return False
+
+    def __or__(self, other):  # in annotations: ``Tensor | fx.Node``
+        return typing.Union[self, other]  # noqa: UP007 - the operands are not classes
+
+    __ror__ = __or__
+
+    def __repr__(self):
+        return f"<rushlight.{self._name}: not available>"
+
+
+class AbsentModule(types.ModuleType):
+    """A module all of whose public names refuse."""
+
+    __path__: list[str] = []  # so that its submodules can be imported
+
+    def __getattr__(self, name):
+        return lookup(self.__name__.removeprefix("rushlight."), name)
+
+
+def lookup(module: str, name: str):
+    """A :class:`Refused` for a name of a module; AttributeError for the interpreter's own names."""
+    if name.startswith("__"):
+        raise AttributeError(f"module 'rushlight.{module}' has no attribute '{name}'")
+    return Refused(f"{module}.{name}")
+
+
+def rest_of(module: str):
+    """A module-level ``__getattr__`` for a module of which only a part exists."""
+    short = module.removeprefix("rushlight.")
+
+    def __getattr__(name):  # noqa: N807 - it becomes the module's
+        return lookup(short, name)
+
+    return __getattr__
+
+
+def is_absent(name: str) -> bool:
+    """Whether ``rushlight.<name>`` is a module without anything in it."""
+    parts = name.split(".")
+    return any(".".join(parts[:end]) in ABSENT for end in range(1, len(parts) + 1))
+
+
+class Finder:
+    """Finds absent modules for ``import``; asked after every other finder."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        """The specification of an absent module, or None for every other name."""
+        package, _, rest = name.partition(".")
+        if package != "rushlight" or not rest or not is_absent(rest):
+            return None
+        return ModuleSpec(name, Finder, is_package=True)
+
+    @staticmethod
+    def create_module(spec):
+        """An empty module whose names refuse."""
+        rest = spec.name.removeprefix("rushlight.")
+        return AbsentModule(spec.name, f"Not available. Instead: {advice_for(rest)}.")
+
+    @staticmethod
+    def exec_module(module):
+        """Nothing is left to do: the module's names are made when asked for."""
+
+
+def install() -> None:
+    """Let ``import`` find absent modules."""
+    if Finder not in sys.meta_path:
+        sys.meta_path.append(Finder)
