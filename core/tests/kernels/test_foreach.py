@@ -194,6 +194,8 @@ def adaptive_cases():
         yield "adagrad", (), [0.01, 0.02, 0.01], (1e-8, 0.1, maximize)
         yield "adadelta", (), None, (0.5, 0.9, 1e-3, 0.1, maximize)
         yield "adamax", (), [0.01, 0.02, 0.01], (0.9, 0.99, 1e-3, 0.1, maximize)
+        yield "rprop", (), None, ((0.5, 1.2), (1e-3, 1.5), maximize)
+        yield "asgd", (), [(0.1, 0.9, 1.0), (0.2, 0.8, 0.3), (0.1, 0.9, 0.5)], (0.1, maximize)
         for decoupled in (False, True):
             rest = (0.01, 0.9, 0.99, 1e-3, 0.1, maximize, decoupled)
             yield "nadam", (), [(0.01, 0.02, 0.3), (0.03, 0.01, 0.5), (0.01, 0.02, 0.3)], rest
@@ -207,7 +209,7 @@ def adaptive_lists(rng, dtype, name, kinds):
         means = [np.asarray(s * 0.1, dtype) for s in squares(rng, dtype)] if kinds[0] else None
         large = [np.asarray(s + 1, dtype) for s in squares(rng, dtype)]
         return [*lists, large, means, arrays(rng, dtype) if kinds[1] else None]
-    if name in ("nadam", "radam"):
+    if name in ("nadam", "radam", "rprop"):
         lists.append(arrays(rng, dtype))
     if name == "adamax":
         return [*lists, arrays(rng, dtype), squares(rng, dtype)]

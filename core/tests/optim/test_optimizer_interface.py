@@ -194,3 +194,35 @@ def test_duplicates_in_a_group_warn_and_across_groups_raise():
         SGD([w, w])
     with pytest.raises(ValueError, match="more than one parameter group"):
         SGD([{"params": [w]}, {"params": [w]}])
+
+
+def test_parameters_and_state_are_swapped_for_a_while():
+    w = weight()
+    optimizer = Adam([w], lr=0.1)
+    optimizer.step()
+    before, state = w.detach().clone(), optimizer.state_dict()
+    other = weight(5.0)
+    given = {
+        "state": {0: {k: v.clone() for k, v in state["state"][0].items()}},
+        "param_groups": [{**state["param_groups"][0], "lr": 0.5}],
+    }
+    swap = rushlight.optim.swap_in_optimizer_params_and_state
+    with swap(optimizer, {"w": other}, given):
+        optimizer.step()
+    assert (w == before).all()
+    assert float(other.max()) < 4.6
+    assert float(given["state"][0]["step"]) == 2
+    assert float(optimizer.state[w]["step"]) == 1
+    assert optimizer.param_groups[0]["lr"] == 0.1
+    for bad in (
+        3,
+        {**given, "state": {7: {}}},
+        {**given, "param_groups": []},
+        {**given, "param_groups": [{"params": [0]}]},
+    ):
+        with (
+            pytest.raises(RuntimeError, match="swap_in_optimizer_params_and_state requires"),
+            swap(optimizer, {"w": other}, bad),
+        ):
+            optimizer.step()
+    assert (w == before).all()

@@ -1,6 +1,6 @@
 """Steps of the adaptive optimizers over lists of arrays: one launch for all of them.
 
-RMSprop, Adagrad, Adadelta, Adamax, NAdam and RAdam, in the manner of `rushlight.kernels.foreach`:
+RMSprop, Adagrad, Adadelta, Adamax, NAdam, RAdam, Rprop and averaged descent, in the manner of `rushlight.kernels.foreach`:
 items are blocks of 4096 elements, formulas are those of PyTorch's single-tensor optimizers, every
 list but the gradients is updated in place. What depends on the number of a step comes as one tuple
 of numbers per array; arrays with equal numbers share a launch.
@@ -17,6 +17,7 @@ from rushlight.backends.kernel_language import (
     function,
     i64,
     maximum,
+    minimum,
     range_kernel,
     real,
     square_root,
@@ -25,7 +26,7 @@ from rushlight.backends.worker_pool import TABLE_BLOCK, load
 from rushlight.kernels.execution import referenced_by
 from rushlight.kernels.foreach import COUNT, TABLE, check_lists, find_row, number, run
 
-__all__ = ["adadelta", "adagrad", "adamax", "nadam", "radam", "rmsprop"]
+__all__ = ["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop"]
 
 mean_kept = Parameter("mean_kept")
 momentum_used = Parameter("momentum_used")
@@ -181,6 +182,56 @@ def radam_blocks(args, lo, hi, tid):
                 p[i] = p[i] * shrink - rate * m[i]
 
 
+@range_kernel
+def rprop_blocks(args, lo, hi, tid):
+    """Lists: parameters, gradients, gradients before, sizes of steps."""
+    g = array(i64, args)
+    smaller, larger = real(number(args, 0)), real(number(args, 1))
+    least, most, sign = real(number(args, 2)), real(number(args, 3)), real(number(args, 4))
+    zero, one = real(0), real(1)
+    for block in range(lo, hi):
+        row = find_row(g[TABLE], g[COUNT], 6, block)
+        start = (block - load(row)) * TABLE_BLOCK
+        n = min(TABLE_BLOCK, load(row + 8) - start)
+        p, d = array(real, column(row, 0, start)), array(real, column(row, 1, start))
+        before, sizes = array(real, column(row, 2, start)), array(real, column(row, 3, start))
+        for i in range(n):
+            grad = sign * d[i]
+            agreement = grad * before[i]
+            factor = larger if agreement > zero else one
+            factor = smaller if agreement < zero else factor
+            size = minimum(maximum(sizes[i] * factor, least), most)
+            kept = zero if agreement < zero else grad
+            step = size if kept > zero else zero
+            step = step - (size if kept < zero else zero)
+            before[i] = kept
+            sizes[i] = size
+            p[i] = p[i] - step
+
+
+@range_kernel
+def asgd_blocks(args, lo, hi, tid):
+    """Lists: parameters, gradients, averages."""
+    g = array(i64, args)
+    rate, shrink, share = real(number(args, 0)), real(number(args, 1)), real(number(args, 2))
+    decay, sign = real(number(args, 3)), real(number(args, 4))
+    whole = number(args, 2) == 1
+    for block in range(lo, hi):
+        row = find_row(g[TABLE], g[COUNT], 5, block)
+        start = (block - load(row)) * TABLE_BLOCK
+        n = min(TABLE_BLOCK, load(row + 8) - start)
+        p, d = array(real, column(row, 0, start)), array(real, column(row, 1, start))
+        a = array(real, column(row, 2, start))
+        for i in range(n):
+            p[i] = p[i] * shrink - rate * (sign * d[i] + decay * p[i])
+        if whole:
+            for i in range(n):
+                a[i] = p[i]
+        else:
+            for i in range(n):
+                a[i] = a[i] + (p[i] - a[i]) * share
+
+
 def _run_by_numbers(kernel, lists, numbers, shared):
     """One launch for every set of arrays whose own numbers are equal."""
     if not numbers:
@@ -271,6 +322,23 @@ def _radam_reference(params, grads, means, squares, numbers, lr, beta1, beta2, e
         p[...] = wide - rate * (mean / (np.sqrt(square) + eps) if divided else mean)
 
 
+def _rprop_reference(params, grads, before, sizes, etas, step_sizes, maximize):
+    for p, g, e, s in zip(params, grads, before, sizes, strict=True):
+        d = _gradient(p, g, 0, maximize)
+        agreement = np.sign(d * e)
+        s[...] = size = np.clip(s * np.choose(agreement.astype(int) + 1, [etas[0], 1, etas[1]]),
+                                *step_sizes)  # fmt: skip
+        e[...] = kept = np.where(agreement < 0, 0, d)
+        p[...] = p - np.sign(kept) * size
+
+
+def _asgd_reference(params, grads, averages, numbers, weight_decay, maximize):
+    for p, g, a, (rate, shrink, share) in zip(params, grads, averages, numbers, strict=True):
+        d = _gradient(p, g, weight_decay, maximize)
+        p[...] = wide = p * shrink - rate * d
+        a[...] = a + (wide - a) * share
+
+
 # ---- public --------------------------------------------------------------------------------------
 
 
@@ -346,3 +414,23 @@ def radam(params, grads, means, squares, numbers, lr, beta1, beta2, eps, weight_
               0.0 if decoupled else float(weight_decay),
               float(1 - lr * weight_decay) if decoupled else 1.0, _sign(maximize))  # fmt: skip
     _run_by_numbers(radam_blocks, (params, grads, means, squares), numbers, shared)
+
+
+@referenced_by(_rprop_reference)
+def rprop(params, grads, before, sizes, etas, step_sizes, maximize):
+    """Rprop (Riedmiller and Braun, 1993); ``before`` are the gradients of the step before."""
+    check_lists("rprop", params=params, grads=grads, before=before, sizes=sizes)
+    run(rprop_blocks, (), (params, grads, before, sizes),
+        (*map(float, etas), *map(float, step_sizes), _sign(maximize)))  # fmt: skip
+
+
+@referenced_by(_asgd_reference)
+def asgd(params, grads, averages, numbers, weight_decay, maximize):
+    """Averaged descent (Polyak and Juditsky, 1992).
+
+    ``numbers`` of each array: the rate, the factor of the parameter, the share of the new value in
+    the average.
+    """
+    check_lists("asgd", params=params, grads=grads, averages=averages, numbers=numbers)
+    _run_by_numbers(asgd_blocks, (params, grads, averages), numbers,
+                    (float(weight_decay), _sign(maximize)))  # fmt: skip

@@ -92,6 +92,11 @@ def adam_(
     _written(params, averages, squares, largest)
 
 
+def scalars_of(states, name):
+    """The arrays of a state entry that is one number for a parameter; writing into them is fine."""
+    return [state[name]._array for state in states]
+
+
 def _adaptive():
     # loaded at the first step of one of these optimizers
     from rushlight.kernels import adaptive_steps
@@ -145,3 +150,17 @@ def radam_(
     lists = map(_arrays, (params, grads, means, squares))
     _adaptive().radam(*lists, numbers, lr, *betas, eps, weight_decay, maximize, decoupled)
     _written(params, means, squares)
+
+
+def rprop_(params, grads, before, sizes, *, etas, step_sizes, maximize):
+    """One step of resilient backpropagation on lists of parameters; see ``optim.Rprop``."""
+    lists = map(_arrays, (params, grads, before, sizes))
+    _adaptive().rprop(*lists, etas, step_sizes, maximize)
+    _written(params, before, sizes)
+
+
+def asgd_(params, grads, averages, *, numbers, weight_decay, maximize):
+    """One step of averaged descent on lists of parameters; see ``optim.ASGD``."""
+    lists = map(_arrays, (params, grads, averages))
+    _adaptive().asgd(*lists, numbers, weight_decay, maximize)
+    _written(params, averages)

@@ -22,9 +22,14 @@ if TYPE_CHECKING:
     from rushlight.optim.rprop import Rprop
     from rushlight.optim.sgd import SGD
     from rushlight.optim.sparse_adam import SparseAdam
+    from rushlight.optim.swap import swap_in_optimizer_params_and_state
 
 # the file of every class, where it is not the class's name
-_FILES = {"AdamW": "adam", "SparseAdam": "sparse_adam"}
+_FILES = {
+    "AdamW": "adam",
+    "SparseAdam": "sparse_adam",
+    "swap_in_optimizer_params_and_state": "swap",
+}
 
 __all__ = [
     "ASGD",
@@ -45,6 +50,7 @@ __all__ = [
     "SparseAdam",
     "lr_scheduler",
     "swa_utils",
+    "swap_in_optimizer_params_and_state",
 ]
 
 
@@ -52,7 +58,7 @@ def __getattr__(name):
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f"{__name__}.{_FILES.get(name, name.lower())}")
-    found = module if name.islower() else getattr(module, name)
+    found = getattr(module, name, module)
     globals()[name] = found
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.ops import foreach as lists
 from rushlight.ops.creation import tensor
 from rushlight.optim.elementwise import FormulaOptimizer, decayed, zeros
 from rushlight.optim.optimizer import scalar_dtype
@@ -50,13 +51,37 @@ class ASGD(FormulaOptimizer):
         state["mu"] = tensor(1.0, dtype=scalar_dtype())
         state["ax"] = zeros(parameter)
 
-    def _formula(self, group, p, g, state, step):
-        lambd, eta, mu = group["lambd"], state["eta"].item(), state["mu"].item()
-        g = decayed(g, p, self._option(group, "weight_decay"))
-        p = p * (1 - lambd * eta) - g * eta
-        average = p if mu == 1 else state["ax"] + (p - state["ax"]) * mu
+    @staticmethod
+    def _schedule(group, step):
+        """The rate and the share of the average for the step after this one."""
         lr = float(group["lr"])
-        # rounded to the default dtype, whatever dtype a loaded state has
-        state["eta"].detach().copy_(tensor(lr / ((1 + lambd * lr * step) ** group["alpha"])))
-        state["mu"].detach().copy_(tensor(1 / max(1, step - group["t0"])))
+        rate = lr / ((1 + group["lambd"] * lr * step) ** group["alpha"])
+        return rate, 1 / max(1, step - group["t0"])
+
+    def _formula(self, group, p, g, state, step):
+        eta, mu = state["eta"].item(), state["mu"].item()
+        g = decayed(g, p, self._option(group, "weight_decay"))
+        p = p * (1 - group["lambd"] * eta) - g * eta
+        average = p if mu == 1 else state["ax"] + (p - state["ax"]) * mu
+        for name, value in zip(("eta", "mu"), self._schedule(group, step), strict=True):
+            # rounded to the default dtype, whatever dtype a loaded state has
+            state[name].detach().copy_(tensor(value))
         return p, {"ax": average}
+
+    def _fused(self, group, params, grads, states, steps):
+        etas, mus = lists.scalars_of(states, "eta"), lists.scalars_of(states, "mu")
+        kind, lambd = tensor(0.0).numpy().dtype.type, group["lambd"]
+        numbers = [
+            (float(eta), 1 - lambd * float(eta), float(mu))
+            for eta, mu in zip(etas, mus, strict=True)
+        ]
+        lists.asgd_(
+            params,
+            grads,
+            [s["ax"] for s in states],
+            numbers=numbers,
+            weight_decay=float(group["weight_decay"]),
+            maximize=group["maximize"],
+        )
+        for step, eta, mu in zip(steps, etas, mus, strict=True):
+            eta[()], mu[()] = (kind(value) for value in self._schedule(group, step))

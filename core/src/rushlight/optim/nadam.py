@@ -60,19 +60,19 @@ class NAdam(FormulaOptimizer):
         state["exp_avg_sq"] = zeros(parameter)
 
     @staticmethod
-    def _shares(group, state, step):
-        """Factors of the gradient and of its mean in a step; counts the product on."""
+    def _shares(group, product, step):
+        """Factors of the gradient and of its mean in a step; counts the array `product` on."""
         beta1, decay = float(group["betas"][0]), group["momentum_decay"]
         mu = beta1 * (1 - 0.5 * 0.96 ** (step * decay))
         following = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * decay))
-        # rounded to the counter's dtype, as a state dict keeps it
-        product = state["mu_product"].detach().mul_(mu).item()
-        return (1 - mu) / (1 - product), following / (1 - product * following)
+        product[()] *= mu
+        now = float(product)  # rounded to the counter's dtype, as a state dict keeps it
+        return (1 - mu) / (1 - now), following / (1 - now * following)
 
     def _formula(self, group, p, g, state, step):
         lr, decay = self._option(group, "lr"), self._option(group, "weight_decay")
         beta1, beta2 = self._betas(group)
-        of_gradient, of_mean = self._shares(group, state, step)
+        of_gradient, of_mean = self._shares(group, *lists.scalars_of([state], "mu_product"), step)
         if group["decoupled_weight_decay"]:
             p = p * (1 - lr * decay)
         else:
@@ -87,9 +87,9 @@ class NAdam(FormulaOptimizer):
 
     def _fused(self, group, params, grads, states, steps):
         lr, beta2 = float(group["lr"]), float(group["betas"][1])
-        numbers = []
-        for state, step in zip(states, steps, strict=True):
-            of_gradient, of_mean = self._shares(group, state, step)
+        numbers, products = [], lists.scalars_of(states, "mu_product")
+        for product, step in zip(products, steps, strict=True):
+            of_gradient, of_mean = self._shares(group, product, step)
             numbers.append((lr * of_gradient, lr * of_mean, math.sqrt(1 - beta2**step)))
         lists.nadam_(
             params,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.ops import foreach as lists
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import full_like
 from rushlight.optim.elementwise import FormulaOptimizer, zeros
@@ -49,3 +50,14 @@ class Rprop(FormulaOptimizer):
         size = (state["step_size"] * factor).clamp(*group["step_sizes"])
         g = where(turned, ones * 0, g)
         return p - g.sign() * size, {"prev": g, "step_size": size}
+
+    def _fused(self, group, params, grads, states, steps):
+        lists.rprop_(
+            params,
+            grads,
+            [s["prev"] for s in states],
+            [s["step_size"] for s in states],
+            etas=group["etas"],
+            step_sizes=group["step_sizes"],
+            maximize=group["maximize"],
+        )
