@@ -1,9 +1,9 @@
 """Steps of the adaptive optimizers over lists of arrays: one launch for all of them.
 
-RMSprop, Adagrad, Adadelta, Adamax, NAdam, RAdam, Rprop and averaged descent, in the manner of `rushlight.kernels.foreach`:
-items are blocks of 4096 elements, formulas are those of PyTorch's single-tensor optimizers, every
-list but the gradients is updated in place. What depends on the number of a step comes as one tuple
-of numbers per array; arrays with equal numbers share a launch.
+RMSprop, Adagrad, Adadelta, Adamax, NAdam, RAdam, Rprop and averaged descent, in the manner of
+`rushlight.kernels.foreach`: items are blocks of 4096 elements, formulas are those of PyTorch's
+single-tensor optimizers, every list but the gradients is updated in place. What depends on the
+number of a step comes as one tuple of numbers per array; arrays with equal numbers share a launch.
 """
 
 from __future__ import annotations
