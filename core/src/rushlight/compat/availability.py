@@ -7,6 +7,7 @@ import types
 from dataclasses import dataclass
 from functools import cache
 
+from rushlight import refusals
 from rushlight.compat.missing import advice
 from rushlight.compat.modules import Alias, _read
 from rushlight.compat.paths import DISTRIBUTIONS, PACKAGES, is_available, module_behind
@@ -60,9 +61,14 @@ def judge(name: str) -> Verdict:
         if not isinstance(found, types.ModuleType | type):
             break  # an attribute of a value: not judged
         full = f"{full}.{part}"
+        if top == "torch" and refusals.is_absent(full.partition(".")[2]):
+            return Verdict(MISSING, full, advice(full))
         try:
             found = _attribute(found, full, part)
         except (AttributeError, ImportError, NotImplementedError):
+            return Verdict(MISSING, full, advice(full))
+        # Some names exist so that the head of a program can be read, and refuse to be used.
+        if type(found) is refusals.Refused or getattr(found, "refuses", False) is True:
             return Verdict(MISSING, full, advice(full))
     note = _difference(name)
     return Verdict(PRESENT, name) if note is None else Verdict(DIFFERENT, name, note)

@@ -7,7 +7,7 @@ import types
 
 from rushlight.compat import version
 from rushlight.compat.missing import MissingName, describe
-from rushlight.compat.paths import OTHER_NAMES, OWN, PACKAGES, module_behind
+from rushlight.compat.paths import OTHER_NAMES, OWN_MODULES, OWN_VALUES, PACKAGES, module_behind
 
 _ROOTS = frozenset(name.partition(".")[0] for name in PACKAGES.values())
 
@@ -55,7 +55,8 @@ class Alias(types.ModuleType):
 
     def __dir__(self):
         own = {name for name in self.__dict__ if name not in ("__home__", "__getattr__")}
-        hidden = {name.rpartition(".")[2] for name in OWN if name.startswith(self.__name__ + ".")}
+        own_names, start = OWN_MODULES | OWN_VALUES, self.__name__ + "."
+        hidden = {name.removeprefix(start) for name in own_names if name.startswith(start)}
         listed = set(dir(self.__dict__["__home__"]))
         return sorted((listed - hidden) | own)
 
@@ -75,15 +76,17 @@ def _read(alias: Alias, name: str):
             return getattr(home, name)
         except AttributeError:
             raise AttributeError(f"module {alias.__name__!r} has no attribute {name!r}") from None
-    if full not in OTHER_NAMES:
-        try:
-            found = getattr(home, name)
-        except (AttributeError, NotImplementedError):
-            pass
-        else:
-            if not _is_ours(found):
-                alias.__dict__[name] = found
-                return found
+    if full in OWN_VALUES:
+        raise MissingName(describe(full))
+    try:
+        found = getattr(home, name)
+    except (AttributeError, NotImplementedError):
+        pass
+    else:
+        # PyTorch has functions that are named like their files: the function is meant.
+        if not (_is_ours(found) or (full in OTHER_NAMES and isinstance(found, types.ModuleType))):
+            alias.__dict__[name] = found
+            return found
     if module_behind(full) is None:
         raise MissingName(describe(full))
     return importlib.import_module(full)

@@ -6,6 +6,8 @@ import importlib.util
 import sys
 from functools import cache
 
+from rushlight import directory, refusals
+
 PACKAGES = {
     "torch": "rushlight",
     "torchvision": "rushlight_vision",
@@ -27,9 +29,7 @@ DISTRIBUTIONS = {
 OTHER_NAMES = {
     "torch.version": "rushlight.compat.version",
     "torch.torch_version": "rushlight.compat.version",
-    "torch.backends": "rushlight.compat.backends",
     "torch.functional": "rushlight",
-    "torch.random": "rushlight.ops.random",
     "torch.storage": "rushlight.tensor.storage",
     "torch._tensor": "rushlight.tensor.tensor",
     "torch.autograd.grad_mode": "rushlight.autograd.mode",
@@ -49,12 +49,17 @@ OTHER_NAMES = {
     "pytorch_lightning.core.module": "lightning_lite.module",
     "pytorch_lightning.utilities.seed": "lightning_lite.random_state",
 }
-# Modules of Rushlight's own whose names mean nothing, or something else, in PyTorch.
-OWN = frozenset(
+# Rushlight's own names that mean nothing, or something else, in PyTorch: modules, then values.
+OWN_MODULES = frozenset(
     "torch." + name
     for name in (
-        "compat compiler devices dtypes errors extend inspection kernels ops settings tensor"
+        "compat devices directory dtypes errors extend inspection kernels legacy_types ops "
+        "refusals settings tensor"
     ).split()
+)
+OWN_VALUES = frozenset(
+    "torch.compiler." + name
+    for name in "Expr Kernel ReferenceKernel compile is_traced reference xp".split()
 )
 
 
@@ -76,17 +81,25 @@ def _exists(name: str) -> bool:
     return name in sys.modules or _found(name)
 
 
+def _is_public(name: str) -> bool:
+    """Whether a private-looking name of PyTorch's is answered here on purpose."""
+    top, _, rest = name.partition(".")
+    return top == "torch" and (rest in directory.PARTS or refusals.is_absent(rest))
+
+
 def module_behind(name: str) -> str | None:
     """The module that ``torch.x.y`` stands for, or None where there is none."""
     if name in OTHER_NAMES:
         return OTHER_NAMES[name] if is_available(name.partition(".")[0]) else None
-    if name in OWN:
+    if name in OWN_MODULES:
         return None
     parent, _, last = name.rpartition(".")
     if not parent:
         return PACKAGES[name] if name in PACKAGES and is_available(name) else None
     home = module_behind(parent)
     # Private files have other contents here, whatever their names.
-    if home is None or last.startswith("_") or not _exists(f"{home}.{last}"):
+    if home is None or (last.startswith("_") and not _is_public(name)):
+        return None
+    if not _exists(f"{home}.{last}"):
         return None
     return f"{home}.{last}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from rushlight.version import cuda, debug, git_version, hip, xpu
+
 PYTORCH = "2.13.0"
 
 
@@ -80,10 +82,4 @@ VERSIONS = {
     "lightning": "2.6.0+rushlight",
     "pytorch_lightning": "2.6.0+rushlight",
 }
-debug = False
-cuda: str | None = None
-hip: str | None = None
-xpu: str | None = None
-git_version = "Unknown"
-
 __all__ = ["TorchVersion", "__version__", "cuda", "debug", "git_version", "hip", "xpu"]

@@ -1,6 +1,0 @@
-"""``torch.backends.openmp``: OpenMP is not used here."""
-
-
-def is_available() -> bool:
-    """False: kernels are Rushlight's own."""
-    return False
