@@ -38,7 +38,7 @@ def aminmax(input: Tensor, *, dim=None, keepdim=False):
         raise RuntimeError(f"aminmax is not implemented for complex tensors; got {input._dtype}")
     axes = () if dim is None else wrap_dim(dim, input.dim())
     if not input.numel() and (dim is None or not input.shape[axes]):
-        raise RuntimeError(
+        raise (RuntimeError if dim is None else IndexError)(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
             f"identity; input has shape {shape_text(input.shape)}"
         )
