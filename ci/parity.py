@@ -1,7 +1,7 @@
 """Run every test that compares with PyTorch, with PyTorch there, and say how many there are.
 
 A test file takes part if it names the oracle. `quick` (the default) takes the op table's quick
-tier, `full` the full one.
+tier, `full` the full one and then PyTorch's own op table (torch_table.py).
 
 Usage: python ci/parity.py [quick|full] [--if-available] [PYTEST ARGUMENT ...]
 """
@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import oracle
 from packages import PACKAGES, Package
@@ -67,7 +68,12 @@ def main() -> int:
         int(n) for _, _, line in rows for n, what in CLOSING.findall(line) if what == "passed"
     )
     print(f"parity: {passed} tests passed")
-    return 1 if any(status for _, status, _ in rows) else 0
+    failed = any(status for _, status, _ in rows)
+    if tier == "full" and not rest:
+        table = Path(__file__).with_name("torch_table.py")
+        command = [sys.executable, str(table), "--jobs", "2", "--samples", "120"]
+        failed = subprocess.run(command, env=environment).returncode != 0 or failed
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@ The table, its samples and its error inputs ship inside PyTorch's wheel. Each of
 checked in six dtypes (forward, non-contiguous inputs, first and second derivatives) and, once, by
 its error inputs and variants (method, in-place, ``out=``). Without names the whole table runs.
 
+Entries that are known not to pass stand in ci/torch_table_known.toml, each with a date and a reason.
+A failure that is not there fails the run, and so does an entry there that passes.
+
 Usage: python ci/torch_table.py [NAME ...] [--dtypes float32,bool] [--checks forward,gradient]
        [--samples N] [--jobs N] [--json FILE] [--verbose] [--list]
 """
@@ -16,8 +19,12 @@ import multiprocessing
 import os
 import sys
 import time
+import tomllib
+from pathlib import Path
 
 import oracle
+
+KNOWN = Path(__file__).with_name("torch_table_known.toml")
 
 # Not for a CPU, or not functions that a program can call there.
 UNTESTABLE = (
@@ -114,11 +121,26 @@ def main() -> int:
             results = pool.imap(examine, tasks)
             found = {name: result for name, result in _followed(results, arguments)}
     report(found, dtypes, time.monotonic() - start)
+    surprises = compare_with_known(found)
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(found, file, indent=1, sort_keys=True)
             file.write("\n")
-    return any(not passed(result) for result in found.values())
+    return 1 if surprises else 0
+
+
+def compare_with_known(found):
+    """Print and count the entries whose result is not the one on record."""
+    known = tomllib.loads(KNOWN.read_text())["entries"] if KNOWN.is_file() else {}
+    failing = [name for name, result in found.items() if not passed(result)]
+    new = [name for name in failing if name not in known]
+    healed = [name for name in known if name in found and passed(found[name])]
+    for name in new:
+        print(f"not on record: {name}")
+    for name in healed:
+        print(f"on record as failing, but passes: {name}")
+    print(f"{len(failing) - len(new)} known failures, {len(new)} new, {len(healed)} healed")
+    return len(new) + len(healed)
 
 
 def parse():
