@@ -136,6 +136,25 @@ def test_low_precision_and_strides(rng, kind):
     assert all((m == 0.5).all() for m in mixed)
 
 
+def test_memory_orders_and_dtypes_share_launches(rng, monkeypatch):
+    launches = []
+    monkeypatch.setattr(foreach, "_launch", lambda *a, _launch=foreach._launch: (
+        launches.append(len(a[2][0])), _launch(*a))[1])  # fmt: skip
+    last = [rng.standard_normal((2, 5, 4, 3)).transpose(0, 3, 1, 2) for _ in range(3)]
+    plain = [rng.standard_normal((4, 4)) for _ in range(3)]
+    narrow = [rng.standard_normal(7).astype(np.float32) for _ in range(3)]
+    apart = [rng.standard_normal((4, 6)), rng.standard_normal((6, 4)).T, np.ones((4, 6))]
+    rows = [last, plain, narrow, apart, [v + 1 for v in last]]
+    lists = [[row[i] for row in rows] for i in range(3)]
+    wide = [[np.array(a) for a in values] for values in lists]
+    settings = (0.1, 0.9, 0, 0.1, False, False, False)
+    foreach.sgd(*lists, *settings)
+    foreach.sgd.reference(*wide, *settings)
+    assert launches == [5, 3, 1, 1]  # refused, then float64, float32, and what has two orders
+    for got, want in zip(lists, wide, strict=True):
+        assert close(got, want, 1e-6)
+
+
 def test_lists_must_belong_together(rng):
     with pytest.raises(ValueError, match="one length"):
         foreach.sgd([np.ones(3)], [], None, 0.1, 0, 0, 0, False, False, True)

@@ -207,36 +207,65 @@ def _plan(kernel, parameters, dtype, blocks):
 
 
 def run(kernel, parameters, lists, numbers):
-    """One launch over lists of arrays; array by array where they are not uniform.
+    """One launch over lists of arrays; one for each dtype and memory order where they differ.
 
-    Arrays may have any strides and low precision: such arrays are copied to dense float32 (float64
-    stays), updated and written back. The second list (gradients) is read only.
+    Arrays may have any strides and low precision: what is not dense is copied to dense float32
+    (float64 stays), updated and written back. The second list (gradients) is read only.
     """
-    count = len(lists[0])
-    if not count:
+    if not len(lists[0]):
         return
-    table = np.empty(count * (len(lists) + 2), np.int64)
-    dtype = lists[0][0].dtype
     lists = [values if type(values) is list else list(values) for values in lists]
-    blocks = threads.gather(table, *lists) if dtype in COMPILED_DTYPES else -1
+    if not _launch(kernel, parameters, lists, numbers):
+        _run_apart(kernel, parameters, lists, numbers)
+
+
+def _launch(kernel, parameters, lists, numbers):
+    """Run over uniform lists; False where they are not uniform and nothing was done."""
+    dtype, count = lists[0][0].dtype, len(lists[0])
+    if dtype not in COMPILED_DTYPES:
+        return False
+    table = np.empty(count * (len(lists) + 2), np.int64)
+    blocks = threads.gather(table, *lists)
     if blocks > 0:
         threads.run(_plan(kernel, parameters, dtype, blocks), table, count, *numbers)
-    elif blocks < 0:
-        for arrays in zip(*lists, strict=True):
-            _run_one(kernel, parameters, arrays, numbers)
+    return blocks >= 0
+
+
+def _run_apart(kernel, parameters, lists, numbers):
+    """Sort the rows of lists by dtype, dense ones in their order of memory (channels last)."""
+    kinds, rest = {}, []
+    for arrays in zip(*lists, strict=True):
+        check_shapes(arrays)
+        arrays = _in_memory_order(arrays)
+        dtype = arrays[0].dtype
+        if all(a.dtype == dtype and a.flags.c_contiguous for a in arrays):
+            kinds.setdefault(dtype, []).append(arrays)
+        else:
+            rest.append(arrays)
+    for rows in kinds.values():
+        if not _launch(kernel, parameters, [list(c) for c in zip(*rows, strict=True)], numbers):
+            rest += rows
+    for arrays in rest:
+        _run_one(kernel, parameters, arrays, numbers)
+
+
+def _in_memory_order(arrays):
+    """Arrays with equal strides as views whose last dimension is nearest in memory."""
+    strides = arrays[0].strides
+    if any(a.strides != strides for a in arrays):
+        return arrays
+    order = sorted(range(len(strides)), key=lambda i: -strides[i])
+    return [a.transpose(order) for a in arrays]
 
 
 def _run_one(kernel, parameters, arrays, numbers):
-    check_shapes(arrays)
     dtype = arrays[0].dtype if arrays[0].dtype in COMPILED_DTYPES else FLOAT32
-    dense = [np.array(a, dtype, order="C") for a in arrays]
-    table = np.empty(len(arrays) + 2, np.int64)
-    blocks = threads.gather(table, *([a] for a in dense))
-    if blocks > 0:
-        threads.run(_plan(kernel, parameters, dtype, blocks), table, 1, *numbers)
-        for i, (original, copy) in enumerate(zip(arrays, dense, strict=True)):
-            if i != 1:
-                original[...] = copy
+    dense = [np.asarray(a, dtype, order="C") for a in arrays]
+    if not _launch(kernel, parameters, [[a] for a in dense], numbers):
+        raise TypeError(f"expected arrays of numbers, got {[type(a).__name__ for a in arrays]}")
+    for i, (original, copy) in enumerate(zip(arrays, dense, strict=True)):
+        if i != 1 and copy is not original:
+            original[...] = copy
 
 
 def check_shapes(arrays):
