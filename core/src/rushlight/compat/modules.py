@@ -37,7 +37,7 @@ class Alias(types.ModuleType):
         home, full = self.__dict__["__home__"], f"{self.__name__}.{name}"
         if isinstance(value, types.ModuleType) and module_behind(full) is not None:
             # An import: PyTorch has functions that are named like their files.
-            behind = vars(home).get(name, value)
+            behind = getattr(home, name, value)
             if isinstance(behind, types.ModuleType):
                 self.__dict__[name] = value
             return
@@ -55,9 +55,13 @@ class Alias(types.ModuleType):
 
     def __dir__(self):
         own = {name for name in self.__dict__ if name not in ("__home__", "__getattr__")}
-        own_names, start = OWN_MODULES | OWN_VALUES, self.__name__ + "."
-        hidden = {name.removeprefix(start) for name in own_names if name.startswith(start)}
-        listed = set(dir(self.__dict__["__home__"]))
+        home, start = self.__dict__["__home__"], self.__name__ + "."
+        hidden = {full.removeprefix(start) for full in OWN_VALUES if full.startswith(start)}
+        for full in OWN_MODULES:  # `tensor` is a function too
+            inner = full.removeprefix(start)
+            if isinstance(vars(home).get(inner), types.ModuleType):
+                hidden.add(inner)
+        listed = set(dir(home))
         return sorted((listed - hidden) | own)
 
     def __repr__(self):

@@ -1,0 +1,76 @@
+"""Run programs in processes of their own: under PyTorch, and by `rushlight run`."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import rushlight
+
+SOURCE = str(Path(rushlight.__file__).parents[1])
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+# PyTorch is imported once; each program runs in a fork, so that none leaves anything behind.
+DRIVER = """
+import os, runpy, sys, torch, torch.optim, torch.nn.functional
+out = sys.argv.pop(1)
+for path in sys.argv[1:]:
+    child = os.fork()
+    if child == 0:
+        file = os.open(os.path.join(out, os.path.basename(path) + ".txt"),
+                       os.O_WRONLY | os.O_CREAT)
+        os.dup2(file, 1)
+        sys.argv = [path]
+        sys.path[0] = os.path.dirname(path)
+        runpy.run_path(path, run_name="__main__")
+        sys.stdout.flush()
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        sys.exit(f"{path} failed under PyTorch")
+"""
+
+
+def environment():
+    """Variables of a child process: the tree's Rushlight, one thread for the oracle."""
+    paths = [SOURCE, os.environ.get("PYTHONPATH", "")]
+    variables = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, paths)))
+    return dict(variables, OMP_NUM_THREADS="1", PYTHONWARNINGS="default")
+
+
+def run(*arguments, cwd=None):
+    """The finished process of `python arguments...`."""
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=120,
+        cwd=cwd,
+    )
+
+
+def run_rushlight(*arguments, cwd=None):
+    """What a program prints when `rushlight run` runs it; the test fails if it fails."""
+    done = run("-m", "rushlight", "run", *arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def run_torch(paths, folder):
+    """What the programs print under PyTorch, by name."""
+    done = run("-c", DRIVER, folder, *paths)
+    assert done.returncode == 0, done.stderr
+    return {Path(p).name: (Path(folder) / (Path(p).name + ".txt")).read_text() for p in paths}
+
+
+def losses(text):
+    """The ``loss i value`` lines as a dictionary."""
+    rows = [line.split() for line in text.splitlines()]
+    return {int(row[1]): float(row[2]) for row in rows if row[:1] == ["loss"]}
+
+
+def quality(text):
+    """The words of the ``quality`` line."""
+    (found,) = [line.split()[1:] for line in text.splitlines() if line.startswith("quality ")]
+    return found
