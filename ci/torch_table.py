@@ -4,7 +4,7 @@ The table, its samples and its error inputs ship inside PyTorch's wheel. Each of
 checked in six dtypes (forward, non-contiguous inputs, first and second derivatives) and, once, by
 its error inputs and variants (method, in-place, ``out=``). Without names the whole table runs.
 
-Entries that are known not to pass stand in ci/torch_table_known.toml, each with a date and a reason.
+Entries known not to pass stand in ci/torch_table_known.toml, each with a date and a reason.
 A failure that is not there fails the run, and so does an entry there that passes.
 
 Usage: python ci/torch_table.py [NAME ...] [--dtypes float32,bool] [--checks forward,gradient]
