@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from rushlight.compat import version
+from rushlight.compat import spelling, version
 from rushlight.compat.missing import MissingModule, describe
 from rushlight.compat.modules import Alias
 from rushlight.compat.paths import PACKAGES, is_available, module_behind
@@ -114,6 +114,7 @@ def install(*, children: bool = True) -> None:
         )
     if not is_installed():
         sys.meta_path.insert(0, _finder)
+        spelling.use_pytorch_names()
     if children:
         os.environ[VARIABLE] = "1"
         paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
@@ -128,6 +129,7 @@ def uninstall() -> None:
     """
     if is_installed():
         sys.meta_path.remove(_finder)
+        spelling.use_own_names()
     for name in [name for name, module in sys.modules.items() if isinstance(module, Alias)]:
         del sys.modules[name]
     os.environ.pop(VARIABLE, None)

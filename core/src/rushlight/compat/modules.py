@@ -91,6 +91,8 @@ def _read(alias: Alias, name: str):
         if not (_is_ours(found) or (full in OTHER_NAMES and isinstance(found, types.ModuleType))):
             alias.__dict__[name] = found
             return found
+        if name in getattr(home, "__all__", ()) and module_behind(full) is None:
+            return found  # Rushlight's own, as `torch.safetensors`: `import *` takes it along
     if module_behind(full) is None:
         raise MissingName(describe(full))
     return importlib.import_module(full)

@@ -28,7 +28,7 @@ def run_script(path: str, arguments: list[str]) -> None:
         _guarded(runpy.run_path, path, run_name="__main__")
         return
     _replace_first_path(os.path.dirname(os.path.realpath(path)))
-    _guarded(_execute, os.path.abspath(path))
+    _guarded(_execute, os.path.join(os.getcwd(), path))  # as Python: not normalized
 
 
 def run_module(name: str, arguments: list[str]) -> None:

@@ -93,7 +93,11 @@ class _Reader(ast.NodeVisitor):
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 assigned.append(node)
         bound: dict[str, str | None] = dict.fromkeys(other - shared, None)
-        bound.update({n: f for n, f in imported.items() if _is_pytorch(f) or n not in bound})
+        for name, full in imported.items():
+            if _is_pytorch(full):
+                bound[name] = full
+            else:
+                bound.setdefault(name, None)
         self.scope.bound.update(bound)
         for node in sorted(assigned, key=lambda n: n.lineno):
             target, full = node.targets[0], self.full_name(node.value)

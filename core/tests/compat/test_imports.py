@@ -1,0 +1,189 @@
+"""PyTorch's names after `install`: which modules they are, what is missing, what comes back."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from running import HAS_TORCH, run
+
+
+def succeed(program, cwd=None):
+    """Run a program behind `install`; what it prints."""
+    done = run("-c", "from rushlight import compat\ncompat.install()\n" + program, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_names_are_rushlights():
+    succeed("""
+import importlib, rushlight, types
+import torch, torch.nn as nn, torch.nn.functional as F, torch.optim.lr_scheduler
+import torch.backends.cudnn as cudnn
+from torch import Tensor, optim
+from torch.utils.data import DataLoader
+from torch.utils.data.dataloader import default_collate
+from torch.nn.modules.conv import _ConvNd
+from torch.nn.modules.utils import _pair
+from torch.nn.utils.spectral_norm import spectral_norm
+from torch.nn.parameter import Parameter
+from torch import *
+assert isinstance(torch, types.ModuleType) and torch.__name__ == "torch"
+assert Tensor is rushlight.Tensor and torch.Tensor is Tensor
+assert nn.Linear is rushlight.nn.Linear and nn is torch.nn
+assert F.relu is rushlight.nn.functional.relu and nn.functional is F
+assert optim.lr_scheduler.StepLR is rushlight.optim.lr_scheduler.StepLR
+assert issubclass(nn.Conv2d, _ConvNd) and _pair(2) == (2, 2)
+assert torch.nn.utils.spectral_norm is spectral_norm and callable(spectral_norm)
+assert default_collate([1, 2]).tolist() == [1, 2] and Parameter is nn.Parameter
+assert importlib.import_module("torch.linalg") is torch.linalg
+assert zeros(2).tolist() == [0, 0]
+assert "Linear" in dir(nn) and "kernels" not in dir(torch) and "tensor" in dir(torch)
+torch.backends.cudnn.benchmark = True
+assert cudnn.benchmark is True
+""")
+
+
+def test_versions():
+    succeed("""
+import importlib.metadata, importlib.util, torch, torch.version
+assert importlib.metadata.version("torch") == torch.__version__ == "2.13.0+rushlight"
+assert torch.__version__ >= "2.9" and torch.__version__ > (1, 13) and torch.__version__ < "2.14"
+assert not torch.__version__ < "2.13" and torch.__version__.split(".")[0] == "2"
+assert torch.version.__version__ == torch.__version__ and torch.version.cuda is None
+assert importlib.util.find_spec("torch") is not None
+assert importlib.util.find_spec("torch.nosuch") is None
+import rushlight
+assert rushlight.__version__ != torch.__version__
+""")
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "named"),
+    [
+        ("import torch.nosuch", ImportError, "torch.nosuch"),
+        ("from torch.nosuch.deeper import thing", ImportError, "torch.nosuch"),
+        ("from torch.nn import Nosuch", ImportError, "torch.nn.Nosuch"),
+        ("from torch.nn.functional import nosuch", ImportError, "torch.nn.functional.nosuch"),
+        ("torch.nn.Nosuch", AttributeError, "torch.nn.Nosuch"),
+        ("torch.kernels", AttributeError, "torch.kernels"),
+        ("torch.compiler.compile", AttributeError, "torch.compiler.compile"),
+        ("torch.fx.symbolic_trace(1)", NotImplementedError, "fx.symbolic_trace"),
+    ],
+)
+def test_missing_names_are_named(line, error, named):
+    succeed(f"""
+import torch
+try:
+    {line}
+except NotImplementedError as error:
+    assert isinstance(error, {error.__name__}) and {named!r} in str(error), repr(error)
+else:
+    raise SystemExit("nothing was raised")
+assert not hasattr(torch.nn, "Nosuch") and getattr(torch, "nosuch", 5) == 5
+""")
+
+
+def test_packages_that_are_not_installed_are_named():
+    # Whether the sister packages are here depends on the environment: hide one.
+    succeed("""
+import importlib.util, sys
+class Nowhere:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "rushlight_vision":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Nowhere)
+assert importlib.util.find_spec("torchvision") is None
+try:
+    import torchvision.transforms
+except ImportError as error:
+    assert "rushlight-vision" in str(error) and "not installed" in str(error)
+else:
+    raise SystemExit("nothing was raised")
+""")
+
+
+def test_what_a_program_sets_is_set_in_rushlight():
+    succeed("""
+import unittest.mock, rushlight, torch
+import torch.nn.functional as F
+real = F.gelu
+with unittest.mock.patch("torch.nn.functional.gelu", lambda x, approximate="none": x + 1):
+    assert torch.nn.GELU()(torch.ones(1)).item() == 2
+    assert rushlight.nn.functional.gelu is F.gelu is not real
+assert F.gelu is real and rushlight.nn.functional.gelu is real
+torch.my_flag = 3
+assert torch.my_flag == 3
+del torch.my_flag
+assert not hasattr(torch, "my_flag")
+""")
+
+
+def test_pickles_load_under_either_name(tmp_path):
+    path = tmp_path / "layer.pkl"
+    succeed(f"""
+import pickle, torch
+torch.manual_seed(0)
+pickle.dump((torch.nn.Linear(2, 1), torch.float16, torch.Size([2])), open({str(path)!r}, "wb"))
+text = open({str(path)!r}, "rb").read()
+assert b"rushlight.nn" in text and b"torch.nn" not in text
+# A pickle that names PyTorch's modules finds the classes here.
+assert pickle.loads(b"ctorch.nn.modules.linear\\nLinear\\n.") is torch.nn.Linear
+""")
+    done = run(
+        "-c",
+        f"import pickle, sys; layer, dtype, size = pickle.load(open({str(path)!r}, 'rb'))\n"
+        "assert type(layer).__name__ == 'Linear' and 'torch' not in sys.modules\n"
+        "assert str(dtype) == 'rushlight.float16' and str(size) == 'rushlight.Size([2])'",
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_texts_spell_names_as_pytorch_does_until_uninstall():
+    succeed("""
+import os, sys, torch, rushlight
+x = torch.ones(2)
+assert f"{x.dtype} {x.type()} {x.shape}" == "torch.float32 torch.FloatTensor torch.Size([2])"
+assert str(torch.channels_last) == "torch.channels_last"
+compat.uninstall()
+assert "torch" not in sys.modules and "torch.nn" not in sys.modules
+assert not compat.is_installed() and "RUSHLIGHT_COMPAT" not in os.environ
+assert str(x.dtype) == "rushlight.float32" and str(x.shape) == "rushlight.Size([2])"
+compat.install()
+compat.install()
+import torch
+assert torch.Tensor is rushlight.Tensor
+""")
+
+
+def test_refuses_where_another_torch_is_imported(tmp_path):
+    (tmp_path / "torch.py").write_text("real = True")
+    done = run(
+        "-c",
+        "import torch\nfrom rushlight import compat\n"
+        "try:\n    compat.install()\n"
+        "except RuntimeError as error:\n"
+        "    assert 'torch is already imported' in str(error), error\n"
+        "else:\n    raise SystemExit('nothing was raised')\n"
+        "assert torch.real and not compat.is_installed()",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="PyTorch is not installed")
+def test_pytorch_is_found_again_after_uninstall():
+    succeed("""
+import importlib.metadata, torch
+compat.uninstall()
+assert not importlib.metadata.version("torch").endswith("rushlight")
+import torch
+assert not torch.__version__.endswith("rushlight")
+""")
+
+
+def test_import_rushlight_imports_nothing_of_it():
+    done = run("-c", "import rushlight, sys; assert 'rushlight.compat' not in sys.modules")
+    assert done.returncode == 0, done.stderr
