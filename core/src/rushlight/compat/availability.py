@@ -44,9 +44,12 @@ def _difference(name: str) -> str | None:
     return None
 
 
-def _module(name: str):
+def _module(name: str) -> Alias:
     """An alias as `import` would give it, without installing the finder."""
-    return Alias(name, importlib.import_module(module_behind(name)))
+    home = module_behind(name)
+    if home is None:
+        raise ModuleNotFoundError(f"no module stands behind {name}")
+    return Alias(name, importlib.import_module(home))
 
 
 @cache
