@@ -8,7 +8,7 @@ from rushlight import refusals
 
 # Modules of the top level imported at first use.
 PARTS = frozenset(
-    "__config__ _dynamo _utils accelerator amp backends compiler cpu distributed fft hub jit "
+    "_C __config__ _dynamo _utils accelerator amp backends compiler cpu distributed fft hub jit "
     "linalg masked mps multiprocessing onnx random signal special testing "
     "version xpu".split()
 )
@@ -40,6 +40,10 @@ def find(name: str):
     """A module or name of the top level that is loaded late; None if there is none."""
     if name in PARTS or refusals.is_absent(name):
         return importlib.import_module("rushlight." + name)
+    if name == "torch":  # PyTorch's package has its own name as an attribute
+        return importlib.import_module("rushlight")
+    if name.startswith("_foreach_"):
+        return importlib.import_module("rushlight.foreach").find(name)
     if name in _PLACES:
         return getattr(importlib.import_module("rushlight." + _PLACES[name]), name)
     return refusals.Refused(name) if name in refusals.NAMES else None

@@ -60,7 +60,6 @@ ADVICE = {
     "complex32": "use complex64",
     "chalf": "use complex64",
     "library": "declare a differentiable operation with rushlight.autograd.Function",
-    "ops": "write the operation in Python, with rushlight.autograd.Function for its gradient",
     "classes": "write the class in Python",
     "futures": "use concurrent.futures",
     "package": "use rushlight.save and rushlight.load",
@@ -74,7 +73,6 @@ ADVICE = {
     "its gradient; there is no C++ interface",
     "utils.bottleneck": "use cProfile",
     "utils.mobile_optimizer": "use the model itself",
-    "utils.dlpack": "use rushlight.from_dlpack and numpy.from_dlpack",
     "utils.flop_counter": "count from the shapes of the layers",
     "_dynamo": _EAGER,
     "_inductor": _EAGER,
@@ -98,6 +96,7 @@ ADVICE = {
     "mps": "compute on the CPU; guard with rushlight.backends.mps.is_available()",
     "backends": "compute on the CPU with float32 matrices",
     "_C": "use the public functions",
+    "utils.benchmark": "print the Measurements of Timer.blocked_autorange() one by one",
 }
 
 # Modules that may be imported although nothing in them exists; their submodules too.
@@ -118,7 +117,7 @@ ABSENT = frozenset(
 # Functions and classes of the top level that exist only in order to refuse.
 NAMES = frozenset(
     "sparse_coo_tensor sparse_csr_tensor vmap quantize_per_tensor float8_e4m3fn float8_e5m2 "
-    "float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64 qint8 quint8 qint32 complex32 chalf ops "
+    "float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64 qint8 quint8 qint32 complex32 chalf "
     "classes storage ByteStorage".split()
 )
 

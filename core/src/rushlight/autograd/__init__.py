@@ -26,3 +26,16 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+_LATE = {"Variable": "variable", "functional": None, "variable": None}
+_ABSENT = frozenset(("forward_ad", "graph", "profiler"))
+
+
+def __getattr__(name):
+    """What few programs need, imported at first use."""
+    import importlib
+
+    if name in _ABSENT or name in _LATE:
+        module = importlib.import_module(f"rushlight.autograd.{_LATE.get(name) or name}")
+        return getattr(module, name) if _LATE.get(name) else module
+    raise AttributeError(f"module 'rushlight.autograd' has no attribute '{name}'")

@@ -43,4 +43,10 @@ class DistributedDataParallel(Module):
         )
 
 
+class distributed:  # noqa: N801 - PyTorch's module of this name
+    """PyTorch's path ``nn.parallel.distributed.DistributedDataParallel``."""
+
+    DistributedDataParallel = DistributedDataParallel
+
+
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

@@ -15,4 +15,16 @@ class Buffer(Tensor):
         return out
 
 
+_LAZY = frozenset(("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin"))
+
+
+def __getattr__(name):
+    """What lazy layers use, imported at first use."""
+    if name in _LAZY:
+        from rushlight.nn import lazy
+
+        return lazy._Uninitialized if name == "UninitializedTensorMixin" else getattr(lazy, name)
+    raise AttributeError(f"module 'rushlight.nn.parameter' has no attribute '{name}'")
+
+
 __all__ = ["Buffer", "Parameter"]

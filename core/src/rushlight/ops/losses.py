@@ -17,6 +17,7 @@ from rushlight.ops._shape_rules import entropy
 from rushlight.ops.activation import logsigmoid
 from rushlight.ops.comparison import where
 from rushlight.ops.exponential import xlogy
+from rushlight.ops.full_precision import in_float32
 from rushlight.ops.softmax import log_softmax
 from rushlight.tensor.tensor import Tensor
 
@@ -217,6 +218,7 @@ def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim):
     return _reduce(losses, reduction)
 
 
+@in_float32
 def nll_loss(
     input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
 ):
@@ -342,6 +344,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
+@in_float32
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute difference."""
     reduction = reduction_of(reduction, size_average, reduce)
@@ -372,6 +375,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _reduce(losses if weight is None else losses * weight, reduction_of(reduction))
 
 
+@in_float32
 def binary_cross_entropy(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
@@ -408,6 +412,7 @@ def binary_cross_entropy_with_logits(
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
+@in_float32
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """``target * (log(target) - input)``: `input` holds log-probabilities."""
     if reduction != "batchmean":
@@ -428,6 +433,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return _reduce(losses, reduction)
 
 
+@in_float32
 def hinge_embedding_loss(
     input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"
 ):
@@ -437,6 +443,7 @@ def hinge_embedding_loss(
     return _reduce(where(target != -1, input, 0.0) + where(target != 1, apart, 0.0), reduction)
 
 
+@in_float32
 def margin_ranking_loss(
     input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"
 ):
@@ -461,6 +468,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     return (unit[0] * unit[1]).sum(dim)
 
 
+@in_float32
 def cosine_embedding_loss(
     input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"
 ):
@@ -478,6 +486,7 @@ def cosine_embedding_loss(
     return _reduce(where(target == 1, 1 - cosine, 0.0) + where(target == -1, apart, 0.0), reduction)
 
 
+@in_float32
 def triplet_margin_loss(
     anchor,
     positive,
@@ -506,12 +515,14 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
+@in_float32
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """``log(1 + exp(-target * input))``."""
     reduction = reduction_of(reduction, size_average, reduce)
     return _reduce(-logsigmoid(target * input), reduction)
 
 
+@in_float32
 def poisson_nll_loss(
     input,
     target,

@@ -1,5 +1,5 @@
 """Checks for programs that use Rushlight, and the generated tests of its own ops."""
 
-from rushlight.testing.close import assert_close
+from rushlight.testing.close import assert_allclose, assert_close
 
-__all__ = ["assert_close"]
+__all__ = ["assert_allclose", "assert_close"]

@@ -36,6 +36,34 @@ def assert_close(
     _compare(actual, expected, "", options, msg)
 
 
+_FORMER = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
+
+
+def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg="") -> None:
+    """The former :func:`assert_close`: takes any data, ignores dtypes, and counts NaN as equal.
+
+    Without tolerances they are those of the less exact dtype: 1e-4 and 1e-5 for float32.
+    """
+    import warnings
+
+    warnings.warn(
+        "`rushlight.testing.assert_allclose()` is deprecated. Please use "
+        "`rushlight.testing.assert_close()` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    actual = actual if isinstance(actual, Tensor) else rushlight.tensor(actual)
+    if not isinstance(expected, Tensor):
+        expected = rushlight.tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        pairs = [_FORMER.get(x.dtype.name, (0.0, 0.0)) for x in (actual, expected)]
+        rtol, atol = max(p[0] for p in pairs), max(p[1] for p in pairs)
+    assert_close(
+        actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False,
+        msg=msg or None,
+    )  # fmt: skip
+
+
 def _fail(where, text, msg):
     text = f"{where or 'values'}: {text}" if where else text
     raise AssertionError(msg(text) if callable(msg) else msg or text)

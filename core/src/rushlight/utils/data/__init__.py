@@ -28,6 +28,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",
@@ -42,3 +43,16 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+_LATE = frozenset(("_utils", "dataloader", "distributed"))
+
+
+def __getattr__(name):
+    """PyTorch's other paths, imported at first use."""
+    import importlib
+
+    if name in _LATE:
+        return importlib.import_module("rushlight.utils.data." + name)
+    if name == "DistributedSampler":
+        return importlib.import_module("rushlight.utils.data.distributed").DistributedSampler
+    raise AttributeError(f"module 'rushlight.utils.data' has no attribute '{name}'")

@@ -1,0 +1,153 @@
+"""Starting several processes with one function, and learning which of them failed and why."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import pickle
+import signal
+import sys
+import tempfile
+import traceback
+import warnings
+
+
+class ProcessException(Exception):
+    """A process that was started here failed."""
+
+    def __init__(self, msg: str, error_index: int, pid: int | None):
+        super().__init__(msg)
+        self.msg, self.error_index, self.pid = msg, error_index, pid
+
+    def __reduce__(self):
+        return type(self), (self.msg, self.error_index, self.pid)
+
+
+class ProcessRaisedException(ProcessException):
+    """A process ended by an exception; the message holds its traceback."""
+
+
+class ProcessExitedException(ProcessException):
+    """A process ended by a signal or with an exit status of its own."""
+
+    def __init__(self, msg, error_index, error_pid, exit_code, signal_name=None):
+        super().__init__(msg, error_index, error_pid)
+        self.exit_code, self.signal_name = exit_code, signal_name
+
+    def __reduce__(self):
+        return type(self), (self.msg, self.error_index, self.pid, self.exit_code, self.signal_name)
+
+
+def _run(function, index, args, error_file):
+    try:
+        function(index, *args)
+    except KeyboardInterrupt:
+        return  # the parent was interrupted too, and says so
+    except Exception:
+        with open(error_file, "wb") as file:
+            pickle.dump(traceback.format_exc(), file)
+        sys.exit(1)
+
+
+class ProcessContext:
+    """The processes that one call started."""
+
+    def __init__(self, processes, error_files):
+        self.processes, self.error_files = processes, error_files
+        self.sentinels = {process.sentinel: i for i, process in enumerate(processes)}
+
+    def pids(self) -> list:
+        """The processes' numbers."""
+        return [int(process.pid) for process in self.processes]
+
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
+        """Wait for one or more processes to end; True when all have. If one failed, the others are
+        terminated and its failure is raised."""
+        if not self.sentinels:
+            return True
+        ready = multiprocessing.connection.wait(self.sentinels, timeout=timeout)
+        failed = None
+        for sentinel in ready:
+            index = self.sentinels.pop(sentinel)
+            self.processes[index].join()
+            if self.processes[index].exitcode != 0:
+                failed = index
+                break
+        if failed is None:
+            return not self.sentinels
+        self._stop_others(grace_period)
+        raise self._failure(failed)
+
+    def _stop_others(self, grace_period):
+        for process in self.processes:
+            if process.is_alive():
+                process.terminate()
+        for process in self.processes:
+            process.join(30 if grace_period is None else grace_period)
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+    def _failure(self, index):
+        process = self.processes[index]
+        try:
+            with open(self.error_files[index], "rb") as file:
+                original = pickle.load(file)  # noqa: S301 - written by our own process
+        except (FileNotFoundError, EOFError):
+            return self._exit(index, process)
+        message = f"\n\n-- Process {index} terminated with the following error:\n{original}"
+        return ProcessRaisedException(message, index, process.pid)
+
+    @staticmethod
+    def _exit(index, process):
+        code, name = process.exitcode, None
+        message = f"process {index} terminated with exit code {code}"
+        if code < 0:
+            try:
+                name = signal.Signals(-code).name
+            except ValueError:
+                name = f"<Unknown signal {-code}>"
+            message = f"process {index} terminated with signal {name}"
+        return ProcessExitedException(message, index, process.pid, code, name)
+
+
+SpawnContext = ProcessContext
+
+
+def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+    """Run ``fn(i, *args)`` in `nprocs` processes, for i from 0.
+
+    With `join` waits for all of them and returns None; if one fails the others are stopped and its
+    traceback is raised. Otherwise returns the :class:`ProcessContext`.
+    """
+    context = multiprocessing.get_context(start_method)
+    folder = tempfile.TemporaryDirectory(prefix="rushlight-spawn-")
+    processes, files = [], []
+    for index in range(nprocs):
+        files.append(os.path.join(folder.name, str(index)))
+        process = context.Process(target=_run, args=(fn, index, args, files[-1]), daemon=daemon)
+        process.start()
+        processes.append(process)
+    started = ProcessContext(processes, files)
+    started.folder = folder  # it goes with the context
+    if not join:
+        return started
+    try:
+        while not started.join():
+            continue
+    finally:
+        folder.cleanup()
+    return None
+
+
+def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+    """:func:`start_processes` with new interpreters; `fn` must be importable from its module."""
+    if start_method != "spawn":
+        warnings.warn(
+            f"spawn() always starts new interpreters; for start_method={start_method!r} use "
+            "start_processes()",
+            FutureWarning,
+            stacklevel=2,
+        )
+    return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")

@@ -1,0 +1,313 @@
+"""Trading time for memory: a part of a model whose intermediate values are computed again in
+backward instead of being kept (Chen et al., 2016, "Training deep nets with sublinear memory cost").
+
+Without reentrance the part runs recorded once, what its graph reads from outside is noted, and the
+graph is dropped; backward runs the part again and differentiates it by exactly that. So closures,
+keywords, nested structures and second derivatives work. With reentrance the first run is not
+recorded and backward runs a whole backward pass of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+
+from rushlight.amp.mode import restore as restore_autocast
+from rushlight.amp.mode import snapshot as autocast_snapshot
+from rushlight.autograd.engine import backward as run_backward
+from rushlight.autograd.engine import grad
+from rushlight.autograd.function import Function
+from rushlight.autograd.mode import enable_grad, mode
+from rushlight.autograd.node import Node, gradient_edge, next_sequence
+from rushlight.backends import np
+from rushlight.dtypes import float32
+from rushlight.random import fork_rng, get_rng_state, set_rng_state
+from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.utils import _pytree
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+
+
+class CheckpointError(RuntimeError):
+    """The second run of a checkpointed part did not give what the first one gave."""
+
+
+def noop_context_fn():
+    """Two contexts that change nothing: for the first run and for the second."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def checkpoint(
+    function,
+    *args,
+    use_reentrant: bool | None = None,
+    context_fn=noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs,
+):
+    """``function(*args, **kwargs)``, keeping its inputs only; backward runs it a second time.
+
+    `preserve_rng_state` (default True) makes the second run draw the same random numbers. With
+    ``use_reentrant=False`` (recommended) everything can be differentiated; `context_fn` gives
+    contexts for both runs and `determinism_check` ("default" or "none") says whether the second
+    run's outputs must have the shapes and dtypes of the first. `early_stop` changes nothing here:
+    the second run is always complete.
+    """
+    if debug:
+        raise NotImplementedError(
+            "checkpoint: debug=True is not available; compare the outputs of two calls"
+        )
+    if use_reentrant is None:
+        warnings.warn(
+            "rushlight.utils.checkpoint: pass use_reentrant explicitly; use_reentrant=False is "
+            "recommended, and True is what you get without it.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    keep_random = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if kwargs:
+            raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
+        if context_fn is not noop_context_fn:
+            raise ValueError("Passing context_fn is only supported when use_reentrant=False.")
+        return _reentrant(function, keep_random, args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"checkpoint: determinism_check must be 'default' or 'none', got {determinism_check!r}"
+        )
+    call = _Call(function, args, kwargs, keep_random, context_fn, determinism_check)
+    return call.run()
+
+
+class _Surroundings:
+    """What a call depends on beside its arguments: random numbers and autocast."""
+
+    def __init__(self, keep_random):
+        self.random = get_rng_state() if keep_random else None
+        self.autocast = autocast_snapshot()
+
+    @contextlib.contextmanager
+    def again(self):
+        """Inside, everything is as it was when this was made."""
+        with fork_rng(enabled=self.random is not None), restore_autocast(self.autocast):
+            if self.random is not None:
+                set_rng_state(self.random)
+            yield
+
+
+# ------------------------------------------------------------------------------- without reentrance
+class _Call:
+    """One checkpointed call, and the op of the node that stands for it in the graph."""
+
+    node_name = "CheckpointBackward"
+
+    def __init__(self, function, args, kwargs, keep_random, context_fn, determinism_check):
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.surroundings = _Surroundings(keep_random)
+        self.first, self.second = context_fn()
+        self.check = determinism_check != "none"
+
+    def run(self):
+        """The function's outputs, tied to the graph by one node."""
+        start = next_sequence()
+        with self.first:
+            result = self.function(*self.args, **self.kwargs)
+        if not mode.recording:
+            return result
+        values, structure = _pytree.tree_flatten(result)
+        self.places = [i for i, value in enumerate(values) if _is_inside(value, start)]
+        if not self.places:
+            return result
+        outputs = [values[i] for i in self.places]
+        self.forms = [(tuple(o.shape), o.dtype) for o in outputs]
+        boundary = _boundary(outputs, start)
+        self.inputs = [x for x in _pytree.tree_leaves((self.args, self.kwargs)) if _is_tensor(x)]
+        self.versions = [x._version for x in self.inputs]
+        numbers = [number for _, number in boundary]
+        node = Node(self, tuple(edge for edge, _ in boundary), numbers, len(outputs))
+        node.saved = ()
+        for number, place in enumerate(self.places):
+            out = values[place].detach()
+            out._node, out._index = node, number
+            values[place] = out
+        return _pytree.tree_unflatten(values, structure)
+
+    def backward(self, node, grads, create):
+        """Gradients by the node's edges: run the function again and differentiate it."""
+        for number, (value, version) in enumerate(zip(self.inputs, self.versions, strict=True)):
+            if value._version != version:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an "
+                    f"inplace operation: tensor {number} among the arguments of a checkpointed "
+                    f"function is at version {value._version}; expected version {version}"
+                )
+        with enable_grad(), self.surroundings.again(), self.second:
+            result = self.function(*self.args, **self.kwargs)
+        outputs = self._outputs(_pytree.tree_leaves(result))
+        grads = list(grads) if node.outputs > 1 else [grads]
+        pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if g is not None]
+        ends = [_end(*edge) for edge in zip(node.edges, node.numbers, strict=True)]
+        with _without_hooks(node.edges):
+            return list(
+                grad(
+                    [o for o, _ in pairs],
+                    ends,
+                    [g for _, g in pairs],
+                    create_graph=create,
+                    allow_unused=True,
+                )
+            )
+
+    def _outputs(self, values):
+        try:
+            outputs = [values[i] for i in self.places]
+            forms = [(tuple(o.shape), o.dtype) for o in outputs]
+        except (IndexError, AttributeError):
+            forms = outputs = None
+        if outputs is None or self.check and forms != self.forms:
+            raise CheckpointError(
+                "checkpoint: the second run of the function gave other outputs than the first: "
+                f"{forms} instead of {self.forms}; it must compute the same each time"
+            )
+        return outputs
+
+
+def _is_tensor(value):
+    return isinstance(value, Tensor)
+
+
+def _is_inside(value, start):
+    if not isinstance(value, Tensor) or not value.requires_grad:
+        return False
+    end, _ = gradient_edge(value)
+    return isinstance(end, Node) and end.sequence > start
+
+
+def _boundary(outputs, start):
+    """The ends outside that a graph reads from: leaves and nodes made before `start`, each with
+    its output number."""
+    found, seen = {}, set()
+    waiting = [gradient_edge(out)[0] for out in outputs]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        numbers = node.numbers or (0,) * len(node.edges)
+        for edge, number in zip(node.edges, numbers, strict=True):
+            if edge is None:
+                continue
+            if isinstance(edge, Node) and edge.sequence > start:
+                waiting.append(edge)
+            else:
+                found[id(edge), number] = (edge, number)
+    return list(found.values())
+
+
+def _end(edge, number):
+    """A tensor whose gradient is what flows along an edge."""
+    if not isinstance(edge, Node):
+        return edge
+    tensor = make_tensor(np.empty(0, np.float32), float32)
+    tensor._node, tensor._index = edge, number
+    return tensor
+
+
+@contextlib.contextmanager
+def _without_hooks(edges):
+    """The hooks of the ends run once: in the backward pass around this one."""
+    kept = []
+    for edge in edges:
+        names = ("tensor_hooks",) if isinstance(edge, Node) else ("_hooks", "_post_hooks")
+        for name in names:
+            hooks = getattr(edge, name)
+            if hooks:
+                kept.append((edge, name, hooks))
+                setattr(edge, name, None)
+    try:
+        yield
+    finally:
+        for edge, name, hooks in kept:
+            setattr(edge, name, hooks)
+
+
+# ---------------------------------------------------------------------------------- with reentrance
+class _Reentrant(Function):
+    """Runs a function unrecorded; its backward runs it recorded, and backward through that."""
+
+    @staticmethod
+    def forward(ctx, function, keep_random, *args):
+        ctx.function, ctx.args = function, args
+        ctx.surroundings = _Surroundings(keep_random)
+        ctx.save_for_backward(*(a for a in args if isinstance(a, Tensor)))
+        return function(*args)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        saved = iter(ctx.saved_tensors)
+        args = [next(saved) if isinstance(a, Tensor) else a for a in ctx.args]
+        fresh = [
+            a.detach().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a for a in args
+        ]
+        with enable_grad(), ctx.surroundings.again():
+            result = ctx.function(*fresh)
+        outputs = result if isinstance(result, tuple) else (result,)
+        pairs = [
+            (o, g)
+            for o, g in zip(outputs, grads, strict=True)
+            if isinstance(o, Tensor) and o.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
+        run_backward([o for o, _ in pairs], [g for _, g in pairs])
+        return (None, None, *(a.grad if isinstance(a, Tensor) else None for a in fresh))
+
+
+def _reentrant(function, keep_random, args):
+    if mode.recording and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3
+        )
+    return _Reentrant.apply(function, keep_random, *args)
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+    """A sequence of modules on `input`, all but the last of its `segments` checkpointed."""
+    keep_random = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
+    if use_reentrant is None:
+        warnings.warn(
+            "rushlight.utils.checkpoint: pass use_reentrant explicitly; use_reentrant=False is "
+            "recommended, and True is what you get without it.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    modules = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    size = len(modules) // segments
+    if size < 1:
+        raise ValueError(
+            f"checkpoint_sequential: {len(modules)} modules cannot make {segments} segments"
+        )
+
+    def part(start, stop):
+        def run(value):
+            for module in modules[start:stop]:
+                value = module(value)
+            return value
+
+        return run
+
+    last = size * (segments - 1)
+    for start in range(0, last, size):
+        input = checkpoint(
+            part(start, start + size),
+            input,
+            use_reentrant=use_reentrant,
+            preserve_rng_state=keep_random,
+        )
+    return part(last, len(modules))(input)
