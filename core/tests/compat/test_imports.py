@@ -114,6 +114,12 @@ with unittest.mock.patch("torch.nn.functional.gelu", lambda x, approximate="none
     assert torch.nn.GELU()(torch.ones(1)).item() == 2
     assert rushlight.nn.functional.gelu is F.gelu is not real
 assert F.gelu is real and rushlight.nn.functional.gelu is real
+assert callable(torch.nn.functional.__dict__["relu"]) and "Linear" in vars(torch.nn)
+cudnn = torch.backends.cudnn
+cudnn.enabled = True
+with cudnn.flags(enabled=False):
+    assert cudnn.enabled is False and rushlight.backends.cudnn.enabled is False
+assert cudnn.enabled is True
 torch.my_flag = 3
 assert torch.my_flag == 3
 del torch.my_flag

@@ -16,11 +16,21 @@ def _is_ours(value) -> bool:
     return isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] in _ROOTS
 
 
+# Settings such as `torch.backends.cudnn.enabled` are of these types.
+_SETTINGS = (bool, int, float, str, type(None), tuple, list, dict, set)
+
+
+def _is_kept(value) -> bool:
+    return not isinstance(value, (types.ModuleType, *_SETTINGS))
+
+
 class Alias(types.ModuleType):
     """A module under PyTorch's name.
 
-    What is read comes from the module behind it, is kept, and is then as quick as any module's
-    name. What a program sets (``torch.nn.functional.relu = mine``) is set there too.
+    Functions, classes and dtypes are taken over from the module behind it, so that they are as
+    quick as any module's names and stand in ``vars``, where programs look them up by name. Flags
+    and numbers, which may change, are read there each time. What a program sets
+    (``torch.nn.functional.relu = mine``) is set there too.
     """
 
     def __init__(self, name: str, home: types.ModuleType):
@@ -28,6 +38,10 @@ class Alias(types.ModuleType):
         own = self.__dict__
         own["__home__"] = home
         own["__getattr__"] = lambda attribute: _read(self, attribute)
+        for public, value in vars(home).items():
+            hidden = public.startswith("_") or f"{name}.{public}" in OWN_VALUES
+            if not hidden and _is_kept(value):
+                own[public] = value
         if getattr(home, "__file__", None) is not None:
             own["__file__"] = home.__file__
         if "." not in name:
@@ -41,9 +55,14 @@ class Alias(types.ModuleType):
             if isinstance(behind, types.ModuleType):
                 self.__dict__[name] = value
             return
-        self.__dict__[name] = value
-        if not _is_dunder(name):
-            setattr(home, name, value)
+        if _is_dunder(name):
+            self.__dict__[name] = value
+            return
+        setattr(home, name, value)
+        if _is_kept(value):
+            self.__dict__[name] = value
+        else:
+            self.__dict__.pop(name, None)
 
     def __delattr__(self, name):
         found = self.__dict__.pop(name, None) is not None
@@ -89,7 +108,8 @@ def _read(alias: Alias, name: str):
     else:
         # PyTorch has functions that are named like their files: the function is meant.
         if not (_is_ours(found) or (full in OTHER_NAMES and isinstance(found, types.ModuleType))):
-            alias.__dict__[name] = found
+            if _is_kept(found):
+                alias.__dict__[name] = found
             return found
         if name in getattr(home, "__all__", ()) and module_behind(full) is None:
             return found  # Rushlight's own, as `torch.safetensors`: `import *` takes it along
