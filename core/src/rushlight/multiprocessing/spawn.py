@@ -6,11 +6,13 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import pickle
+import shutil
 import signal
 import sys
 import tempfile
 import traceback
 import warnings
+import weakref
 
 
 class ProcessException(Exception):
@@ -122,22 +124,19 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
     traceback is raised. Otherwise returns the :class:`ProcessContext`.
     """
     context = multiprocessing.get_context(start_method)
-    folder = tempfile.TemporaryDirectory(prefix="rushlight-spawn-")
+    folder = tempfile.mkdtemp(prefix="rushlight-spawn-")
     processes, files = [], []
     for index in range(nprocs):
-        files.append(os.path.join(folder.name, str(index)))
+        files.append(os.path.join(folder, str(index)))
         process = context.Process(target=_run, args=(fn, index, args, files[-1]), daemon=daemon)
         process.start()
         processes.append(process)
     started = ProcessContext(processes, files)
-    started.folder = folder  # it goes with the context
+    weakref.finalize(started, shutil.rmtree, folder, ignore_errors=True)
     if not join:
         return started
-    try:
-        while not started.join():
-            continue
-    finally:
-        folder.cleanup()
+    while not started.join():
+        continue
     return None
 
 
