@@ -228,7 +228,8 @@ class autocast(contextlib.ContextDecorator):  # noqa: N801 - PyTorch's name
                 stacklevel=2,
             )
             enabled = False
-        self._enabled, self._kept = bool(enabled), []
+        self._enabled = bool(enabled)
+        self._kept: list[tuple] = []
 
     def _recreate_cm(self):
         return type(self)(self.device, self.fast_dtype, self._enabled, self._cache_enabled)

@@ -123,7 +123,8 @@ class Timer:
     def blocked_autorange(self, callback=None, min_run_time: float = 0.2) -> Measurement:
         """Blocks of equally many runs until `min_run_time` seconds are spent in them;
         ``callback(number, seconds)`` sees every block."""
-        number, times = self._block(min_run_time), []
+        number = self._block(min_run_time)
+        times: list[float] = []
         while sum(times) < min_run_time:
             times += self._times(number, 1)
             if callback is not None:
@@ -140,7 +141,8 @@ class Timer:
     ) -> Measurement:
         """Blocks until the quartiles lie within `threshold` of the median, and `min_run_time`
         seconds are spent, or `max_run_time` are."""
-        number, times = self._block(min_run_time), []
+        number = self._block(min_run_time)
+        times: list[float] = []
         while sum(times) < max_run_time:
             times += self._times(number, 1)
             if callback is not None:
