@@ -365,8 +365,11 @@ def adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1
     if not params:
         return
     lists = (params, grads, exp_avgs, exp_avg_sqs)
-    check_lists("adam", params=params, grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs,
-                 max_exp_avg_sqs=max_exp_avg_sqs, steps=steps)  # fmt: skip
+    if not len(params) == len(grads) == len(exp_avgs) == len(exp_avg_sqs) == len(steps) or (
+        max_exp_avg_sqs is not None and len(max_exp_avg_sqs) != len(params)
+    ):
+        check_lists("adam", params=params, grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs,
+                    max_exp_avg_sqs=max_exp_avg_sqs, steps=steps)  # fmt: skip
     kind = (("largest_kept", int(max_exp_avg_sqs is not None)),)
     if max_exp_avg_sqs is not None:
         lists = (*lists, max_exp_avg_sqs)

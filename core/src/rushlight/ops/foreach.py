@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.dtypes import COMPLEX
 from rushlight.kernels import foreach as kernels
 from rushlight.tensor.storage import storage_of
 
@@ -11,8 +12,9 @@ def _arrays(tensors):
     if tensors is None:
         return None
     arrays = [t._array for t in tensors]
-    if any([a.dtype.kind == "c" for a in arrays]):  # noqa: C419 - a list is quicker here
-        return [_paired(a) if a.dtype.kind == "c" else a for a in arrays]
+    for tensor in tensors:
+        if tensor._dtype.category == COMPLEX:
+            return [_paired(a) if a.dtype.kind == "c" else a for a in arrays]
     return arrays
 
 

@@ -7,7 +7,7 @@ is differentiated; otherwise ``_fused`` updates all parameters of a group in one
 
 from __future__ import annotations
 
-from rushlight.autograd.mode import no_grad, set_grad_enabled
+from rushlight.autograd.mode import is_grad_enabled, no_grad, set_grad_enabled
 from rushlight.ops.creation import tensor, zeros_like
 from rushlight.ops.foreach import count_steps
 from rushlight.optim.optimizer import Optimizer, scalar_dtype
@@ -53,15 +53,18 @@ class FormulaOptimizer(Optimizer):
 
     def _update(self, group, params, grads):
         self._check_group(group, params)
-        states = [self._state_of(p, group) for p in params]
+        known = self.state
+        states = [known.get(p) or self._state_of(p, group) for p in params]
         grads = self._unscaled(grads)
         steps = count_steps(states) if self._counts else [0] * len(params)
         if group.get("differentiable"):
             for parameter, grad, state, step in zip(params, grads, states, steps, strict=True):
                 self._apply(group, parameter, grad, state, step)
-        else:
+        elif is_grad_enabled():
             with no_grad():
                 self._fused(group, params, grads, states, steps)
+        else:
+            self._fused(group, params, grads, states, steps)
 
     def _state_of(self, parameter, group):
         state = self.state[parameter]
