@@ -191,7 +191,8 @@ def test_parameter_containers():
         default = more.setdefault("d", library.ones(4))
         return [
             repr(values).replace("rushlight.", "torch."),
-            repr(named).replace("rushlight.", "torch."), list(more), popped, default, more.get("x", 3),
+            repr(named).replace("rushlight.", "torch."), list(more), popped, default,
+            more.get("x", 3),
             list(reversed(named)), [n for n, _ in more.named_parameters()], more.popitem()[0],
             len(values), list(values.state_dict()),
         ]  # fmt: skip
