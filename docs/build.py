@@ -51,7 +51,9 @@ def resolve(path):
 def members(home):
     """The public functions and classes of a module, or methods of a class, by name."""
     names = getattr(home, "__all__", None)
-    if names is None or home.__name__ == "rushlight":  # some of its functions are declared at first use
+    if home.__name__ == "rushlight":
+        names = None  # some of its functions are declared at first use
+    if names is None:
         names = [n for n in dir(home) if not n.startswith("_")]
     for name in sorted(names):
         found = getattr(home, name, None)
