@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
-from rushlight.dtypes import COMPLEX
+from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import argument_error, shape_text
 from rushlight.ops._inplace import write_out
 from rushlight.ops._op import composite, op
@@ -436,10 +436,29 @@ def number_or_scalar(name, input, value):
         raise RuntimeError(
             f"{name}: value cannot be converted to type {input._dtype} without overflow: {value}"
         )
-    return value
+    return _fitted(name, input._dtype, value)
 
 
-@composite()
+def _fitted(name, dtype, value):
+    """A number that an integer dtype can hold; negative whole numbers wrap in uint8."""
+    if dtype.category >= FLOAT or dtype is dtypes.bool_ or isinstance(value, bool):
+        return value
+    bounds = dtypes.iinfo(dtype)
+    if bounds.min <= value <= bounds.max:
+        return value
+    if isinstance(value, int) and dtype is dtypes.uint8 and -bounds.max <= value < 0:
+        return value & bounds.max
+    raise RuntimeError(
+        f"{name}: value cannot be converted to type {dtype} without overflow: {value}"
+    )
+
+
+@composite(
+    samples=lambda make: [
+        ((make(3, 4), 1, make.integers(0, 4, (2,)), 2.0), {}),
+        ((make(3), 0, make.integers(0, 3, ()), -1.0), {}),
+    ]
+)
 def index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to `value`, a number or 0-d tensor."""
     value = number_or_scalar("index_fill", input, value)

@@ -57,7 +57,12 @@ def _masked_fill(input: Tensor, mask: Tensor, value):
 _masked_fill.gradient(input=lambda grad, mask: _masked_fill(grad, mask, 0))
 
 
-@composite()
+@composite(
+    samples=lambda make: [
+        ((make(3, 4), make.mask(3, 4), 2.0), {}),
+        ((make(2, 3, 4), make.mask(4), -1.0), {}),
+    ]
+)
 def masked_fill(input: Tensor, mask: Tensor, value):
     """A copy with `value`, a number or 0-d tensor, where `mask` is true.
 

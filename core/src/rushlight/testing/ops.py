@@ -37,7 +37,7 @@ _FULL = os.environ.get("RUSHLIGHT_OPS_TIER", "quick") == "full"
 
 
 def _table():
-    return [op for op in TABLE.values() if op.kind != "composite"]
+    return [op for op in TABLE.values() if op.kind != "composite" or "samples" in op.options]
 
 
 def _sampled():
