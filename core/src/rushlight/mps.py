@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.refusals import rest_of
+from rushlight.refusals import rest_of, unavailable
 
 
 def is_available() -> bool:
@@ -24,15 +24,8 @@ def seed() -> None:
 
 
 def _unavailable(name):
-    def call(*args, **kwargs):
-        raise RuntimeError(
-            f"rushlight.mps.{name}: this version computes on the CPU only; guard the call with "
-            "rushlight.backends.mps.is_available()"
-        )
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Needs an Apple GPU; raises RuntimeError in this version."
-    return call
+    guard = "the call with rushlight.backends.mps.is_available()"
+    return unavailable(f"mps.{name}", "an Apple GPU", guard)
 
 
 empty_cache = _unavailable("empty_cache")

@@ -187,6 +187,18 @@ def lookup(module: str, name: str):
     return Refused(f"{module}.{name}")
 
 
+def unavailable(path: str, needs: str, guard: str, error: type[Exception] = RuntimeError):
+    """The function ``rushlight.<path>`` of a device that is not there: it raises `error` and says
+    what to `guard` and how."""
+
+    def call(*args, **kwargs):
+        raise error(f"rushlight.{path}: this version computes on the CPU only; guard {guard}")
+
+    call.__name__ = call.__qualname__ = path.rpartition(".")[2]
+    call.__doc__ = f"Needs {needs}; raises {error.__name__} in this version."
+    return call
+
+
 def rest_of(module: str):
     """A module-level ``__getattr__`` for a module of which only a part exists."""
     short = module.removeprefix("rushlight.")

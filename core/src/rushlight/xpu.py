@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.refusals import rest_of
+from rushlight.refusals import rest_of, unavailable
 
 
 def is_available() -> bool:
@@ -46,15 +46,8 @@ max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
 
 
 def _unavailable(name):
-    def call(*args, **kwargs):
-        raise AssertionError(
-            f"rushlight.xpu.{name}: this version computes on the CPU only; guard the call with "
-            "rushlight.xpu.is_available()"
-        )
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Needs an Intel GPU; raises AssertionError in this version."
-    return call
+    guard = "the call with rushlight.xpu.is_available()"
+    return unavailable(f"xpu.{name}", "an Intel GPU", guard, AssertionError)
 
 
 synchronize = _unavailable("synchronize")

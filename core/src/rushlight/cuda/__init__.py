@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict
 
-from rushlight.refusals import rest_of
+from rushlight.refusals import rest_of, unavailable
 
 # Modules and names of other modules, imported at first use.
 _PARTS = frozenset(("amp", "nvtx", "random"))
@@ -99,15 +99,8 @@ reset_accumulated_memory_stats = reset_peak_memory_stats
 
 
 def _unavailable(name):
-    def call(*args, **kwargs):
-        raise AssertionError(
-            f"rushlight.cuda.{name}: this version computes on the CPU only; guard GPU code with "
-            "rushlight.cuda.is_available()"
-        )
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Needs a GPU; raises AssertionError in this version."
-    return call
+    guard = "GPU code with rushlight.cuda.is_available()"
+    return unavailable(f"cuda.{name}", "a GPU", guard, AssertionError)
 
 
 init = _unavailable("init")

@@ -5,17 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from rushlight.refusals import unavailable
+
 
 def _unavailable(name):
-    def call(*args, **kwargs):
-        raise RuntimeError(
-            f"rushlight.cuda.nvtx.{name}: this version computes on the CPU only; guard the call "
-            "with rushlight.cuda.is_available()"
-        )
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Needs NVIDIA's tools; raises RuntimeError in this version."
-    return call
+    guard = "the call with rushlight.cuda.is_available()"
+    return unavailable(f"cuda.nvtx.{name}", "NVIDIA's tools", guard)
 
 
 range_push = _unavailable("range_push")

@@ -30,11 +30,6 @@ _SHORT = 8  # sequences up to this long are looked into, for tensors among their
 _NUMBERS = {int, float, bool}
 
 
-def form_of(args, kwargs):
-    """What tells one form of call from another."""
-    return (len(args), *kwargs) if kwargs else len(args)
-
-
 def make_door(op, form):
     """The door for a form, or None where the op or the form does not allow one."""
     if op.kind not in ("op", "view") or op.list_position >= 0 and len(op.tensor_positions) > 1:

@@ -47,11 +47,6 @@ def reduced_shape(shape, dim, keepdim):
     return tuple(n for d, n in enumerate(shape) if d not in dims)
 
 
-def reduced(input, dim=None, keepdim=False, **_options):
-    """Reduced over dimensions, in the same dtype."""
-    return reduced_shape(input.shape, dim, keepdim), dtype_of(input)
-
-
 def reduced_to(dtype):
     """Reduced over dimensions, in a given dtype."""
 

@@ -105,14 +105,8 @@ def _logit_gradient(grad, input, eps):
 logit.gradient(input=_logit_gradient)
 
 
-def _two_tensors(input, other):
-    for name, value in (("input", input), ("other", other)):
-        if not isinstance(value, Tensor):
-            raise argument_error("logaddexp", name, "Tensor", value)
-
-
-@elementwise(rule=floating, domain=real, inplace=False, check=_two_tensors)
-def logaddexp(input, other):
+@elementwise(rule=floating, domain=real, inplace=False)
+def logaddexp(input, other: Tensor):
     """``log(exp(input) + exp(other))`` without overflow."""
     return xp.logaddexp(input, other)
 
@@ -123,8 +117,8 @@ logaddexp.gradient(
 )
 
 
-@elementwise(rule=floating, domain=real, inplace=False, check=_two_tensors)
-def logaddexp2(input, other):
+@elementwise(rule=floating, domain=real, inplace=False)
+def logaddexp2(input, other: Tensor):
     """``log2(2 ** input + 2 ** other)`` without overflow."""
     high, low = xp.maximum(input, other), xp.minimum(input, other)
     further = xp.log1p(xp.exp2(low - high)) * (1 / math.log(2))

@@ -9,11 +9,12 @@ from rushlight.backends.arrays import BY_CODE, cast, dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
+from rushlight.ops._shape_rules import reduced_shape
 from rushlight.ops.arithmetic import sgn
 from rushlight.ops.comparison import where
 from rushlight.ops.eigenvalues import linalg_eigvalsh, linalg_svdvals
 from rushlight.ops.matrix_checks import check_matrix, check_square, epsilon
-from rushlight.ops.reduction import _reduced_shape, restore
+from rushlight.ops.reduction import restore
 from rushlight.ops.shape import real
 from rushlight.ops.solver import linalg_inv_ex
 from rushlight.tensor.shape import wrap_dim, wrap_dims
@@ -67,7 +68,7 @@ def _vector_samples(make):
 
 def _vector_meta(x, ord=2, dim=None, keepdim=False, dtype=None):
     target = _norm_dtype("linalg.vector_norm", dtype_of(x), dtype)
-    return _reduced_shape(x.shape, dim, keepdim), target.to_real()
+    return reduced_shape(x.shape, dim, keepdim), target.to_real()
 
 
 @op(method=False, oracle="_C._linalg", samples=_vector_samples, meta=_vector_meta, sweep=(2, 3))

@@ -13,7 +13,7 @@ from rushlight.backends.arrays import BY_CODE, cast, dtype_of
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
 from rushlight.errors import argument_error
 from rushlight.ops._op import TABLE, composite, op
-from rushlight.ops._shape_rules import real_reduced, reduced_to, truth
+from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, truth
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import isnan, where
 from rushlight.tensor.shape import wrap_dim, wrap_dims
@@ -46,18 +46,11 @@ def _extreme_sizes(make):
     return [s for s in _sizes(make) if s[0][0].numel()]
 
 
-def _reduced_shape(shape, dim, keepdim):
-    dims = wrap_dims(dim, len(shape))
-    if keepdim:
-        return tuple(1 if i in dims else n for i, n in enumerate(shape))
-    return tuple(n for i, n in enumerate(shape) if i not in dims)
-
-
 def restore(value, shape, dim, keepdim):
     """A reduced tensor with its reduced dimensions back, as extents of one."""
     if keepdim or not shape:
         return value
-    return value.reshape(_reduced_shape(shape, dim, True))
+    return value.reshape(reduced_shape(shape, dim, True))
 
 
 def _sum_dtype(array, dtype):
@@ -82,11 +75,11 @@ def _meta_sum(input, dim=None, keepdim=False, dtype=None):
         found = dtype
     elif found.category < FLOAT:
         found = dtypes.int64
-    return _reduced_shape(input.shape, dim, keepdim), found
+    return reduced_shape(input.shape, dim, keepdim), found
 
 
 def _meta_same(input, dim=None, keepdim=False, dtype=None):
-    return _reduced_shape(input.shape, dim, keepdim), dtype or dtype_of(input)
+    return reduced_shape(input.shape, dim, keepdim), dtype or dtype_of(input)
 
 
 @op(samples=_sizes, meta=_meta_sum)
