@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import logging
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -10,20 +12,24 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 import weakref
+
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
+logger = logging.getLogger(__name__)
 
 
 class ProcessException(Exception):
     """A process that was started here failed."""
 
-    def __init__(self, msg: str, error_index: int, pid: int | None):
+    def __init__(self, msg: str, error_index: int, error_pid: int | None):
         super().__init__(msg)
-        self.msg, self.error_index, self.pid = msg, error_index, pid
+        self.msg, self.error_index, self.error_pid = msg, error_index, error_pid
 
     def __reduce__(self):
-        return type(self), (self.msg, self.error_index, self.pid)
+        return type(self), (self.msg, self.error_index, self.error_pid)
 
 
 class ProcessRaisedException(ProcessException):
@@ -38,10 +44,19 @@ class ProcessExitedException(ProcessException):
         self.exit_code, self.signal_name = exit_code, signal_name
 
     def __reduce__(self):
-        return type(self), (self.msg, self.error_index, self.pid, self.exit_code, self.signal_name)
+        return type(self), (
+            self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name,
+        )  # fmt: skip
+
+
+def _end_with_parent():
+    """Be interrupted when the parent dies, so that nobody is left behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGINT)
 
 
 def _run(function, index, args, error_file):
+    _end_with_parent()
     try:
         function(index, *args)
     except KeyboardInterrupt:
@@ -82,14 +97,24 @@ class ProcessContext:
         raise self._failure(failed)
 
     def _stop_others(self, grace_period):
+        """Ask the processes that still run to end, then end them."""
+        if grace_period is not None:
+            self._join_all(grace_period)
         for process in self.processes:
             if process.is_alive():
+                logger.warning("Terminating process %s via signal SIGTERM", process.pid)
                 process.terminate()
+        self._join_all(30 if grace_period is None else grace_period)
         for process in self.processes:
-            process.join(30 if grace_period is None else grace_period)
             if process.is_alive():
+                logger.warning("Process %s does not end by SIGTERM: killing it", process.pid)
                 process.kill()
-                process.join()
+            process.join()
+
+    def _join_all(self, seconds):
+        end = time.monotonic() + seconds
+        for process in self.processes:
+            process.join(max(0, end - time.monotonic()))
 
     def _failure(self, index):
         process = self.processes[index]
@@ -114,7 +139,12 @@ class ProcessContext:
         return ProcessExitedException(message, index, process.pid, code, name)
 
 
-SpawnContext = ProcessContext
+class SpawnContext(ProcessContext):
+    """The former name of :class:`ProcessContext`."""
+
+    def __init__(self, processes, error_files):
+        warnings.warn("SpawnContext is called ProcessContext now.", stacklevel=2)
+        super().__init__(processes, error_files)
 
 
 def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):

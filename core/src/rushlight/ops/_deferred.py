@@ -70,9 +70,10 @@ RARE = {
         "apply_ diagflat fill fill_diagonal_ fliplr flipud is_same_size map2_ map_ rot90"
     ),
     "former_methods": (
-        "coalesce dequantize get_device index indices is_coalesced is_shared new record_stream "
+        "coalesce dequantize get_device index indices is_coalesced new record_stream "
         "set_ storage to_dense to_mkldnn to_sparse to_sparse_csr typed_storage values"
     ),
+    "sharing": "is_shared share_memory_",
     "memory_layout": "new_empty_strided resize resize_ resize_as resize_as_",
 }
 

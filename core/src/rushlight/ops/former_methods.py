@@ -115,7 +115,12 @@ class TypedStorage:
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory."""
-        return is_shared(self._row)
+        return storage_of(self._row).is_shared()
+
+    def share_memory_(self) -> TypedStorage:
+        """Move the memory to where other processes can see it."""
+        storage_of(self._row).share_memory_()
+        return self
 
     def clone(self) -> TypedStorage:
         """A copy in memory of its own."""
@@ -210,11 +215,6 @@ def get_device(self) -> int:
     return -1 if self.device.index is None else self.device.index
 
 
-def is_shared(self) -> bool:
-    """Whether the memory is shared with other processes."""
-    return storage_of(self).shared is not None
-
-
 def record_stream(self, stream) -> None:
     """Keep GPU memory until a stream is done with it; a tensor on the CPU has no stream."""
     raise RuntimeError(
@@ -257,7 +257,7 @@ def _refused(name, instead):
 
 _DENSE = "use nonzero() for the indices and x[mask] for the values"
 Tensor.new, Tensor.storage, Tensor.typed_storage, Tensor.set_ = new, storage, storage, set_
-Tensor.get_device, Tensor.is_shared, Tensor.record_stream = get_device, is_shared, record_stream
+Tensor.get_device, Tensor.record_stream = get_device, record_stream
 Tensor.to_dense, Tensor.dequantize = to_dense, dequantize
 Tensor.coalesce = _needs_layout("coalesce", "sparse coordinate", _DENSE)
 Tensor.indices = _needs_layout("indices", "sparse coordinate", _DENSE)

@@ -16,7 +16,6 @@ class Storage:
 
     views = None  # weak references to the views, once there are any
     _limit = 16
-    shared = None  # what keeps shared memory alive
 
     def __init__(self, array):
         self.array, self.version = array, 0
@@ -50,6 +49,28 @@ class Storage:
 
     def __len__(self):
         return self.nbytes()
+
+    def is_shared(self) -> bool:
+        """Whether the memory can be seen by other processes."""
+        from rushlight.tensor import sharing
+
+        return sharing.is_shared(self)
+
+    def share_memory_(self) -> Storage:
+        """Move the memory, and all tensors in it, to where other processes can see it."""
+        from rushlight.tensor import sharing
+
+        sharing.share(self)
+        return self
+
+    @classmethod
+    def _new_shared(cls, size, device="cpu") -> Storage:
+        """A storage of `size` zero bytes in shared memory."""
+        from rushlight.tensor import sharing
+
+        if str(device) != "cpu":
+            raise NotImplementedError(f"_new_shared(): memory on {device}; only on the CPU")
+        return sharing.new_shared(size)
 
 
 def _root(array):
