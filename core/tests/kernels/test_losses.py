@@ -30,9 +30,10 @@ def test_against_float64(rng, dtype, shape, weighted, smoothing):
     x, target, weight = problem(rng, shape, dtype, weighted)
     args = (target, weight, -100, smoothing)
     bound = 1e-5 if dtype == np.float32 else 1e-13
-    loss, sums = losses.cross_entropy_forward(x, *args)
+    loss, sums, kept = losses.cross_entropy_forward(x, *args)
     wide = x.astype(np.float64)
-    want, want_sums = losses.cross_entropy_forward.reference(wide, *args)
+    want, want_sums, want_kept = losses.cross_entropy_forward.reference(wide, *args)
+    assert kept.shape == () and np.allclose(kept, want_kept, rtol=1e-6)
     assert loss.dtype == dtype
     assert loss.shape == target.shape == sums.shape
     assert np.allclose(loss, want, rtol=bound, atol=bound)
@@ -59,7 +60,7 @@ def test_oracle(rng, shape, weighted, smoothing):
         label_smoothing=smoothing,
     )
     want.sum().backward()
-    loss, sums = losses.cross_entropy_forward(x, target, weight, -100, smoothing)
+    loss, sums, _ = losses.cross_entropy_forward(x, target, weight, -100, smoothing)
     assert np.allclose(loss, want.detach().numpy(), atol=1e-5)
     got = losses.cross_entropy_backward(
         np.ones_like(loss), x, target, weight, -100, smoothing, sums
@@ -69,12 +70,12 @@ def test_oracle(rng, shape, weighted, smoothing):
 
 def test_strided_and_low_precision(rng):
     x, target, _ = problem(rng, (20, 15), np.dtype(np.float32), False)
-    loss, sums = losses.cross_entropy_forward(x, target, None, -100, 0.0)
-    other, _ = losses.cross_entropy_forward(np.ascontiguousarray(x.T).T, target, None, -100, 0.0)
+    loss, sums, _ = losses.cross_entropy_forward(x, target, None, -100, 0.0)
+    other, *_ = losses.cross_entropy_forward(np.ascontiguousarray(x.T).T, target, None, -100, 0.0)
     assert np.array_equal(loss, other)
     low = x.astype(ml_dtypes.bfloat16)
-    got, _ = losses.cross_entropy_forward(low, target, None, -100, 0.0)
-    want, _ = losses.cross_entropy_forward(low.astype(np.float32), target, None, -100, 0.0)
+    got, *_ = losses.cross_entropy_forward(low, target, None, -100, 0.0)
+    want, *_ = losses.cross_entropy_forward(low.astype(np.float32), target, None, -100, 0.0)
     assert got.dtype == low.dtype
     assert np.array_equal(got, want.astype(low.dtype))
 
@@ -83,7 +84,7 @@ def test_nan_and_other_ignored_index(rng):
     x = np.zeros((3, 4), np.float32)
     x[1, 2] = np.nan
     target = np.array([0, 1, 3], np.int64)
-    loss, sums = losses.cross_entropy_forward(x, target, None, 3, 0.0)
+    loss, sums, _ = losses.cross_entropy_forward(x, target, None, 3, 0.0)
     assert np.isnan(loss[1])
     assert np.isfinite(loss[0])
     assert loss[2] == 0
@@ -114,7 +115,7 @@ def test_same_bits_for_any_number_of_threads(rng):
     before, results = threads.get_num_threads(), []
     for count in (1, 2, 5):
         threads.set_num_threads(count)
-        loss, sums = losses.cross_entropy_forward(x, target, None, -100, 0.1)
+        loss, sums, _ = losses.cross_entropy_forward(x, target, None, -100, 0.1)
         results.append(losses.cross_entropy_backward(loss, x, target, None, -100, 0.1, sums))
     threads.set_num_threads(before)
     assert all(np.array_equal(results[0], other) for other in results)

@@ -185,10 +185,10 @@ def layout(shape, strides, itemsize):
 class Product:
     """How to run ``C = op(A) op(B)`` for one set of shapes, strides and dtype."""
 
-    __slots__ = ("buffer_words", "copy_a", "copy_b", "keep", "pack", "words")
+    __slots__ = ("buffer_words", "copy_a", "copy_b", "dtype", "keep", "pack", "words")
 
     def __init__(self, a_shape, a_strides, b_shape, b_strides, dtype, accumulate):
-        size = dtype.itemsize
+        size, self.dtype = dtype.itemsize, dtype
         a, b = layout(a_shape, a_strides, size), layout(b_shape, b_strides, size)
         self.copy_a, self.copy_b = a is None, b is None
         a, b = a or (a_shape[1] * size, False), b or (b_shape[1] * size, False)

@@ -8,7 +8,15 @@ keeps L; the backward pass needs no probabilities in memory.
 from __future__ import annotations
 
 from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import array, f32, f64, i64, range_kernel, real
+from rushlight.backends.kernel_language import (
+    array,
+    atomic_add,
+    f32,
+    f64,
+    i64,
+    range_kernel,
+    real,
+)
 from rushlight.backends.memory import empty
 from rushlight.kernels.execution import (
     chunk,
@@ -44,6 +52,7 @@ def forward_rows(args, lo, hi, tid):
         t = target[row]
         loss[row] = 0
         if t == ignored:
+            atomic_add(g[FAILED] + 16, 1)
             continue
         if t < 0 or t >= classes:
             array(i64, g[FAILED])[0] = 1
@@ -178,7 +187,8 @@ def _forward_reference(input, target, weight, ignore_index, label_smoothing):
         mixed = mixed + label_smoothing / classes * gap.sum(axis=1)
     losses = np.where(valid, mixed, 0)
     sums = sums.astype(compute_dtype(input.dtype))
-    return losses.astype(input.dtype).reshape(samples), sums.reshape(samples)
+    kept = np.asarray((hot * w).sum())
+    return losses.astype(input.dtype).reshape(samples), sums.reshape(samples), kept
 
 
 def _backward_reference(
@@ -206,23 +216,33 @@ def _like_input(rows, input):
 
 @referenced_by(_forward_reference)
 def cross_entropy_forward(input, target, weight, ignore_index, label_smoothing):
-    """Unreduced losses and logarithms of the sums of exponentials.
+    """Unreduced losses, logarithms of the sums of exponentials, and what a mean divides by.
 
     ``input``: (N, C), (N, C, d1, ...) or (C,); ``target``: int64 of the same shape without C;
     ``weight``: (C,) or None. Losses have the input's dtype and are 0 where the target equals
-    ``ignore_index``. Raises IndexError for other targets outside 0..C-1, ValueError for shapes.
+    ``ignore_index``. A mean divides by the number, or the weights, of the other targets: a 0-dim
+    float64 array. Raises IndexError for other targets outside 0..C-1, ValueError for shapes.
     """
     samples, classes = _check("cross_entropy", input, target, weight)
     x = _rows(input)
     losses, sums = np.empty(len(x), x.dtype), np.empty(len(x), x.dtype)
+    failed = np.zeros(3, np.int64)
     if len(x):
-        failed = np.zeros(2, np.int64)
         threads.run(_plan(forward_rows, len(x), classes, x.dtype), x, _dense(target, _INT64),
                     _dense(weight, x.dtype), losses, sums, failed, float(label_smoothing),
                     int(ignore_index))  # fmt: skip
         if failed[0]:
             raise IndexError(f"Target {failed[1]} is out of bounds.")
-    return losses.astype(input.dtype, copy=False).reshape(samples), sums.reshape(samples)
+    kept = np.empty((), np.float64)
+    if weight is None:
+        kept.fill(target.size - failed[2])
+    else:
+        kept.fill(weight.astype(np.float64)[target[target != ignore_index]].sum())
+    if losses.dtype is not input.dtype:
+        losses = losses.astype(input.dtype)
+    if len(samples) == 1:
+        return losses, sums, kept
+    return losses.reshape(samples), sums.reshape(samples), kept
 
 
 @referenced_by(_backward_reference)

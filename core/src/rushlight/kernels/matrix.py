@@ -224,6 +224,24 @@ def addmm(input, a, b, beta=1, alpha=1):
     return result.astype(dtype, copy=False)
 
 
+def planned_linear(input, weight, bias):
+    """:func:`linear` where a product of these very layouts has been checked and planned before; else
+    None."""
+    dtype, columns = input.dtype, weight.T
+    plan = _plans.get(
+        (input.shape, input.strides, columns.shape, columns.strides, input.itemsize, False)
+    )
+    if plan is None or plan is _EMPTY or plan.dtype is not dtype or weight.dtype is not dtype:
+        return None
+    if bias is not None and not (
+        bias.dtype is dtype and bias.shape == columns.shape[1:] and bias.flags.c_contiguous
+    ):
+        return None
+    out = empty((input.shape[0], columns.shape[1]), dtype)
+    plan.run(input, columns, out, bias)
+    return out
+
+
 @referenced_by(_linear_reference)
 def linear(input, weight, bias=None):
     """``input @ weight.T + bias`` for input (..., K) and weight (N, K); the bias is fused.

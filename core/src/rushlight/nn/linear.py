@@ -39,7 +39,9 @@ class Linear(Module):
 
     def forward(self, input):
         """Apply to the last dimension of (*, in_features)."""
-        return F.linear(input, self.weight, self.bias)
+        own = self._parameters  # attributes would be looked for here last
+        weight = own["weight"] if "weight" in own else self.weight
+        return F.linear(input, weight, own["bias"] if "bias" in own else self.bias)
 
     def extra_repr(self):
         """The settings."""

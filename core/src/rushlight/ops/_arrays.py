@@ -46,7 +46,8 @@ def wrap_results(op, tensors, values, results, device=devices.cpu):
     if mode.recording:
         for tensor in tensors:
             if tensor is not None and tensor._node is not None:
-                _record(op, tensors, values, outs)
+                attributes = [None if isinstance(v, Tensor) else v for v in values]
+                record_outputs(op, tensors, attributes, outs)
                 break
     if not many:
         return outs[0]
@@ -73,12 +74,13 @@ def _plain(op, values):
     return tensors, arrays
 
 
-def _record(op, tensors, values, outs):
+def record_outputs(op, tensors, values, outs):
+    """Record a call that one of its tensors asks to record."""
     if not op.options.get("differentiable", True):
         return
     if not op.formulas and op.joint is None:
         raise NotImplementedError(f"the derivative of '{op.name}' is not implemented")
-    record(op, tensors, [None if isinstance(v, Tensor) else v for v in values], outs)
+    record(op, tensors, values, outs)
 
 
 def _positional(op, arrays):

@@ -272,15 +272,33 @@ class _Source:
 
 
 def _several(op, tensors, values, results):
-    """Wrap and record results that are not one array."""
-    return _arrays.wrap_results(op, tensors, values, results)
+    """Wrap and record results that are not one array; `values` has None for tensors."""
+    if type(results) is not tuple:
+        return _arrays.wrap_results(op, tensors, values, results)
+    outs = []
+    for array in results:
+        if type(array) is not _ndarray:
+            return _arrays.wrap_results(op, tensors, values, results)
+        out = _new(Tensor)
+        out._array, out._dtype, out._node, out._storage = array, _by_dtype[array.dtype], None, None
+        if STATE.inference and mode.inference:
+            out._inference = True
+        outs.append(out)
+    if mode.recording:
+        for tensor in tensors:
+            if tensor is not None and tensor._node is not None:
+                _arrays.record_outputs(op, tensors, values, outs)
+                break
+    named = op.options.get("result")
+    return tuple(outs) if named is None else named(*outs)
 
 
+_new, _ndarray, _by_dtype = object.__new__, np.ndarray, BY_ARRAY_DTYPE
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
     "new": object.__new__, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record,
     "STATE": STATE,
     "attributes": _ATTRIBUTES, "is_plain": is_plain, "sequences": frozenset({tuple, list, Size}),
-    "several": _several, "refuse": _arrays._record, "many_views": _arrays._many_views,
+    "several": _several, "refuse": _arrays.record_outputs, "many_views": _arrays._many_views,
     "Storage": Storage,
 }  # fmt: skip

@@ -151,9 +151,9 @@ def bags_of(weight, indices, offsets, mode, per_sample_weights, include_last_off
 
 
 def entropy(input, target, weight, reduction, *_options):
-    """Losses (or one), and a number for every sample."""
+    """Losses (or one), a number for every sample, and what a mean divides by."""
     shape = target.shape if reduction == "none" else ()
-    return [(shape, dtype_of(input)), (target.shape, dtype_of(input))]
+    return [(shape, dtype_of(input)), (target.shape, dtype_of(input)), ((), dtypes.float64)]
 
 
 def batch_normalized(input, *_options):

@@ -11,11 +11,7 @@ def _arrays(tensors):
     """The arrays of tensors; complex ones as arrays of pairs of reals."""
     if tensors is None:
         return None
-    arrays = [t._array for t in tensors]
-    for tensor in tensors:
-        if tensor._dtype.category == COMPLEX:
-            return [_paired(a) if a.dtype.kind == "c" else a for a in arrays]
-    return arrays
+    return [t._array if t._dtype.category != COMPLEX else _paired(t._array) for t in tensors]
 
 
 def _paired(array):
@@ -24,11 +20,12 @@ def _paired(array):
 
 def _written(*lists):
     for tensors in lists:
-        for tensor in tensors or ():
-            storage = tensor._storage
-            if storage is None:
-                storage = storage_of(tensor)
-            storage.version += 1
+        if tensors is not None:
+            for tensor in tensors:
+                storage = tensor._storage
+                if storage is None:
+                    storage = storage_of(tensor)
+                storage.version += 1
 
 
 def count_steps(states):

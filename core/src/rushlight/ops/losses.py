@@ -63,16 +63,6 @@ def _divided(total, count):
         return np.divide(total, count)
 
 
-def _weights_sum(target, weight, ignore_index):
-    """What a mean divides by: the number, or the weights, of targets that count."""
-    if weight is None:
-        if ignore_index < 0 and target.size and np.minimum.reduce(target, axis=None) >= 0:
-            return float(target.size)
-        return float(np.count_nonzero(target != ignore_index))
-    kept = target[target != ignore_index]
-    return float(weight.astype(np.float64)[kept].sum())
-
-
 @op(
     meta=entropy,
     rule=floating_only,
@@ -84,28 +74,29 @@ def _weights_sum(target, weight, ignore_index):
 def _cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction, ignore_index, label_smoothing
 ):
-    """Cross entropy of class scores with class numbers; also the log-sum-exp of the scores."""
-    losses, sums = kernels.cross_entropy_forward(
+    """Cross entropy of class scores with class numbers; also the log-sum-exp of the scores, and
+    what a mean divides by."""
+    losses, sums, kept = kernels.cross_entropy_forward(
         input, target, weight, ignore_index, label_smoothing
     )
     if reduction == "none":
-        return losses, sums
-    wide = losses.dtype if losses.dtype.itemsize >= 4 else np.float32
+        return losses, sums, kept
+    wide = None if losses.dtype.itemsize >= 4 else np.float32
     total = np.add.reduce(losses, axis=None, dtype=wide)
     if reduction == "mean":
-        total = _divided(total, _weights_sum(target, weight, ignore_index))
-    return np.asarray(total, losses.dtype), sums
+        total = _divided(total, kept)
+    return np.asarray(total, losses.dtype), sums, kept
 
 
 def _cross_entropy_backward(
-    grad, input, target, weight, sums, reduction, ignore_index, label_smoothing
+    grad, input, target, weight, sums, kept, reduction, ignore_index, label_smoothing
 ):
     """The gradient of the scores by one kernel, on arrays."""
     losses = grad
     if reduction != "none":
         scale = grad
         if reduction == "mean":
-            scale = _divided(grad, _weights_sum(target, weight, ignore_index))
+            scale = _divided(grad, kept)
         losses = np.empty(target.shape, input.dtype)
         losses.fill(scale)
     return kernels.cross_entropy_backward(
@@ -114,23 +105,23 @@ def _cross_entropy_backward(
 
 
 def _cross_entropy_gradient(
-    grad, input, target, weight, reduction, ignore_index, label_smoothing, out1
+    grad, input, target, weight, reduction, ignore_index, label_smoothing, out1, out2
 ):
     if on_arrays(grad, input, target, weight):
         weights = None if weight is None else weight._array
         return tensor_of(
             _cross_entropy_backward(
-                grad._array, input._array, target._array, weights, out1._array, reduction,
-                ignore_index, label_smoothing,
+                grad._array, input._array, target._array, weights, out1._array, out2._array,
+                reduction, ignore_index, label_smoothing,
             )
         )  # fmt: skip
     dim = 0 if input.dim() == 1 else 1
     goal = _target_probabilities(input, target, weight, ignore_index, label_smoothing, dim)
     probabilities = log_softmax(input, dim).exp()
     if reduction == "mean":
-        weights = None if weight is None else weight._array
         # with every target ignored the loss is NaN, and its gradient zero
-        grad = grad / (_weights_sum(target._array, weights, ignore_index) or 1.0)
+        kept = out2.detach().to(grad.dtype)
+        grad = grad / where(kept == 0, 1.0, kept)
     grad = grad.unsqueeze(dim) if reduction == "none" else grad
     return grad * (probabilities * goal.sum(dim, True) - goal)
 

@@ -9,7 +9,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
-from rushlight.ops._direct import on_arrays, tensors_of
+from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
 from rushlight.ops.arithmetic import conj_of
@@ -245,6 +245,9 @@ def _linear_meta(input, weight, bias=None):
 @op(samples=_linear_samples, oracle="nn.functional", method=False, meta=_linear_meta)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input @ weight.T + bias``; `input` (*, in), `weight` (out, in), `bias` (out)."""
+    found = kernels.planned_linear(input, weight, bias)
+    if found is not None:
+        return found
     if weight.ndim != 2 or input.ndim < 1 or input.shape[-1] != weight.shape[1]:
         raise RuntimeError(
             f"linear: input and weight shapes cannot be multiplied: input has shape "
@@ -262,15 +265,19 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
 
 
 def _linear_backward(grad, input, weight, needs):
-    """The gradients of a linear layer's arguments that are needed, as arrays."""
+    """The gradients of a linear layer's arguments that are needed, computed on arrays."""
     rows = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
     flat = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
     if grad.dtype.kind == "c":
         weight, flat = np.conj(weight), np.conj(flat)
+    back = None
+    if needs[0]:
+        back = kernels.matmul(rows, weight)
+        back = tensor_of(back if flat is input else back.reshape(input.shape))
     return (
-        kernels.matmul(rows, weight).reshape(input.shape) if needs[0] else None,
-        kernels.matmul(rows.T, flat) if needs[1] else None,
-        np.asarray(np.add.reduce(rows, 0), grad.dtype) if needs[2] else None,
+        back,
+        tensor_of(kernels.matmul(rows.T, flat)) if needs[1] else None,
+        tensor_of(np.add.reduce(rows, 0)) if needs[2] else None,
     )
 
 
@@ -278,7 +285,7 @@ def _linear_backward(grad, input, weight, needs):
 def linear_gradient(grad, input, weight, input_shape, needs):
     """The three products of the backward pass of a linear layer."""
     if on_arrays(grad, input, weight):
-        return tensors_of(_linear_backward(grad._array, input._array, weight._array, needs))
+        return _linear_backward(grad._array, input._array, weight._array, needs)
     rows = grad.reshape(-1, grad.shape[-1]) if grad.dim() != 2 else grad
     grad_input = grad_weight = grad_bias = None
     if needs[0]:

@@ -7,7 +7,7 @@ is differentiated; otherwise ``_fused`` updates all parameters of a group in one
 
 from __future__ import annotations
 
-from rushlight.autograd.mode import is_grad_enabled, no_grad, set_grad_enabled
+from rushlight.autograd.mode import mode, no_grad
 from rushlight.ops.creation import tensor, zeros_like
 from rushlight.ops.foreach import count_steps
 from rushlight.optim.optimizer import Optimizer, scalar_dtype
@@ -41,26 +41,30 @@ class FormulaOptimizer(Optimizer):
     # ------------------------------------------------------------------ the step
     def step(self, closure=None):
         """One update from the gradients; returns the closure's loss."""
-        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
-            loss = self._evaluate(closure)
-            if self._overflowed():
+        recording, mode.recording = mode.recording, bool(self.defaults.get("differentiable"))
+        try:
+            loss = None if closure is None else self._evaluate(closure)
+            if self.found_inf is not None and float(self.found_inf):
                 return loss
             for group in self.param_groups:
                 params = [p for p in group["params"] if p._grad is not None]
                 if params:
                     self._update(group, params, [p._grad for p in params])
+        finally:
+            mode.recording = recording
         return loss
 
     def _update(self, group, params, grads):
         self._check_group(group, params)
         known = self.state
         states = [known.get(p) or self._state_of(p, group) for p in params]
-        grads = self._unscaled(grads)
+        if self.grad_scale is not None:
+            self._unscale(grads)
         steps = count_steps(states) if self._counts else [0] * len(params)
         if group.get("differentiable"):
             for parameter, grad, state, step in zip(params, grads, states, steps, strict=True):
                 self._apply(group, parameter, grad, state, step)
-        elif is_grad_enabled():
+        elif mode.recording:
             with no_grad():
                 self._fused(group, params, grads, states, steps)
         else:
@@ -127,17 +131,12 @@ class FormulaOptimizer(Optimizer):
         return tuple(_number(b, group.get("differentiable")) for b in group["betas"])
 
     # ------------------------------------------------------------------ loss scaling
-    def _overflowed(self):
-        found = getattr(self, "found_inf", None)
-        return found is not None and bool(float(found))
+    grad_scale = found_inf = None  # set by a GradScaler for the time of a fused step
 
-    def _unscaled(self, grads):
-        scale = getattr(self, "grad_scale", None)
-        if scale is not None:
-            with no_grad():
-                for grad in grads:
-                    grad.div_(float(scale))
-        return grads
+    def _unscale(self, grads):
+        with no_grad():
+            for grad in grads:
+                grad.div_(float(self.grad_scale))
 
 
 def _number(value, recorded):
