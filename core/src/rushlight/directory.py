@@ -9,7 +9,7 @@ from rushlight import refusals
 # Modules of the top level imported at first use.
 PARTS = frozenset(
     "_C __config__ _dynamo _utils accelerator amp backends compiler cpu distributed fft hub jit "
-    "linalg masked mps multiprocessing onnx random signal special testing "
+    "func linalg masked mps multiprocessing onnx random signal special testing "
     "version xpu".split()
 )
 
@@ -32,6 +32,7 @@ NAMES = {
         "set_float32_matmul_precision typename"
     ),
     "errors": "OutOfMemoryError",
+    "func": "vmap",
 }
 _PLACES = {name: module for module, names in NAMES.items() for name in names.split()}
 

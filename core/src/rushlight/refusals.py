@@ -40,10 +40,6 @@ ADVICE = {
     "sparse_coo_tensor": "use dense tensors: zeros(size).index_put(indices, values, True)",
     "sparse_csr_tensor": "use dense tensors",
     "nested": "pad with nn.utils.rnn.pad_sequence and pass a mask",
-    "vmap": "write the batch dimension into the call, or stack the results of a loop",
-    "func": _FUNCTIONAL,
-    "func.functional_call": "deepcopy the module and load_state_dict, or use nn.utils.parametrize",
-    "func.vmap": "write the batch dimension into the call, or stack the results of a loop",
     "quantization": "use bfloat16 or float16 tensors",
     "ao": "use bfloat16 or float16 tensors",
     "quantize_per_tensor": "use bfloat16 or float16 tensors",
@@ -65,7 +61,6 @@ ADVICE = {
     "package": "use rushlight.save and rushlight.load",
     "profiler": "use cProfile, or rushlight.utils.benchmark.Timer for one statement",
     "autograd.profiler": "use cProfile, or rushlight.utils.benchmark.Timer for one statement",
-    "autograd.forward_ad": _FUNCTIONAL,
     "autograd.graph": "use Tensor.register_hook and module hooks",
     "utils.tensorboard": "write values with csv or json, or install tensorboardX, which needs no "
     "PyTorch",
@@ -101,7 +96,7 @@ ADVICE = {
 
 # Modules that may be imported although nothing in them exists; their submodules too.
 ABSENT = frozenset(
-    "ao autograd.forward_ad autograd.graph autograd.profiler distributions export func futures fx "
+    "ao autograd.graph autograd.profiler distributions export futures fx "
     "library nested nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package profiler "
     "quantization sparse utils.bottleneck utils.cpp_extension utils.flop_counter "
     "utils.mobile_optimizer utils.tensorboard _dynamo _export _functorch "
@@ -116,7 +111,7 @@ ABSENT = frozenset(
 
 # Functions and classes of the top level that exist only in order to refuse.
 NAMES = frozenset(
-    "sparse_coo_tensor sparse_csr_tensor vmap quantize_per_tensor float8_e4m3fn float8_e5m2 "
+    "sparse_coo_tensor sparse_csr_tensor quantize_per_tensor float8_e4m3fn float8_e5m2 "
     "float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64 qint8 quint8 qint32 complex32 chalf "
     "classes storage ByteStorage".split()
 )

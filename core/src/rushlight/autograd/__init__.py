@@ -27,8 +27,8 @@ __all__ = [
     "set_grad_enabled",
 ]
 
-_LATE = {"Variable": "variable", "functional": None, "variable": None}
-_ABSENT = frozenset(("forward_ad", "graph", "profiler"))
+_LATE = {"Variable": "variable", "forward_ad": None, "functional": None, "variable": None}
+_ABSENT = frozenset(("graph", "profiler"))
 
 
 def __getattr__(name):

@@ -7,6 +7,7 @@ and data-parallel overlap hang on that.
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 from operator import attrgetter
@@ -19,6 +20,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import meta_array
 from rushlight.dtypes import COMPLEX
 from rushlight.tensor import tensor as _tensor_module
+from rushlight.tensor.dispatch import stack
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -69,12 +71,16 @@ def grad(
     An input the outputs do not depend on is an error, unless `allow_unused` (it then gets None) or
     `materialize_grads` (it then gets zeros).
     """
-    if is_grads_batched:
-        raise NotImplementedError(
-            "grad(is_grads_batched=True) is not available; call grad once per row of grad_outputs"
-        )
     outputs, inputs = _sequence(outputs), _sequence(inputs)
     gradients = _sequence(grad_outputs, len(outputs))
+    if is_grads_batched or stack.levels:
+        found = _transformed(
+            outputs, inputs, gradients, is_grads_batched,
+            retain_graph=retain_graph, create_graph=create_graph, allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
+        )  # fmt: skip
+        if found is not None:
+            return found
     roots = [_root(t, g, create_graph) for t, g in zip(outputs, gradients, strict=True)]
     for tensor in inputs:
         if not tensor.requires_grad:
@@ -94,6 +100,27 @@ def grad(
             value = _filled(tensor, 0)
         results.append(value)
     return tuple(results)
+
+
+def _transformed(outputs, inputs, gradients, rows, **options):
+    """Gradients where function transforms have a part in it; None where they have none."""
+    if rows:
+        vmap = importlib.import_module("rushlight.func").vmap
+
+        def one(*row):
+            found = grad(outputs, inputs, row, **options)
+            return tuple(g for g in found if g is not None)
+
+        present = [g for g in gradients if g is not None]
+        if len(present) != len(gradients):
+            raise RuntimeError("grad: is_grads_batched=True needs a gradient for every output")
+        used = grad(outputs, inputs, [g[0] for g in gradients], **{**options, "retain_graph": True})
+        found = iter(vmap(one)(*gradients))
+        return tuple(None if g is None else next(found) for g in used)
+    for tensor in (*outputs, *inputs):
+        if getattr(tensor, "_level", None) is not None and tensor._node is None:
+            return type(tensor).gradients(tensor._level, outputs, inputs, gradients, options)
+    return None
 
 
 def _sequence(value, length=None):
@@ -287,7 +314,7 @@ class _Run:
 
     def _add(self, key, old, piece):
         """The sum; in place when `old` is a sum this pass made itself."""
-        if self.create:
+        if self.create or type(piece) is not Tensor:
             return old + piece
         if key in self.owned:
             return old.add_(piece)

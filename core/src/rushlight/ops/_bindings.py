@@ -22,6 +22,7 @@ def public_function(op):
     call.__doc__ = op.body.__doc__
     call.__wrapped__ = op.body
     call.op, call.gradient, call.gradients, call.cpu = op, op.gradient, op.gradients, op.cpu
+    call.variant = None
     op.function = call
     return call
 
@@ -44,7 +45,7 @@ _WITH_DOORS = ("op", "view")
 
 def general_call(op):
     """The door that takes every form of call: modes, subclasses, keywords, ``out=``."""
-    run = _runner(op)
+    run = op.run = _runner(op)
     unquestioned = _UNQUESTIONED if op.list_position >= 0 else _UNQUESTIONED | {tuple, list}
 
     doors = op.doors = {}
@@ -153,17 +154,17 @@ def inplace_function(op, name):
     """``x.op_(...)``: the same op, written into its first argument."""
     from rushlight.ops._inplace import run_inplace
 
-    return _inplace_call(op, name, run_inplace)
+    return _inplace_call(op, name, run_inplace, "inplace")
 
 
 def inplace_view_function(op, name):
     """``x.view_op_(...)``: the same view, taken by the tensor itself."""
     from rushlight.ops._inplace_views import run_inplace_view
 
-    return _inplace_call(op, name, run_inplace_view)
+    return _inplace_call(op, name, run_inplace_view, "inplace view")
 
 
-def _inplace_call(op, name, run):
+def _inplace_call(op, name, run, variant):
     def call(self, *args, **kwargs):
         if STATE.modes and stack.interpreters:
             return interpret(call, (self, *args), kwargs)
@@ -173,6 +174,7 @@ def _inplace_call(op, name, run):
                 return call_overrides(call, found, (self, *args), kwargs)
         return run(op, self, args, kwargs)
 
+    call.op, call.variant = op, variant
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"In-place version of :func:`rushlight.{op.name}`."
     return call

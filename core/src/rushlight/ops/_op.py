@@ -154,6 +154,8 @@ class Op:
         """Apply this view op to another tensor: how views get a new history."""
         from rushlight.ops._arrays import run_view
 
+        if getattr(tensor, "_level", None) is not None:  # a wrapper of a function transform
+            return self.function(tensor, *values)
         return run_view(self, [tensor, *values])
 
     def __repr__(self):

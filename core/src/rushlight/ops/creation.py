@@ -11,6 +11,8 @@ from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, 
 from rushlight.dtypes import FLOAT, default
 from rushlight.errors import argument_error
 from rushlight.ops._rules import number_dtype
+from rushlight.tensor.dispatch import stack as transforms
+from rushlight.tensor.dispatch import through_levels
 from rushlight.tensor.interchange import array_of_data
 from rushlight.tensor.memory_format import (
     check_format,
@@ -195,6 +197,12 @@ def _like(fill):
     def make(
         input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
     ):
+        if transforms.levels:
+            found = through_levels(
+                make, (input,), (input,), {"dtype": dtype, "memory_format": memory_format}
+            )
+            if found is not NotImplemented:
+                return found
         dtype = input._dtype if dtype is None else dtype
         device = input._device if device is None else device
         made = _filled(input._array.shape, fill, dtype, device, requires_grad, None)
@@ -232,6 +240,8 @@ def full_like(
 ):
     """A tensor filled with `fill_value`, with the shape, dtype and device of `input`."""
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
+    if transforms.levels:
+        return made.fill_(fill_value)
     if made._device is devices.cpu:
         made._array[...] = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     return made.requires_grad_() if requires_grad else made
@@ -363,12 +373,15 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=Fals
 
 def _new_method(function):
     def method(self, *size, dtype=None, device=None, requires_grad=False, **ignored):
-        return function(
+        made = function(
             *size,
             dtype=dtype or self._dtype,
             device=device or self._device,
             requires_grad=requires_grad,
         )
+        if transforms.levels and getattr(self, "_level", None) is not None:
+            return self._made_like(made)
+        return made
 
     method.__name__ = "new_" + function.__name__
     method.__doc__ = f":func:`{function.__name__}` with this tensor's dtype and device."

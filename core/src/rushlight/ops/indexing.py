@@ -14,9 +14,14 @@ from rushlight.ops._op import view as declare_view
 from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import indexed, like
+from rushlight.tensor.dispatch import stack, through_levels
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _BASIC = (int, slice, type(None), type(Ellipsis))
+
+
+class _WrappedIndex(Exception):
+    """An index holds a tensor of a function transform."""
 
 
 def _plain(item):
@@ -26,6 +31,8 @@ def _plain(item):
     if isinstance(item, _BASIC):
         return _plain_slice(item) if isinstance(item, slice) else item
     if isinstance(item, Tensor):
+        if stack.levels and getattr(item, "_level", None) is not None:
+            raise _WrappedIndex
         if item._dtype.category >= FLOAT:
             raise IndexError(
                 "tensors used as indices must be long, int, byte or bool tensors; got "
@@ -212,7 +219,12 @@ _index_put.gradient(
 
 def getitem(self, index):
     """``tensor[index]``: a view for ints, slices, None and ...; a copy for masks and tensors."""
-    plain, basic = normalize(index)
+    try:
+        plain, basic = normalize(index)
+    except _WrappedIndex:
+        from rushlight.ops._wrappers import getitem as getitem_wrapped
+
+        return getitem_wrapped(self, index)
     if basic:
         return _slice(self, plain)
     first, second = _in_two_steps(plain, self.dim())
@@ -249,6 +261,10 @@ def _drop_leading(value, target):
 
 def put(self, index, values, accumulate):
     """Write at an advanced index in place."""
+    if stack.levels:
+        found = through_levels(put, (self, values), (self, index, values, accumulate), {})
+        if found is not NotImplemented:
+            return found
     recording = mode.recording and (self._node is not None or values._node is not None)
     check_writable(self, recording)
     node = None

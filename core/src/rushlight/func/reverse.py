@@ -1,0 +1,222 @@
+"""Reverse-mode transforms: `grad`, `grad_and_value`, `vjp`, `jacrev`."""
+
+from __future__ import annotations
+
+import functools
+
+from rushlight.autograd.mode import enable_grad
+from rushlight.dtypes import COMPLEX, FLOAT
+from rushlight.func.batching import vmap
+from rushlight.func.trees import (
+    argument,
+    check_argnums,
+    flat_tensors,
+    map_tensors,
+    with_argument,
+)
+from rushlight.ops._differentiation import grad_level, zero_like
+from rushlight.ops.creation import zeros
+from rushlight.tensor.tensor import Tensor
+from rushlight.utils._pytree import tree_flatten, tree_unflatten
+
+__all__ = ["grad", "grad_and_value", "jacrev", "vjp"]
+
+
+def _tracked(level, leaves, name):
+    found = []
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise ValueError(
+                f"Thing passed to transform API must be Tensor, got {type(leaf)} ({name})"
+            )
+        if leaf._dtype.category < FLOAT:
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients; "
+                f"{name} got one of dtype {leaf.dtype}"
+            )
+        found.append(level.track(leaf))
+    return found
+
+
+def _with_aux(name, found):
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise RuntimeError(
+            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
+    return found
+
+
+def grad_and_value(func, argnums=0, has_aux=False):
+    """A function that gives ``(gradient, value)`` of a scalar function, by the arguments numbered
+    `argnums`; with `has_aux` the function gives ``(value, aux)`` and the result is
+    ``(gradient, (value, aux))``."""
+    check_argnums("grad", argnums)
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        level = grad_level()
+        leaves, spec = tree_flatten(argument(args, argnums))
+        with level, enable_grad():
+            tracked = _tracked(level, leaves, "grad_and_value(f)(*args)")
+            given = with_argument(args, argnums, tree_unflatten(tracked, spec))
+            output = func(*given, **kwargs)
+            aux = None
+            if has_aux:
+                output, aux = _with_aux("grad_and_value(f)(*args)", output)
+            _check_scalar(output)
+            # the pass itself records only where somebody outside differentiates by it
+            found = level.gradients([output], tracked, [_one(output)])
+        pieces = [
+            zero_like(leaf) if g is None else level.release(g)
+            for leaf, g in zip(leaves, found, strict=True)
+        ]
+        value = level.release(output)
+        gradient = tree_unflatten(pieces, spec)
+        if has_aux:
+            return gradient, (value, map_tensors(aux, level.release))
+        return gradient, value
+
+    return wrapper
+
+
+def _one(output):
+    from rushlight.ops.creation import ones
+
+    return ones((), dtype=output.dtype, device=output.device)
+
+
+def _check_scalar(output):
+    if not isinstance(output, Tensor):
+        raise RuntimeError(
+            "grad_and_value(f)(*args): Expected f(*args) to return a single tensor, got type "
+            f"{type(output)}"
+        )
+    if output.dim():
+        raise RuntimeError(
+            "grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor "
+            f"with {output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+        )
+    if output._dtype.category == COMPLEX:
+        raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a real scalar")
+
+
+def grad(func, argnums=0, has_aux=False):
+    """The gradient of a scalar function, by the arguments numbered `argnums`.
+
+    >>> import rushlight
+    >>> rushlight.func.grad(rushlight.sin)(rushlight.tensor(0.0))
+    tensor(1.)
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        gradient, value = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapper
+
+
+def vjp(func, *primals, has_aux=False):
+    """``(func(*primals), pull)``: ``pull(cotangents)`` gives a tuple of gradients, one a primal.
+
+    With `has_aux` the function gives ``(output, aux)``, and so does this before `pull`.
+    """
+    outputs, spec, pull, aux = _pulled(func, primals, has_aux)
+    whole = tree_unflatten(outputs, spec)
+    return (whole, pull, aux) if has_aux else (whole, pull)
+
+
+def _pulled(func, primals, has_aux):
+    level = grad_level()
+    leaves, spec = tree_flatten(primals)
+    with level, enable_grad():
+        tracked = _tracked(level, leaves, "vjp(f, *primals)")
+        output, aux = func(*tree_unflatten(tracked, spec)), None
+        if has_aux:
+            output, aux = _with_aux("vjp(f, *primals)", output)
+    outs, out_spec = flat_tensors(output, "vjp(f, *primals)", "f(*primals)")
+
+    def pull(*cotangents):
+        """The gradients for cotangents like the outputs."""
+        tree = cotangents[0] if len(cotangents) == 1 else cotangents
+        given, given_spec = tree_flatten(tree)
+        _check_cotangents(given, given_spec, outs, out_spec)
+        found = level.gradients(outs, tracked, given)
+        pieces = [
+            zero_like(leaf) if g is None else g for leaf, g in zip(leaves, found, strict=True)
+        ]
+        result = tree_unflatten(pieces, spec)
+        return tuple(result)
+
+    released = [level.release(o) for o in outs]
+    return released, out_spec, pull, map_tensors(aux, level.release) if has_aux else None
+
+
+def _check_cotangents(given, given_spec, outs, out_spec):
+    if len(given) != len(outs):
+        raise RuntimeError(
+            f"Expected pytree structure of cotangents to be the same as pytree structure of "
+            f"outputs to the function. cotangents: {given_spec}, primal output: {out_spec}"
+        )
+    for v, o in zip(given, outs, strict=True):
+        if isinstance(v, Tensor) and v._array.shape != o._array.shape:
+            raise RuntimeError(
+                f"vjp: a cotangent has shape {list(v.shape)}; expected that of the output, "
+                f"{list(o.shape)}"
+            )
+
+
+def jacrev(func, argnums=0, has_aux=False, *, chunk_size=None, _preallocate_and_copy=False):
+    """The Jacobian by reverse mode, all rows in one batched pass, or `chunk_size` rows at a time:
+    for an output of shape S and an argument of shape T a tensor of shape ``(*S, *T)``."""
+    if chunk_size is not None and not chunk_size > 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+    check_argnums("jacrev", argnums)
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        def chosen(tree):
+            return func(*with_argument(args, argnums, tree), **kwargs)
+
+        inputs = argument(args, argnums)
+        outputs, spec, pull, aux = _pulled(chosen, (inputs,), has_aux)
+        leaves, in_spec = tree_flatten(inputs)
+        rows = [_rows(pull, outputs, spec, k, chunk_size) for k in range(len(outputs))]
+        blocks = []
+        for out, row in zip(outputs, rows, strict=True):
+            shaped = [j.reshape((*out.shape, *x.shape)) for j, x in zip(row, leaves, strict=True)]
+            blocks.append(tree_unflatten(shaped, in_spec))
+        result = tree_unflatten(blocks, spec)
+        return (result, aux) if has_aux else result
+
+    return wrapper
+
+
+def _rows(pull, outputs, spec, number, chunk_size):
+    """The derivatives of the elements of one output, row by row, by every input leaf."""
+    out = outputs[number]
+    count = out._array.size
+
+    def one(unit):
+        given = [
+            unit.reshape(tuple(o.shape)) if k == number else zeros(
+                tuple(o.shape), dtype=o.dtype, device=o.device
+            )
+            for k, o in enumerate(outputs)
+        ]  # fmt: skip
+        return tree_flatten(pull(tree_unflatten(given, spec)))[0]
+
+    basis = _identity(count, out)
+    if chunk_size == 1:
+        from rushlight.ops.joining import stack
+
+        found = [one(basis[i]) for i in range(count)]
+        return [stack(column) for column in zip(*found, strict=True)]
+    return vmap(one, chunk_size=chunk_size)(basis)
+
+
+def _identity(count, like):
+    from rushlight.ops.creation import eye
+
+    return eye(count, dtype=like.dtype, device=like.device)

@@ -1,0 +1,282 @@
+"""Batching rules of reading and writing by index, and indices that are wrapped tensors."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.dtypes import bool_, uint8
+from rushlight.ops._batching import batched, front, is_batched
+from rushlight.ops._batching_rules import rule, shifted
+from rushlight.ops._op import TABLE
+from rushlight.ops._wrappers import Wrapped, call_op
+from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import Tensor
+
+
+def _function(name):
+    return TABLE[name].function
+
+
+def _range(level, ndim):
+    """The numbers of the examples, shaped (B, 1, ...)."""
+    from rushlight.ops.creation import arange
+
+    return arange(level.size).reshape((level.size, *(1,) * ndim))
+
+
+# ------------------------------------------------------------------------------ index arrays alike
+def _separated(index):
+    """Whether slices stand between the arrays of an index: NumPy then puts their dims first."""
+    places = [i for i, item in enumerate(index) if not isinstance(item, (slice, type(None)))]
+    return bool(places) and places[-1] - places[0] + 1 != len(places)
+
+
+def _width(index):
+    """How many dimensions the arrays of an index broadcast to."""
+    arrays = [i for i in index if isinstance(i, np.ndarray)]
+    shapes = [(int(a.sum()),) if a.dtype == bool else a.shape for a in arrays]
+    return len(np.broadcast_shapes(*shapes))
+
+
+@rule("_index")
+def _index(level, op, values):
+    inner, index = values[0]._inner, values[1]
+    found = op.function(inner, (slice(None), *index))
+    return found.movedim(_width(index), 0) if _separated(index) else found
+
+
+@rule("_index_put")
+def _index_put(level, op, values):
+    input, new, index, accumulate = values
+    base = front(input, level)
+    if is_batched(new, level):
+        probe = np.broadcast_to(np.zeros(()), input._array.shape)[index]
+        inner = new._inner
+        lead = probe.ndim - new._array.ndim
+        if lead > 0:
+            inner = inner.reshape((level.size, *(1,) * lead, *new._array.shape))
+        elif lead < 0:
+            inner = inner.reshape((level.size, *new._array.shape[-lead:]))
+        if _separated(index):
+            inner = inner.expand((level.size, *probe.shape)).movedim(0, _width(index))
+        new = inner
+    return op.function(base, new, (slice(None), *index), accumulate)
+
+
+# --------------------------------------------------------------------------- dim, index and values
+@rule("gather scatter_add scatter_reduce _scatter _scatter_multiply")
+def _along(level, op, values):
+    """Indices of the shape of the values: one more dimension."""
+    found = list(values)
+    ndim = max(values[p]._array.ndim for p in op.tensor_positions)
+    for p in op.tensor_positions:
+        found[p] = front(values[p], level)
+        if not ndim:
+            found[p] = found[p].unsqueeze(1)
+    found[op.index["dim"]] = shifted(values[op.index["dim"]], ndim) if ndim else 1
+    result = call_op(op, found)
+    return result if ndim else result.squeeze(1)
+
+
+def _spread(index, dim, shape):
+    """A vector of indices for each example, for every place beside `dim`."""
+    view = index.reshape(
+        (index._array.shape[0], *(-1 if d == dim else 1 for d in range(len(shape))))
+    )
+    return view.expand(
+        (index._array.shape[0], *(-1 if d == dim else n for d, n in enumerate(shape)))
+    )
+
+
+@rule("index_select")
+def _index_select(level, op, values):
+    input, dim, index = values
+    ndim = input._array.ndim
+    if not is_batched(index, level):
+        inner = input._inner
+        if not ndim:
+            return op.function(inner.unsqueeze(1), 1, index.reshape(-1)[:1]).squeeze(1)
+        return op.function(inner, shifted(dim, ndim), index)
+    if not ndim:
+        return front(input, level).view_as(front(input, level))
+    dim = wrap_dim(dim, ndim)
+    flat = index._inner.reshape(level.size, -1)
+    spread = _spread(flat, dim, input._array.shape)
+    return _function("gather")(front(input, level), dim + 1, spread)
+
+
+@rule("index_add index_copy index_reduce _index_fill")
+def _index_writes(level, op, values):
+    input, dim, index = values[:3]
+    ndim = input._array.ndim
+    if not ndim:
+        return NotImplemented
+    dim = wrap_dim(dim, ndim)
+    source = values[3]
+    base = front(input, level)
+    if not is_batched(index, level):
+        source = front(source, level) if isinstance(source, Tensor) else source
+        if isinstance(source, Tensor) and source._array.ndim == 1:
+            source = source.reshape((level.size, *(1,) * ndim))
+        return call_op(op, [base, dim + 1, index, source, *values[4:]])
+    flat = index._inner.reshape(level.size, -1)
+    shape = list(input._array.shape)
+    shape[dim] = flat._array.shape[1]
+    spread = _spread(flat, dim, shape)
+    if op.name == "_index_fill":
+        source = base.detach().new_full((level.size, *shape), source)
+        return _function("_scatter")(base, dim + 1, spread, source)
+    source = front(source, level).reshape((level.size, *shape))
+    if op.name == "index_copy":
+        return _function("_scatter")(base, dim + 1, spread, source)
+    if op.name == "index_add":
+        source = source if values[4] == 1 else source * values[4]
+        return _function("scatter_add")(base, dim + 1, spread, source)
+    return NotImplemented
+
+
+@rule("take")
+def _take(level, op, values):
+    input, index = values
+    if not is_batched(input, level):
+        return op.function(input, index._inner)
+    flat = input._inner.reshape(level.size, -1)
+    places = front(index, level)
+    count = flat._array.shape[1]
+    places = _function("where")(places < 0, places + count, places)
+    found = _function("gather")(flat, 1, places.reshape(level.size, -1))
+    return found.reshape(tuple(places.shape))
+
+
+@rule("_embedding")
+def _embedding(level, op, values):
+    weight, indices, padding_idx, scale = values
+    if not is_batched(weight, level):
+        return op.function(weight, indices._inner, padding_idx, scale)
+    if scale:
+        return NotImplemented
+    rows = weight._array.shape[0]
+    indices = front(indices, level)
+    places = indices + rows * _range(level, indices._array.ndim - 1)
+    table = weight._inner.reshape((level.size * rows, *weight._array.shape[1:]))
+    found = op.function(table, places, -1, False)
+    if padding_idx is None or padding_idx < 0:
+        return found
+    padded = (indices == padding_idx).unsqueeze(-1)
+    return _function("where")(padded, found.detach(), found)
+
+
+@rule("_embedding_backward")
+def _embedding_backward(level, op, values):
+    output, indices, count, padding_idx, scale = values
+    if scale:
+        return NotImplemented
+    output, indices = front(output, level), front(indices, level)
+    if padding_idx is not None and padding_idx >= 0:
+        output = output.masked_fill((indices == padding_idx).unsqueeze(-1), 0.0)
+    places = indices + count * _range(level, indices._array.ndim - 1)
+    found = op.function(output, places, count * level.size, -1, False)
+    return found.reshape((level.size, count, *found._array.shape[1:]))
+
+
+@rule("_searchsorted")
+def _searchsorted(level, op, values):
+    ordered, input = values[:2]
+    if not is_batched(ordered, level) and values[-1] is None and ordered._array.ndim == 1:
+        return call_op(op, [ordered, input._inner, *values[2:]])
+    shape = front(input, level)
+    if ordered._array.ndim == 1 and input._array.ndim != 1:
+        flat = shape.reshape(level.size, -1)
+        found = _searchsorted_rows(level, op, values, flat)
+        return found.reshape(tuple(shape.shape))
+    return _searchsorted_rows(level, op, values, shape)
+
+
+def _searchsorted_rows(level, op, values, rows):
+    sorter = values[-1] if values[-1] is None else front(values[-1], level)
+    return call_op(
+        op, [front(values[0], level).contiguous(), rows.contiguous(), *values[2:-1], sorter]
+    )
+
+
+@rule("_nonzero masked_select")
+def _dynamic(level, op, values):
+    raise RuntimeError(
+        f"vmap: We do not support batching operators that can output dynamic shape. Attempted to "
+        f"vmap over {op.name.lstrip('_')}: torch.where(condition, a, b) keeps the shape."
+    )
+
+
+# --------------------------------------------------------------------------------- wrapped indices
+def getitem_wrapped(self, items):
+    """``self[items]`` with wrapped tensors in the index: read at the deepest level among them."""
+    found = [i for i in items if isinstance(i, Wrapped)]
+    if isinstance(self, Wrapped):
+        found.append(self)
+    level = max((w._level for w in found), key=lambda x: x.depth)
+    if level.kind != "vmap":
+        return _at_recording_level(self, items, level)
+    _refuse_masks(items, level)
+    items = _without_ellipsis(items, self.dim())
+    numbers = [i for i in items if isinstance(i, Tensor)]
+    arrays = [i for i in items if isinstance(i, (int, Tensor)) and not isinstance(i, bool)]
+    width = max(n._array.ndim for n in numbers)
+    arrays_at = [k for k, i in enumerate(items) if any(i is a for a in arrays)]
+    inner = [_index_item(i, level, width) for i in items]
+    if not is_batched(self, level):
+        result = self[tuple(inner)]
+        moved = arrays_at[-1] - arrays_at[0] + 1 != len(arrays_at)
+        first = (
+            0
+            if moved
+            else sum(i is not None for i in items[: arrays_at[0]])
+            + sum(i is None for i in items[: arrays_at[0]])
+        )
+        return batched(result.movedim(first, 0), level)
+    lead = _range(level, width)
+    result = self._inner[(lead, *inner)]
+    moved = arrays_at[-1] + 1 != len(arrays_at)
+    if not moved or arrays_at[-1] - arrays_at[0] + 1 != len(arrays_at):
+        return batched(result, level)  # the examples, then the indices, then the rest
+    # separated only by the number of the example: the indices belong behind the slices before them
+    before = arrays_at[0]
+    for k in range(width):
+        result = result.movedim(1 + k, 1 + k) if not before else result
+    order = list(range(result.dim()))
+    indices, rest = order[1 : 1 + width], order[1 + width :]
+    result = result.permute((0, *rest[:before], *indices, *rest[before:]))
+    return batched(result, level)
+
+
+def _index_item(item, level, width):
+    if isinstance(item, Tensor):
+        inner = item._inner if is_batched(item, level) else item
+        shape = item._array.shape
+        if is_batched(item, level):
+            return inner.reshape((level.size, *(1,) * (width - len(shape)), *shape))
+        return inner if inner.dim() else inner.reshape(1)
+    return item
+
+
+def _without_ellipsis(items, ndim):
+    found = []
+    used = sum(i is not None and i is not Ellipsis for i in items)
+    for item in items:
+        if item is Ellipsis:
+            found += [slice(None)] * (ndim - used)
+        else:
+            found.append(item)
+    return found
+
+
+def _refuse_masks(items, level):
+    for item in items:
+        if isinstance(item, Tensor) and item._dtype in (bool_, uint8):
+            raise RuntimeError(
+                "vmap: It looks like you're attempting to index by a mask inside of vmap. We do "
+                "not support batching operators that can output dynamic shape: use torch.where."
+            )
+
+
+def _at_recording_level(self, items, level):
+    inner = tuple(i._inner if is_batched(i, level) else i for i in items)
+    return self[inner]

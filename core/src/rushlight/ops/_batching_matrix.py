@@ -1,0 +1,68 @@
+"""Batching rules of matrix products."""
+
+from __future__ import annotations
+
+from rushlight.ops._batching import front, is_batched
+from rushlight.ops._batching_rules import rule
+from rushlight.ops._op import TABLE
+
+
+def _product(a, b):
+    return TABLE["matmul"].function(a, b)
+
+
+@rule("mm")
+def _mm(level, op, values):
+    a, b = values
+    if not is_batched(b, level):
+        rows = a._inner.reshape(-1, a._array.shape[1])
+        return op.function(rows, b).reshape(level.size, -1, b._array.shape[1])
+    if not is_batched(a, level):
+        return _product(a, b._inner)
+    return TABLE["bmm"].function(a._inner, b._inner)
+
+
+@rule("bmm")
+def _bmm(level, op, values):
+    a, b = (front(v, level) for v in values)
+    shape, count = tuple(a.shape), a._array.shape[1]
+    a = a.reshape(level.size * count, *shape[2:])
+    b = b.reshape(level.size * count, *b.shape[2:])
+    return op.function(a, b).reshape(level.size, count, shape[2], -1 if b.numel() else b.shape[2])
+
+
+@rule("dot")
+def _dot(level, op, values):
+    a, b = values
+    if is_batched(a, level) and is_batched(b, level):
+        found = TABLE["bmm"].function(a._inner.unsqueeze(1), b._inner.unsqueeze(2))
+        return found.reshape(level.size)
+    batch, other = (a, b) if is_batched(a, level) else (b, a)
+    return TABLE["mm"].function(batch._inner, other.unsqueeze(1)).squeeze(1)
+
+
+@rule("linear")
+def _linear(level, op, values):
+    """One product for all examples where the weight is the same for all."""
+    input, weight, bias = values
+    if not is_batched(weight, level) and not is_batched(bias, level):
+        return op.function(input._inner, weight, bias)
+    if weight.dim() == 1:
+        out = (input * weight).sum(-1)
+        out = out if bias is None else out + bias
+        return out._inner
+    features, shape = weight._array.shape, tuple(input.shape)
+    if is_batched(weight, level):
+        turned = weight._inner.transpose(1, 2)
+        if is_batched(input, level):
+            rows = input._inner.reshape(level.size, -1, features[1])
+        else:
+            rows = input.reshape(-1, features[1])
+        out = _product(rows, turned)
+    else:
+        out = op.function(input._inner, weight, None)
+    if is_batched(bias, level):
+        out = out.reshape(level.size, -1, features[0]) + bias._inner.unsqueeze(1)
+    elif bias is not None:
+        out = out + bias
+    return out.reshape(level.size, *shape[:-1], features[0])

@@ -1,0 +1,453 @@
+"""Batching rules by kind of op: `RULES` has one for each op with arrays below it.
+
+A rule takes ``(level, op, values)`` with the bound arguments and gives inner results with all
+examples in dimension 0, or NotImplemented where one call for each example has to do. The tables
+name the ops of a kind: those with dimensions as arguments, those over the last dimensions, those
+over (N, C, ...), and so on; what has a reason to be computed differently is written out.
+"""
+
+from __future__ import annotations
+
+from rushlight.ops._batching import (
+    Batched,
+    aligned,
+    batched,
+    elementwise,
+    front,
+    is_batched,
+    unbatched,
+)
+from rushlight.ops._op import TABLE
+from rushlight.ops._wrappers import Wrapped, call_op
+from rushlight.tensor.shape import normalize_size, wrap_dim
+from rushlight.tensor.tensor import Tensor
+
+RULES = {}
+
+
+def rule(names):
+    """Declare the rule of the ops named in a text."""
+
+    def declare(function):
+        for name in names.split():
+            RULES[name] = function
+        return function
+
+    return declare
+
+
+def shifted(dim, ndim):
+    """A dimension, or a tuple of them, of one example as one of the batch."""
+    if isinstance(dim, (tuple, list)):
+        return tuple(wrap_dim(d, ndim) + 1 for d in dim)
+    return wrap_dim(dim, ndim) + 1
+
+
+def same_ndim(level, op, values, count=None):
+    """The tensor arguments with all examples in front and equally many dimensions."""
+    positions = op.tensor_positions[:count]
+    tensors = [values[p] for p in positions if isinstance(values[p], Tensor)]
+    ndim = max(t._array.ndim for t in tensors)
+    found = list(values)
+    for p in positions:
+        if isinstance(values[p], Tensor):
+            found[p] = aligned(values[p], level, ndim)
+            if not is_batched(values[p], level):
+                found[p] = front(values[p], level)
+    return found, ndim
+
+
+# --------------------------------------------------------------------------------- like elementwise
+rule(
+    "_cast clone igamma igammac gcd lcm nextafter frexp _zeta_pair "
+    "_derivative_of_digamma _chebyshev_polynomial_t _chebyshev_polynomial_u "
+    "_chebyshev_polynomial_v _chebyshev_polynomial_w _hermite_polynomial_h "
+    "_hermite_polynomial_he _laguerre_polynomial_l _legendre_polynomial_p "
+    "_shifted_chebyshev_polynomial_t _shifted_chebyshev_polynomial_u "
+    "_shifted_chebyshev_polynomial_v _shifted_chebyshev_polynomial_w"
+)(elementwise)
+
+
+# ------------------------------------------------------------------------ dimensions as arguments
+_FLATTENING = ("argmax", "argmin", "roll", "prod")
+
+
+@rule("_masked_fill")
+def _masked_fill(level, op, values):
+    ndim = max(t._array.ndim for t in values[:2])
+    input = aligned(values[0], level, ndim)
+    if not is_batched(values[0], level):
+        input = front(input, level)
+    return op.function(input, aligned(values[1], level, ndim), values[2])
+
+
+@rule(
+    "sum mean prod amax amin all any count_nonzero _norm2 linalg_vector_norm cumsum cumprod cummax "
+    "cummin logcumsumexp _softmax _log_softmax _softmax_backward _log_softmax_backward kthvalue "
+    "_median _nanmedian mode sort topk flip narrow select split unbind unfold transpose diagonal "
+    "_fft_c2c _fft_r2c _fft_c2r linalg_cross argmax argmin roll"
+)
+def with_dims(level, op, values):
+    """The same op with its dimensions counted from behind the first."""
+    found, ndim = same_ndim(level, op, values)
+    if not ndim:
+        return _of_scalars(level, op, values)
+    first = op.tensor_positions[0]
+    whole = False
+    for name in ("dim", "dims", "dim0", "dim1", "dim2", "dimension"):
+        at = op.index.get(name)
+        if at is None:
+            continue
+        dim = found[at]
+        if dim is None or dim == () and op.name != "flip":
+            if op.name in _FLATTENING:
+                whole = tuple(found[first]._array.shape)
+                found[first] = found[first].reshape(level.size, -1)
+                found[at] = 1 if op.name != "roll" else (1,)
+                continue
+            found[at] = tuple(range(1, ndim + 1))
+        else:
+            found[at] = shifted(dim, ndim)
+    result = call_op(op, found)
+    return _unflattened(op, result, found, whole) if whole else result
+
+
+def _unflattened(op, result, values, shape):
+    """The result of an op over all elements, flattened for the call."""
+    if op.name == "roll":
+        return result.reshape(shape)
+    if values[op.index["keepdim"]]:
+        return result.reshape((shape[0], *(1,) * (len(shape) - 1)))
+    return result
+
+
+def _of_scalars(level, op, values):
+    """Examples without dimensions: as one element each, and back."""
+    found = list(values)
+    for p in op.tensor_positions:
+        if isinstance(values[p], Tensor):
+            found[p] = front(values[p], level).unsqueeze(1)
+    if op.name == "transpose":
+        return found[0].squeeze(1)
+    for name in ("dim", "dims"):
+        at = op.index.get(name)
+        if at is not None:
+            many = isinstance(values[at], (tuple, list)) or values[at] is None
+            many = many and op.name not in ("argmax", "argmin")
+            found[at] = (1,) if many else 1
+    if op.name == "flip" and values[op.index["dims"]] == ():
+        return found[0].squeeze(1)
+    result = call_op(op, found)
+    if isinstance(result, Tensor):
+        return result.reshape(level.size) if result._array.ndim > 1 else result
+    items = [r.reshape(level.size) for r in result]
+    return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+
+
+@rule("_median_of_all")
+def _median_of_all(level, op, values):
+    rows = values[0]._inner.reshape(level.size, -1)
+    median = TABLE["_nanmedian" if values[1] else "_median"].function
+    return median(rows, 1, False)[0]
+
+
+@rule("unsqueeze")
+def _unsqueeze(level, op, values):
+    return values[0]._inner.unsqueeze(wrap_dim(values[1], values[0]._array.ndim + 1) + 1)
+
+
+@rule("squeeze")
+def _squeeze(level, op, values):
+    shape, dim = values[0]._array.shape, values[1]
+    dims = range(len(shape)) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+    dims = [wrap_dim(d, len(shape)) for d in dims]
+    chosen = tuple(d + 1 for d in dims if shape and shape[d] == 1)
+    return call_op(op, [values[0]._inner, chosen])
+
+
+@rule("permute")
+def _permute(level, op, values):
+    dims = (values[1],) if isinstance(values[1], int) else tuple(values[1])
+    ndim = values[0]._array.ndim
+    if len(dims) != ndim:
+        op.body(values[0]._array.view(), dims)
+    return call_op(op, [values[0]._inner, (0, *[wrap_dim(d, ndim) + 1 for d in dims])])
+
+
+@rule("t")
+def _t(level, op, values):
+    inner = values[0]._inner
+    if inner._array.ndim > 3:
+        op.body(values[0]._array)
+    return inner.transpose(1, 2) if inner._array.ndim == 3 else inner.view_as(inner)
+
+
+@rule("expand")
+def _expand(level, op, values):
+    size = values[1]
+    size = normalize_size((size,) if not isinstance(size, (tuple, list)) else (tuple(size),))
+    inner = aligned(values[0], level, max(len(size), values[0]._array.ndim))
+    kept = [-1 if i < len(size) - values[0]._array.ndim and n == -1 else n
+            for i, n in enumerate(size)]  # fmt: skip
+    if len(size) < values[0]._array.ndim or any(
+        n == -1 for n in size[: len(size) - values[0]._array.ndim]
+    ):
+        op.body(values[0]._array, size)
+    return inner.expand((level.size, *kept))
+
+
+@rule("view reshape")
+def _view(level, op, values):
+    from rushlight.ops.shape import infer_size
+
+    shape = infer_size(values[1], values[0]._array.size, op.name)
+    return call_op(op, [values[0]._inner, (level.size, *shape)])
+
+
+@rule("repeat")
+def _repeat(level, op, values):
+    repeats = (values[1],) if isinstance(values[1], int) else tuple(values[1])
+    return call_op(op, [aligned(values[0], level, len(repeats)), (1, *repeats)])
+
+
+@rule("sum_to_size")
+def _sum_to_size(level, op, values):
+    size, ndim = tuple(values[1]), values[0]._array.ndim
+    lead = (1,) * (ndim - len(size))
+    found = call_op(op, [values[0]._inner, (level.size, *lead, *size)])
+    return found.reshape((level.size, *size)) if lead else found
+
+
+@rule("_slice")
+def _slice(level, op, values):
+    return call_op(op, [values[0]._inner, (slice(None), *values[1])])
+
+
+def _spread(base, value):
+    """A tensor to write `value` to: with the batches of lower levels that `value` has."""
+    if isinstance(value, Batched):
+        own = is_batched(base, value._level)
+        inner = _spread(base._inner if own else base, value._inner)
+        return batched(inner if own else inner.expand((value._level.size, *inner.shape)).clone(),
+                       value._level)  # fmt: skip
+    return _spread(base, value._inner) if isinstance(value, Wrapped) else base
+
+
+@rule("_copy")
+def _copy(level, op, values):
+    return op.function(front(values[0], level), aligned(values[1], level, values[0]._array.ndim))
+
+
+@rule("view_scatter")
+def _view_scatter(level, op, values):
+    base, value, path = values
+    value = front(value, level)
+    out = batched(_spread(front(base, level).clone(), value), level)
+    part = out
+    for step, attributes in path:
+        part = step.function(part, *attributes)
+    part._inner.copy_(value)
+    return out
+
+
+@rule("diag_embed")
+def _diag_embed(level, op, values):
+    inner, offset, dim1, dim2 = values[0]._inner, *values[1:]
+    ndim = values[0]._array.ndim + 1
+    return call_op(op, [inner, offset, wrap_dim(dim1, ndim) + 1, wrap_dim(dim2, ndim) + 1])
+
+
+@rule("cat")
+def _cat(level, op, values):
+    tensors = [t for t in values[0] if t._array.shape != (0,)] or list(values[0])
+    fronts = [front(t, level) for t in tensors]
+    return call_op(op, [fronts, shifted(values[1], tensors[0]._array.ndim)])
+
+
+@rule("stack")
+def _stack(level, op, values):
+    fronts = [front(t, level) for t in values[0]]
+    return call_op(op, [fronts, shifted(values[1], values[0][0]._array.ndim + 1)])
+
+
+# ---------------------------------------------------------------- last dimensions, any before them
+@rule(
+    "tril triu _constant_pad view_as_complex view_as_real _linalg_eigh _linalg_eigvals _linalg_svd "
+    "linalg_eig linalg_qr linalg_det linalg_slogdet linalg_inv_ex linalg_matrix_exp _pinv "
+    "linalg_cholesky_ex linalg_lu_factor_ex linalg_ldl_factor_ex geqrf _permutation"
+)
+def trailing(level, op, values):
+    """The op works on the last dimensions and takes any number before them."""
+    return call_op(op, unbatched(values, level))
+
+
+@rule(
+    "cholesky_solve linalg_solve_triangular linalg_ldl_solve _householder_product _ormqr _cdist "
+    "_windowed_frames"
+)
+def trailing_of_several(level, op, values):
+    """The same for several tensors, whose dimensions before the last ones are made equal."""
+    found, _ = same_ndim(level, op, values)
+    return call_op(op, found)
+
+
+@rule("_overlap_add")
+def _overlap_add(level, op, values):
+    frames = values[0]._inner
+    if values[0]._array.ndim == 2:
+        return call_op(op, [frames, *values[1:]])
+    return _folded(level, op, values)
+
+
+@rule("linalg_solve_ex")
+def _solve(level, op, values):
+    A, B, left, check = values
+    shape = tuple(B._array.shape)
+    vector = len(shape) == 1 or (
+        len(shape) == A._array.ndim - 1 and shape == tuple(A._array.shape[:-1])
+    )
+    if vector:
+        B = B.unsqueeze(-1)
+    found, _ = same_ndim(level, op, [A, B, left, check])
+    result = call_op(op, found)
+    return type(result)(result[0].squeeze(-1), *result[1:]) if vector else result
+
+
+@rule("_lstsq")
+def _lstsq(level, op, values):
+    found, _ = same_ndim(level, op, values)
+    return call_op(op, found)
+
+
+# ------------------------------------------------------------------------------- (N, C, ...) shapes
+@rule(
+    "_max_pool _avg_pool _adaptive_avg_pool _adaptive_max_pool _im2col _col2im _resample "
+    "_avg_unpool _adaptive_avg_unpool _max_unpool"
+)
+def _folded(level, op, values):
+    """The examples join the first dimension of the call, and leave it again."""
+    found = list(values)
+    rows = None
+    for p in op.tensor_positions:
+        if isinstance(values[p], Tensor):
+            inner = front(values[p], level)
+            rows = inner._array.shape[1]
+            found[p] = inner.reshape((level.size * rows, *inner._array.shape[2:]))
+    at = op.index.get("shape")
+    if at is not None:
+        found[at] = (level.size * rows, *values[at][1:])
+    return _split_first(call_op(op, found), level.size, rows)
+
+
+def _split_first(result, size, rows):
+    if isinstance(result, Tensor):
+        return result.reshape((size, rows, *result._array.shape[1:]))
+    return tuple(None if r is None else _split_first(r, size, rows) for r in result)
+
+
+@rule("_batch_norm")
+def _batch_norm(level, op, values):
+    """All examples' channels side by side."""
+    input, weight, bias, eps = values
+    inner = front(input, level)
+    size, channels = level.size, input._array.shape[1]
+    joined = _channels_joined(inner)
+    weight, bias = (None if v is None else front(v, level).reshape(-1) for v in (weight, bias))
+    out, mean, invstd = op.function(joined, weight, bias, eps)
+    return (
+        _channels_split(out, size, channels),
+        mean.reshape(size, channels),
+        invstd.reshape(size, channels),
+    )
+
+
+def _channels_joined(inner):
+    """(B, N, C, ...) as (N, B * C, ...)."""
+    moved = inner.transpose(0, 1)
+    shape = moved._array.shape
+    return moved.reshape((shape[0], shape[1] * shape[2], *shape[3:]))
+
+
+def _channels_split(tensor, size, channels):
+    """(N, B * C, ...) as (B, N, C, ...)."""
+    shape = tensor._array.shape
+    return tensor.reshape((shape[0], size, channels, *shape[2:])).transpose(0, 1)
+
+
+@rule("_batch_norm_backward")
+def _batch_norm_backward(level, op, values):
+    grad, input, weight, mean, invstd = values
+    size, channels = level.size, input._array.shape[1]
+    grad, joined = (_channels_joined(front(v, level)) for v in (grad, input))
+    vectors = [None if v is None else front(v, level).reshape(-1) for v in (weight, mean, invstd)]
+    found = op.function(grad, joined, *vectors)
+    return (
+        _channels_split(found[0], size, channels),
+        found[1].reshape(size, channels),
+        found[2].reshape(size, channels),
+    )
+
+
+@rule("_layer_norm")
+def _layer_norm(level, op, values):
+    input, size, weight, bias, eps = values
+    inner = front(input, level)
+    if not is_batched(weight, level) and not is_batched(bias, level):
+        return op.function(inner, size, weight, bias, eps)
+    out, mean, rstd = op.function(inner, size, None, None, eps)
+    rows = out.reshape(level.size, -1, size)
+    if weight is not None:
+        rows = rows * front(weight, level).reshape(level.size, 1, size)
+    if bias is not None:
+        rows = rows + front(bias, level).reshape(level.size, 1, size)
+    return rows.reshape(tuple(out.shape)), mean, rstd
+
+
+@rule("_layer_norm_backward")
+def _layer_norm_backward(level, op, values):
+    """Written out: the kernel adds the gradients of weight and bias up over all rows."""
+    grad, input, weight, mean, rstd, size = values
+    rows = [front(t, level).reshape(level.size, -1, size) for t in (grad, input)]
+    mean, rstd = (front(t, level).reshape(level.size, -1, 1) for t in (mean, rstd))
+    normal = (rows[1] - mean) * rstd
+    scaled = rows[0]
+    if weight is not None:
+        scaled = scaled * front(weight, level).reshape(level.size, 1, size)
+    inner = scaled - scaled.mean(2, True) - normal * (scaled * normal).mean(2, True)
+    whole = (level.size, *input._array.shape)
+    return (inner * rstd).reshape(whole), (rows[0] * normal).sum(1), rows[0].sum(1)
+
+
+@rule("_cross_entropy")
+def _cross_entropy(level, op, values):
+    """Written out with other ops: each example has a mean of its own."""
+    from rushlight.ops.losses import _target_probabilities
+
+    input, target, weight, reduction, ignore_index, smoothing = values
+    dim = 0 if input.dim() == 1 else 1
+    goal = _target_probabilities(input, target, weight, ignore_index, smoothing, dim)
+    sums = input.logsumexp(dim)
+    losses = (goal * (sums.unsqueeze(dim) - input)).sum(dim)
+    kept = target != ignore_index
+    counts = kept.to(input.dtype)
+    if weight is not None:
+        counts = weight[TABLE["_where"].function(kept, target, 0)] * counts
+    count = counts.sum()
+    if reduction == "sum":
+        losses = losses.sum()
+    elif reduction == "mean":
+        losses = losses.sum() / count
+    parts = (losses, sums, count)
+    return tuple(p if is_batched(p, level) else front(p, level) for p in parts)
+
+
+def families():
+    """Rules that stand in files of their own are declared by importing these."""
+    from rushlight.ops import (  # noqa: F401
+        _batching_convolution,
+        _batching_indices,
+        _batching_matrix,
+    )
+
+
+families()

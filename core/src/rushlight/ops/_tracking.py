@@ -1,0 +1,180 @@
+"""Reverse mode inside of `vmap` and forward mode: a level whose wrappers record.
+
+The wrapper of a differentiated input is a leaf, and ops on wrappers make ordinary nodes that hold
+wrappers. Running such a graph backward gives tensors of the levels below. (Outside of other
+transforms no wrapper is needed: then the ordinary graph is used.)
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from rushlight.autograd.mode import mode
+from rushlight.dtypes import FLOAT
+from rushlight.ops import _wrapped_writes as writes
+from rushlight.ops._fusion import FusedFormula
+from rushlight.ops._op import TENSORS
+from rushlight.ops._recording import _match_dtype, record
+from rushlight.ops._wrappers import (
+    Level,
+    Wrapped,
+    call_op,
+    replace,
+    shed,
+    take_out,
+    wrap,
+    write_out,
+)
+from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import Tensor
+
+
+class Tracked(Wrapped):
+    """A tensor whose operations are recorded at its level."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def complete(tensor):
+        """Nothing beside the inner tensor."""
+
+    def rebind(self, new):
+        """Take the value and history of another tensor."""
+        if getattr(new, "_level", None) is self._level:
+            self._inner, self._node, self._index = new._inner, new._node, new._index
+        else:
+            self._inner, self._node, self._index = new, None, 0
+
+
+class TrackingLevel(Level):
+    """A `grad` level inside of other transforms."""
+
+    __slots__ = ("stripping",)
+    wrapper = Tracked
+
+    def __init__(self):
+        super().__init__("grad", process)
+        self.stripping = False
+
+
+def lifted(tensor, level):
+    """The tensor as a constant of the level, unless it is the level's already."""
+    return tensor if getattr(tensor, "_level", None) is level else wrap(Tracked, tensor, level)
+
+
+def process(level, function, args, kwargs):
+    """Run a call at a recording level."""
+    op = getattr(function, "op", None)
+    if op is None:
+        return writes.special(level, function, args, kwargs)
+    if function.variant == "inplace":
+        return writes.write(level, op, args[0], op.bind(args, kwargs))
+    if function.variant == "inplace view":
+        return writes.inplace_view(level, op, args[0], op.bind(args, kwargs))
+    out = take_out(op, kwargs)
+    values = op.bind(args, kwargs)
+    result = op.run(values) if op.kind == "composite" else _call(level, op, values)
+    return result if out is None else write_out(out, result)
+
+
+def _call(level, op, values):
+    result = call_op(op, [replace(v, lambda t: shed(t, level)) for v in values])
+    many = isinstance(result, tuple)
+    inners = result if many else (result,)
+    outs = [
+        wrap(Tracked, r, level) if isinstance(r, Tensor) and r._dtype.category >= FLOAT else r
+        for r in inners
+    ]
+    tensors = _tensors(level, op, values)
+    tracked = [t for t in outs if isinstance(t, Tracked)]
+    if (
+        mode.recording
+        and tracked
+        and op.options.get("differentiable", True)
+        and any(t is not None and t._node is not None for t in tensors)
+    ):
+        _record(level, op, tensors, values, outs)
+    if op.kind == "view" and isinstance(values[0], Tracked):
+        for out in tracked:
+            writes.link(op, out, values[0], values)
+            if many:
+                out._writable = f"Output of '{op.name}' is one of several views: clone it first."
+    if not many:
+        return outs[0]
+    return type(result)(*outs) if hasattr(result, "_fields") else tuple(outs)
+
+
+def _tensors(level, op, values):
+    found = []
+    for position in op.tensor_positions:
+        value = values[position]
+        for item in value if op.kinds[position] == TENSORS else (value,):
+            found.append(lifted(item, level) if isinstance(item, Tensor) else None)
+    return found
+
+
+def _record(level, op, tensors, values, outs):
+    attributes = [None if isinstance(v, Tensor) else v for v in values]
+    slots = [lifted(o, level) if isinstance(o, Tensor) else o for o in outs]
+    node = record(op, tensors, attributes, slots)
+    node.op = _LevelOp(op, level)
+    if node.saved:
+        inputs = len(node.plan.inputs)
+        for i in range(inputs, len(node.saved)):
+            number = node.saved[i][3]
+            node.saved[i] = (wrap(Tracked, slots[number]._inner, level), number)
+            storage_of(node.saved[i][0])
+
+
+class _LevelOp:
+    """The op of a recorded call of a level, as the engine calls it."""
+
+    __slots__ = ("level", "name", "node_name", "op")
+    pulls = {}
+
+    def __init__(self, op, level):
+        self.op, self.level = op, level
+        self.name, self.node_name = op.name, op.node_name
+
+    def backward(self, node, grads, create):
+        """Run the formulas: on the tensors below where the level's own transform asks."""
+        saved = self._saved(node, create)
+        values = node.values or self.op.defaults
+        pieces = self._pull(node.plan)(node, grads, saved, values)
+        shapes, fitted = node.shapes, []
+        for i, piece in enumerate(pieces):
+            if piece is not None:
+                if shapes is not None and piece._array.shape != shapes[i]:
+                    piece = piece.sum_to_size(shapes[i])
+                if node.metadata is not None and piece._dtype is not node.metadata[i]:
+                    piece = _match_dtype(piece, node.metadata[i])
+            fitted.append(piece)
+        return fitted
+
+    def _saved(self, node, create):
+        if node.saved is None:
+            raise RuntimeError(
+                "Trying to backward through the graph a second time: the saved tensors of "
+                f"{self.node_name} have already been freed. Specify retain_graph=True."
+            )
+        found, strip = [], self.level.stripping
+        for item in node.saved:
+            if type(item) is tuple:
+                item, number = item
+                if create and not strip:
+                    item = item._rewrapped(item._inner)
+                    item._node, item._index = node, number
+            found.append(item._inner if strip else item)
+        return found
+
+    def _pull(self, plan):
+        """The plan's formulas as they are written, not compiled for arrays."""
+        found = self.pulls.get(plan)
+        if found is None:
+            pull = plan.pull
+            space = {
+                k: v.formula if isinstance(v, FusedFormula) else v
+                for k, v in pull.__globals__.items()
+            }
+            found = self.pulls[plan] = FunctionType(pull.__code__, space)
+        return found

@@ -1,0 +1,146 @@
+"""In-place writes to wrapped tensors of levels that record (`grad`, forward mode).
+
+Nothing is written to memory: the wrapper gets a new inner tensor, a view's write becomes a new
+value of its base, and the other views of that base are taken anew.
+"""
+
+from __future__ import annotations
+
+from rushlight.dtypes import can_cast
+from rushlight.errors import shape_text
+from rushlight.ops._op import TABLE
+from rushlight.ops._wrappers import call_op, placeholder
+from rushlight.tensor.storage import storage_of
+
+_new = object.__new__
+
+
+def alias(tensor):
+    """Another object that is the same tensor."""
+    out = _new(type(tensor))
+    out._array, out._dtype = tensor._array, tensor._dtype
+    out._node, out._storage = tensor._node, tensor._storage
+    out.__dict__.update(tensor.__dict__)
+    return out
+
+
+def _root(tensor):
+    return tensor if tensor._base is None else tensor._base
+
+
+def _views(root):
+    storage = root._storage
+    return [] if storage is None else [v for v in storage.live_views() if v._base is root]
+
+
+def lift(target, level):
+    """Make a tensor of a lower level, with all its views, wrappers of this one."""
+    root = _root(target)
+    if getattr(root, "_level", None) is level:
+        return
+    views = _views(root)
+    inner = alias(root)
+    paths = [(v, alias(v)) for v in views]
+    _become(root, inner, level)
+    storage = storage_of(root)
+    for view, below in paths:
+        path, below._base = view._path, inner
+        if inner._storage is not None:
+            inner._storage.add_view(below)
+        _become(view, below, level)
+        view._base, view._path, view._storage = root, path, storage
+        storage.add_view(view)
+
+
+def _become(tensor, inner, level):
+    writable = tensor._writable
+    tensor.__class__ = level.wrapper
+    tensor.__dict__.clear()
+    tensor._array, tensor._node = placeholder(inner._array.shape, inner._dtype.code), None
+    tensor._storage = None
+    tensor._inner, tensor._level = inner, level
+    level.wrapper.complete(tensor)
+    if writable is not None:
+        tensor._writable = writable
+
+
+def write(level, op, target, values):
+    """``target.op_(...)``: `values` are all arguments, the target first."""
+    lift(target, level)
+    before = alias(target)
+    new = call_op(op, [before, *values[1:]])
+    if not can_cast(new._dtype, target._dtype):
+        raise RuntimeError(
+            f"{op.name}_: result type {new._dtype} can't be cast to the desired output type "
+            f"{target._dtype}"
+        )
+    if new._array.shape != target._array.shape:
+        raise RuntimeError(
+            f"{op.name}_: output with shape {shape_text(target._array.shape)} doesn't match the "
+            f"broadcast shape {shape_text(new._array.shape)}"
+        )
+    assign(target, new.to(target._dtype))
+    return target
+
+
+def assign(target, new):
+    """Give a wrapper the value of another tensor, and its views and its base theirs."""
+    if target._writable is not None:
+        raise RuntimeError(target._writable)
+    base = target._base
+    if base is None:
+        views = _views(target)
+        target.rebind(new)
+        base = target
+    else:
+        views = [v for v in _views(base) if v is not target]
+        updated = TABLE["view_scatter"].function(alias(base), new, target._path)
+        base.rebind(updated)
+        target.rebind(new)
+    for view in views:
+        from rushlight.ops.shape import follow
+
+        view.rebind(follow(view._path, alias(base)))
+
+
+def link(op, out, base, values):
+    """Note that `out` is a view of `base`, so that writes to either reach the other."""
+    storage = out._storage = storage_of(base)
+    storage.add_view(out)
+    step = (op, [v for v in values[1:]])
+    if base._base is None:
+        out._base, out._path = base, (step,)
+    else:
+        out._base, out._path = base._base, (*base._path, step)
+    if base._writable is not None:
+        out._writable = base._writable
+
+
+def special(level, function, args, kwargs):
+    """Functions on arrays that are no ops: copying in, filling, writing at an index, drawing."""
+    name = function.__name__
+    if name == "copy_":
+        return write(level, TABLE["_copy"], args[0], [args[0], args[1]])
+    if name == "fill_":
+        return write(level, TABLE["_fill"], args[0], [args[0], args[1]])
+    if name == "put":
+        target, index, values, accumulate = args
+        return write(level, TABLE["_index_put"], target, [target, values, index, accumulate])
+    if name == "fill_with":
+        target, sample = args
+        inner = target._inner if getattr(target, "_level", None) is level else target
+        lift(target, level)
+        assign(target, function(inner.detach().clone(), sample))
+        return target
+    # makers of tensors like another one
+    from rushlight.ops._wrappers import replace, shed
+
+    return function(*replace(tuple(args), lambda t: shed(t, level)), **kwargs)
+
+
+def inplace_view(level, op, target, values):
+    """``target.t_()`` and the like: the wrapper takes the shape of its own view."""
+    view = call_op(op, [alias(target), *values[1:]])
+    target._array = view._array
+    target.rebind(view)
+    return target
