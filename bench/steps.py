@@ -1,0 +1,256 @@
+"""Whole training and inference steps, ours against PyTorch, in separate processes in turn.
+
+python bench/steps.py [--pairs 15] [--seconds 1] [--variants] [--name steps] [MODEL ...]
+
+Every process times one step of one model and prints its first losses, which must agree between the
+two libraries (same seed, same weights). Variants of PyTorch: `fused` optimizers, `channels_last`
+for images, `compile`. Writes bench/results/NAME.json, NAME.md and NAME.png; a second run prints
+what fell against the stored table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import math
+import resource
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+MODELS = {
+    "MLP": "dense.mlp",
+    "autoencoder": "dense.autoencoder",
+    "EmbeddingBag classifier": "dense.embedding_bag_classifier",
+    "DQN": "dense.deep_q_network",
+    "matrix factorization": "dense.matrix_factorization",
+    "LeNet": "images.lenet",
+    "CIFAR CNN": "images.cifar_cnn",
+    "ResNet-18, 32 x 32": "images.resnet18_cifar",
+    "ResNet-18, 224 x 224": "images.resnet18",
+    "ResNet-50 inference": "images.resnet50_inference",
+    "MobileNetV2": "images.mobilenet_v2",
+    "U-Net": "images.unet",
+    "ViT-tiny": "images.vit_tiny",
+    "DCGAN": "adversarial.dcgan",
+    "GPT 0.1 M": "sequences.gpt_small",
+    "GPT 3 M": "sequences.gpt_medium",
+    "GPT 11 M": "sequences.gpt_large",
+    "translation": "sequences.translation",
+    "BERT inference": "sequences.bert_inference",
+    "LSTM language model": "sequences.lstm_language_model",
+    "GRU classifier": "sequences.gru_classifier",
+}
+VARIANTS = ("fused", "channels_last", "compile")
+LOSSES = 3  # first losses that are compared
+TOLERANCE = 2e-3  # relative; float32 sums in another order, three steps on
+
+
+# ---- one process ---------------------------------------------------------------------------------
+def prepared(library, name, variant):
+    """``step() -> loss`` of a model, an optimizer step included where it trains."""
+    module, function = MODELS[name].split(".")
+    library.manual_seed(0)
+    model, loss_of = getattr(importlib.import_module(f"models.{module}"), function)(library)
+    options = {"fused": True} if variant == "fused" else {}
+    if name == "DCGAN":
+        optimizers = [library.optim.Adam(m.parameters(), 2e-4, (0.5, 0.999), **options)
+                      for m in model]  # fmt: skip
+        return lambda: loss_of(optimizers)
+    if variant == "channels_last":
+        model.to(memory_format=library.channels_last)
+    if variant == "compile":
+        model.compile()
+    if name.endswith("inference"):
+        return loss_of
+    optimizer = library.optim.Adam(model.parameters(), **options)
+
+    def step():
+        optimizer.zero_grad()
+        loss = loss_of()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def one_process(name, library, variant, seconds):
+    """Print the time, the first losses and the growth of memory of one step, as JSON."""
+    from cases import measure
+
+    warnings.simplefilter("ignore")
+    package = importlib.import_module(library)
+    importlib.import_module(f"{library}.optim")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    step = prepared(package, name, variant)
+    losses = [float(step().detach()) for _ in range(LOSSES)]
+    found = {"time": measure(step, seconds), "losses": losses}
+    found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(json.dumps(found))
+
+
+# ---- all of them ---------------------------------------------------------------------------------
+def run(name, library, variant, seconds):
+    """The record of one process; None where a variant of PyTorch does not run."""
+    command = [sys.executable, __file__, "--one", name, library, variant, "--seconds", str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode and variant == "default":
+        raise SystemExit(f"{name} on {library} failed:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1]) if not done.returncode else None
+
+
+def compared(name, pairs, seconds):
+    """The row of one model: times of alternating processes, losses checked."""
+    times = {"rushlight": [], "torch": []}
+    losses, memory = {}, {}
+    for library in times:
+        run(name, library, "default", 0.05)  # fills caches of compiled kernels
+    for number in range(pairs):
+        order = ("rushlight", "torch") if number % 2 == 0 else ("torch", "rushlight")
+        for library in order:
+            found = run(name, library, "default", seconds)
+            times[library].append(found["time"])
+            losses[library], memory[library] = found["losses"], found["memory"]
+    from run import summary
+
+    row = summary(times)
+    row["losses"], row["memory_kb"] = losses, memory
+    row["losses_agree"] = all(
+        math.isclose(a, b, rel_tol=TOLERANCE)
+        for a, b in zip(losses["rushlight"], losses["torch"], strict=True)
+    )
+    return row
+
+
+def add_variants(name, row, seconds):
+    """PyTorch's other ways of running a model; the best of three processes of each."""
+    row["variants"] = {}
+    for variant in VARIANTS:
+        if variant == "channels_last" and not MODELS[name].startswith("images"):
+            continue
+        found = [run(name, "torch", variant, seconds) for _ in range(3)]
+        if None not in found:
+            row["variants"][variant] = min(f["time"] for f in found)
+    best = min([row["fastest"]["torch"], *row["variants"].values()])
+    row["against_best"] = best / row["fastest"]["ours"]
+
+
+def geometric(values):
+    """The geometric mean; None of nothing."""
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def totals(rows):
+    """Geometric means of the ratios, by the length of PyTorch's step."""
+    training = {n: r for n, r in rows.items() if not n.endswith("inference")}
+    groups = {
+        "training": training.values(),
+        "inference": [r for n, r in rows.items() if n.endswith("inference")],
+        "steps under 5 ms": [r for r in training.values() if r["torch"] < 5e-3],
+        "steps above 50 ms": [r for r in training.values() if r["torch"] > 50e-3],
+    }
+    found = {name: geometric(r["ratio"] for r in group) for name, group in groups.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def markdown(report):
+    """The report as a table."""
+    from run import duration
+
+    place = report["machine"]
+    lines = [
+        f"# Whole steps: ours against PyTorch {place['torch']}", "",
+        f"{place['processor']}, {place['cores']} cores, Python {place['python']}; "
+        f"{report['pairs']} pairs of alternating processes, Adam with its defaults. Ratio: "
+        "PyTorch's time over ours, median of the pairs with its 95 % interval. Memory: growth of "
+        "the process's peak, ours over PyTorch's. The first losses agree to "
+        f"{TOLERANCE:g} where marked.", "",
+        "| step | ours | PyTorch | ratio | interval | against PyTorch's best | memory | losses |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]  # fmt: skip
+    for name, row in report["steps"].items():
+        low, high = row["interval"]
+        best = f"{row['against_best']:.2f}" if "against_best" in row else ""
+        memory = row["memory_kb"]["rushlight"] / max(1, row["memory_kb"]["torch"])
+        lines.append(
+            f"| {name} | {duration(row['ours'])} | {duration(row['torch'])} | {row['ratio']:.2f} | "
+            f"{low:.2f} to {high:.2f} | {best} | {memory:.2f} | "
+            f"{'agree' if row['losses_agree'] else 'differ'} |"
+        )
+    lines += ["", "Geometric means: " + ", ".join(
+        f"{name} {value:.2f}" for name, value in report["totals"].items()) + "."]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def fallen(rows, stored):
+    """Lines about models whose ratio lies below the interval that was stored."""
+    lines = []
+    for name, row in rows.items():
+        old = stored.get(name)
+        if old is not None and row["ratio"] < old["interval"][0] * 0.97:
+            lines.append(f"{name}: {row['ratio']:.2f}, was {old['ratio']:.2f}")
+    return lines
+
+
+def chart(report, path):
+    """A bar for each model: the ratio with its interval."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    rows = report["steps"]
+    names, ratios = list(rows), [r["ratio"] for r in rows.values()]
+    bounds = [[r["ratio"] - r["interval"][0] for r in rows.values()],
+              [r["interval"][1] - r["ratio"] for r in rows.values()]]  # fmt: skip
+    figure, axes = pyplot.subplots(figsize=(8, 0.32 * len(names) + 1.2))
+    colours = ["#2a78b5" if r >= 1 else "#c9503c" for r in ratios]
+    axes.barh(names, ratios, xerr=bounds, color=colours, error_kw={"lw": 1})
+    axes.axvline(1, color="black", lw=1)
+    axes.invert_yaxis()
+    axes.set_xlabel("PyTorch's time over ours (right of 1: ours is faster)")
+    figure.tight_layout()
+    figure.savefig(path, dpi=130)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*", metavar="MODEL")
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--variants", action="store_true")
+    parser.add_argument("--name", default="steps")
+    parser.add_argument("--quick", action="store_true", help="one pair, nothing written")
+    parser.add_argument("--one", nargs=3, metavar=("MODEL", "LIBRARY", "VARIANT"))
+    options = parser.parse_args()
+    if options.one:
+        one_process(*options.one, options.seconds)
+        return
+    pairs, rows = 1 if options.quick else options.pairs, {}
+    for name in options.models or MODELS:
+        rows[name] = compared(name, pairs, options.seconds)
+        if options.variants:
+            add_variants(name, rows[name], options.seconds)
+        row = rows[name]
+        print(f"{name}: {row['ratio']:.2f} ({row['ours'] * 1e3:.3g} ms)", flush=True)
+    from run import machine
+
+    report = {"machine": machine(), "pairs": pairs, "steps": rows, "totals": totals(rows)}
+    print(markdown(report))
+    target = FOLDER / "results" / options.name
+    if target.with_suffix(".json").exists():
+        stored = json.loads(target.with_suffix(".json").read_text())["steps"]
+        print("\n".join(fallen(rows, stored)) or "nothing fell against the stored table")
+    if not options.quick and not options.models:
+        target.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n")
+        target.with_suffix(".md").write_text(markdown(report))
+        chart(report, target.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()
