@@ -8,7 +8,7 @@ from rushlight import refusals
 
 # Modules of the top level imported at first use.
 PARTS = frozenset(
-    "_C __config__ _dynamo _utils accelerator amp backends compiler cpu distributed fft hub jit "
+    "_C __config__ _dynamo _utils accelerator amp backends compiler cpu distributed distributions fft hub jit "
     "func linalg masked mps multiprocessing onnx random signal special testing "
     "version xpu".split()
 )

@@ -34,8 +34,6 @@ ADVICE = {
     "distributed": _PLAIN_LOOP,
     "distributed.checkpoint": "use rushlight.save and rushlight.load on state dicts",
     "distributed.fsdp": "use the module itself; " + _PLAIN_LOOP,
-    "distributions": "draw with rushlight.normal, bernoulli, multinomial or Tensor.exponential_, "
-    "and write the log density with tensor functions",
     "sparse": "use dense tensors, index_add or scatter_add, or Embedding(sparse=False)",
     "sparse_coo_tensor": "use dense tensors: zeros(size).index_put(indices, values, True)",
     "sparse_csr_tensor": "use dense tensors",
@@ -96,7 +94,7 @@ ADVICE = {
 
 # Modules that may be imported although nothing in them exists; their submodules too.
 ABSENT = frozenset(
-    "ao autograd.graph autograd.profiler distributions export futures fx "
+    "ao autograd.graph autograd.profiler export futures fx "
     "library nested nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package profiler "
     "quantization sparse utils.bottleneck utils.cpp_extension utils.flop_counter "
     "utils.mobile_optimizer utils.tensorboard _dynamo _export _functorch "

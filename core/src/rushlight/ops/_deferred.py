@@ -66,6 +66,7 @@ RARE = {
     "special_gamma": "igamma igamma_ igammac igammac_ mvlgamma mvlgamma_ polygamma polygamma_",
     "special_polynomials": "",
     "variates": "cauchy_ geometric_ log_normal_",
+    "reparameterization": "",
     "rearranging": (
         "apply_ diagflat fill fill_diagonal_ fliplr flipud is_same_size map2_ map_ rot90"
     ),
