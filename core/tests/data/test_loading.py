@@ -186,7 +186,7 @@ def test_collation():
     assert ints.dtype is rushlight.int64 and floats.dtype is rushlight.float64
     assert texts == ("a", "b") and arrays.shape == (2, 2) and named["k"].tolist() == [True, False]
     with pytest.raises(
-        RuntimeError, match=r"samples of a batch must have one shape, got \[\(2,\), \(3,\)\]"
+        RuntimeError, match=r"got \[2\] at entry 0 and \[3\] at entry 1: give samples one shape"
     ):
         data.default_collate([rushlight.ones(2), rushlight.ones(3)])
     with pytest.raises(TypeError, match="batch must contain tensors"):

@@ -11,6 +11,7 @@ from rushlight.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
+from rushlight.utils.data.iteration import _DatasetKind
 from rushlight.utils.data.loader import DataLoader
 from rushlight.utils.data.sampler import (
     BatchSampler,
@@ -38,6 +39,7 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
+    "_DatasetKind",
     "default_collate",
     "default_convert",
     "get_worker_info",

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from rushlight.utils.data.collate import default_collate, default_convert
-from rushlight.utils.data.loader import DataLoader, _SerialIterator
+from rushlight.utils.data.iteration import (
+    _BaseDataLoaderIter,
+    _DatasetKind,
+    _SingleProcessDataLoaderIter,
+)
+from rushlight.utils.data.loader import DataLoader, _InfiniteConstantSampler
 from rushlight.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
 )
-from rushlight.utils.data.worker_iteration import WorkerIterator
+from rushlight.utils.data.worker_iteration import _MultiProcessingDataLoaderIter
 from rushlight.utils.data.workers import get_worker_info
-
-_SingleProcessDataLoaderIter = _SerialIterator
-_MultiProcessingDataLoaderIter = WorkerIterator
-_BaseDataLoaderIter = _SerialIterator | WorkerIterator  # for isinstance
 
 __all__ = [
     "BatchSampler",
@@ -23,6 +24,11 @@ __all__ = [
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
+    "_BaseDataLoaderIter",
+    "_DatasetKind",
+    "_InfiniteConstantSampler",
+    "_MultiProcessingDataLoaderIter",
+    "_SingleProcessDataLoaderIter",
     "default_collate",
     "default_convert",
     "get_worker_info",

@@ -59,31 +59,62 @@ class TensorDataset(Dataset):
 
 
 class StackDataset(Dataset):
-    """Samples are tuples (or dicts) of the samples of several datasets of one length."""
+    """Samples are tuples (or dicts) of the samples of several datasets of one length.
+
+    >>> StackDataset(image=[1, 2], text=["a", "b"])[1]
+    {'image': 2, 'text': 'b'}
+    """
 
     def __init__(self, *args, **kwargs):
-        if bool(args) == bool(kwargs):
+        if args and kwargs:
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like "
-                "input/output"
+                "input/output, but both types are given."
             )
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
         self.datasets = args or kwargs
-        lengths = {len(d) for d in (args or kwargs.values())}
-        if len(lengths) != 1:
-            raise ValueError(f"Size mismatch between datasets: lengths {sorted(lengths)}")
-        self._length = lengths.pop()
+        lengths = [len(dataset) for dataset in args or kwargs.values()]
+        if len(set(lengths)) != 1:
+            raise ValueError(f"Size mismatch between datasets: lengths {lengths}")
+        self._length = lengths[0]
 
     def __getitem__(self, index):
         if isinstance(self.datasets, dict):
             return {name: dataset[index] for name, dataset in self.datasets.items()}
         return tuple(dataset[index] for dataset in self.datasets)
 
+    def __getitems__(self, indices):
+        is_dict = isinstance(self.datasets, dict)
+        datasets = self.datasets.values() if is_dict else self.datasets
+        samples = zip(*(_items(dataset, indices) for dataset in datasets), strict=True)
+        if is_dict:
+            return [dict(zip(self.datasets, sample, strict=True)) for sample in samples]
+        return list(samples)
+
     def __len__(self):
         return self._length
 
 
-class ConcatDataset(Dataset):
-    """The samples of several datasets, one after the other."""
+def _items(dataset, indices):
+    """The samples of a dataset at indices, all at once where it can."""
+    many = getattr(dataset, "__getitems__", None)
+    if not callable(many):
+        return [dataset[index] for index in indices]
+    found = many(indices)
+    if len(found) != len(indices):
+        raise ValueError(
+            f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(found)}"
+        )
+    return found
+
+
+class ConcatDataset(Dataset[T_co]):
+    """The samples of several datasets, one after the other.
+
+    >>> ConcatDataset([[1, 2], [3]])[2]
+    3
+    """
 
     def __init__(self, datasets):
         self.datasets = list(datasets)
@@ -91,7 +122,22 @@ class ConcatDataset(Dataset):
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(d, IterableDataset) for d in self.datasets):
             raise AssertionError("ConcatDataset does not support IterableDataset")
-        self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    @staticmethod
+    def cumsum(sequence):
+        """How many samples there are up to and with each dataset."""
+        return list(itertools.accumulate(len(dataset) for dataset in sequence))
+
+    @property
+    def cummulative_sizes(self):
+        """The former name of `cumulative_sizes`."""
+        warnings.warn(
+            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return self.cumulative_sizes
 
     def __len__(self):
         return self.cumulative_sizes[-1]
@@ -110,7 +156,7 @@ class ChainDataset(IterableDataset):
     """The samples of several iterable datasets, one after the other."""
 
     def __init__(self, datasets):
-        self.datasets = list(datasets)
+        self.datasets = datasets
 
     def __iter__(self):
         for dataset in self.datasets:
@@ -119,7 +165,12 @@ class ChainDataset(IterableDataset):
             yield from dataset
 
     def __len__(self):
-        return sum(len(d) for d in self.datasets)
+        total = 0
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            total += len(dataset)
+        return total
 
 
 class Subset(Dataset[T_co]):

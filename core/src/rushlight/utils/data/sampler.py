@@ -45,7 +45,9 @@ class RandomSampler(Sampler[int]):
         self.data_source, self.replacement = data_source, replacement
         self._num_samples, self.generator = num_samples, generator
         if not isinstance(replacement, bool):
-            raise TypeError(f"replacement should be a boolean value, but got {replacement!r}")
+            raise TypeError(
+                f"replacement should be a boolean value, but got replacement={replacement}"
+            )
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
             raise ValueError(
                 f"num_samples should be a positive integer value, but got num_samples="
@@ -67,9 +69,8 @@ class RandomSampler(Sampler[int]):
             return
         for _ in range(self.num_samples // count):
             yield from randperm(count, generator=generator).tolist()
-        rest = self.num_samples % count
-        if rest:
-            yield from randperm(count, generator=generator).tolist()[:rest]
+        # Drawn even if none of it is used, as PyTorch does: a generator given by the user moves on.
+        yield from randperm(count, generator=generator).tolist()[: self.num_samples % count]
 
     def __len__(self):
         return self.num_samples
@@ -98,7 +99,9 @@ class WeightedRandomSampler(Sampler[int]):
                 f"num_samples should be a positive integer value, but got num_samples={num_samples}"
             )
         if not isinstance(replacement, bool):
-            raise ValueError(f"replacement should be a boolean value, but got {replacement!r}")
+            raise ValueError(
+                f"replacement should be a boolean value, but got replacement={replacement}"
+            )
         self.weights = rushlight.as_tensor(weights, dtype=rushlight.float64)
         if self.weights.dim() != 1:
             raise ValueError(

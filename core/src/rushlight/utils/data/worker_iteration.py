@@ -1,157 +1,287 @@
-"""One pass over a DataLoader with worker processes, in the sampler's order."""
+"""One pass over a DataLoader with worker processes."""
 
 from __future__ import annotations
 
 import contextlib
-import queue
+import functools
+import multiprocessing
+import os
+import select
+import signal
 import time
+import warnings
 import weakref
+from pickle import PicklingError
 
-from rushlight.utils.data import workers
+from rushlight.utils.data import channel as channels
+from rushlight.utils.data import position, worker_process, workers
+from rushlight.utils.data.iteration import _BaseDataLoaderIter, _DatasetKind, example_batch
+
+_CHECK_INTERVAL = 1.0  # seconds between looks at processes whose channel is still open
+_LASTING = ("random_state", "dataset_state")  # of a worker's state, from one pass to the next
+_GRACE = 5.0  # seconds that workers have to finish what they are doing
 
 
-class WorkerIterator:
-    """Keeps every worker busy `prefetch_factor` batches ahead and hands batches out in order."""
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """Keeps every worker busy `prefetch_factor` batches ahead, and hands batches out in the
+    sampler's order (or, with ``in_order=False``, as they come)."""
 
-    def __init__(self, loader):
-        self.loader, self.timeout = loader, loader.timeout
-        context = loader.context()
-        self.results, self.done = context.Queue(), context.Event()
-        self.tasks, self.processes = [], []
-        seed = loader.base_seed()
-        for number in range(loader.num_workers):
-            tasks = context.Queue()
-            process = context.Process(
-                target=workers.work,
-                args=(
-                    number, loader.num_workers, loader.dataset, loader.fetcher_of(), tasks,
-                    self.results, seed, loader.worker_init_fn, self.done,
-                ),
-                daemon=True,
-            )  # fmt: skip
-            process.start()
-            self.tasks.append(tasks)
-            self.processes.append(process)
-        self.epoch = 0
-        self._finalizer = weakref.finalize(
-            self, _stop, self.processes, self.tasks, self.results, self.done
+    def __init__(self, loader, resumption=None):
+        super().__init__(loader, resumption)
+        self._prefetch_factor, self._in_order = loader.prefetch_factor, loader.in_order
+        if self._prefetch_factor <= 0:
+            raise AssertionError(
+                f"prefetch_factor must be greater than 0, got {self._prefetch_factor}"
+            )
+        self._epoch, self._workers, self._channels = 0, [], []
+        self._reports = [None] * self._num_workers
+        self._shutdown_workers = weakref.finalize(
+            self, _stop, self._workers, self._channels, os.getpid()
         )
-        self._begin()
+        self._start(loader)
+        self._poll = select.poll()
+        for each in self._channels:
+            self._poll.register(each, select.POLLIN)
+        self._by_file = {each.fileno(): i for i, each in enumerate(self._channels)}
+        self._begin(loader, resumption)
 
-    def restart(self):
+    def _start(self, loader):
+        """Start the processes."""
+        context = loader.multiprocessing_context or multiprocessing.get_context()
+        for number in range(self._num_workers):
+            ours, theirs = channels.Channel.pair()
+            self._channels.append(ours)
+            plan = worker_process.Plan(
+                number, self._num_workers, self._dataset,
+                functools.partial(
+                    _DatasetKind.create_fetcher, self._dataset_kind,
+                    auto_collation=self._auto_collation, collate_fn=self._collate_fn,
+                    drop_last=self._drop_last,
+                ),
+                self._base_seed, loader.worker_init_fn, os.getpid(),
+                position.is_stateful(self._dataset),
+            )  # fmt: skip
+            # Forked processes inherit our ends of the channels made so far.
+            inherited = list(self._channels) if context.get_start_method() == "fork" else ()
+            process = context.Process(
+                target=worker_process.work, args=(plan, theirs, inherited), daemon=True
+            )
+            try:
+                process.start()
+            except (TypeError, AttributeError, PicklingError):
+                warnings.warn(
+                    "a worker process could not be started because its arguments cannot be "
+                    "pickled: the dataset, collate_fn and worker_init_fn must be defined at the "
+                    "top of a module, or multiprocessing_context='fork' be used",
+                    stacklevel=4,
+                )
+                self._shutdown_workers()
+                raise
+            self._workers.append(process)
+            theirs.close()
+
+    def _reset(self, loader):
         """Start another pass with the same workers."""
-        self._drain()
-        self._begin()
+        known = self._position.workers
+        for _, (number, *answer) in sorted(self._task_info.items()):  # came and was not wanted
+            known[number].update(answer[1] if answer else {})
+        for own, last in zip(known, self._last_states, strict=True):
+            own.update(last)
+        self._open(loader, None, draws_seed=False)
+        for own, new in zip(known, self._position.workers, strict=True):
+            new.update({key: own[key] for key in _LASTING if key in own})
+        self._begin(loader, None)
 
-    def _begin(self):
-        self.epoch += 1
-        self.indices = iter(self.loader._index_sampler)
-        self.sent = self.received = self.pending = 0
-        self.cache, self.exhausted = {}, set()
-        for tasks in self.tasks:
-            tasks.put(("epoch", self.epoch))
-        for _ in range(max(1, self.loader.prefetch_factor)):
-            for number in range(len(self.tasks)):
-                self._send(number)
+    def _begin(self, loader, resumption):
+        self._epoch += 1
+        self._send_idx = self._rcvd_idx = self._position.drawn
+        self._task_info = {}  # order -> [worker] or [worker, batch, state]
+        self._sampler_states = {}
+        self._last_states = [{} for _ in range(self._num_workers)]  # at the end of streams
+        self._active = [True] * self._num_workers
+        self._tasks_of = [0] * self._num_workers
+        self._next_worker = (self._position.last_worker + 1) % self._num_workers
+        batch = example_batch(loader)
+        for number in range(self._num_workers):
+            resume = None if resumption is None else resumption.worker(number, batch)
+            self._give(number, resume, worker_process.BEGIN)
+        for _ in range(self._prefetch_factor * self._num_workers):
+            self._try_put_index()
+        if resumption is not None:
+            resumption.settle()
 
-    def _send(self, number):
-        """Give a worker its next index list, if there is one."""
-        if number in self.exhausted:
+    def _give(self, number, message, order):
+        try:
+            self._channels[number].send(message, self._epoch, order)
+        except (EOFError, ConnectionError, OSError) as error:
+            self._raise_death(number, error)
+
+    # ------------------------------------------------------------------------------- giving tasks
+    def _try_put_index(self):
+        """Give the next indices to the next worker that takes some."""
+        number = self._free_worker()
+        if number is None:
             return
         try:
-            indices = next(self.indices)
+            indices = next(self._sampler_iter)
         except StopIteration:
             return
-        self.tasks[number].put(((self.epoch, self.sent), number, indices))
-        self.cache[self.sent] = None
-        self.sent += 1
-        self.pending += 1
+        if self._stateful_sampler is not None:
+            self._sampler_states[self._send_idx] = self._stateful_sampler.state_dict()
+        self._next_worker = (number + 1) % self._num_workers
+        self._task_info[self._send_idx] = [number]
+        self._tasks_of[number] += 1
+        self._give(number, indices, self._send_idx)
+        self._send_idx += 1
 
-    def __iter__(self):
-        return self
+    def _free_worker(self):
+        active = sum(self._active)
+        for step in range(self._num_workers):
+            number = (self._next_worker + step) % self._num_workers
+            limit = self._prefetch_factor * self._num_workers // max(active, 1)
+            if self._active[number] and (self._in_order or self._tasks_of[number] < limit):
+                return number
+        return None
 
-    def __len__(self):
-        return len(self.loader)
-
-    def __next__(self):
-        while self.received < self.sent:
-            found = self.cache[self.received]
-            if found is None:
-                self._receive()
+    # ---------------------------------------------------------------------------- taking batches
+    def _next_data(self):
+        while True:
+            while self._rcvd_idx < self._send_idx and self._rcvd_idx not in self._task_info:
+                self._rcvd_idx += 1  # handed out before its turn, or the end of a stream
+                self._advance()
+            if self._rcvd_idx >= self._send_idx:
+                if not self._persistent_workers:
+                    self._shutdown_workers()
+                raise StopIteration
+            if len(self._task_info[self._rcvd_idx]) > 1:
+                return self._hand_out(self._rcvd_idx)
+            order, number, answer, state = self._receive()
+            if isinstance(answer, workers.StreamEnd):
+                del self._task_info[order]
+                self._last_states[number].update(state)
+                self._tasks_of[number] -= 1
+                self._active[number] = False
+                self._try_put_index()
                 continue
-            number, value = found
-            del self.cache[self.received]
-            self.received += 1
-            if value is StopIteration:
-                self.exhausted.add(number)
-                continue
-            self._send(number)
-            if isinstance(value, workers.Failure):
-                value.reraise()
-            return workers.fetch(value)
-        if not self.loader.persistent_workers:
-            self._finalizer()
-        raise StopIteration
+            self._task_info[order] += [answer, state]
+            if not self._in_order:
+                return self._hand_out(order)
+
+    def _advance(self):
+        here = self._position
+        here.drawn = self._rcvd_idx
+        here.ahead = [order for order in here.ahead if order >= self._rcvd_idx]
+
+    def _hand_out(self, order):
+        number, data, state = self._task_info.pop(order)
+        here = self._position
+        if order == self._rcvd_idx:
+            self._rcvd_idx += 1
+        else:
+            here.ahead.append(order)
+        self._advance()
+        here.last_worker = number
+        here.sampler_state = self._sampler_states.pop(order, None)
+        own = here.workers[number]
+        own.update(state)
+        own["taken"] += 1
+        self._tasks_of[number] -= 1
+        self._try_put_index()
+        if isinstance(data, workers.ExceptionWrapper):
+            data.reraise()
+        return data
 
     def _receive(self):
-        (epoch, order), number, value = self._wait()
-        self.pending -= 1
-        if epoch != self.epoch:
-            workers.discard(value)
-            return
-        self.cache[order] = (number, value)
-
-    def _wait(self):
-        """The next answer; dead workers and the time limit are errors."""
-        limit = time.monotonic() + self.timeout if self.timeout else None
+        """(order, worker, batch, state) of the next answer of this pass."""
         while True:
+            number = self._ready_worker()
             try:
-                return self.results.get(timeout=min(self.timeout or 1.0, 1.0))
-            except queue.Empty:
-                dead = [p for p in self.processes if not p.is_alive()]
-                if dead:
-                    codes = ", ".join(f"pid {p.pid} exit code {p.exitcode}" for p in dead)
-                    self._finalizer()
-                    raise RuntimeError(f"DataLoader worker ({codes}) exited unexpectedly") from None
-                if limit is not None and time.monotonic() >= limit:
-                    self._finalizer()
-                    raise RuntimeError(
-                        f"DataLoader timed out after {self.timeout} seconds"
-                    ) from None
+                message = self._channels[number].receive()
+            except (EOFError, ConnectionError) as error:
+                self._raise_death(number, error)
+            text, files, epoch, order = message
+            if order == worker_process.HELLO:
+                self._reports[number] = channels.unpack(text, files)
+                continue
+            answer, state = channels.unpack(text, files)
+            if epoch == self._epoch:
+                return order, number, answer, state
+            own = self._position.workers[number]  # from a pass that was left
+            own.update({key: state[key] for key in _LASTING if key in state})
 
-    def _drain(self):
-        """Take what is still on its way from an abandoned pass."""
-        for found in self.cache.values():
-            if found is not None:
-                workers.discard(found[1])
-        while self.pending > 0:
-            _, _, value = self._wait()
-            self.pending -= 1
-            workers.discard(value)
+    def _ready_worker(self):
+        """A worker with something to read, that of the next batch first; errors when one has died
+        or the time limit is over."""
+        wanted = self._task_info[self._rcvd_idx][0]
+        for number in (wanted, *range(self._num_workers)):
+            if self._channels[number].waiting:
+                return number
+        limit = time.monotonic() + self._timeout if self._timeout else None
+        while True:
+            left = _CHECK_INTERVAL if limit is None else limit - time.monotonic()
+            ready = self._poll.poll(1000 * max(0.0, min(left, _CHECK_INTERVAL)))
+            if ready:
+                numbers = [self._by_file[file] for file, _ in ready]
+                return wanted if wanted in numbers else numbers[0]
+            for number, process in enumerate(self._workers):
+                if not process.is_alive():
+                    self._raise_death(number, None)
+            if limit is not None and time.monotonic() >= limit:
+                process = self._workers[wanted]
+                _stop(self._workers, self._channels, os.getpid(), grace=0.5)
+                raise RuntimeError(
+                    f"DataLoader timed out after {self._timeout} seconds: worker {wanted} (pid "
+                    f"{process.pid}) has not given batch {self._rcvd_idx}"
+                )
+
+    def _raise_death(self, number, error):
+        """Say which worker ended and how, after ending the others."""
+        process = self._workers[number]
+        process.join(1.0)
+        message = f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly: worker {number} "
+        message += _ending(process.exitcode)
+        with contextlib.suppress(EOFError, OSError):
+            while self._reports[number] is None:  # it may have said nothing yet
+                text, files, _, order = self._channels[number].receive()
+                if order == worker_process.HELLO:
+                    self._reports[number] = channels.unpack(text, files)
+        if self._reports[number] is not None:
+            report = worker_process.exception_text(self._reports[number])
+            message += f"\n\nIts last words:\n{report}" if report else ""
+        self._shutdown_workers()
+        raise RuntimeError(message) from error
 
 
-def _stop(processes, tasks, results, done):
-    """Tell the workers to end, free what they had parked, and wait for them."""
-    done.set()
-    for channel in tasks:
-        with contextlib.suppress(OSError, ValueError):
-            channel.put(None)
-    deadline = time.monotonic() + 5.0
-    while any(p.is_alive() for p in processes) and time.monotonic() < deadline:
-        _discard_waiting(results)
-        for process in processes:
-            process.join(0.01)
+def _ending(code):
+    if code is None:
+        return "closed its channel"
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    reason = {
+        "SIGKILL": " (the system may have run out of memory)",
+        "SIGBUS": " (shared memory could not be provided)",
+    }.get(name, "")
+    return f"was killed by signal {name}, exit code {code}{reason}"
+
+
+def _stop(processes, ends, owner, grace=_GRACE):
+    """Close the channels, which tells the workers to end, and wait for them; then end them."""
+    if os.getpid() != owner:  # a forked copy of the iterator: the workers are not ours
+        return
+    for end in ends:
+        end.close()
+    deadline = time.monotonic() + grace
+    for process in processes:
+        process.join(max(0.0, deadline - time.monotonic()))
     for process in processes:
         if process.is_alive():
             process.terminate()
+    for process in processes:
+        process.join(1.0)
+        if process.is_alive():
+            process.kill()
             process.join()
-    _discard_waiting(results)
-    for channel in (*tasks, results):
-        channel.cancel_join_thread()
-        channel.close()
-
-
-def _discard_waiting(results):
-    with contextlib.suppress(queue.Empty, OSError, ValueError, EOFError):
-        while True:
-            workers.discard(results.get_nowait()[2])
