@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from rushlight.nn.module import Module
 from rushlight.ops.joining import stack
 from rushlight.tensor.tensor import Tensor

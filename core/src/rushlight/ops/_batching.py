@@ -116,11 +116,12 @@ def process(level, function, args, kwargs):
         from rushlight.ops import _batching_writes
 
         return _batching_writes.special(level, function, args, kwargs)
-    if function.variant is not None:
+    variant = getattr(function, "variant", None)
+    if variant is not None:
         from rushlight.ops import _batching_writes
 
         values = op.bind(args, kwargs)
-        return _batching_writes.inplace(level, function.variant, op, args[0], values)
+        return _batching_writes.inplace(level, variant, op, args[0], values)
     out = take_out(op, kwargs)
     values = op.bind(args, kwargs)
     result = _composite(level, op, values) if op.kind == "composite" else call(level, op, values)
@@ -149,7 +150,20 @@ def call(level, op, values):
     if rule is None:
         return loop(level, op, values)
     found = rule(level, op, values)
-    return loop(level, op, values) if found is NotImplemented else rewrapped(found, level)
+    if found is NotImplemented:
+        return loop(level, op, values)
+    result = rewrapped(found, level)
+    if op.kind == "view":
+        _note_path(op, values, result)
+    return result
+
+
+def _note_path(op, values, result):
+    """What functions that put values back into a view ask for."""
+    base, step = values[0], (op, values[1:])
+    for out in result if isinstance(result, tuple) else (result,):
+        out._base = base if base._base is None else base._base
+        out._path = (*base._path, step)
 
 
 def rewrapped(result, level):
@@ -235,7 +249,7 @@ def loop(level, op, values):
     with below(level):
         for number in range(level.size):
             one = [
-                replace(v, lambda t: t._inner[number] if is_batched(t, level) else t)
+                replace(v, lambda t, n=number: t._inner[n] if is_batched(t, level) else t)
                 for v in values
             ]
             results.append(call_op(op, one))

@@ -15,8 +15,9 @@ def _product(a, b):
 def _mm(level, op, values):
     a, b = values
     if not is_batched(b, level):
-        rows = a._inner.reshape(-1, a._array.shape[1])
-        return op.function(rows, b).reshape(level.size, -1, b._array.shape[1])
+        n, m = a._array.shape
+        rows = a._inner.reshape(level.size * n, m)
+        return op.function(rows, b).reshape(level.size, n, b._array.shape[1])
     if not is_batched(a, level):
         return _product(a, b._inner)
     return TABLE["bmm"].function(a._inner, b._inner)
@@ -28,7 +29,7 @@ def _bmm(level, op, values):
     shape, count = tuple(a.shape), a._array.shape[1]
     a = a.reshape(level.size * count, *shape[2:])
     b = b.reshape(level.size * count, *b.shape[2:])
-    return op.function(a, b).reshape(level.size, count, shape[2], -1 if b.numel() else b.shape[2])
+    return op.function(a, b).reshape(level.size, count, shape[2], b.shape[2])
 
 
 @rule("dot")

@@ -137,6 +137,8 @@ def _of_scalars(level, op, values):
             found[at] = (1,) if many else 1
     if op.name == "flip" and values[op.index["dims"]] == ():
         return found[0].squeeze(1)
+    if op.name == "unfold":
+        return call_op(op, [found[0], 1, *values[2:]]).reshape(level.size, values[2])
     result = call_op(op, found)
     if isinstance(result, Tensor):
         return result.reshape(level.size) if result._array.ndim > 1 else result
@@ -272,8 +274,8 @@ def _stack(level, op, values):
 
 # ---------------------------------------------------------------- last dimensions, any before them
 @rule(
-    "tril triu _constant_pad view_as_complex view_as_real _linalg_eigh _linalg_eigvals _linalg_svd "
-    "linalg_eig linalg_qr linalg_det linalg_slogdet linalg_inv_ex linalg_matrix_exp _pinv "
+    "_overlap_add tril triu _constant_pad view_as_complex view_as_real _linalg_eigh "
+    "_linalg_eigvals _linalg_svd linalg_eig linalg_qr linalg_det linalg_slogdet linalg_inv_ex linalg_matrix_exp _pinv "
     "linalg_cholesky_ex linalg_lu_factor_ex linalg_ldl_factor_ex geqrf _permutation"
 )
 def trailing(level, op, values):
@@ -281,22 +283,25 @@ def trailing(level, op, values):
     return call_op(op, unbatched(values, level))
 
 
-@rule(
-    "cholesky_solve linalg_solve_triangular linalg_ldl_solve _householder_product _ormqr _cdist "
-    "_windowed_frames"
-)
+@rule("cholesky_solve linalg_solve_triangular _householder_product _ormqr _cdist")
 def trailing_of_several(level, op, values):
     """The same for several tensors, whose dimensions before the last ones are made equal."""
     found, _ = same_ndim(level, op, values)
     return call_op(op, found)
 
 
-@rule("_overlap_add")
-def _overlap_add(level, op, values):
-    frames = values[0]._inner
-    if values[0]._array.ndim == 2:
-        return call_op(op, [frames, *values[1:]])
-    return _folded(level, op, values)
+@rule("linalg_ldl_solve")
+def _ldl_solve(level, op, values):
+    LD, pivots, B = (front(v, level) for v in values[:3])
+    return op.function(LD, pivots, B, hermitian=values[3])
+
+
+@rule("_windowed_frames")
+def _windowed_frames(level, op, values):
+    input, window, hop = values
+    if is_batched(window, level):
+        return NotImplemented
+    return op.function(input._inner, window, hop)
 
 
 @rule("linalg_solve_ex")
@@ -316,7 +321,8 @@ def _solve(level, op, values):
 @rule("_lstsq")
 def _lstsq(level, op, values):
     found, _ = same_ndim(level, op, values)
-    return call_op(op, found)
+    result = call_op(op, found)
+    return type(result)(*[r if r.numel() else front(r, level) for r in result])
 
 
 # ------------------------------------------------------------------------------- (N, C, ...) shapes

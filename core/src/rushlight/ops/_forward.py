@@ -29,7 +29,7 @@ from rushlight.tensor.tensor import Tensor
 # ones for itself (`*`).
 _LINEAR = (
     "_cast _constant_pad _copy+input,src _col2im _im2col _fft_c2c _fft_c2r _fft_r2c _index _slice "
-    "_index_put+input,values _overlap_add _windowed_frames*frames,window _resample _avg_pool "
+    "_index_put+input,values _overlap_add _windowed_frames*input,window _resample _avg_pool "
     "_avg_unpool _adaptive_avg_pool _adaptive_avg_unpool _max_unpool _as_strided "
     "_convolution*input,weight _convolution_input*output,weight _convolution_weight*output,input "
     "_embedding _embedding_backward _scatter+input,src bmm*input,mat2 mm*input,mat2 cat+tensors "
@@ -80,6 +80,11 @@ class Dual(Wrapped):
             self._inner, self._tangent = new._inner, new._tangent
         else:
             self._inner, self._tangent = new, _zeros(new)
+
+    @property
+    def requires_grad(self):
+        """True: what only serves values must not be chosen."""
+        return True
 
     def detach(self):
         """The primal alone, outside of what is recorded."""
@@ -147,9 +152,10 @@ def process(level, function, args, kwargs):
     op = getattr(function, "op", None)
     if op is None:
         return writes.special(level, function, args, kwargs)
-    if function.variant == "inplace":
+    variant = getattr(function, "variant", None)
+    if variant == "inplace":
         return writes.write(level, op, args[0], op.bind(args, kwargs))
-    if function.variant == "inplace view":
+    if variant == "inplace view":
         return writes.inplace_view(level, op, args[0], op.bind(args, kwargs))
     out = take_out(op, kwargs)
     values = op.bind(args, kwargs)

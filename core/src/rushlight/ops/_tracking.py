@@ -67,9 +67,10 @@ def process(level, function, args, kwargs):
     op = getattr(function, "op", None)
     if op is None:
         return writes.special(level, function, args, kwargs)
-    if function.variant == "inplace":
+    variant = getattr(function, "variant", None)
+    if variant == "inplace":
         return writes.write(level, op, args[0], op.bind(args, kwargs))
-    if function.variant == "inplace view":
+    if variant == "inplace view":
         return writes.inplace_view(level, op, args[0], op.bind(args, kwargs))
     out = take_out(op, kwargs)
     values = op.bind(args, kwargs)

@@ -18,6 +18,7 @@ from rushlight.ops.joining import cat
 from rushlight.ops.matrix import linear
 from rushlight.ops.padding import pad
 from rushlight.ops.softmax import softmax
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -68,7 +69,7 @@ def _attention_weights(scores, attn_mask):
     if scores.is_meta:
         return softmax(scores, -1)
     blind = (scores.detach() == -math.inf).all(-1, keepdim=True)
-    if not bool(blind.any()):
+    if readable(blind) and not bool(blind.any()):
         return softmax(scores, -1)
     return softmax(scores.masked_fill(blind, 0.0), -1).masked_fill(blind, 0.0)
 

@@ -7,6 +7,7 @@ from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops.comparison import where
 from rushlight.ops.shape import real
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -24,7 +25,7 @@ def _check_weights(name, weights, count, category):
             f"cov(): expected {name} to have the same numel as there are observations in the input "
             f"but got {weights.numel()} != {count}"
         )
-    if weights._device.type != "meta" and weights.numel() and bool((weights < 0).any()):
+    if readable(weights) and weights.numel() and bool((weights < 0).any()):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -61,7 +62,7 @@ def cov(
         )
     else:
         total = weights.sum()
-        if total._device.type != "meta" and not bool(total != 0):
+        if readable(total) and not bool(total != 0):
             raise RuntimeError("cov(): weights sum to zero, can't be normalized")
         mean = (values * weights).sum(1, True) / total
     norm = _divisor(total, weights, aweights, correction)

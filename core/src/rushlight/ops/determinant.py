@@ -10,6 +10,7 @@ from rushlight.ops.comparison import where
 from rushlight.ops.matrix_checks import check_input, epsilon, eye_like, named
 from rushlight.ops.shape import imag
 from rushlight.ops.solver import linalg_solve_ex
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 
 SignLog = named("linalg_slogdet", "sign logabsdet")
@@ -49,7 +50,7 @@ def _det_gradient(grad, A, out):
     if not A.numel():
         return A.detach() * 0
     singular = out.detach().abs() < 100 * epsilon(out._dtype)
-    if not bool(singular.any()):
+    if readable(singular) and not bool(singular.any()):
         return linalg_solve_ex(A.mH, scaled * eye_like(A, A.shape[-1]))[0]
     mask = singular[..., None, None]
     safe = where(mask, eye_like(A, A.shape[-1]), A)

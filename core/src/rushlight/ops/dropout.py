@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.ops.creation import empty
+from rushlight.ops.creation import empty, full
+from rushlight.ops.random import bernoulli
+from rushlight.tensor.dispatch import stack
 
 
 def _check(p):
@@ -24,6 +26,8 @@ def _noise(input, shape, p):
 
 
 def _drawn(input, shape, p):
+    if stack.levels:  # inside of vmap each example has its own
+        return _kept(input, shape, p).div_(1 - p)
     noise = empty(shape, dtype=input.dtype, device=input.device)
     return noise.bernoulli_(1 - p).div_(1 - p)
 
@@ -34,6 +38,12 @@ def _apply(input, shape, p, training, inplace):
         return input
     noise = _noise(input, shape, p)
     return input.mul_(noise) if inplace else input * noise
+
+
+def _kept(input, shape, p):
+    if stack.levels:
+        return bernoulli(full(shape, 1 - p, dtype=input.dtype, device=input.device))
+    return empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
@@ -95,7 +105,7 @@ def _alpha(input, shape, p, training, inplace):
     if p == 1:
         return input.mul_(0) if inplace else input * 0
     a = (1.0 / ((1 - p) * (1 + p * _ALPHA**2))) ** 0.5
-    kept = empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
+    kept = _kept(input, shape, p)
     shift = (kept - 1) * (_ALPHA * a) + (_ALPHA * a * p)
     if inplace:
         return input.mul_(kept * a).add_(shift)

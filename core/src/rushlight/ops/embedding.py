@@ -41,13 +41,13 @@ def _double(grad, indices, padding_idx, scale_grad_by_freq):
     from rushlight.ops.creation import from_numpy
 
     rows = _embedding(grad, indices, padding_idx, False)
-    numbers = indices._array
     if scale_grad_by_freq:
+        numbers = indices._array
         counts = np.bincount(numbers.reshape(-1), minlength=grad.shape[0])
         scale = (1.0 / np.maximum(counts, 1))[numbers][..., None]
         rows = rows * from_numpy(scale).to(grad.dtype)
     if padding_idx >= 0:
-        rows = rows * from_numpy((numbers != padding_idx)[..., None]).to(grad.dtype)
+        rows = rows * (indices != padding_idx).unsqueeze(-1).to(grad.dtype)
     return rows
 
 

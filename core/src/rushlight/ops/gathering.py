@@ -14,6 +14,7 @@ from rushlight.ops.arithmetic import conj_number
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros
 from rushlight.ops.indexing import _index_put
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -427,7 +428,7 @@ def number_or_scalar(name, input, value):
                 f"{name} only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.dim()} dimension(s)."
             )
-        if value.requires_grad:
+        if value.requires_grad or not readable(value):
             return value
         value = value.item()
     if number_dtype(value) is None:

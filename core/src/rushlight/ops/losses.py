@@ -19,6 +19,7 @@ from rushlight.ops.comparison import where
 from rushlight.ops.exponential import xlogy
 from rushlight.ops.full_precision import in_float32
 from rushlight.ops.softmax import log_softmax
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -210,6 +211,13 @@ def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim):
 
 
 @in_float32
+def _check_targets(target, ignore_index, classes):
+    numbers = target.numpy()
+    bad = numbers[(numbers != ignore_index) & ((numbers < 0) | (numbers >= classes))]
+    if bad.size:
+        raise IndexError(f"Target {bad.flat[0]} is out of bounds.")
+
+
 def nll_loss(
     input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
 ):
@@ -231,10 +239,8 @@ def nll_loss(
         raise RuntimeError(
             f"nll_loss: expected weight of dtype {input.dtype} like input, but found {weight.dtype}"
         )
-    numbers = target._array
-    bad = numbers[(numbers != ignore_index) & ((numbers < 0) | (numbers >= input.shape[dim]))]
-    if bad.size:
-        raise IndexError(f"Target {bad.flat[0]} is out of bounds.")
+    if readable(target):
+        _check_targets(target.detach(), ignore_index, input.shape[dim])
     kept = target != ignore_index
     index = where(kept, target, 0)
     losses = -input.gather(dim, index.unsqueeze(dim)).squeeze(dim)
@@ -377,7 +383,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
-    if input.numel() and not bool(((input >= 0) & (input <= 1)).all()):
+    if input.numel() and readable(input) and not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     low = (1 - input).log().clamp(min=-100)
     losses = -(target * input.log().clamp(min=-100) + (1 - target) * low)
@@ -547,7 +553,7 @@ def _variance_like(input, var):
                 f"var is of incorrect size: {shape_text(var.shape)} for input of shape "
                 f"{shape_text(input.shape)}"
             )
-    if not var.is_meta and bool((var < 0).any()):
+    if readable(var) and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     return var
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import bool_
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
@@ -71,7 +72,8 @@ def masked_fill(input: Tensor, mask: Tensor, value):
     """
     value = number_or_scalar("masked_fill", input, value)
     if isinstance(value, Tensor):
-        check_mask("masked_fill", mask._array)
+        if mask._dtype is not bool_:
+            check_mask("masked_fill", mask._array)
         return where(mask, value.to(input._dtype), input)
     return _masked_fill(input, mask, value)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
 import os
 
@@ -14,6 +16,7 @@ from rushlight.dtypes import FLOAT, default
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._recording import record
 from rushlight.ops.creation import empty_like, finish
+from rushlight.tensor.dispatch import readable, stack, through_levels
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -66,6 +69,19 @@ def _restore(state):
 
 
 default_generator = Generator()
+
+
+def transformable(function):
+    """A random function that asks the function transforms around it, if there are any."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if stack.levels:
+            draw = importlib.import_module("rushlight.ops._batching_random").draw
+            return draw(function, args, kwargs)
+        return function(*args, **kwargs)
+
+    return call
 
 
 def manual_seed(seed: int) -> Generator:
@@ -173,7 +189,7 @@ def _maker(name, sample, doc):
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return make
+    return transformable(make)
 
 
 def _complex_normals(size, dtype, generator):
@@ -208,6 +224,7 @@ def randn_like(
     return made.requires_grad_() if requires_grad else made
 
 
+@transformable
 def randint(
     low,
     high=None,
@@ -248,6 +265,7 @@ def randint_like(input, low, high=None, *, dtype=None, **options):
     return randint(low, high, tuple(input._array.shape), dtype=dtype or input._dtype, **options)
 
 
+@transformable
 def randperm(
     n,
     *,
@@ -279,6 +297,7 @@ def _shape_for(mean, std):
     return np.broadcast_shapes(*[a.shape for a in arrays])
 
 
+@transformable
 def normal(
     mean,
     std=1.0,
@@ -334,12 +353,13 @@ def _check_std(std):
     if isinstance(std, Tensor):
         if std._dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.numel() and std._device.type != "meta" and bool((std < 0).any()):
+        if std.numel() and readable(std) and bool((std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
+@transformable
 def bernoulli(input, p=None, *, generator=None, out=None):
     """0 or 1, with the probabilities in `input` (or `p`)."""
     if p is None:
@@ -373,6 +393,7 @@ def _with_chances(chances, shape):
     return lambda engine, count, _: engine.uniform(count, double) < chances
 
 
+@transformable
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Indices drawn with the (unnormalised) probabilities in each row of `input`."""
     _check_multinomial(input, num_samples)
@@ -436,6 +457,11 @@ def fill_with(self, sample):
     """Fill with ``sample(size)``, an array; the old values' gradient is 0."""
     from rushlight.ops import conversion
 
+    if stack.levels:
+        found = through_levels(fill_with, (self,), (self, sample), {})
+        if found is not NotImplemented:
+            return found
+        importlib.import_module("rushlight.ops._batching_random").check_fill()
     recording = mode.recording and self._node is not None
     check_writable(self, recording)
     node = None

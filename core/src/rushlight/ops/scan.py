@@ -11,6 +11,7 @@ from rushlight.ops._op import op
 from rushlight.ops._shape_rules import same_length
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.reduction import ValuesIndices, _sum_dtype, _wide
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 
@@ -55,7 +56,7 @@ def _cumprod_gradient(grad, input, out, dim):
     """Exact away from zeros; with a zero in the input, products are formed one by one."""
     if not input.dim() or input.numel() == 1:
         return grad
-    if not bool((input == 0).any()):
+    if readable(input) and not bool((input == 0).any()):
         return (grad * conj_of(out)).flip(dim).cumsum(dim).flip(dim) / conj_of(input)
     return _cumprod_with_zeros(grad, input, dim)
 

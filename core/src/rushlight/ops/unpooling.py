@@ -19,6 +19,7 @@ from rushlight.ops.pooling import (
     max_pool3d,
 )
 from rushlight.ops.random import rand
+from rushlight.tensor.dispatch import readable
 
 
 # ------------------------------------------------------------------------------------- unpooling
@@ -74,7 +75,7 @@ def _unpool(name, count, input, indices, kernel_size, stride, padding, output_si
     if any(s <= 0 for s in stride):
         raise RuntimeError(f"{name}: strides should be greater than zero, but got {stride}")
     area = int(np.prod(sizes))
-    found = indices._array
+    found = indices.numpy() if readable(indices) else np.zeros(0)
     if found.size and not 0 <= found.min() <= found.max() < area:
         raise RuntimeError(
             f"{name}: found an invalid max index outside 0 to {area - 1} (output size "

@@ -121,6 +121,18 @@ def call_overrides(function, found, args, kwargs):
     )
 
 
+def readable(tensor) -> bool:
+    """Whether the elements can be looked at: not on the meta device, nor inside of `vmap`, where
+    there are many for each."""
+    if tensor._device.type == "meta":
+        return False
+    while stack.levels and getattr(tensor, "_level", None) is not None:
+        if tensor._level.size is not None:
+            return False
+        tensor = tensor._inner
+    return True
+
+
 def through_levels(function, values, args, kwargs):
     """The result of a call that reaches an array without passing the slow door, where one of
     `values` is a wrapper of a function transform; NotImplemented otherwise. Callers look at

@@ -1,0 +1,292 @@
+"""Run PyTorch's op table through Rushlight's function transforms and say what agrees.
+
+For every entry, on PyTorch's samples in float64: `vmap` against a loop over the examples (all
+tensors batched, and the first alone), and forward mode against reverse mode
+(``<v, jvp(t)> = <vjp(v), t>``). Printed are the number of entries that agree, those for which `vmap`
+loops, and those that fail, with the reason.
+
+Usage: python ci/torch_func.py [NAME ...] [--samples N] [--json FILE] [--least N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import warnings
+
+import oracle
+
+BATCH = 2
+SECONDS = 60
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--samples", type=int, default=4)
+    parser.add_argument("--json")
+    parser.add_argument("--least", type=int, default=0, help="fail if fewer entries agree")
+    arguments = parser.parse_args()
+    if not oracle.install():
+        print(f"torch oracle not available ({oracle.REQUIREMENT}): the table was NOT run")
+        return 1
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    import torch
+    import torch_table
+
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    start, found = time.monotonic(), {}
+    for info in torch_table.chosen(arguments.names):
+        found[torch_table.full_name(info)] = examine(info, arguments.samples)
+    return report(found, time.monotonic() - start, arguments)
+
+
+def report(found, seconds, arguments):
+    """Print what was found; the exit status."""
+    agree = [n for n, r in found.items() if r["vmap"] == "ok" and r["jvp"] in ("ok", "none")]
+    looped = {n: r["loops"] for n, r in found.items() if r["loops"]}
+    failing = {n: r for n, r in found.items() if n not in agree and r["vmap"] != "skip"}
+    for name, result in failing.items():
+        for check in ("vmap", "jvp"):
+            if result[check] not in ("ok", "none"):
+                print(f"{name} {check}: {result[check]}")
+    print(f"vmap loops over the batch in {len(looped)} entries: {looped}")
+    forward = sum(r["jvp"] == "ok" for r in found.values())
+    print(
+        f"{len(found)} entries: {len(agree)} agree ({forward} of them differentiable), "
+        f"{len(failing)} do not, {sum(r['vmap'] == 'skip' for r in found.values())} have no "
+        f"samples that can be batched; {seconds:.0f} s"
+    )
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(found, file, indent=1, sort_keys=True)
+            file.write("\n")
+    return 1 if len(agree) < arguments.least else 0
+
+
+def examine(info, most):
+    """The checks of one entry."""
+    import torch
+    import torch_table_checks as checks
+
+    from rushlight.func import fallback_counts
+
+    result = {"vmap": "skip", "jvp": "none", "loops": []}
+    dtype = torch.float64
+    if dtype not in info.supported_dtypes("cpu"):
+        dtype = next(
+            (d for d in (torch.int64, torch.bool, torch.complex128, torch.float32)
+             if d in info.supported_dtypes("cpu")), None)  # fmt: skip
+    try:
+        checks.limit(SECONDS)
+        function = checks.function_of(info)
+        pairs = list(sample_pairs(info, dtype, most))
+    except Exception as error:  # noqa: BLE001 - such as a function that does not exist
+        result["vmap"] = f"{type(error).__name__}: {str(error)[:150]}"
+        checks.limit(0)
+        return result
+    fallback_counts(reset=True)
+    for check, run in (("vmap", check_vmap), ("jvp", check_jvp)):
+        if check == "jvp" and (not info.supports_autograd or result["vmap"] == "skip"):
+            continue
+        try:
+            checks.limit(SECONDS)
+            outcomes = [run(info, function, pair) for pair in pairs]
+            if any(outcomes):
+                result[check] = "ok"
+        except Exception as error:  # noqa: BLE001 - what failed is the result
+            result[check] = f"{type(error).__name__}: {str(error)[:200]}"
+            if os.environ.get("TRACE"):
+                raise
+        finally:
+            checks.limit(0)
+        if check == "vmap":
+            result["loops"] = sorted(fallback_counts())
+    return result
+
+
+def sample_pairs(info, dtype, most):
+    """Samples of two seeds that differ in the elements only."""
+    import torch
+
+    torch.manual_seed(0)
+    first = list(info.sample_inputs("cpu", dtype))
+    torch.manual_seed(1)
+    second = list(info.sample_inputs("cpu", dtype))
+    step = max(len(first) // most, 1)
+    for a, b in list(zip(first, second, strict=False))[::step][:most]:
+        yield a, b
+
+
+def arguments_of(info, pair):
+    """Our arguments, the examples of each tensor leaf, and how to put leaves back."""
+    import torch_table_checks as checks
+
+    import rushlight
+    from rushlight.utils._pytree import tree_flatten
+
+    flat = []
+    for sample in pair:
+        try:
+            given = checks.ours((sample.input, tuple(sample.args), dict(sample.kwargs)))
+        except checks.Unavailable:
+            return None
+        leaves, spec = tree_flatten(given)
+        flat.append([v.detach() if isinstance(v, rushlight.Tensor) else v for v in leaves])
+    one, two = flat
+    examples = {}
+    for i, leaf in enumerate(one):
+        if not isinstance(leaf, rushlight.Tensor) or leaf.device.type == "meta":
+            continue
+        other = two[i] if len(two) == len(one) else leaf
+        same = isinstance(other, rushlight.Tensor) and other.shape == leaf.shape
+        examples[i] = (leaf, other if same else leaf)
+    return one, spec, examples
+
+
+def caller(function, leaves, spec, places):
+    """The entry as a function of the tensors at `places`."""
+    from rushlight.utils._pytree import tree_unflatten
+
+    def call(*tensors):
+        given = list(leaves)
+        for place, tensor in zip(places, tensors, strict=True):
+            given[place] = tensor
+        input, args, kwargs = tree_unflatten(given, spec)
+        return function(input, *args, **kwargs)
+
+    return call
+
+
+def check_vmap(info, function, pair):
+    """`vmap` gives what a loop gives."""
+    import torch_table_checks as checks
+
+    import rushlight
+
+    found = arguments_of(info, pair)
+    if found is None or not found[2]:
+        return False
+    leaves, spec, examples = found
+    for places in {tuple(examples), tuple(examples)[:1]}:
+        call = caller(function, leaves, spec, places)
+        rows = [[examples[p][b].clone() for p in places] for b in range(BATCH)]
+        rushlight.manual_seed(42)
+        try:
+            expected = [processed(info, pair[0], call(*row)) for row in rows]
+        except Exception:  # noqa: BLE001 - an example that the function refuses by itself
+            return False
+        if not all(isinstance(t, rushlight.Tensor) for t in outputs(expected[0])):
+            return False
+        stacks = [rushlight.stack([row[k] for row in rows]) for k in range(len(places))]
+        rushlight.manual_seed(42)
+        got = rushlight.vmap(
+            lambda *t, call=call: tuple(outputs(processed(info, pair[0], call(*t)))),
+            randomness="different",
+        )(*stacks)
+        for k, tensor in enumerate(outputs(got)):
+            want = rushlight.stack([outputs(e)[k] for e in expected])
+            if info.name in RANDOM:
+                if tensor.shape != want.shape:
+                    raise AssertionError(f"shape {tensor.shape}, a loop gives {want.shape}")
+                continue
+            checks.compare(tensor, checks.theirs(want), f"{checks.told(pair[0])} {places}", 10)
+    return True
+
+
+RANDOM = frozenset(
+    "bernoulli multinomial normal poisson rand_like randn_like randint_like nn.functional.dropout "
+    "nn.functional.dropout2d nn.functional.dropout3d nn.functional.alpha_dropout "
+    "nn.functional.feature_alpha_dropout_with_train nn.functional.feature_alpha_dropout exponential "
+    "cauchy geometric log_normal uniform randint randn rand empty_like new_empty new_empty_strided "
+    "empty empty_strided empty_permuted nn.functional.rrelu nn.functional.scaled_dot_product_attention "
+    "nn.functional.multi_head_attention_forward pca_lowrank svd_lowrank "
+    "nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d resize_ resize_as_ "
+    "nn.functional.feature_alpha_dropout_without_train".split()
+)
+
+
+def outputs(result):
+    """The leaves of a result."""
+    from rushlight.utils._pytree import tree_flatten
+
+    return tree_flatten(result)[0]
+
+
+def processed(info, sample, result):
+    """What is compared of a result that is determined only up to a sign or an order."""
+    import torch_table_checks as checks
+
+    return checks.processed(info, sample, result, True)
+
+
+def check_jvp(info, function, pair):
+    """``<v, jvp(t)> = <vjp(v), t>`` for random t and v."""
+    import rushlight
+    from rushlight.func import jvp, vjp
+
+    found = arguments_of(info, pair)
+    if found is None:
+        return False
+    leaves, spec, examples = found
+    places = [p for p, (t, _) in examples.items() if t.is_floating_point() or t.is_complex()]
+    if not places:
+        return False
+    call = caller(function, leaves, spec, places)
+
+    def floats(*tensors):
+        rushlight.manual_seed(42)
+        flat = outputs(processed(info, pair[0], call(*tensors)))
+        return tuple(t for t in flat if isinstance(t, rushlight.Tensor)
+                     and (t.is_floating_point() or t.is_complex()))  # fmt: skip
+
+    primals = [examples[p][0].clone() for p in places]
+    try:
+        out, pull = vjp(floats, *primals)
+        cotangents = tuple(random_like(o, k) for k, o in enumerate(out))
+        if not out:
+            return False
+        gradients = pull(cotangents)
+    except Exception:  # noqa: BLE001 - not differentiable by reverse mode either
+        return False
+    moves = [random_like(p, 100 + k) for k, p in enumerate(primals)]
+    values, tangents = jvp(floats, tuple(p.clone() for p in primals), tuple(moves))
+    left = sum(inner(v, t) for v, t in zip(cotangents, tangents, strict=True))
+    right = sum(inner(g, t) for g, t in zip(gradients, moves, strict=True))
+    scale = sum(abs(inner(g.abs(), t.abs())) for g, t in zip(gradients, moves, strict=True))
+    both_nan = left != left and right != right
+    if not both_nan and not abs(left - right) <= 1e-7 * max(scale, 1) and info.name not in NOISY:
+        raise AssertionError(f"forward {left}, reverse {right}")
+    for a, b in zip(values, out, strict=True):
+        if a.shape != b.shape:
+            raise AssertionError(f"shape {a.shape} for {b.shape}")
+    return True
+
+
+NOISY = frozenset()
+
+
+def random_like(tensor, seed):
+    import numpy as np
+
+    import rushlight
+
+    draws = np.random.default_rng(seed)
+    array = draws.standard_normal(tuple(tensor.shape))
+    if tensor.is_complex():
+        array = array + 1j * draws.standard_normal(tuple(tensor.shape))
+    return rushlight.tensor(array).to(tensor.dtype)
+
+
+def inner(a, b):
+    import numpy as np
+
+    return float(np.real(np.vdot(a.detach().numpy(), b.detach().numpy())))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
