@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from rushlight import Size, cos, double, no_grad, rand, special, where, zeros
+from rushlight import Size
+from rushlight import bool as bool_
+from rushlight import cos, double, no_grad, rand, special, where, zeros
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.utils import broadcast_all, lazy_property
@@ -55,7 +57,7 @@ class VonMises(Distribution):
         with no_grad():
             loc, k = self._loc.expand(shape), self._concentration.expand(shape)
             r, angle = self._proposal_r.expand(shape), zeros(shape, dtype=double)
-            done = zeros(shape, dtype=bool)
+            done = zeros(shape, dtype=bool_)
             while not bool(done.all()):
                 u1, u2, u3 = rand((3, *shape), dtype=double, device=loc.device).unbind()
                 z = cos(math.pi * u1)

@@ -21,22 +21,25 @@ from rushlight.ops.random import _engine
 from rushlight.tensor.tensor import Tensor
 
 # Nodes exp(u - exp(-u)) of the double exponential rule on (0, inf) and their weights.
-_STEP = 0.0625
-_U = np.arange(-3.5, 6.0 + _STEP / 2, _STEP)
+_STEP = 0.04
+_U = np.arange(-4.0, 6.5 + _STEP / 2, _STEP)
 _NODES = np.exp(_U - np.exp(-_U))
 _WEIGHTS = _STEP * _NODES * (1 + np.exp(-_U))
+# A third as PyTorch's sampler has it, in float32, so that seeds reproduce its float64 samples.
+_THIRD = float(np.float32(1.0) / np.float32(3.0))
 _ROWS = 4096  # so many elements at once, to bound the memory
 
 
 # ---------------------------------------------------------------------------------------- samples
-def _gamma_sample(uniform, engine, alpha):
-    """One standard gamma sample from 53-bit uniforms and the engine's cached normal."""
+def _gamma_sample(uniform, engine, alpha, kind=float):
+    """One standard gamma sample from 53-bit uniforms and the engine's cached normal; `kind` is the
+    precision in which PyTorch prepares the concentration."""
     if alpha == 0:
         return 0.0
     scale = 1.0
     if alpha < 1:
-        scale, alpha = (1.0 - uniform()) ** (1.0 / alpha), alpha + 1.0
-    d = alpha - 1.0 / 3.0
+        scale, alpha = (1.0 - uniform()) ** (1.0 / alpha), float(kind(alpha + 1.0))
+    d = float(kind(alpha - _THIRD))
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
         x = _normal(uniform, engine)
@@ -63,12 +66,12 @@ def _normal(uniform, engine):
     return radius * math.cos(theta)
 
 
-def _draw(alphas, generator):
+def _draw(alphas, generator, kind=float):
     """Standard gamma samples, float64, one after the other."""
     engine = _engine(generator)
     with engine.lock:
         found = engine.one_by_one(
-            lambda uniform, alpha: _gamma_sample(uniform, engine, alpha),
+            lambda uniform, alpha: _gamma_sample(uniform, engine, alpha, kind),
             alphas.reshape(-1).astype(np.float64).tolist(),
         )
     return found.reshape(alphas.shape)
@@ -98,7 +101,8 @@ def _standard_gamma(input: Tensor, generator=None):
     the implicit one."""
     _check_floating("_standard_gamma", input)
     tiny, _ = _limits(input)
-    return np.maximum(_draw(input, generator), tiny).astype(input.dtype)
+    kind = float if input.dtype == np.float64 else np.float32
+    return np.maximum(_draw(input, generator, kind), tiny).astype(input.dtype)
 
 
 @op(method=False, meta=_meta_same)
@@ -158,31 +162,53 @@ def _gamma_derivative(a, x):
             lambda s: (b - 1) * np.log1p(s / y) - s,
             lambda s: np.log1p(s / y) + np.log(y) - mean,
         )
-    left = ~right
+    near = ~right & (a < 1)
+    out[near] = _gamma_series(a[near], x[near])
+    left = ~right & ~near
     if left.any():
         b, y, mean = a[left][:, None], x[left][:, None], centre[left][:, None]
         slope = np.abs(a[left] - x[left])
-        scale = 1 / (slope + np.where(a[left] > 1, np.sqrt(x[left] + 1e-300), 0.0))
-        scale = np.where(np.isfinite(scale), scale, 1 / a[left])
-        scale = np.minimum(scale, 1 / np.minimum(a[left], 1.0))
         out[left] = x[left] * _integral(
-            scale,
+            1 / (slope + np.sqrt(x[left] + 1e-300)),
             lambda s: -b * s - y * np.expm1(-s),
             lambda s: mean - np.log(y) + s,
         )
     return out
 
 
+def _gamma_series(a, x):
+    """dx/da for a < 1 and x <= 1 by the power series of the cdf, in which ``1/a`` stays apart."""
+    log_x, term, slope = np.log(x), x / a, _digamma(a + 1)
+    total = term * (slope - log_x)
+    for n in range(1, 24):
+        term = term * x / (a + n)
+        slope = slope + 1 / (a + n)
+        total = total + term * (slope - log_x)
+    return total
+
+
 def _beta_derivative(x, a, b):
     """dx/da of beta variables x of concentrations a and b."""
     centre = _digamma(a) - _digamma(a + b)
-    right = np.log(x) > centre
+    near = (a < 1) & (x * np.maximum(b + 1, 2) <= 1)
+    right = ~near & (np.log(x) > centre)
     out = np.empty_like(x)
+    out[near] = _beta_series(x[near], a[near], b[near])
     width = np.sqrt((a + b) * x * (1 - x)) + 1  # of the density around x, in counts
-    for side, tail in ((right, _beta_right_tail), (~right, _beta_left_tail)):
+    for side, tail in ((right, _beta_right_tail), (~near & ~right, _beta_left_tail)):
         if side.any():
             out[side] = tail(x[side], a[side], b[side], centre[side], width[side])
     return out
+
+
+def _beta_series(x, a, b):
+    """dx/da for a < 1 and small x by the power series of the cdf, in which ``1/a`` stays apart."""
+    mean_log = np.log(x) + _digamma(a + b) - _digamma(a + 1)
+    term, total = np.ones_like(x), mean_log / a
+    for n in range(1, 60):
+        term = term * x * (n - b) / n
+        total = total + term / (a + n) * (mean_log + 1 / a - 1 / (a + n))
+    return -total * x * np.exp((1 - b) * np.log1p(-x))
 
 
 def _beta_left_tail(x, a, b, centre, width):
@@ -201,8 +227,8 @@ def _beta_right_tail(x, a, b, centre, width):
     slope = np.abs(b - (a - 1) * (1 - x) / x)
     scale = 1 / (slope + np.where(b > 1, width, np.minimum(b, width)))
 
-    def log_t(s):  # t = 1 - (1 - x) exp(-s)
-        return np.log1p(-(1 - y) * np.exp(-s))
+    def log_t(s):  # t = 1 - (1 - x) exp(-s), near x for small s
+        return np.log(y - (1 - y) * np.expm1(-s))
 
     return (1 - x) * _integral(
         scale,
