@@ -86,9 +86,7 @@ def _resnet(library, depths, wide, small, classes):
             stride = 2 if stage and not i else 1
             layers.append(_residual_block(nn, before, width, stride, wide))
             before = 4 * width if wide else width
-    return nn.Sequential(
-        *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, classes)
-    )
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, classes))
 
 
 def resnet18_cifar(library):

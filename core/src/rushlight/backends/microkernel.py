@@ -34,13 +34,14 @@ from rushlight.backends.kernel_language import (
 from rushlight.backends.kernel_values import counted_loop
 from rushlight.backends.machine_code import load_module, vector_length
 
-I32, I64, F32 = ir.IntType(32), ir.IntType(64), ir.FloatType()
+I8, I32, I64, F32 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
 VL = vector_length()
 NV = 2  # vectors per tile row
 MAX_ROWS = {16: 14, 8: 6, 4: 6}[VL]  # accumulators + B + one broadcast fill the register file
 PANEL = NV * VL  # columns of a packed B panel
 GROUP = 7  # rows of one group in mode "groups"
 UNROLL = 4
+AHEAD = 8  # steps of k by which a transposed A is asked for in advance: 12 and 16 win no more
 VECTOR = ir.VectorType(F32, VL)
 MASK = ir.VectorType(ir.IntType(1), VL)
 LANES = ir.VectorType(I64, VL)
@@ -223,6 +224,7 @@ class _TileEmitter:
         if self.mode == "columns":
             self.bases = [self.slot(a_address)]
             self.k_stride = self.word(A_K)
+            self.ahead = b.mul(self.k_stride, I64(AHEAD))
         else:
             # One base register per three rows: x86 addresses base, base + s and base + 2s without
             # extra arithmetic.
@@ -250,6 +252,15 @@ class _TileEmitter:
             address = b.add(address, self.row_stride if row % 3 == 1 else self.row_stride_2)
         return b.add(address, I64(4 * u)) if u else address
 
+    def prefetch(self, address):
+        """Ask for the values of a later k: no hardware foresees steps of whole rows."""
+        b = self.b
+        name = "llvm.prefetch.p0"
+        for offset in (0, 4 * (self.rows - 1)):
+            where = _pointer(b, b.add(address, I64(offset)), I8)
+            f = _declare(b, ir.VoidType(), [where.type] + [I32] * 3, name)
+            b.call(f, [where, I32(0), I32(3), I32(1)])
+
     def steps(self, count):
         b = self.b
         bases = [b.load(slot) for slot in self.bases]
@@ -266,6 +277,7 @@ class _TileEmitter:
                     slot = self.accumulators[r][v]
                     b.store(_fma(b, broadcast, row_of_b[v], b.load(slot)), slot)
             if self.mode == "columns":
+                self.prefetch(b.add(bases[0], self.ahead))
                 bases = [b.add(bases[0], self.k_stride)]
         if self.mode != "columns":
             bases = [b.add(base, I64(4 * count)) for base in bases]
