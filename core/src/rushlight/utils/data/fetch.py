@@ -97,30 +97,33 @@ class _Rows:
             if not _inside(found, len(indices)):
                 return None
             found = indices[found]
-        count = self.tensors[0]._array.shape[0]
-        if not _inside(found, count) or any(not _is_plain(t) for t in self.tensors):
+        arrays = [tensor._array for tensor in self.tensors]
+        count = len(arrays[0])
+        if not _inside(found, count) or not all(map(_is_plain, self.tensors)):
             return None
-        if found.min() < 0:
-            found = found % count
-        return [_gathered(tensor, found) for tensor in self.tensors]
+        in_worker = workers.get_worker_info() is not None
+        gathered = _gathered_to_share if in_worker else _gathered
+        return [gathered(tensor, found) for tensor in self.tensors]
 
 
 def _inside(rows, count):
-    return -count <= rows.min() and rows.max() < count
+    """Whether all rows are there. As unsigned numbers, negative ones are too large."""
+    return int(rows.view(f"u{rows.itemsize}").max()) < count
 
 
 def _is_plain(tensor):
-    return type(tensor) is Tensor and not tensor.requires_grad and not tensor.is_meta
+    return type(tensor) is Tensor and tensor._node is None and tensor._device.type == "cpu"
 
 
 def _gathered(tensor, rows):
+    # Rows are inside: "clip" only saves NumPy the check, for which it would copy once more.
+    return make_tensor(tensor._array.take(rows, 0, mode="clip"), tensor._dtype)
+
+
+def _gathered_to_share(tensor, rows):
     array = tensor._array
-    shape = (len(rows), *array.shape[1:])
-    if workers.get_worker_info() is None:
-        # Rows are inside: "clip" only saves NumPy the check, for which it would copy once more.
-        return make_tensor(np.take(array, rows, 0, mode="clip"), tensor.dtype)
-    out = shared_empty(shape, tensor.dtype, array.dtype)
-    np.take(array, rows, 0, out._array, mode="clip")
+    out = shared_empty((len(rows), *array.shape[1:]), tensor.dtype, array.dtype)
+    array.take(rows, 0, out._array, mode="clip")
     return out
 
 

@@ -69,8 +69,10 @@ class RandomSampler(Sampler[int]):
             return
         for _ in range(self.num_samples // count):
             yield from randperm(count, generator=generator).tolist()
-        # Drawn even if none of it is used, as PyTorch does: a generator given by the user moves on.
-        yield from randperm(count, generator=generator).tolist()[: self.num_samples % count]
+        rest = self.num_samples % count
+        # PyTorch draws it even if none of it is used: a generator of the user's moves on.
+        if rest or generator is self.generator:
+            yield from randperm(count, generator=generator).tolist()[:rest]
 
     def __len__(self):
         return self.num_samples

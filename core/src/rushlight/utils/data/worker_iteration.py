@@ -77,8 +77,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 )
                 self._shutdown_workers()
                 raise
+            finally:
+                theirs.close()
             self._workers.append(process)
-            theirs.close()
 
     def _reset(self, loader):
         """Start another pass with the same workers."""
