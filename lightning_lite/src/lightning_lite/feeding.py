@@ -131,9 +131,14 @@ class Feed:
         set_epoch(self.loader, epoch)
         own = saved.get("own")
         if own is not None and stateful(self.loader):
-            self.loader.load_state_dict(own)
             self._start = saved["start"]
-            self._iterator = iter(self.loader)
+            try:
+                self.loader.load_state_dict(own)
+                self._iterator = iter(self.loader)
+            except (RuntimeError, ValueError) as error:
+                raise MisconfigurationException(
+                    f"the loader cannot go on where the checkpoint's stood: {error}"
+                ) from error
             self.taken = saved["taken"]
             return
         self._start = saved["start"]
