@@ -38,7 +38,8 @@ FAMILIES = {
         T([[0.0, 1.0, 2.0]] * 2), T([[1.0], [0.5], [-0.3]]), T([0.5, 1.0, 2.0])
     ),
     "mixture": lambda D, T: D.MixtureSameFamily(
-        D.Categorical(T([[0.3, 0.7], [0.5, 0.5]])), D.Normal(T([[0.0, 3.0], [1.0, 2.0]]), T([1.0, 0.5]))
+        D.Categorical(T([[0.3, 0.7], [0.5, 0.5]])),
+        D.Normal(T([[0.0, 3.0], [1.0, 2.0]]), T([1.0, 0.5])),
     ),
     "mixture_of_vectors": lambda D, T: D.MixtureSameFamily(
         D.Categorical(T([0.3, 0.7])),
@@ -78,6 +79,5 @@ FAMILIES = {
     ),
 }
 
-# PyTorch computes the generalised Pareto distribution in float32 only, its random integers in
-# their dtype.
+# PyTorch computes the generalised Pareto distribution in float32 only.
 SINGLE = {"generalized_pareto"}

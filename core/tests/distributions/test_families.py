@@ -49,8 +49,9 @@ def values_of(name, theirs_d, shape=(6,)):
 
 
 def agree(a, b, name, scale=1.0):
-    single = name in SINGLE
-    rtol, atol = (2e-5, 2e-6) if single else (1e-9 * scale, 1e-11 * scale)
+    rtol, atol = (2e-5, 2e-6) if name in SINGLE else (1e-9 * scale, 1e-11 * scale)
+    if name == "von_mises":  # PyTorch's Bessel functions have 7 digits; test_values.py has SciPy's
+        rtol, atol = 1e-4, 1e-6
     assert tuple(a.shape) == tuple(b.shape)
     assert str(a.dtype).split(".")[1] == str(b.dtype).split(".")[1]
     np.testing.assert_allclose(
@@ -88,7 +89,7 @@ def test_shapes_and_flags(name):
     assert a.has_enumerate_support == b.has_enumerate_support
     assert repr(a).replace("rushlight.Size", "torch.Size") == repr(b)
     assert set(a.arg_constraints) == set(b.arg_constraints)
-    assert {k: repr(v) for k, v in a.arg_constraints.items()} == {
+    assert {k: repr(v).replace("rushlight.", "torch.") for k, v in a.arg_constraints.items()} == {
         k: repr(v) for k, v in b.arg_constraints.items()
     }
     assert repr(a.support).replace("rushlight.", "torch.") == repr(b.support)

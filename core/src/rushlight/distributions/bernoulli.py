@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-from rushlight import Size, arange, log1p, no_grad, where
+from rushlight import Size, arange, no_grad, where
 from rushlight import bernoulli as draw_bernoulli
-from rushlight import exp as exponential
 from rushlight.distributions import constraints
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.probabilities import BinaryProbabilities
 from rushlight.distributions.utils import broadcast_all
-from rushlight.nn.functional import binary_cross_entropy_with_logits
+from rushlight.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 __all__ = ["Bernoulli"]
 
@@ -77,4 +76,4 @@ class Bernoulli(BinaryProbabilities, ExponentialFamily):
         return (self.logits,)
 
     def _log_normalizer(self, x):
-        return log1p(exponential(-x.abs())) + x.clamp(min=0)
+        return -logsigmoid(-x)  # log(1 + exp(x))

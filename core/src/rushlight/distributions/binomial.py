@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from rushlight import arange, exp, lgamma, log1p, no_grad
+from rushlight import arange, exp, lgamma, no_grad
 from rushlight import binomial as draw_binomial
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.probabilities import BinaryProbabilities
+from rushlight.nn.functional import logsigmoid
 
 __all__ = ["Binomial"]
 
@@ -59,8 +60,7 @@ class Binomial(BinaryProbabilities, Distribution):
             self._validate_sample(value)
         total, logits = self.total_count, self.logits
         ways = lgamma(total + 1) - lgamma(value + 1) - lgamma(total - value + 1)
-        # log(1 + exp(logits)) by its positive part and the rest
-        normaliser = total * logits.clamp(min=0) + total * log1p(exp(-logits.abs()))
+        normaliser = -total * logsigmoid(-logits)  # total log(1 + exp(logits))
         return ways + value * logits - normaliser
 
     def _same_count(self, name):

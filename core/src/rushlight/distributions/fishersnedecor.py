@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from rushlight import finfo, lgamma, log1p, where
+from rushlight import lgamma, log1p, where
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.gamma import Gamma
-from rushlight.distributions.utils import broadcast_all
+from rushlight.distributions.utils import broadcast_all, kept_positive
 
 __all__ = ["FisherSnedecor"]
 
@@ -54,12 +54,8 @@ class FisherSnedecor(Distribution):
         """The ratio of two gamma samples, with implicit gradients."""
         shape = self._extended_shape(sample_shape)
         first = self._gamma1.rsample(sample_shape).view(shape)
-        second = self._gamma2.rsample(sample_shape).view(shape)
-        tiny = finfo(second.dtype).tiny
-        second.detach().clamp_(min=tiny)
-        ratio = first / second
-        ratio.detach().clamp_(min=tiny)
-        return ratio
+        second = kept_positive(self._gamma2.rsample(sample_shape).view(shape))
+        return kept_positive(first / second)
 
     def log_prob(self, value):
         """The log density."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rushlight import as_tensor, digamma, finfo, lgamma, special, xlogy
+from rushlight import as_tensor, digamma, lgamma, special, xlogy
 from rushlight.distributions import constraints
 from rushlight.distributions.exp_family import ExponentialFamily
-from rushlight.distributions.utils import broadcast_all
+from rushlight.distributions.utils import broadcast_all, kept_positive
 from rushlight.ops.reparameterization import _standard_gamma
 
 __all__ = ["Gamma"]
@@ -42,9 +42,9 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape=()):
         """Samples with implicit gradients."""
         shape = self._extended_shape(sample_shape)
-        value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=finfo(value.dtype).tiny)  # positive also where it underflowed
-        return value
+        return kept_positive(
+            _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        )
 
     def log_prob(self, value):
         """The log density."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from rushlight import Size
+from rushlight import Size, cos, double, no_grad, rand, special, where, zeros
 from rushlight import bool as bool_
-from rushlight import cos, double, no_grad, rand, special, where, zeros
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.utils import broadcast_all, lazy_property

@@ -11,6 +11,7 @@ from rushlight import (
     arange,
     broadcast_shapes,
     cholesky_inverse,
+    cholesky_solve,
     digamma,
     finfo,
     linalg,
@@ -190,7 +191,7 @@ class Wishart(ExponentialFamily):
         nu, n = self.df, self._event_shape[-1]
         factor = self._unbroadcasted_scale_tril
         half_log_det = factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-        inside = _solved(value, factor).diagonal(dim1=-2, dim2=-1).sum(-1)
+        inside = cholesky_solve(value, factor).diagonal(dim1=-2, dim2=-1).sum(-1)
         return (
             -nu * (n * math.log(2) / 2 + half_log_det)
             - mvlgamma(nu / 2, n)
@@ -220,9 +221,3 @@ class Wishart(ExponentialFamily):
         half = y + (n + 1) / 2
         log_det = linalg.slogdet(-2 * x).logabsdet
         return half * (-log_det + math.log(2) * n) + mvlgamma(half, n)
-
-
-def _solved(value, factor):
-    """``(factor factor.mT)^-1 value``."""
-    first = linalg.solve_triangular(factor, value, upper=False)
-    return linalg.solve_triangular(factor.mT, first, upper=True)

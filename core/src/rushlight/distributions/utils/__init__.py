@@ -87,6 +87,14 @@ def probs_to_logits(probs, is_binary=False):
     return log(clamped) - log1p(-clamped) if is_binary else log(clamped)
 
 
+def kept_positive(value):
+    """The value, where it underflowed the smallest normal number, with the same gradient."""
+    low = value.detach() < finfo(value.dtype).tiny
+    if not bool(low.any()):
+        return value
+    return value + (value.detach().clamp(min=finfo(value.dtype).tiny) - value.detach())
+
+
 class lazy_property:
     """A property computed at first use, with gradients recorded, and kept as an attribute."""
 
