@@ -161,6 +161,7 @@ class Informed(data.Dataset):
     "make",
     [
         lambda d: list(d.RandomSampler(range(10))),
+        lambda d: list(d.RandomSampler(range(40_000))),  # by the compiled shuffle
         lambda d: list(d.RandomSampler(range(10), replacement=True, num_samples=40)),
         lambda d: list(d.RandomSampler(range(10), num_samples=25)),
         lambda d: list(d.SubsetRandomSampler([3, 5, 8])),

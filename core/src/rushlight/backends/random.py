@@ -135,16 +135,11 @@ class MersenneTwister:
             return draws.astype(np.int64)
         return (draws % np.uint64(span)).astype(np.int64) + low
 
-    def permutation(self, count: int):
-        """A permutation of 0..count-1: each place swaps with one of those not yet fixed."""
-        order = list(range(count))
-        if count > 1:
-            spans = np.arange(count, 1, -1, dtype=np.uint64)
-            steps = (self.raw(count - 1) % spans).tolist()
-            for i, step in enumerate(steps):
-                j = i + step
-                order[i], order[j] = order[j], order[i]
-        return np.array(order, np.int64)
+    def swap_steps(self, count: int):
+        """How far ahead the place is that each of `count` places swaps with to be shuffled; the
+        last place has none."""
+        spans = np.arange(count, 1, -1, dtype=np.uint64)
+        return (self.raw(count - 1) % spans).astype(np.int64) if count > 1 else spans[:0]
 
     def bernoulli(self, count: int, probability):
         """0/1 with `probability` (a number or one per sample): a 53-bit uniform below it."""

@@ -284,7 +284,11 @@ def randperm(
         dtype = dtypes.int64 if out is None else out._dtype
     engine = _engine(generator)
     with engine.lock:
-        array = engine.permutation(n).astype(BY_CODE[dtype.code])
+        steps = engine.swap_steps(n)
+    from rushlight.kernels import shuffling  # with the first shuffle, not with the package
+
+    array = shuffling.permutation(steps) if n else np.empty(0, np.int64)
+    array = array.astype(BY_CODE[dtype.code], copy=False)
     if out is not None:
         from rushlight.ops.creation import _write
 
