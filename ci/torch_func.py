@@ -258,8 +258,9 @@ def check_jvp(info, function, pair):
     left = sum(inner(v, t) for v, t in zip(cotangents, tangents, strict=True))
     right = sum(inner(g, t) for g, t in zip(gradients, moves, strict=True))
     scale = sum(abs(inner(g.abs(), t.abs())) for g, t in zip(gradients, moves, strict=True))
-    both_nan = left != left and right != right
-    if not both_nan and not abs(left - right) <= 1e-7 * max(scale, 1) and info.name not in NOISY:
+    if any(bool((v != v).any()) for v in values):
+        return True  # a derivative of NaN is none
+    if not abs(left - right) <= tolerance(values) * max(scale, 1):
         raise AssertionError(f"forward {left}, reverse {right}")
     for a, b in zip(values, out, strict=True):
         if a.shape != b.shape:
@@ -267,7 +268,10 @@ def check_jvp(info, function, pair):
     return True
 
 
-NOISY = frozenset()
+def tolerance(values):
+    """How near two sums must be, by the narrowest result."""
+    width = min(t.itemsize // (2 if t.is_complex() else 1) for t in values)
+    return {2: 2e-2, 4: 1e-5}.get(width, 1e-7)
 
 
 def random_like(tensor, seed):
@@ -285,7 +289,8 @@ def random_like(tensor, seed):
 def inner(a, b):
     import numpy as np
 
-    return float(np.real(np.vdot(a.detach().numpy(), b.detach().numpy())))
+    a, b = (t.detach().float() if t.itemsize == 2 else t.detach() for t in (a, b))
+    return float(np.real(np.vdot(a.numpy(), b.numpy())))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.autograd.node import Node, edges_of
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT
+from rushlight.tensor.dispatch import stack
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -27,6 +30,10 @@ class FunctionCtx:
                     f"{type(tensor).__name__}"
                 )
         self._to_save = tensors
+
+    def save_for_forward(self, *tensors):
+        """Keep tensors for `jvp`."""
+        self._forward_saved = tensors
 
     def mark_dirty(self, *args):
         """Name the inputs that forward wrote to in place."""
@@ -52,8 +59,11 @@ class FunctionCtx:
         for item, version in zip(self._saved, self._versions, strict=True):
             if type(item) is tuple:
                 alias, number = item
-                tensor = make_tensor(alias._array, alias._dtype)
-                tensor._storage = alias._storage
+                if getattr(alias, "_level", None) is not None:
+                    tensor = alias._rewrapped(alias._inner)
+                else:
+                    tensor = make_tensor(alias._array, alias._dtype)
+                    tensor._storage = alias._storage
                 if mode.recording and alias._dtype.category >= FLOAT:
                     tensor._node, tensor._index = self._node(), number
             else:
@@ -77,7 +87,9 @@ class FunctionCtx:
             number = next((i for i, o in enumerate(outputs) if o is tensor), None)
             if tensor is not None and number is not None:
                 storage_of(tensor)
-                saved.append((tensor.detach(), number))
+                wrapped = getattr(tensor, "_level", None) is not None
+                alias = tensor._rewrapped(tensor._inner) if wrapped else tensor.detach()
+                saved.append((alias, number))
             else:
                 saved.append(tensor)
             versions.append(0 if tensor is None else tensor._version)
@@ -174,10 +186,37 @@ class Function:
             "You must implement the backward function for custom autograd.Function."
         )
 
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        """The batched call: ``(output, out_dims)``; to be overridden for `vmap`, or replaced by
+        ``generate_vmap_rule = True``."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap static method "
+            "or set generate_vmap_rule=True."
+        )
+
+    @staticmethod
+    def jvp(ctx, *grad_inputs):
+        """The tangents of the outputs for those of the inputs; to be overridden for forward
+        mode."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
+    vjp = backward
+
     @classmethod
-    def apply(cls, *args):
+    def apply(cls, *args, _context=None):
         """Run forward and record the call."""
-        context = FunctionCtx()
+        if stack.levels:
+            for value in args:
+                if getattr(value, "_level", None) is not None:
+                    apply = importlib.import_module("rushlight.ops._custom_functions").apply
+                    return apply(cls, args)
+        context = FunctionCtx() if _context is None else _context
         tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor)]
         context.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         recording = mode.recording and any(context.needs_input_grad)

@@ -6,6 +6,8 @@ Products go by reverse mode: ``v J`` is one backward pass, ``J v`` two of them (
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight.autograd.engine import grad
 from rushlight.autograd.function import Function
 from rushlight.autograd.mode import enable_grad
@@ -110,18 +112,44 @@ def _finish(values, create_graph, is_tuple):
     return values if is_tuple else values[0]
 
 
-def _check_vectorize(vectorize, strategy, function):
-    if strategy == "forward-mode":
-        raise NotImplementedError(
-            f"{function}: forward mode is not available; use strategy='reverse-mode'"
+def _check_vectorize(vectorize, strategy, strict, function):
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            f"{function}: expected strategy to be either 'forward-mode' or 'reverse-mode', got "
+            f"{strategy!r}"
         )
-    if strategy != "reverse-mode":
-        raise AssertionError(f"{function}: expected strategy 'reverse-mode', got {strategy!r}")
-    if vectorize:
+    if strategy == "forward-mode" and strict:
         raise NotImplementedError(
-            f"{function}: vectorize=True needs vmap, which is not available; vectorize=False gives "
-            "the same values"
+            f"{function}: `strict=True` and forward mode are not supported together; use "
+            "strict=False or strategy='reverse-mode'"
         )
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError(
+            f"{function}: forward mode is only implemented for `vectorize=True`"
+        )
+    if vectorize and strict:
+        raise RuntimeError(
+            f"{function}: `strict=True` and `vectorized=True` are not supported together. Please "
+            "either set `strict=False` or `vectorize=False`."
+        )
+
+
+def _vectorized(func, inputs, create_graph, strategy):
+    """The Jacobian by the transforms: all rows, or all columns, in one batched pass."""
+    transforms = importlib.import_module("rushlight.func")
+    jacobian_of = transforms.jacfwd if strategy == "forward-mode" else transforms.jacrev
+    many, tensors = _as_tuple(inputs, "inputs", "jacobian")
+    tensors = _recorded(tensors, create_graph)
+    if not create_graph:
+        tensors = tuple(t.detach() for t in tensors)
+    found = jacobian_of(func, tuple(range(len(tensors))) if many else 0)(*tensors)
+
+    def finish(value):
+        if isinstance(value, (tuple, list)):
+            return tuple(finish(v) for v in value)
+        return value if create_graph else value.detach()
+
+    return finish(found)
 
 
 # --------------------------------------------------------------------------------------- products
@@ -202,9 +230,12 @@ def jacobian(
     """All derivatives of `func` at `inputs`: for an output of shape S and an input of shape T a
     tensor of shape ``(*S, *T)``; tuples where the outputs or the inputs are tuples.
 
-    One backward pass per element of the outputs.
+    One backward pass per element of the outputs; with `vectorize` one batched pass, backward or,
+    by the strategy "forward-mode", forward.
     """
-    _check_vectorize(vectorize, strategy, "jacobian")
+    _check_vectorize(vectorize, strategy, strict, "jacobian")
+    if vectorize:
+        return _vectorized(func, inputs, create_graph, strategy)
     with enable_grad():
         many, inputs = _as_tuple(inputs, "inputs", "jacobian")
         inputs = _recorded(inputs, create_graph)
@@ -241,8 +272,13 @@ def hessian(
 ):
     """All second derivatives of a scalar function: for inputs of shapes S and T a tensor of shape
     ``(*S, *T)``; a tuple of tuples where the inputs are a tuple."""
-    _check_vectorize(vectorize, outer_jacobian_strategy, "hessian")
+    _check_vectorize(vectorize, outer_jacobian_strategy, strict, "hessian")
     many, tensors = _as_tuple(inputs, "inputs", "hessian")
+    if vectorize:
+        inner = importlib.import_module("rushlight.func").grad(
+            func, tuple(range(len(tensors))) if many else 0
+        )
+        return _vectorized(inner, inputs, create_graph, outer_jacobian_strategy)
 
     def slopes(*values):
         found = _value_and_gradient(func, values, "hessian", strict)[1]

@@ -17,7 +17,7 @@ from rushlight.func.trees import (
 from rushlight.ops._differentiation import pullback, zero_like
 from rushlight.ops._forward import DualLevel, dual
 from rushlight.ops._wrappers import shed
-from rushlight.ops.creation import zeros
+from rushlight.ops.creation import ones_like, zeros
 from rushlight.utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["hessian", "jacfwd", "jvp", "linearize"]
@@ -147,7 +147,7 @@ def linearize(func, *primals):
         return outs
 
     outputs, pull = pullback(flat, leaves)
-    _, transpose = pullback(lambda *v: pull(v), [zero_like(o) for o in outputs])
+    _, transpose = pullback(lambda *v: pull(v), [ones_like(o) for o in outputs])
 
     def push(*tangents):
         """The derivative along the tangents."""

@@ -70,11 +70,12 @@ def _along(level, op, values):
     ndim = max(values[p]._array.ndim for p in op.tensor_positions)
     for p in op.tensor_positions:
         found[p] = front(values[p], level)
-        if not ndim:
+        if not values[p]._array.ndim:
             found[p] = found[p].unsqueeze(1)
-    found[op.index["dim"]] = shifted(values[op.index["dim"]], ndim) if ndim else 1
+    found[op.index["dim"]] = shifted(values[op.index["dim"]], max(ndim, 1))
     result = call_op(op, found)
-    return result if ndim else result.squeeze(1)
+    shape = values[op.index["index"] if op.name == "gather" else 0]._array
+    return result if shape.ndim else result.squeeze(1)
 
 
 def _spread(index, dim, shape):
@@ -280,3 +281,40 @@ def _refuse_masks(items, level):
 def _at_recording_level(self, items, level):
     inner = tuple(i._inner if is_batched(i, level) else i for i in items)
     return self[inner]
+
+
+def setitem(self, index, value):
+    """``self[index] = value`` with wrapped tensors in the index."""
+    items = index if isinstance(index, tuple) else (index,)
+    if not isinstance(value, Tensor):
+        value = self.detach().new_tensor(value) if isinstance(value, (list, tuple)) else value
+    self.copy_(put_at(self, items, value, False))
+
+
+def put_at(self, items, value, accumulate):
+    """`self` with `value` (a number or a tensor) written or added where wrapped indices say."""
+    from rushlight.ops.creation import arange, full
+
+    masks = [i for i in items if isinstance(i, Tensor) and i._dtype in (bool_, uint8)]
+    if masks:
+        if len(items) != 1:
+            raise NotImplementedError(
+                "writing by a mask beside other indices inside of vmap: use torch.where"
+            )
+        mask = masks[0].to(bool_)
+        mask = mask.reshape((*mask.shape, *(1,) * (self.dim() - mask.dim())))
+        if isinstance(value, Tensor) and value.dim() > 1:
+            raise NotImplementedError(
+                "writing several values by a mask inside of vmap: use torch.where"
+            )
+        new = value + self if accumulate else value
+        return _function("where")(mask, new, self).to(self._dtype)
+    places = arange(self.numel()).reshape(tuple(self.shape))[tuple(items)]
+    if not isinstance(value, Tensor):
+        value = full((), value, dtype=self._dtype)
+    value = value.to(self._dtype)
+    while value.dim() > places.dim() and value.shape[0] == 1:
+        value = value.squeeze(0)
+    value = value.expand(tuple(places.shape)).reshape(-1)
+    write = _function("scatter_add" if accumulate else "_scatter")
+    return write(self.reshape(-1), 0, places.reshape(-1), value).reshape(tuple(self.shape))

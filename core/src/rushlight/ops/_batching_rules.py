@@ -59,7 +59,7 @@ def same_ndim(level, op, values, count=None):
 
 # --------------------------------------------------------------------------------- like elementwise
 rule(
-    "_cast clone igamma igammac gcd lcm nextafter frexp _zeta_pair "
+    "_cast igamma igammac gcd lcm nextafter frexp _zeta_pair "
     "_derivative_of_digamma _chebyshev_polynomial_t _chebyshev_polynomial_u "
     "_chebyshev_polynomial_v _chebyshev_polynomial_w _hermite_polynomial_h "
     "_hermite_polynomial_he _laguerre_polynomial_l _legendre_polynomial_p "
@@ -133,7 +133,7 @@ def _of_scalars(level, op, values):
         at = op.index.get(name)
         if at is not None:
             many = isinstance(values[at], (tuple, list)) or values[at] is None
-            many = many and op.name not in ("argmax", "argmin")
+            many = many and op.name not in _FLATTENING
             found[at] = (1,) if many else 1
     if op.name == "flip" and values[op.index["dims"]] == ():
         return found[0].squeeze(1)
@@ -144,6 +144,12 @@ def _of_scalars(level, op, values):
         return result.reshape(level.size) if result._array.ndim > 1 else result
     items = [r.reshape(level.size) for r in result]
     return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+
+
+@rule("clone")
+def _clone(level, op, values):
+    """Formats count dimensions, so the examples keep the order they have in memory."""
+    return values[0]._inner.clone()
 
 
 @rule("_median_of_all")
@@ -322,7 +328,7 @@ def _solve(level, op, values):
 def _lstsq(level, op, values):
     found, _ = same_ndim(level, op, values)
     result = call_op(op, found)
-    return type(result)(*[r if r.numel() else front(r, level) for r in result])
+    return tuple(r if r.numel() else front(r, level) for r in result)
 
 
 # ------------------------------------------------------------------------------- (N, C, ...) shapes

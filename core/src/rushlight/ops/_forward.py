@@ -319,8 +319,9 @@ def _transposed(level, op, values, primals, results):
         return tuple(r for r in found if isinstance(r, Tensor) and r._dtype.category >= FLOAT)
 
     outs, pull = pullback(forward, inputs)
-    zeros = [_zeros(o) for o in outs]
-    _, transpose = pullback(lambda *vs: pull(vs), zeros)
+    # linear, so anywhere will do; at zero the formula of logcumsumexp has no derivative
+    starts = [_one(o) for o in outs]
+    _, transpose = pullback(lambda *vs: pull(vs), starts)
     found = iter(transpose([_fitted(t, p) for t, p in zip(tangents, inputs, strict=True)]))
     return tuple(
         next(found) if isinstance(r, Tensor) and r._dtype.category >= FLOAT else None

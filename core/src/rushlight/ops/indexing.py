@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
@@ -233,7 +235,11 @@ def getitem(self, index):
 
 def setitem(self, index, value):
     """``tensor[index] = value``: numbers and tensors, broadcast."""
-    plain, basic = normalize(index)
+    try:
+        plain, basic = normalize(index)
+    except _WrappedIndex:
+        importlib.import_module("rushlight.ops._batching_indices").setitem(self, index, value)
+        return
     if not isinstance(value, Tensor):
         if number_dtype(value) is None:
             from rushlight.ops.creation import tensor
@@ -279,11 +285,17 @@ def put(self, index, values, accumulate):
 
 def index_put_(self, indices, values, accumulate=False):
     """Write (or add) `values` at a tuple of index tensors, in place."""
+    if stack.levels and any(getattr(i, "_level", None) is not None for i in indices):
+        batching = importlib.import_module("rushlight.ops._batching_indices")
+        return self.copy_(batching.put_at(self, tuple(indices), values, accumulate))
     return put(self, normalize(tuple(indices))[0], values, accumulate)
 
 
 def index_put(input, indices, values, accumulate=False):
     """A copy of `input` with `values` written (or added) at a tuple of index tensors."""
+    if stack.levels and any(getattr(i, "_level", None) is not None for i in indices):
+        batching = importlib.import_module("rushlight.ops._batching_indices")
+        return batching.put_at(input, tuple(indices), values, accumulate)
     return _index_put(input, values, normalize(tuple(indices))[0], accumulate)
 
 

@@ -8,6 +8,7 @@ from collections import namedtuple
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT, float32, float64
 from rushlight.errors import shape_text
+from rushlight.tensor.dispatch import innermost
 from rushlight.tensor.tensor import Tensor
 
 _DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -76,7 +77,7 @@ def check_input(name, value, letter="A"):
 def raise_failures(name, info, text):
     """LinAlgError for the first matrix of a batch whose `info` is not zero; `text` says what went
     wrong, with ``{}`` for the number that LAPACK reports."""
-    info = array_of(info)
+    info = array_of(innermost(info))
     if not info.any():
         return
     flat = info.reshape(-1)

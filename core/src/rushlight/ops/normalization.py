@@ -15,6 +15,7 @@ from rushlight.ops._shape_rules import (
     layer_gradients,
     layer_normalized,
 )
+from rushlight.tensor.dispatch import innermost, readable, stack
 from rushlight.tensor.tensor import Tensor
 
 
@@ -126,6 +127,9 @@ def batch_norm(
     out, mean, invstd = _batch_norm(input, weight, bias, eps)
     if input._device.type == "meta":
         return out
+    if stack.levels and getattr(mean, "_level", None) is not None:
+        _fold_wrapped(running_mean, running_var, mean, invstd, momentum, eps, count)
+        return out
     _fold(running_mean, mean._array, momentum)
     if running_var is not None:
         variance = (1.0 / np.square(invstd._array, dtype=np.float64) - eps) * count / (count - 1)
@@ -151,6 +155,27 @@ def _fold(running, value, momentum):
     array = running._array
     array[...] = array * (1 - momentum) + momentum * value
     storage_of(running).version += 1
+
+
+def _fold_wrapped(running_mean, running_var, mean, invstd, momentum, eps, count):
+    """The same inside of function transforms: with values where there is one of each."""
+    from rushlight.autograd.mode import no_grad
+
+    with no_grad():
+        if readable(mean):
+            mean, invstd = innermost(mean).detach(), innermost(invstd).detach()
+        variance = (1.0 / (invstd * invstd) - eps) * (count / (count - 1))
+        for running, value in ((running_mean, mean), (running_var, variance)):
+            if running is None:
+                continue
+            if not readable(value) and readable(running):
+                raise RuntimeError(
+                    "Batch norm got a batched tensor as input while the running_mean or "
+                    "running_var, which will be updated in place, were not batched. If you are "
+                    "using modules and do not need eval mode, please set `track_running_stats` to "
+                    "be False, or call rushlight.func.replace_all_batch_norm_modules_(module)."
+                )
+            running.copy_(running * (1 - momentum) + value * momentum)
 
 
 def _batch_norm_eval(input, mean, var, weight, bias, eps):

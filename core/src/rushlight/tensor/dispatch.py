@@ -133,6 +133,13 @@ def readable(tensor) -> bool:
     return True
 
 
+def innermost(value):
+    """The tensor below all function transforms, which holds the elements of all examples."""
+    while getattr(value, "_level", None) is not None:
+        value = value._inner
+    return value
+
+
 def through_levels(function, values, args, kwargs):
     """The result of a call that reaches an array without passing the slow door, where one of
     `values` is a wrapper of a function transform; NotImplemented otherwise. Callers look at
