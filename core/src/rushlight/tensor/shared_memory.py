@@ -49,6 +49,33 @@ def _anonymous_file() -> int:
     return descriptor
 
 
+class SharedFile:
+    """A file without a name that holds some bytes; not mapped here, only to be sent.
+
+    Writing into the file is quicker than into a mapping of it: pages are not cleared first.
+    """
+
+    def __init__(self, content):
+        content = memoryview(content).cast("B")
+        self.nbytes, self.descriptor = len(content), _anonymous_file()
+        _fill(self.descriptor, content)
+
+    def __del__(self):
+        if "descriptor" in self.__dict__:
+            os.close(self.descriptor)
+
+
+def _file_size(nbytes):
+    return -(-nbytes // 64) * 64 + _LEDGER
+
+
+def _fill(descriptor, content):
+    os.ftruncate(descriptor, _file_size(len(content)))
+    place = 0
+    while place < len(content):
+        place += os.pwrite(descriptor, content[place:], place)
+
+
 class SharedBlock:
     """`nbytes` bytes of shared memory, mapped at `address`; unmapped when nobody uses it.
 
@@ -61,13 +88,13 @@ class SharedBlock:
         "nbytes", "storage",
     )  # fmt: skip
 
-    def __init__(self, descriptor: int, nbytes: int):
+    def __init__(self, descriptor: int, nbytes: int, *, filled: bool = True):
         self.descriptor, self.nbytes, self.address = descriptor, nbytes, 0
-        self._length = -(-nbytes // 64) * 64 + _LEDGER
+        self._length = _file_size(nbytes)
         self._unmap = _libc().munmap
         self.storage = None  # a weak reference to the Storage over the whole block
         flags = mmap.MAP_SHARED
-        if nbytes >= _POPULATE_FROM:
+        if filled and nbytes >= _POPULATE_FROM:
             flags |= getattr(mmap, "MAP_POPULATE", 0)
         access = mmap.PROT_READ | mmap.PROT_WRITE
         address = _libc().mmap(None, self._length, access, flags, descriptor, 0)
@@ -82,10 +109,23 @@ class SharedBlock:
     @classmethod
     def create(cls, nbytes: int) -> SharedBlock:
         """A new block, filled with zeros."""
+        return cls._new(nbytes, None)
+
+    @classmethod
+    def holding(cls, content) -> SharedBlock:
+        """A new block with a copy of some bytes."""
+        content = memoryview(content).cast("B")
+        return cls._new(len(content), content)
+
+    @classmethod
+    def _new(cls, nbytes, content):
         descriptor = _anonymous_file()
         try:
-            os.ftruncate(descriptor, -(-nbytes // 64) * 64 + _LEDGER)
-            block = cls(descriptor, nbytes)
+            if content is None:
+                os.ftruncate(descriptor, _file_size(nbytes))
+            else:
+                _fill(descriptor, content)
+            block = cls(descriptor, nbytes, filled=content is not None)
         except BaseException:
             os.close(descriptor)
             raise

@@ -69,9 +69,8 @@ def _users(root):
 
 def _relocate(root, tensors, storage):
     start, nbytes = _extent(root)
-    block = SharedBlock.create(nbytes)
+    block = SharedBlock.holding((ctypes.c_char * nbytes).from_address(start))
     memory = np.asarray(block)
-    ctypes.memmove(block.address, start, nbytes)
     for tensor in tensors:
         old = tensor._array
         offset = old.ctypes.data - start if old.size else 0

@@ -22,7 +22,7 @@ from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
 from rushlight.tensor import sharing
-from rushlight.tensor.shared_memory import SharedBlock, block_of
+from rushlight.tensor.shared_memory import SharedBlock, SharedFile, block_of
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
 _HEADER = struct.Struct("<QIqq")  # bytes of the text, open files, epoch, order
@@ -75,14 +75,8 @@ class _Pickler(pickle.Pickler):
         if raw.nbytes < SHARED_FROM:
             return True  # in the text
         self.buffers.append(len(self.blocks))
-        self.blocks.append(_block_with(raw))
+        self.blocks.append(SharedFile(raw))
         return False
-
-
-def _block_with(content):
-    block = SharedBlock.create(len(content))
-    np.asarray(block)[:] = np.frombuffer(content, np.uint8)
-    return block
 
 
 def _dense(array):
@@ -128,7 +122,7 @@ def pack(value):
     text, blocks = file.getbuffer(), pickler.blocks
     in_block = len(text) > _TEXT_LIMIT
     if in_block:
-        blocks.append(_block_with(text))
+        blocks.append(SharedFile(text))
     sizes = [block.nbytes for block in blocks]
     content = None if in_block else bytes(text)
     return pickle.dumps((sizes, pickler.buffers, content), pickle.HIGHEST_PROTOCOL), blocks

@@ -70,7 +70,7 @@ def collate(batch, *, collate_fn_map=None):
 
 
 def collate_tensor_fn(batch, *, collate_fn_map=None):
-    """Tensors of one shape, stacked; in a worker process straight into shared memory."""
+    """Tensors of one shape, stacked."""
     first = batch[0]
     for number, tensor in enumerate(batch):
         if tensor.shape != first.shape:
@@ -79,14 +79,7 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
                 f"0 and {list(tensor.shape)} at entry {number}: give samples one shape (pad or "
                 "crop them), or pass a collate_fn"
             )
-    from rushlight.utils.data import fetch, workers
-
-    plain = all(fetch._is_plain(t) and t.dtype is first.dtype for t in batch)
-    if not plain or workers.get_worker_info() is None:
-        return rushlight.stack(list(batch), 0)
-    out = fetch.shared_empty((len(batch), *first.shape), first.dtype, first._array.dtype)
-    np.stack([tensor._array for tensor in batch], out=out._array)
-    return out
+    return rushlight.stack(list(batch), 0)
 
 
 def collate_numpy_array_fn(batch, *, collate_fn_map=None):

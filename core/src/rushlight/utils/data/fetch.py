@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from rushlight.backends import np
-from rushlight.tensor import sharing
 from rushlight.tensor.tensor import Tensor, make_tensor
-from rushlight.utils.data import workers
 from rushlight.utils.data.collate import default_collate
 from rushlight.utils.data.dataset import Subset, TensorDataset
-
-_SHARED_FROM = 1 << 14  # bytes from which a worker gathers into shared memory
 
 
 class _BaseDatasetFetcher:
@@ -101,9 +97,7 @@ class _Rows:
         count = len(arrays[0])
         if not _inside(found, count) or not all(map(_is_plain, self.tensors)):
             return None
-        in_worker = workers.get_worker_info() is not None
-        gathered = _gathered_to_share if in_worker else _gathered
-        return [gathered(tensor, found) for tensor in self.tensors]
+        return [_gathered(tensor, found) for tensor in self.tensors]
 
 
 def _inside(rows, count):
@@ -118,24 +112,6 @@ def _is_plain(tensor):
 def _gathered(tensor, rows):
     # Rows are inside: "clip" only saves NumPy the check, for which it would copy once more.
     return make_tensor(tensor._array.take(rows, 0, mode="clip"), tensor._dtype)
-
-
-def _gathered_to_share(tensor, rows):
-    array = tensor._array
-    out = shared_empty((len(rows), *array.shape[1:]), tensor.dtype, array.dtype)
-    array.take(rows, 0, out._array, mode="clip")
-    return out
-
-
-def shared_empty(shape, dtype, array_dtype) -> Tensor:
-    """A tensor to be filled: in shared memory if it is large enough to be sent that way."""
-    size = int(np.prod(shape, dtype=np.int64)) * array_dtype.itemsize
-    if size < _SHARED_FROM:
-        return make_tensor(np.empty(shape, array_dtype), dtype)
-    storage = sharing.new_shared(size)
-    tensor = make_tensor(storage.array.view(array_dtype).reshape(shape), dtype)
-    tensor._storage = storage
-    return tensor
 
 
 def _rows_of(dataset):
