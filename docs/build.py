@@ -31,6 +31,8 @@ REFERENCE = {
     "rushlight.nn.utils": "Gradient clipping, parameter vectors",
     "rushlight.optim": "Optimizers",
     "rushlight.optim.lr_scheduler": "Learning-rate schedulers",
+    "rushlight.distributions": "Probability distributions",
+    "rushlight.distributions.constraints": "Sets of values",
     "rushlight.utils.data": "Data sets, samplers, loader",
     "rushlight.autograd": "Automatic differentiation",
     "rushlight.serialization": "Checkpoints",

@@ -35,9 +35,7 @@ def test_gamma_is_the_derivative_of_the_cdf(low, high):
     a, x = gamma_samples(low, high)
     found = implicit._standard_gamma_grad(rushlight.tensor(a), rushlight.tensor(x)).numpy()
     lower = x < a
-    numeric = slope(
-        lambda v: np.where(lower, special.gammainc(v, x), -special.gammaincc(v, x)), a
-    )
+    numeric = slope(lambda v: np.where(lower, special.gammainc(v, x), -special.gammaincc(v, x)), a)
     density = np.exp((a - 1) * np.log(x) - x - special.gammaln(a))
     np.testing.assert_allclose(found, -numeric / density, rtol=1e-6)
 

@@ -17,7 +17,11 @@ __all__ = ["LKJCholesky"]
 
 class LKJCholesky(Distribution):
     """Cholesky factors (..., dim, dim) of correlation matrices R of density proportional to
-    ``det(R)**(concentration - 1)``: uniform for concentration 1."""
+    ``det(R)**(concentration - 1)``: uniform for concentration 1.
+
+    Samples follow this density in every dimension. PyTorch 2.13's do for 2 x 2 matrices only (its
+    rows from the third on are too long before the diagonal), so seeds give other samples there.
+    """
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
@@ -33,7 +37,7 @@ class LKJCholesky(Distribution):
         options = {"dtype": self.concentration.dtype, "device": self.concentration.device}
         offset = pad(arange(dim - 1, **options), [1, 0])
         marginal = self.concentration + 0.5 * (dim - 2)
-        self._beta = Beta(offset + 0.5, marginal.unsqueeze(-1) - 0.5 * offset)
+        self._beta = Beta(0.5 * offset + 0.5, marginal.unsqueeze(-1) - 0.5 * offset)
         super().__init__(self.concentration.size(), Size((dim, dim)), validate_args)
 
     def _expand_parameters(self, owner, new, batch_shape):

@@ -134,7 +134,7 @@ def vec_to_tril_matrix(vec, diag=0):
     m, shift = vec.shape[-1], 1 + 2 * diag
     n = (-shift + (shift**2 + 8 * m + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     eps = finfo(vec.dtype).eps
-    if not round(n) - n <= eps:
+    if abs(round(n) - n) > eps:
         raise ValueError(
             f"vec_to_tril_matrix: the last dimension, {m}, is not the number of entries of a "
             f"lower triangle with diagonal {diag}"
