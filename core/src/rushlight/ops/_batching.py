@@ -15,6 +15,7 @@ from rushlight.autograd.engine import grad
 from rushlight.errors import shape_text
 from rushlight.ops._op import TABLE, TENSORS
 from rushlight.ops._rules import result_type
+from rushlight.ops._wrapped_writes import link
 from rushlight.ops._wrappers import (
     Level,
     ReadsValuesError,
@@ -160,10 +161,8 @@ def call(level, op, values):
 
 def _note_path(op, values, result):
     """What functions that put values back into a view ask for."""
-    base, step = values[0], (op, values[1:])
     for out in result if isinstance(result, tuple) else (result,):
-        out._base = base if base._base is None else base._base
-        out._path = (*base._path, step)
+        link(op, out, values[0], values)
 
 
 def rewrapped(result, level):

@@ -109,10 +109,12 @@ def _index_select(level, op, values):
 def _index_writes(level, op, values):
     input, dim, index = values[:3]
     ndim = input._array.ndim
-    if not ndim:
-        return NotImplemented
-    dim = wrap_dim(dim, ndim)
     source = values[3]
+    if not ndim:
+        source = source.reshape(-1) if isinstance(source, Tensor) else source
+        given = [input.unsqueeze(0), dim, index.reshape(-1), source, *values[4:]]
+        return call_op(op, given)._inner.squeeze(1)
+    dim = wrap_dim(dim, ndim)
     base = front(input, level)
     if not is_batched(index, level):
         source = front(source, level) if isinstance(source, Tensor) else source

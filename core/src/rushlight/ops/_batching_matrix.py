@@ -61,9 +61,13 @@ def _linear(level, op, values):
             rows = input.reshape(-1, features[1])
         out = _product(rows, turned)
     else:
-        out = op.function(input._inner, weight, None)
+        inner = input._inner if is_batched(input, level) else input
+        out = op.function(inner, weight, None)
+        if not is_batched(input, level):
+            out = out.reshape(1, -1, features[0])
     if is_batched(bias, level):
-        out = out.reshape(level.size, -1, features[0]) + bias._inner.unsqueeze(1)
+        lead = 1 if not is_batched(input, level) and not is_batched(weight, level) else level.size
+        out = out.reshape(lead, -1, features[0]) + bias._inner.unsqueeze(1)
     elif bias is not None:
         out = out + bias
     return out.reshape(level.size, *shape[:-1], features[0])

@@ -53,7 +53,9 @@ def same_ndim(level, op, values, count=None):
         if isinstance(values[p], Tensor):
             found[p] = aligned(values[p], level, ndim)
             if not is_batched(values[p], level):
-                found[p] = front(values[p], level)
+                shape = values[p]._array.shape
+                lead = (1,) * (ndim - len(shape))
+                found[p] = values[p].reshape((1, *lead, *shape)).expand((level.size, *lead, *shape))
     return found, ndim
 
 
@@ -233,12 +235,17 @@ def _slice(level, op, values):
 
 def _spread(base, value):
     """A tensor to write `value` to: with the batches of lower levels that `value` has."""
-    if isinstance(value, Batched):
-        own = is_batched(base, value._level)
-        inner = _spread(base._inner if own else base, value._inner)
-        return batched(inner if own else inner.expand((value._level.size, *inner.shape)).clone(),
-                       value._level)  # fmt: skip
-    return _spread(base, value._inner) if isinstance(value, Wrapped) else base
+    own, other = (t._level.depth if isinstance(t, Wrapped) else 0 for t in (base, value))
+    if not other or own and not isinstance(base, Batched):
+        return base
+    if own > other:
+        return batched(_spread(base._inner, value), base._level)
+    if own == other:
+        return batched(_spread(base._inner, value._inner), base._level)
+    inner = _spread(base, value._inner)
+    if not isinstance(value, Batched):
+        return inner
+    return batched(inner.expand((value._level.size, *inner.shape)).clone(), value._level)
 
 
 @rule("_copy")
@@ -286,7 +293,17 @@ def _stack(level, op, values):
 )
 def trailing(level, op, values):
     """The op works on the last dimensions and takes any number before them."""
-    return call_op(op, unbatched(values, level))
+    result = call_op(op, unbatched(values, level))
+    if isinstance(result, Tensor):
+        return result
+    items = [r if r is None or r.numel() else _empty(r, level) for r in result]
+    return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+
+
+def _empty(result, level):
+    """A result without elements that stands for one not asked for, in front of nothing."""
+    shape = result._array.shape
+    return result if shape[:1] == (level.size,) else front(result, level)
 
 
 @rule("cholesky_solve linalg_solve_triangular _householder_product _ormqr _cdist")
@@ -306,7 +323,7 @@ def _ldl_solve(level, op, values):
 def _windowed_frames(level, op, values):
     input, window, hop = values
     if is_batched(window, level):
-        return NotImplemented
+        return (input.unfold(-1, window.shape[-1], hop) * window)._inner
     return op.function(input._inner, window, hop)
 
 
@@ -321,7 +338,9 @@ def _solve(level, op, values):
         B = B.unsqueeze(-1)
     found, _ = same_ndim(level, op, [A, B, left, check])
     result = call_op(op, found)
-    return type(result)(result[0].squeeze(-1), *result[1:]) if vector else result
+    solution = result[0].squeeze(-1) if vector else result[0]
+    info = result[1].reshape((level.size, *A._array.shape[:-2]))
+    return type(result)(solution, info)
 
 
 @rule("_lstsq")
@@ -405,13 +424,15 @@ def _layer_norm(level, op, values):
     input, size, weight, bias, eps = values
     inner = front(input, level)
     if not is_batched(weight, level) and not is_batched(bias, level):
-        return op.function(inner, size, weight, bias, eps)
+        out, mean, rstd = op.function(inner, size, weight, bias, eps)
+        return out, mean.reshape(level.size, -1), rstd.reshape(level.size, -1)
     out, mean, rstd = op.function(inner, size, None, None, eps)
     rows = out.reshape(level.size, -1, size)
     if weight is not None:
         rows = rows * front(weight, level).reshape(level.size, 1, size)
     if bias is not None:
         rows = rows + front(bias, level).reshape(level.size, 1, size)
+    mean, rstd = mean.reshape(level.size, -1), rstd.reshape(level.size, -1)
     return rows.reshape(tuple(out.shape)), mean, rstd
 
 

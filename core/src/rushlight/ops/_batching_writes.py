@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.autograd.mode import mode
 from rushlight.ops._batching import aligned, batched, call, is_batched
 from rushlight.ops._op import TABLE
 from rushlight.ops._wrappers import call_op, replace, shed
@@ -16,7 +17,22 @@ def inplace(level, variant, op, target, values):
         view = call_op(op, [target._rewrapped(target._inner), *values[1:]])
         target._inner, target._array = view._inner, view._array
         return target
-    return _store(op.name + "_", target, call_op(op, values))
+    if op.kind == "elementwise":
+        ndim = target.dim()
+        inner = [aligned(v, level, ndim) if isinstance(v, Tensor) else v for v in values]
+        larger = any(isinstance(v, Tensor) and v.dim() > ndim for v in values)
+        if not larger:
+            named = dict(zip(op.names[op.positional :], inner[op.positional :], strict=True))
+            op.inplace(*inner[: op.positional], **named)
+            return target
+    return _store(op.name + "_", target, call_op(op, [_before(target), *values[1:]]))
+
+
+def _before(target):
+    """What the target holds now: a copy, where the op below may save it for a backward pass."""
+    if mode.recording:
+        return target._rewrapped(target._inner.clone())
+    return target
 
 
 def _captured(name):
@@ -61,7 +77,7 @@ def special(level, function, args, kwargs):
         target, index, values, accumulate = args
         if not is_batched(target, level):
             raise _captured("index_put_")
-        new = call(level, TABLE["_index_put"], [target, values, index, accumulate])
+        new = call(level, TABLE["_index_put"], [_before(target), values, index, accumulate])
         return _store("index_put_", target, new)
     if name == "fill_with":
         from rushlight.ops._batching_random import fill_batched
