@@ -25,6 +25,7 @@ __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_wei
 
 _WINOGRAD = os.environ.get("RUSHLIGHT_WINOGRAD", "1") != "0"
 _WINOGRAD_CHANNELS = 32
+_DEPTHWISE_TAPS = 64  # more taps than these are not worth unrolled code
 _COLUMN_BYTES = 64 << 20  # windows gathered at a time on the generic path
 _plans: dict = {}
 
@@ -248,6 +249,27 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
                           groups)  # fmt: skip
 
 
+def _depthwise(kind, dtype, x_shape, w_shape, stride, padding, dilation):
+    from rushlight.kernels import depthwise
+
+    (n, c, *image), taps = x_shape, w_shape[2:]
+    size = output_size(image, taps, stride, padding, dilation)
+    build = getattr(depthwise, kind)
+    return build(dtype, n, c, image, w_shape[0], size, taps, stride, padding, dilation)
+
+
+def _run_depthwise(kind, image, weight, arrays, stride, padding, dilation):
+    """Run a plan of :mod:`depthwise`; ``image`` and ``weight`` are among the ``arrays``."""
+    key = (kind, image.dtype, image.shape, weight.shape, stride, padding, dilation)
+    _planned(key, lambda: _depthwise(kind, image.dtype, image.shape, weight.shape, stride, padding,
+                                     dilation)).run(*arrays)  # fmt: skip
+
+
+def _is_depthwise(c, weight_shape, groups):
+    """Every output channel reads one input channel, and there is more than one."""
+    return groups > 1 and groups == c and weight_shape[2] * weight_shape[3] <= _DEPTHWISE_TAPS
+
+
 def _channel_slices(array, groups):
     step = array.shape[1] // groups
     return [array[:, i * step :] for i in range(groups)]
@@ -329,6 +351,9 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups):
 
 def _tile_forward(x, w, bias, out, stride, padding, dilation, groups):
     x, w, out, stride, padding, dilation = _as_two_dims((x, w, out), stride, padding, dilation)
+    if _is_depthwise(x.shape[1], w.shape, groups):
+        _run_depthwise("Forward", x, w, (x, w, out, bias), stride, padding, dilation)
+        return
     key = ("forward", x.shape, w.shape, stride, padding, dilation, groups)
     n, c = x.shape[:2]
     plan = _planned(key, lambda: _build_forward(n, c, x.shape[2:], w.shape[0], w.shape[2:], stride,
@@ -365,6 +390,9 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
 
 def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups):
     dy, w, out, stride, padding, dilation = _as_two_dims((dy, w, out), stride, padding, dilation)
+    if _is_depthwise(out.shape[1], w.shape, groups):
+        _run_depthwise("InputGradient", out, w, (dy, w, out), stride, padding, dilation)
+        return True
     key = ("input", out.shape, w.shape, stride, padding, dilation, groups)
     n, c = out.shape[:2]
     plan = _planned(key, lambda: _build_input_gradient(n, c, out.shape[2:], w.shape[0],
@@ -404,6 +432,9 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
 
 def _tile_weight_gradient(dy, x, out, stride, padding, dilation, groups):
     dy, x, out, stride, padding, dilation = _as_two_dims((dy, x, out), stride, padding, dilation)
+    if _is_depthwise(x.shape[1], out.shape, groups):
+        _run_depthwise("WeightGradient", x, out, (x, dy, out), stride, padding, dilation)
+        return
     key = ("weight", x.shape, out.shape, stride, padding, dilation, groups)
     n, c = x.shape[:2]
     plan = _planned(key, lambda: _build_weight_gradient(n, c, x.shape[2:], out.shape[0],

@@ -1,0 +1,241 @@
+"""Depthwise convolution over two spatial dims: every output channel reads one input channel.
+
+A plane is copied into zero-padded scratch first, split by its strides: pixels (i sy + a, j sx + b)
+become the plane of phase (a, b). There a kernel tap is only an offset, and rows follow each other
+at a fixed pitch, so that a whole plane is one long vector loop (what falls between two rows is
+computed and thrown away): maps of 7 x 7 fill vectors as well as large ones. The gradient of the
+input is the same loop over the gradient with ``stride - 1`` zeros between its pixels and the taps
+turned round; that of the weight is a dot product for each tap. Shapes alone decide the chunks.
+Import at first need: it imports the compiler.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import threads
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    f32,
+    function,
+    i32,
+    i64,
+    range_kernel,
+    real,
+    static,
+)
+from rushlight.backends.worker_pool import memcpy, memset, scratch
+from rushlight.kernels.execution import chunk, language_type
+
+__all__ = ["Forward", "InputGradient", "WeightGradient"]
+
+# Argument words. The first four are given at each call.
+X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX = range(13)  # noqa: E741
+UNROLLED = 25  # taps, at most, of a loop that does all of them at once
+CHUNK_WORK = 65_536  # multiply-adds of a chunk, about
+
+high, wide = Parameter("high"), Parameter("wide")  # taps
+step_y, step_x = Parameter("step_y"), Parameter("step_x")  # strides
+apart_y, apart_x = Parameter("apart_y"), Parameter("apart_x")  # dilations
+phased = Parameter("phased")  # whether the planes that taps read are split by the strides
+
+
+@function
+def copy_plane(source, rows, columns, target, pitch, size):
+    """Dense rows to rows at a pitch."""
+    for i in range(rows):
+        memcpy(target + size * i * pitch, source + size * i * columns, size * columns)
+
+
+@function
+def split_plane(g, source, target, pitch, plane):
+    """The input plane at ``source`` to the interior of padded phases, ``plane`` values each."""
+    size = 4 if real is f32 else 8
+    height, width, left = g[H], g[WIDTH], g[PX]
+    if step_y == 1 and step_x == 1:
+        copy_plane(source, height, width, target + size * (g[PY] * pitch + left), pitch, size)
+        return
+    dense, phases = array(real, source), array(real, target)
+    for i in range(height):
+        row = i + g[PY]
+        for b in range(step_x):
+            first = (step_x + b - left % step_x) % step_x  # the first column of this phase
+            place = (row % step_y * step_x + b) * plane + row // step_y * pitch
+            place += (first + left) // step_x
+            for j in range((width - first + step_x - 1) // step_x):
+                phases[place + j] = dense[i * width + first + j * step_x]
+
+
+@function
+def tap_offset(ky, kx, pitch, plane):
+    """Where a tap reads, from where its output lies."""
+    y, x = ky * apart_y, kx * apart_x
+    if phased == 0:
+        return y * pitch + x
+    return (y % step_y * step_x + x % step_x) * plane + y // step_y * pitch + x // step_x
+
+
+@function
+def spread_plane(source, rows, columns, target, pitch, limit, row, column):
+    """Dense rows to the pixels of a grid: (row + i step_y, column + j step_x), inside of its
+    ``limit`` rows and ``pitch`` columns."""
+    dense, grid = array(real, source), array(real, target)
+    first = max(i64(0), (step_x - 1 - column) // step_x)
+    last = min(columns, (pitch - column + step_x - 1) // step_x)
+    for i in range(rows):
+        place = row + i * step_y
+        if place >= 0 and place < limit:
+            for j in range(first, last):
+                grid[place * pitch + column + j * step_x] = dense[i * columns + j]
+
+
+@function
+def add_taps(source, w, out, count, pitch, plane):
+    """Add all taps to ``count`` values in a row: out[i] += w[k] x[i + offset of k]."""
+    size = 4 if real is f32 else 8
+    if high * wide <= UNROLLED:
+        x = array(real, source)
+        for i in range(count):
+            total = out[i]
+            for ky in static(high):
+                for kx in static(wide):
+                    total += w[ky * wide + kx] * x[i + tap_offset(ky, kx, pitch, plane)]
+            out[i] = total
+    else:
+        for ky in range(high):
+            x = array(real, source + size * tap_offset(ky, i64(0), pitch, plane))
+            for i in range(count):
+                total = out[i]
+                for kx in static(wide):
+                    total += w[ky * wide + kx] * x[i + tap_offset(0, kx, pitch, plane)]
+                out[i] = total
+
+
+@range_kernel
+def forward_planes(args, lo, hi, tid):
+    """Items are output planes (image, channel)."""
+    g = array(i64, args)
+    size = 4 if real is f32 else 8
+    ho, wo, phases, multiple = g[HO], g[WO], step_y * step_x, g[O] // g[C]
+    pitch = (g[WIDTH] + 2 * g[PX] + step_x - 1) // step_x
+    plane = (g[H] + 2 * g[PY] + step_y - 1) // step_y * pitch
+    count = (ho - 1) * pitch + wo
+    padded = scratch(tid, size * (phases * plane + count))
+    memset(padded, i32(0), size * phases * plane)
+    row = padded + size * phases * plane
+    line, bias = array(real, row), array(real, g[BIAS])
+    for item in range(lo, hi):
+        image, channel = item // g[O], item % g[O]
+        source = g[X] + size * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
+        split_plane(g, source, padded, pitch, plane)
+        start = real(0)
+        if g[BIAS] != 0:
+            start = bias[channel]
+        for i in range(count):
+            line[i] = start
+        w = array(real, g[W] + size * channel * high * wide)
+        add_taps(padded, w, line, count, pitch, plane)
+        target = g[Y] + size * item * ho * wo
+        for i in range(ho):
+            memcpy(target + size * i * wo, row + size * i * pitch, size * wo)
+
+
+@range_kernel
+def input_gradient_planes(args, lo, hi, tid):
+    """Items are input planes (image, channel). X is the gradient, Y what is computed."""
+    g = array(i64, args)
+    size = 4 if real is f32 else 8
+    height, width, multiple = g[H], g[WIDTH], g[O] // g[C]
+    reach_y, reach_x = (high - 1) * apart_y, (wide - 1) * apart_x
+    pitch, rows = width + reach_x, height + reach_y
+    count = (height - 1) * pitch + width
+    grid = scratch(tid, size * (rows * pitch + count + high * wide))
+    memset(grid, i32(0), size * rows * pitch)
+    row = grid + size * rows * pitch
+    turned = array(real, row + size * count)
+    for item in range(lo, hi):
+        image, channel = item // g[C], item % g[C]
+        memset(row, i32(0), size * count)
+        for o in range(channel * multiple, (channel + 1) * multiple):
+            source = g[X] + size * (image * g[O] + o) * g[HO] * g[WO]
+            spread_plane(source, g[HO], g[WO], grid, pitch, rows, reach_y - g[PY], reach_x - g[PX])
+            w = array(real, g[W] + size * o * high * wide)
+            for k in range(high * wide):
+                turned[k] = w[high * wide - 1 - k]
+            add_taps(grid, turned, array(real, row), count, pitch, i64(0))
+        target = g[Y] + size * item * height * width
+        for i in range(height):
+            memcpy(target + size * i * width, row + size * i * pitch, size * width)
+
+
+@range_kernel(reassociate=True)
+def weight_gradient_planes(args, lo, hi, tid):
+    """Items are output channels. X is the input, W the gradient of the output."""
+    g = array(i64, args)
+    size = 4 if real is f32 else 8
+    ho, wo, phases, multiple = g[HO], g[WO], step_y * step_x, g[O] // g[C]
+    pitch = (g[WIDTH] + 2 * g[PX] + step_x - 1) // step_x
+    plane = (g[H] + 2 * g[PY] + step_y - 1) // step_y * pitch
+    count = (ho - 1) * pitch + wo
+    padded = scratch(tid, size * (phases * plane + count))
+    memset(padded, i32(0), size * (phases * plane + count))
+    spread = padded + size * phases * plane
+    dy = array(real, spread)
+    for channel in range(lo, hi):
+        out = array(real, g[Y] + size * channel * high * wide)
+        for k in range(high * wide):
+            out[k] = 0
+        for image in range(g[N]):
+            source = g[X] + size * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
+            split_plane(g, source, padded, pitch, plane)
+            source = g[W] + size * (image * g[O] + channel) * ho * wo
+            copy_plane(source, ho, wo, spread, pitch, size)
+            for k in range(high * wide):
+                x = array(real, padded + size * tap_offset(k // wide, k % wide, pitch, plane))
+                total = real(0)
+                for i in range(count):
+                    total += dy[i] * x[i]
+                out[k] += total
+
+
+def _plan(kernel, dtype, n, c, image, o, size, taps, stride, padding, dilation, items):
+    words = [0] * N + [n, c, *image, o, *size, *padding]
+    code = kernel.address(
+        real=language_type(dtype), high=taps[0], wide=taps[1], step_y=stride[0], step_x=stride[1],
+        apart_y=dilation[0], apart_x=dilation[1], phased=int(kernel is not input_gradient_planes),
+    )  # fmt: skip
+    work = n * o * max(size[0] * size[1], image[0] * image[1]) * taps[0] * taps[1] // items
+    return threads.plan(code, items, chunk(items, work, CHUNK_WORK), words)
+
+
+class Forward:
+    """Plan of a forward pass for one set of shapes: ``run(x, w, y, bias)``."""
+
+    def __init__(self, dtype, n, c, image, o, size, taps, *window):
+        self.plan = _plan(forward_planes, dtype, n, c, image, o, size, taps, *window, n * o)
+
+    def run(self, x, w, y, bias):
+        """Write the convolution of x and w, plus bias (or None), into y; all dense."""
+        threads.run(self.plan, x, w, y, bias)
+
+
+class InputGradient:
+    """Plan of the gradient of the input: ``run(dy, w, dx)``."""
+
+    def __init__(self, dtype, n, c, image, o, size, taps, *window):
+        kernel = input_gradient_planes
+        self.plan = _plan(kernel, dtype, n, c, image, o, size, taps, *window, n * c)
+
+    def run(self, dy, w, dx):
+        """Write the gradient of the input into dx; all dense."""
+        threads.run(self.plan, dy, w, dx, None)
+
+
+class WeightGradient:
+    """Plan of the gradient of the weight: ``run(x, dy, dw)``."""
+
+    def __init__(self, dtype, n, c, image, o, size, taps, *window):
+        self.plan = _plan(weight_gradient_planes, dtype, n, c, image, o, size, taps, *window, o)
+
+    def run(self, x, dy, dw):
+        """Write the gradient of the weight into dw; all dense."""
+        threads.run(self.plan, x, dy, dw, None)
