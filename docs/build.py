@@ -34,6 +34,7 @@ REFERENCE = {
     "rushlight.distributions": "Probability distributions",
     "rushlight.distributions.constraints": "Sets of values",
     "rushlight.utils.data": "Data sets, samplers, loader",
+    "rushlight.multiprocessing": "Tensors that processes share",
     "rushlight.autograd": "Automatic differentiation",
     "rushlight.serialization": "Checkpoints",
     "rushlight.testing": "Comparing results",

@@ -6,6 +6,7 @@ import bisect
 import itertools
 import math
 import warnings
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from rushlight.ops.random import default_generator, randperm
@@ -26,11 +27,9 @@ class Dataset(Generic[T_co]):
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset[T_co]):
-    """A stream of samples: define ``__iter__``."""
-
-    def __iter__(self):
-        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
+class IterableDataset(Dataset[T_co], Iterable[T_co]):
+    """A stream of samples: define ``__iter__``. Each worker process iterates over a copy of its own:
+    split the stream there by :func:`get_worker_info`."""
 
     def __add__(self, other):
         return ChainDataset([self, other])
