@@ -46,6 +46,30 @@ def test_saved_tensors_are_freed_unless_retained():
         y.backward()
 
 
+def test_nodes_that_saved_nothing_run_again():
+    x = leaf(2.0)
+    shared = x.expand(3)
+    for _ in range(2):
+        (shared * rushlight.ones(3)).sum().backward()
+    assert x.grad.tolist() == [6.0]
+
+    class Square(rushlight.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad
+
+    y = Square.apply(x)
+    y.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        y.backward()
+
+
 def test_non_scalar_output_needs_a_gradient():
     with pytest.raises(RuntimeError, match="only for scalar outputs"):
         leaf(1.0, 2.0).mul(2).backward()

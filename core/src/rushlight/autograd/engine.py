@@ -215,7 +215,7 @@ class _Run:
                 check_anomaly(node, pieces)
             if node.hooks:
                 pieces = _run_hooks(node, pieces, grads)
-            if not retain:
+            if not retain and node.saved != ():  # nodes that saved nothing run again
                 node.saved = None
             numbers, i = node.numbers, 0
             for edge in node.edges:

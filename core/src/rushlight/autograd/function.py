@@ -238,7 +238,7 @@ class Function:
     def _attach(cls, context, args, tensors, outputs):
         edges, numbers = edges_of([t for _, t in tensors])
         node = Node(cls._op, edges, numbers, len(outputs))
-        node.saved = ()
+        node.saved = []  # not (): what the context saved is freed after the backward pass
         outputs = [cls._own(o, args, context) for o in outputs]
         metadata = [
             (o._array.shape, o._array.dtype, o._dtype) if isinstance(o, Tensor) else (None,) * 3
