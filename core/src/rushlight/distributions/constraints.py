@@ -122,6 +122,7 @@ class _Dependent(Constraint):
 class _DependentProperty(property, _Dependent):
     """A property of a distribution that gives a constraint; on the class it is dependent.
 
+    >>> from rushlight.distributions import constraints
     >>> class Between(rushlight.distributions.Distribution):
     ...     @constraints.dependent_property(is_discrete=False, event_dim=0)
     ...     def support(self):

@@ -16,8 +16,8 @@ class Independent(Distribution):
 
     >>> D = rushlight.distributions
     >>> normal = D.Independent(D.Normal(rushlight.zeros(3), 1.0), 1)
-    >>> normal.batch_shape, normal.event_shape
-    (torch.Size([]), torch.Size([3]))
+    >>> normal.log_prob(rushlight.zeros(3))
+    tensor(-2.7568)
     """
 
     arg_constraints = {}

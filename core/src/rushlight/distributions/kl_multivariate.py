@@ -9,10 +9,10 @@ from rushlight import broadcast_shapes, linalg
 from rushlight.distributions.kl import register_kl
 from rushlight.distributions.lowrank_multivariate_normal import (
     LowRankMultivariateNormal,
-    low_rank_log_det,
-    low_rank_mahalanobis,
+    _batch_lowrank_logdet,
+    _batch_lowrank_mahalanobis,
 )
-from rushlight.distributions.multivariate_normal import MultivariateNormal, batch_mahalanobis
+from rushlight.distributions.multivariate_normal import MultivariateNormal, _batch_mahalanobis
 
 
 def _check(p, q):
@@ -30,15 +30,15 @@ def _parts(d):
 def _log_det(d):
     """Of the covariance."""
     if isinstance(d, LowRankMultivariateNormal):
-        return low_rank_log_det(*_parts(d), d._capacitance_tril)
+        return _batch_lowrank_logdet(*_parts(d), d._capacitance_tril)
     return 2 * d._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 def _distance(d, vector):
     """``vector.T covariance^-1 vector``."""
     if isinstance(d, LowRankMultivariateNormal):
-        return low_rank_mahalanobis(*_parts(d), vector, d._capacitance_tril)
-    return batch_mahalanobis(d._unbroadcasted_scale_tril, vector)
+        return _batch_lowrank_mahalanobis(*_parts(d), vector, d._capacitance_tril)
+    return _batch_mahalanobis(d._unbroadcasted_scale_tril, vector)
 
 
 def _squares(factor, columns):

@@ -7,30 +7,30 @@ import math
 from rushlight import broadcast_shapes, linalg, matmul
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
-from rushlight.distributions.multivariate_normal import batch_mahalanobis, batch_matrix_vector
+from rushlight.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv
 from rushlight.distributions.utils import _standard_normal, lazy_property
 
 __all__ = ["LowRankMultivariateNormal"]
 
 
-def capacitance_tril(factor, diagonal):
+def _batch_capacitance_tril(factor, diagonal):
     """The Cholesky factor of ``I + W.T D^-1 W``, m x m."""
     weighted = factor.mT / diagonal.unsqueeze(-2)
     matrix = matmul(weighted, factor)
     return linalg.cholesky(matrix + matrix.new_ones(matrix.shape[-1]).diag_embed())
 
 
-def low_rank_log_det(factor, diagonal, capacitance):
+def _batch_lowrank_logdet(factor, diagonal, capacitance):
     """``log det(W W.T + D)`` by the matrix determinant lemma."""
     small = 2 * capacitance.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     return small + diagonal.log().sum(-1)
 
 
-def low_rank_mahalanobis(factor, diagonal, vector, capacitance):
+def _batch_lowrank_mahalanobis(factor, diagonal, vector, capacitance):
     """``v.T (W W.T + D)^-1 v`` by Woodbury's formula."""
     weighted = factor.mT / diagonal.unsqueeze(-2)
-    projected = batch_matrix_vector(weighted, vector)
-    return (vector.pow(2) / diagonal).sum(-1) - batch_mahalanobis(capacitance, projected)
+    projected = _batch_mv(weighted, vector)
+    return (vector.pow(2) / diagonal).sum(-1) - _batch_mahalanobis(capacitance, projected)
 
 
 class LowRankMultivariateNormal(Distribution):
@@ -81,7 +81,7 @@ class LowRankMultivariateNormal(Distribution):
         self.cov_diag = cov_diag.expand(batch + event)
         self._unbroadcasted_cov_factor = cov_factor
         self._unbroadcasted_cov_diag = cov_diag
-        self._capacitance_tril = capacitance_tril(cov_factor, cov_diag)
+        self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
         super().__init__(batch, event, validate_args=validate_args)
 
     def _full(self, matrix):
@@ -134,7 +134,7 @@ class LowRankMultivariateNormal(Distribution):
         full = _standard_normal(shape, **options)
         return (
             self.loc
-            + batch_matrix_vector(self._unbroadcasted_cov_factor, low)
+            + _batch_mv(self._unbroadcasted_cov_factor, low)
             + self._unbroadcasted_cov_diag.sqrt() * full
         )
 
@@ -143,13 +143,13 @@ class LowRankMultivariateNormal(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         parts = self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag
-        distance = low_rank_mahalanobis(*parts, value - self.loc, self._capacitance_tril)
-        log_det = low_rank_log_det(*parts, self._capacitance_tril)
+        distance = _batch_lowrank_mahalanobis(*parts, value - self.loc, self._capacitance_tril)
+        log_det = _batch_lowrank_logdet(*parts, self._capacitance_tril)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + log_det + distance)
 
     def entropy(self):
         """The entropy."""
-        log_det = low_rank_log_det(
+        log_det = _batch_lowrank_logdet(
             self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, self._capacitance_tril
         )
         found = 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + log_det)

@@ -12,12 +12,12 @@ from rushlight.distributions.utils import _standard_normal, lazy_property
 __all__ = ["MultivariateNormal"]
 
 
-def batch_matrix_vector(matrix, vector):
+def _batch_mv(matrix, vector):
     """``matrix @ vector`` with broadcast batches: (..., n, m) by (..., m)."""
     return matmul(matrix, vector.unsqueeze(-1)).squeeze(-1)
 
 
-def batch_mahalanobis(factor, vector):
+def _batch_mahalanobis(factor, vector):
     """``|factor^-1 vector|**2`` for Cholesky factors and vectors whose batches broadcast."""
     batch = factor.shape[:-2]
     shape = tuple(broadcast_shapes(batch, vector.shape[:-1]))
@@ -33,7 +33,7 @@ def batch_mahalanobis(factor, vector):
     return solved.squeeze(-1).pow(2).sum(-1)
 
 
-def precision_to_scale_tril(precision):
+def _precision_to_scale_tril(precision):
     """The Cholesky factor of the inverse of `precision`, without forming that inverse: the factor
     of the matrix with rows and columns reversed gives an upper factor, whose inverse is lower."""
     reversed_factor = linalg.cholesky(flip(precision, (-2, -1)))
@@ -105,7 +105,7 @@ class MultivariateNormal(Distribution):
         elif name == "covariance_matrix":
             self._unbroadcasted_scale_tril = linalg.cholesky(matrix)
         else:
-            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix)
+            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
 
     def _full(self, matrix):
         return matrix.expand(tuple(self._batch_shape) + tuple(self._event_shape) * 2)
@@ -146,14 +146,14 @@ class MultivariateNormal(Distribution):
         """``loc + scale_tril @ noise``."""
         shape = self._extended_shape(sample_shape)
         noise = _standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
-        return self.loc + batch_matrix_vector(self._unbroadcasted_scale_tril, noise)
+        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def log_prob(self, value):
         """The log density."""
         if self._validate_args:
             self._validate_sample(value)
         factor = self._unbroadcasted_scale_tril
-        distance = batch_mahalanobis(factor, value - self.loc)
+        distance = _batch_mahalanobis(factor, value - self.loc)
         half_log_det = factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         n = self._event_shape[0]
         return -0.5 * (n * math.log(2 * math.pi) + distance) - half_log_det

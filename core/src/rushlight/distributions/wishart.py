@@ -24,7 +24,7 @@ from rushlight import (
 from rushlight.distributions import constraints
 from rushlight.distributions.chi2 import Chi2
 from rushlight.distributions.exp_family import ExponentialFamily
-from rushlight.distributions.multivariate_normal import check_one_matrix, precision_to_scale_tril
+from rushlight.distributions.multivariate_normal import _precision_to_scale_tril, check_one_matrix
 from rushlight.distributions.utils import lazy_property
 
 __all__ = ["Wishart"]
@@ -100,7 +100,7 @@ class Wishart(ExponentialFamily):
         elif name == "covariance_matrix":
             self._unbroadcasted_scale_tril = linalg.cholesky(matrix)
         else:
-            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix)
+            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
         self._dist_chi2 = self._diagonal(batch)
 
     def _diagonal(self, batch):
