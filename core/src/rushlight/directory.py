@@ -8,8 +8,8 @@ from rushlight import refusals
 
 # Modules of the top level imported at first use.
 PARTS = frozenset(
-    "_C __config__ _dynamo _utils accelerator amp backends compiler cpu distributed distributions fft hub jit "
-    "func linalg masked mps multiprocessing onnx random signal special testing "
+    "_C __config__ _dynamo _utils accelerator amp backends compiler cpu distributed distributions "
+    "fft func hub jit linalg masked mps multiprocessing onnx random signal special testing "
     "version xpu".split()
 )
 
@@ -32,6 +32,9 @@ NAMES = {
         "set_float32_matmul_precision typename"
     ),
     "errors": "OutOfMemoryError",
+    "ops.reparameterization": (
+        "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad"
+    ),
     "func": "vmap",
 }
 _PLACES = {name: module for module, names in NAMES.items() for name in names.split()}

@@ -90,6 +90,12 @@ def test_dtypes_shapes_and_errors():
         implicit._dirichlet_grad(rushlight.ones(2), rushlight.ones(3), rushlight.ones(2))
 
 
+def test_names_of_the_top_level():
+    for name in ("_standard_gamma", "_standard_gamma_grad", "_dirichlet_grad", "_sample_dirichlet"):
+        assert getattr(rushlight, name) is getattr(implicit, name)
+        assert hasattr(torch, name)
+
+
 def test_generator():
     generator = rushlight.Generator()
     generator.manual_seed(4)

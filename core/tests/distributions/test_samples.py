@@ -160,6 +160,12 @@ def test_relaxed_samples_are_close_to_their_corners():
     assert float((y > 0.5).double().mean()) == pytest.approx(0.3, abs=0.04)
 
 
+def test_relaxed_bernoulli_does_not_overflow():
+    d = D.RelaxedBernoulli(rushlight.tensor(0.01), logits=rushlight.tensor([2.0]))
+    x = rushlight.tensor([1e-6, 0.5, 1 - 1e-6])
+    assert bool(d.base_dist.log_prob(x.logit() * 100).isfinite().all())
+
+
 def test_von_mises_has_scipys_values():
     k = np.array([1e-3, 0.1, 3.0, 60.0, 1e4])
     d = D.VonMises(t(np.zeros(5)), t(k))

@@ -10,6 +10,7 @@ from rushlight.distributions.probabilities import BinaryProbabilities
 from rushlight.distributions.transformed_distribution import TransformedDistribution
 from rushlight.distributions.transforms import SigmoidTransform
 from rushlight.distributions.utils import broadcast_all, clamp_probs
+from rushlight.nn.functional import logsigmoid
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
@@ -43,7 +44,7 @@ class LogitRelaxedBernoulli(BinaryProbabilities, Distribution):
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         difference = logits - value.mul(self.temperature)
-        return self.temperature.log() + difference - 2 * difference.exp().log1p()
+        return self.temperature.log() + difference + 2 * logsigmoid(-difference)
 
 
 class RelaxedBernoulli(TransformedDistribution):
