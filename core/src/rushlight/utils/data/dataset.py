@@ -28,7 +28,7 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """A stream of samples: define ``__iter__``. Each worker process iterates over a copy of its own:
+    """A stream of samples: define ``__iter__``. Each worker process iterates over its own copy:
     split the stream there by :func:`get_worker_info`."""
 
     def __add__(self, other):
