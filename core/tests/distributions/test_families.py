@@ -233,11 +233,11 @@ def test_gradients_of_log_prob(name):
     assert compared
 
 
-# PyTorch's own implicit gradients of beta variables are accurate to a few percent in places; ours
-# are compared with numeric derivatives of the cdf in test_implicit_gradients.py.
+# PyTorch's own implicit gradients have three digits where they are least precise; ours are compared
+# with numeric derivatives of the cdf in test_implicit_gradients.py.
 ROUGH = {
-    "beta": 2e-2,
-    "dirichlet": 2e-2,
+    "beta": 2e-3,
+    "dirichlet": 2e-3,
     "gamma": 2e-3,
     "chi2": 2e-3,
     "student_t": 2e-3,
@@ -266,7 +266,7 @@ def test_gradients_of_rsample(name):
         assert (x is None) == (y is None)
         if y is not None:
             tolerance = ROUGH.get(name, 1e-4 if name in SINGLE else 1e-8)
-            bound = tolerance * (1 + np.abs(y.numpy()).max())
+            bound = tolerance * np.abs(y.numpy()).max() + 1e-12
             np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=tolerance, atol=bound)
             compared += 1
     assert compared
