@@ -14,12 +14,12 @@ from rushlight import nn
 METHODS = ("fork", "spawn", "forkserver")
 
 
-@pytest.fixture(params=["file_descriptor", "file_system"])
-def strategy(request):
-    before = mp.get_sharing_strategy()
-    mp.set_sharing_strategy(request.param)
-    yield request.param
-    mp.set_sharing_strategy(before)
+@pytest.fixture(params=["path", "socket"])
+def way(request, monkeypatch):
+    """Both ways that memory is handed on: by a path under /proc, and over a socket."""
+    if request.param == "socket":
+        reductions = sys.modules["rushlight.multiprocessing.reductions"]
+        monkeypatch.setattr(reductions, "_has_proc", lambda: False)
 
 
 def open_files():
@@ -106,6 +106,9 @@ def test_memory_and_files_go_with_the_last_tensor():
 def test_strategies():
     assert mp.get_all_sharing_strategies() == {"file_descriptor", "file_system"}
     assert mp.get_sharing_strategy() == "file_descriptor"
+    mp.set_sharing_strategy("file_system")
+    assert mp.get_sharing_strategy() == "file_system"
+    mp.set_sharing_strategy("file_descriptor")
     with pytest.raises(AssertionError, match="invalid sharing strategy 'carrier_pigeon'"):
         mp.set_sharing_strategy("carrier_pigeon")
 
@@ -122,7 +125,7 @@ def answer(inbox, outbox, given):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_tensors_share_memory_with_a_process(method, strategy):
+def test_tensors_share_memory_with_a_process(method, way):
     context = mp.get_context(method)
     inbox, outbox = context.Queue(), context.SimpleQueue()
     given = rushlight.ones(3)
@@ -140,7 +143,7 @@ def test_tensors_share_memory_with_a_process(method, strategy):
     assert given.tolist() == [2.0] * 3 and doubled.tolist() == [4.0] * 3
 
 
-def test_pipes_and_pools(strategy):
+def test_pipes_and_pools(way):
     ours, theirs = mp.Pipe()
     sent = rushlight.arange(5)
     ours.send({"a": [sent]})
@@ -178,18 +181,55 @@ def test_modules_and_empty_tensors_travel():
     assert queue.get().shape == (0, 3)
 
 
-def test_a_sender_that_ended_is_named(monkeypatch):
-    before = mp.get_sharing_strategy()
-    mp.set_sharing_strategy("file_system")
-    try:
-        queue = standard.get_context("fork").SimpleQueue()
-        process = standard.get_context("fork").Process(target=put_and_end, args=(queue,))
+def test_a_sender_that_ended_is_named():
+    context = standard.get_context("fork")
+    queue = context.SimpleQueue()
+    process = context.Process(target=put_and_end, args=(queue,))
+    process.start()
+    process.join(30)
+    with pytest.raises(RuntimeError, match="sender must live until its tensors have arrived"):
+        queue.get()
+
+
+def test_a_sender_keeps_memory_until_it_is_received_and_no_longer():
+    queue = mp.SimpleQueue()
+    queue.put(rushlight.ones(1))
+    queue.get()
+    before = open_files()
+    for number in range(20):
+        queue.put(rushlight.full((100,), number))  # nobody else holds it
+    assert [queue.get()[99].item() for _ in range(20)] == list(range(20))
+    queue.put(rushlight.ones(1))  # lets go of those that have arrived
+    queue.get()
+    assert open_files() <= before + 1
+
+
+def test_many_processes_count_what_they_receive():
+    context = mp.get_context("fork")
+    queue, done = context.SimpleQueue(), context.SimpleQueue()
+    tensor = rushlight.zeros(1000).share_memory_()
+    processes = [context.Process(target=take, args=(queue, done, tensor)) for _ in range(3)]
+    for process in processes:
         process.start()
+    for _ in range(300):
+        queue.put(tensor)
+    for _ in processes:
+        queue.put(None)
+    assert sum(done.get() for _ in processes) == 300
+    for process in processes:
         process.join(30)
-        with pytest.raises(RuntimeError, match="sender must live until its tensors have arrived"):
-            queue.get()
-    finally:
-        mp.set_sharing_strategy(before)
+    held = sys.modules["rushlight.multiprocessing.reductions"]._held
+    queue.put(rushlight.ones(1))
+    assert len(held) == 1
+    queue.get()
+
+
+def take(queue, done, tensor):
+    count = 0
+    while (found := queue.get()) is not None:
+        assert found.data_ptr() == tensor.data_ptr()
+        count += 1
+    done.put(count)
 
 
 def put_and_end(queue):

@@ -12,7 +12,6 @@ from multiprocessing import reduction
 from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
-from rushlight.multiprocessing import strategies
 from rushlight.tensor import sharing
 from rushlight.tensor.shared_memory import SharedBlock, block_of
 from rushlight.tensor.storage import Storage, _root, storage_of
@@ -22,13 +21,14 @@ _held: dict = {}  # blocks sent by path and not yet received, by descriptor of o
 
 
 class BlockPath:
-    """A block as the name of its sender's open file, which the receiver opens anew."""
+    """A block as the name of its sender's open file, which the receiver opens anew.
+
+    Quicker than sending a descriptor over a socket, and without a thread that serves it: forking a
+    process with threads is what Python warns of.
+    """
 
     def __init__(self, block: SharedBlock):
-        for descriptor, each in list(_held.items()):
-            if each.count():
-                os.close(descriptor)
-                del _held[descriptor]
+        _let_go()
         block.count(sent=1)
         descriptor = os.dup(block.descriptor)
         _held[descriptor] = block
@@ -43,12 +43,34 @@ class BlockPath:
                 f"the process that sent a tensor ended before it was received ({self.path} is "
                 "gone): a sender must live until its tensors have arrived"
             ) from None
+        except PermissionError as error:
+            raise RuntimeError(
+                f"the memory of a tensor cannot be opened ({self.path}: {error.strerror}): sender "
+                "and receiver must belong to one user"
+            ) from None
+
+
+def _let_go():
+    """Close what was held for receivers that have it now: at every sending and receiving."""
+    for descriptor, block in list(_held.items()):
+        if block.count():
+            os.close(descriptor)
+            del _held[descriptor]
 
 
 def _handle(block):
-    if strategies.get_sharing_strategy() == "file_system" and _has_proc():
-        return BlockPath(block)
-    return reduction.DupFd(block.descriptor)
+    return BlockPath(block) if _has_proc() else reduction.DupFd(block.descriptor)
+
+
+def _forget_held():
+    """A forked process has nothing to keep for its parent's receivers."""
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_held)
 
 
 def _has_proc():
@@ -56,6 +78,7 @@ def _has_proc():
 
 
 def _attach(handle, nbytes):
+    _let_go()
     block = SharedBlock.attach(handle.detach(), nbytes)
     if isinstance(handle, BlockPath):
         block.count(received=1)

@@ -12,17 +12,18 @@ def get_all_sharing_strategies() -> set:
 
 
 def get_sharing_strategy() -> str:
-    """How tensors are handed to other processes: "file_descriptor" unless another was set."""
+    """The name of how tensors are handed to other processes: "file_descriptor", unless another was
+    set."""
     return _strategy[0]
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Choose how tensors are handed to other processes.
+    """Set the name that :func:`get_sharing_strategy` gives.
 
-    "file_descriptor": a copy of the open file is sent over a socket. "file_system": the receiver
-    opens it by its path under ``/proc``, which is quicker; where there is no ``/proc`` it is the
-    same as the first. With neither is there a named file, so that nothing can be left behind; with
-    both the sender must live until the receiver has the tensor.
+    PyTorch's two strategies have each a weakness: one uses up open files, the other leaves named
+    files behind when processes are killed. Neither is needed here: memory is handed on as an open
+    file without a name, which the receiver opens by its path under ``/proc`` (over a socket where
+    there is no ``/proc``). With both names the sender must live until the receiver has the tensor.
     """
     if new_strategy not in _STRATEGIES:
         raise AssertionError(

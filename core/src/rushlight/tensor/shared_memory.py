@@ -157,12 +157,14 @@ class SharedBlock:
     def count(self, *, sent: int = 0, received: int = 0) -> bool:
         """Add to the numbers that all processes share; True if what was sent has been received."""
         ledger = np.asarray(_Ledger(self))
-        fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+        # A lock belongs to one opening of a file, and forked processes share theirs: open it anew.
+        file = os.open(f"/proc/self/fd/{self.descriptor}", os.O_RDWR | os.O_CLOEXEC)
         try:
+            fcntl.flock(file, fcntl.LOCK_EX)
             ledger += (sent, received)
             return bool(ledger[1] >= ledger[0])
         finally:
-            fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+            os.close(file)
 
     def __del__(self):
         if self.address:
