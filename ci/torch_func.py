@@ -2,8 +2,8 @@
 
 For every entry, on PyTorch's samples in float64: `vmap` against a loop over the examples (all
 tensors batched, and the first alone), and forward mode against reverse mode
-(``<v, jvp(t)> = <vjp(v), t>``). Printed are the number of entries that agree, those for which `vmap`
-loops, and those that fail, with the reason.
+(``<v, jvp(t)> = <vjp(v), t>``). Printed are the number of entries that agree, those for which
+`vmap` loops, and those that fail, with the reason.
 
 Usage: python ci/torch_func.py [NAME ...] [--samples N] [--json FILE] [--least N]
 """
@@ -84,7 +84,7 @@ def examine(info, most):
     try:
         checks.limit(SECONDS)
         function = checks.function_of(info)
-        pairs = list(sample_pairs(info, dtype, most))
+        pairs = sample_pairs(info, dtype, most)
     except Exception as error:  # noqa: BLE001 - such as a function that does not exist
         result["vmap"] = f"{type(error).__name__}: {str(error)[:150]}"
         checks.limit(0)
@@ -118,8 +118,7 @@ def sample_pairs(info, dtype, most):
     torch.manual_seed(1)
     second = list(info.sample_inputs("cpu", dtype))
     step = max(len(first) // most, 1)
-    for a, b in list(zip(first, second, strict=False))[::step][:most]:
-        yield a, b
+    return list(zip(first, second, strict=False))[::step][:most]
 
 
 def arguments_of(info, pair):
@@ -198,14 +197,16 @@ def check_vmap(info, function, pair):
     return True
 
 
+# What is drawn differs from a loop's draws: only shapes are compared.
 RANDOM = frozenset(
-    "bernoulli multinomial normal poisson rand_like randn_like randint_like nn.functional.dropout "
-    "nn.functional.dropout2d nn.functional.dropout3d nn.functional.alpha_dropout "
-    "nn.functional.feature_alpha_dropout_with_train nn.functional.feature_alpha_dropout exponential "
-    "cauchy geometric log_normal uniform randint randn rand empty_like new_empty new_empty_strided "
-    "empty empty_strided empty_permuted nn.functional.rrelu nn.functional.scaled_dot_product_attention "
-    "nn.functional.multi_head_attention_forward pca_lowrank svd_lowrank "
-    "nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d resize_ resize_as_ "
+    "bernoulli multinomial normal poisson rand_like randn_like randint_like exponential cauchy "
+    "geometric log_normal uniform randint randn rand empty_like new_empty new_empty_strided empty "
+    "empty_strided empty_permuted pca_lowrank svd_lowrank resize_ resize_as_ "
+    "nn.functional.dropout nn.functional.dropout2d nn.functional.dropout3d "
+    "nn.functional.alpha_dropout nn.functional.feature_alpha_dropout_with_train "
+    "nn.functional.feature_alpha_dropout nn.functional.rrelu "
+    "nn.functional.scaled_dot_product_attention nn.functional.multi_head_attention_forward "
+    "nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d "
     "nn.functional.feature_alpha_dropout_without_train".split()
 )
 

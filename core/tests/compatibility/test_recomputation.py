@@ -175,5 +175,5 @@ def test_derivatives_check_their_arguments():
         derivatives.jacobian(lambda a, b: a * 2, (x, x), strict=True)
     with pytest.raises(RuntimeError, match="single Tensor with a single element"):
         derivatives.hessian(lambda t: t * 2, x)
-    with pytest.raises(NotImplementedError, match="vectorize=False gives"):
-        derivatives.jacobian(lambda t: t, x, vectorize=True)
+    with pytest.raises(NotImplementedError, match="only implemented for `vectorize=True`"):
+        derivatives.jacobian(lambda t: t, x, strategy="forward-mode")

@@ -60,7 +60,7 @@ def _name(func):
 
 
 def _inputs(func, in_dims, args):
-    """The mapped dimension of each leaf of the arguments, the leaves, and the number of examples."""
+    """The mapped dimension of each leaf of the arguments, the leaves, how many examples."""
     name = _name(func)
     if not isinstance(in_dims, (int, tuple, list)):
         raise ValueError(

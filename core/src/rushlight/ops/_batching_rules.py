@@ -288,8 +288,9 @@ def _stack(level, op, values):
 # ---------------------------------------------------------------- last dimensions, any before them
 @rule(
     "_overlap_add tril triu _constant_pad view_as_complex view_as_real _linalg_eigh "
-    "_linalg_eigvals _linalg_svd linalg_eig linalg_qr linalg_det linalg_slogdet linalg_inv_ex linalg_matrix_exp _pinv "
-    "linalg_cholesky_ex linalg_lu_factor_ex linalg_ldl_factor_ex geqrf _permutation"
+    "_linalg_eigvals _linalg_svd linalg_eig linalg_qr linalg_det linalg_slogdet linalg_inv_ex "
+    "linalg_matrix_exp _pinv linalg_cholesky_ex linalg_lu_factor_ex linalg_ldl_factor_ex "
+    "geqrf _permutation"
 )
 def trailing(level, op, values):
     """The op works on the last dimensions and takes any number before them."""
@@ -374,6 +375,23 @@ def _split_first(result, size, rows):
     if isinstance(result, Tensor):
         return result.reshape((size, rows, *result._array.shape[1:]))
     return tuple(None if r is None else _split_first(r, size, rows) for r in result)
+
+
+@rule("_attention")
+def _attention(level, op, values):
+    """(B, N, H, L, E) as (B * N, H, L, E), the mask too."""
+    found, rows = list(values), values[0]._array.shape[0]
+    for p in range(3):
+        inner = front(values[p], level)
+        found[p] = inner.reshape((level.size * rows, *inner._array.shape[2:]))
+    mask = values[3]
+    if is_batched(mask, level):
+        inner = aligned(mask, level, 4)
+        inner = inner.expand((level.size, rows, *inner._array.shape[2:]))
+        found[3] = inner.reshape((level.size * rows, *inner._array.shape[2:]))
+    elif mask is not None and mask._array.ndim == 4 and mask._array.shape[0] != 1:
+        found[3] = mask.repeat(level.size, 1, 1, 1)
+    return _split_first(call_op(op, found), level.size, rows)
 
 
 @rule("_batch_norm")

@@ -8,7 +8,14 @@ from rushlight.errors import argument_error
 from rushlight.ops import _fast
 from rushlight.ops._doors import make_door
 from rushlight.ops._op import TENSOR
-from rushlight.tensor.dispatch import STATE, call_overrides, interpret, overriding, stack
+from rushlight.tensor.dispatch import (
+    STATE,
+    call_overrides,
+    interpret,
+    overriding,
+    stack,
+    through_levels,
+)
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -172,6 +179,10 @@ def _inplace_call(op, name, run, variant):
             found = overriding((self, *args), kwargs)
             if found:
                 return call_overrides(call, found, (self, *args), kwargs)
+        if STATE.levels and stack.levels:
+            found = through_levels(call, args, (self, *args), kwargs)
+            if found is not NotImplemented:
+                return found
         return run(op, self, args, kwargs)
 
     call.op, call.variant = op, variant

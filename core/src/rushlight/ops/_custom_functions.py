@@ -175,6 +175,8 @@ def _generated(cls, mapped, size, randomness):
         return [_whole(v, level) if isinstance(v, Tensor) else v for v in values]
 
     class Batch(Function):
+        generate_vmap_rule = True
+
         @staticmethod
         def forward(*args):
             with VmapLevel(size, randomness) as level:

@@ -210,7 +210,6 @@ def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim):
     return _reduce(losses, reduction)
 
 
-@in_float32
 def _check_targets(target, ignore_index, classes):
     numbers = target.numpy()
     bad = numbers[(numbers != ignore_index) & ((numbers < 0) | (numbers >= classes))]
@@ -218,6 +217,7 @@ def _check_targets(target, ignore_index, classes):
         raise IndexError(f"Target {bad.flat[0]} is out of bounds.")
 
 
+@in_float32
 def nll_loss(
     input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
 ):

@@ -12,11 +12,12 @@ import threading
 
 
 class _State:
-    __slots__ = ("inference", "modes")
+    __slots__ = ("inference", "levels", "modes")
 
 
 STATE = _State()
 STATE.modes = 0
+STATE.levels = 0  # function transforms that any thread is in
 STATE.inference = 0  # inference modes that any thread is in
 _lock = threading.Lock()
 
