@@ -189,6 +189,18 @@ def test_a_loader_abandoned_in_mid_pass_leaves_nothing():
     assert children() == before  # at once, without the garbage collector
 
 
+def test_workers_end_by_themselves_beside_those_of_another_loader():
+    first = data.DataLoader(range(8), num_workers=2, persistent_workers=True)
+    assert len(list(first)) == 8
+    second = data.DataLoader(range(8), num_workers=2, persistent_workers=True)
+    assert len(list(second)) == 8  # its processes hold copies of the first one's channels
+    processes = first._iterator._workers
+    del first
+    assert [process.exitcode for process in processes] == [0, 0]  # not terminated
+    assert len(list(second)) == 8
+    del second
+
+
 PROGRAM = """
 import sys, time
 import rushlight

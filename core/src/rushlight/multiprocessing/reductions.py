@@ -7,6 +7,7 @@ receiver see the same elements from then on. Tensors of one storage arrive with 
 from __future__ import annotations
 
 import os
+import threading
 from multiprocessing import reduction
 
 from rushlight import dtypes
@@ -17,6 +18,7 @@ from rushlight.tensor.shared_memory import SharedBlock, block_of
 from rushlight.tensor.storage import Storage, _root, storage_of
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
+_lock = threading.Lock()
 _held: dict = {}  # blocks sent by path and not yet received, by descriptor of ours
 
 
@@ -31,7 +33,8 @@ class BlockPath:
         _let_go()
         block.count(sent=1)
         descriptor = os.dup(block.descriptor)
-        _held[descriptor] = block
+        with _lock:
+            _held[descriptor] = block
         self.path = f"/proc/{os.getpid()}/fd/{descriptor}"
 
     def detach(self) -> int:
@@ -52,10 +55,10 @@ class BlockPath:
 
 def _let_go():
     """Close what was held for receivers that have it now: at every sending and receiving."""
-    for descriptor, block in list(_held.items()):
-        if block.count():
-            os.close(descriptor)
+    with _lock:  # queues send from threads of their own
+        for descriptor in [each for each, block in _held.items() if block.count()]:
             del _held[descriptor]
+            os.close(descriptor)
 
 
 def _handle(block):
@@ -64,6 +67,8 @@ def _handle(block):
 
 def _forget_held():
     """A forked process has nothing to keep for its parent's receivers."""
+    global _lock
+    _lock = threading.Lock()  # a thread of the parent's may have held it
     for descriptor in _held:
         os.close(descriptor)
     _held.clear()

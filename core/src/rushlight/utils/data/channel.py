@@ -9,11 +9,11 @@ from __future__ import annotations
 import array
 import contextlib
 import copyreg
-import os
 import pickle
 import select
 import socket
 import struct
+import threading
 from collections import ChainMap, deque
 from multiprocessing.reduction import ForkingPickler
 
@@ -29,7 +29,7 @@ _HEADER = struct.Struct("<QIqq")  # bytes of the text, open files, epoch, order
 _FILES_AT_ONCE = 200  # below the kernel's limit of 253
 SHARED_FROM = 1 << 14  # bytes of a buffer from which it goes by shared memory
 _TEXT_LIMIT = 1 << 15  # pickled bytes above which they go by shared memory, too
-_arriving: list = []  # the blocks of the message that is being read
+_arriving = threading.local()  # .blocks: those of the message that is being read
 
 
 # ---------------------------------------------------------------------------------------- packing
@@ -90,7 +90,7 @@ def _dense(array):
 
 
 def _tensor_in_block(number, offset, shape, strides, dtype_name, is_parameter, requires_grad):
-    storage = sharing.storage_over(_arriving[-1][number])
+    storage = sharing.storage_over(_arriving.blocks[number])
     dtype = dtypes.NAMES[dtype_name]
     array = np.ndarray(shape, BY_CODE[dtype.code], storage.array, offset, strides)
     tensor = make_tensor(array, dtype)
@@ -131,17 +131,17 @@ def pack(value):
 def unpack(text, descriptors):
     """The value that :func:`pack` wrote; its large parts lie in the sender's blocks."""
     sizes, buffers, content = pickle.loads(text)
-    blocks = []
-    with contextlib.ExitStack() as undo:
-        for descriptor in descriptors[len(sizes) :]:
-            os.close(descriptor)
-        for descriptor, size in zip(descriptors, sizes, strict=False):
-            blocks.append(SharedBlock.attach(descriptor, size, keep=False))
-        if content is None:
-            content = np.asarray(blocks[-1])
-        _arriving.append(blocks)
-        undo.callback(_arriving.pop)
+    blocks = [
+        SharedBlock.attach(descriptor, size, keep=False)
+        for descriptor, size in zip(descriptors, sizes, strict=True)
+    ]
+    if content is None:
+        content = np.asarray(blocks[-1])
+    _arriving.blocks = blocks
+    try:
         return pickle.loads(content, buffers=[np.asarray(blocks[i]) for i in buffers])
+    finally:
+        del _arriving.blocks
 
 
 # ---------------------------------------------------------------------------------------- sending
@@ -165,7 +165,14 @@ class Channel:
         return self.end.fileno()
 
     def close(self) -> None:
-        """No more messages; the other side sees the end."""
+        """Let go of this process's descriptor."""
+        self.end.close()
+
+    def shut_down(self) -> None:
+        """No more messages: the other side sees the end, even if a process forked from this one
+        holds a copy of the descriptor."""
+        with contextlib.suppress(OSError):  # the other side is gone, or it was done before
+            self.end.shutdown(socket.SHUT_RDWR)
         self.end.close()
 
     def send(self, value, epoch: int = 0, order: int = 0) -> None:

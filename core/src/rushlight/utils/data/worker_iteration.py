@@ -274,7 +274,7 @@ def _stop(processes, ends, owner, grace=_GRACE):
     if os.getpid() != owner:  # a forked copy of the iterator: the workers are not ours
         return
     for end in ends:
-        end.close()
+        end.shut_down()
     deadline = time.monotonic() + grace
     for process in processes:
         process.join(max(0.0, deadline - time.monotonic()))
