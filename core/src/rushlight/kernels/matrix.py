@@ -225,8 +225,7 @@ def addmm(input, a, b, beta=1, alpha=1):
 
 
 def planned_linear(input, weight, bias):
-    """:func:`linear` where a product of these very layouts has been checked and planned before; else
-    None."""
+    """:func:`linear` where these very layouts have been checked and planned before; else None."""
     dtype, columns = input.dtype, weight.T
     plan = _plans.get(
         (input.shape, input.strides, columns.shape, columns.strides, input.itemsize, False)

@@ -8,10 +8,14 @@ from __future__ import annotations
 import math
 import warnings
 
-from rushlight.dtypes import BOOL, FLOAT
+from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import BOOL, FLOAT, float32
 from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite
+from rushlight.kernels import attention as kernels
+from rushlight.ops._direct import on_arrays, tensors_of
+from rushlight.ops._op import composite, op
+from rushlight.ops._rules import floating_only
 from rushlight.ops.creation import ones, zeros
 from rushlight.ops.dropout import dropout
 from rushlight.ops.joining import cat
@@ -19,7 +23,7 @@ from rushlight.ops.matrix import linear
 from rushlight.ops.padding import pad
 from rushlight.ops.softmax import softmax
 from rushlight.tensor.dispatch import readable
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import EXACT, Tensor
 
 
 def _check(query, key, value, attn_mask, is_causal, enable_gqa):
@@ -74,6 +78,74 @@ def _attention_weights(scores, attn_mask):
     return softmax(scores.masked_fill(blind, 0.0), -1).masked_fill(blind, 0.0)
 
 
+def _attention_samples(make):
+    mask = make(2, 1, 5, 4).detach()
+    heads = [(2, 2, 5, 3), (2, 2, 4, 3), (2, 2, 4, 6)]
+    shared = [(1, 4, 3, 2), (1, 2, 3, 2), (1, 2, 3, 2)]
+    return [
+        ((*(make(*s) for s in heads), None, False, 0.5), {}),
+        ((*(make(*s) for s in heads), mask, False, 0.6), {}),
+        ((*(make(*s) for s in shared), None, True, 0.7), {}),
+    ]
+
+
+def _attention_meta(query, key, value, *_options):
+    shape = (*query.shape[:3], value.shape[3])
+    return [(shape, dtype_of(query)), (query.shape[:3], dtype_of(query))]
+
+
+@op(
+    method=False,
+    meta=_attention_meta,
+    samples=_attention_samples,
+    rule=floating_only,
+    node="ScaledDotProductFlashAttentionForCpu",
+)
+def _attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal, scale):
+    """Attention over (B, H, L, E) by one kernel; also each row's logarithm of the sum of
+    exponentials. Key and value may have fewer heads; the mask is floating and is added."""
+    return kernels.attention_forward(query, key, value, mask, causal, scale)
+
+
+@_attention.gradients("query", "key", "value")
+def _attention_gradient(grad, query, key, value, mask, causal, scale, out0, out1, needs):
+    if on_arrays(grad, query, key, value, mask):
+        bias = None if mask is None else mask._array
+        arrays = (query._array, key._array, value._array, bias, out0._array, out1._array)
+        return tensors_of(kernels.attention_backward(grad._array, *arrays, causal, scale))
+    heads, length, keys = query.shape[1], query.shape[2], key.shape[2]
+    k, v = _repeated(key, heads), _repeated(value, heads)
+    if causal:
+        mask = ones(length, keys, dtype=bool_dtype, device=query.device).tril()
+    weights = _attention_weights((query * scale) @ k.transpose(-2, -1), mask)
+    change = grad @ v.transpose(-2, -1)
+    change = weights * (change - (change * weights).sum(-1, True)) * scale
+    dk, dv = change.transpose(-2, -1) @ query, weights.transpose(-2, -1) @ grad
+    if heads != key.shape[1]:
+        dk, dv = (t.reshape(t.shape[0], key.shape[1], -1, *t.shape[2:]).sum(2) for t in (dk, dv))
+    return change @ k, dk, dv
+
+
+def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
+    """Whether :func:`_attention` can take a call: plain tensors of one batch, no dropout, and a
+    mask that wants no gradient."""
+    if dropout_p > 0.0 or query._dtype is not float32 or not query.dim() == key.dim() == 4:
+        return False
+    if type(query) not in EXACT or type(key) not in EXACT or type(value) not in EXACT:
+        return False
+    if query.shape[0] != key.shape[0] or key.shape[:2] != value.shape[:2]:
+        return False
+    if not enable_gqa and query.shape[1] != key.shape[1]:
+        return False
+    if mask is None:
+        return True
+    if type(mask) not in EXACT or mask._node is not None or mask.dim() > 4:
+        return False
+    whole = (*query.shape[:3], key.shape[2])
+    pairs = zip(mask.shape[::-1], whole[::-1], strict=False)
+    return all(have in (1, want) for have, want in pairs)
+
+
 @composite(method=False, oracle="nn.functional")
 def scaled_dot_product_attention(
     query: Tensor,
@@ -97,6 +169,11 @@ def scaled_dot_product_attention(
     rushlight.Size([1, 2, 4])
     """
     _check(query, key, value, attn_mask, is_causal, enable_gqa)
+    scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
+    if _fits_kernel(query, key, value, attn_mask, dropout_p, enable_gqa):
+        if attn_mask is not None and attn_mask._dtype.category == BOOL:
+            attn_mask = zeros(attn_mask.shape).masked_fill(~attn_mask, -math.inf)
+        return _attention(query, key, value, attn_mask, is_causal, float(scale))[0]
     dtype = query.dtype
     if query._dtype.category == FLOAT and query.element_size() < 4:
         query, key, value = query.float(), key.float(), value.float()
@@ -105,7 +182,6 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key = _repeated(key, query.shape[-3])
         value = _repeated(value, query.shape[-3])
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     if is_causal:
         attn_mask = ones(query.shape[-2], key.shape[-2], dtype=bool_dtype).tril()
     weights = _attention_weights((query * scale) @ key.transpose(-2, -1), attn_mask)

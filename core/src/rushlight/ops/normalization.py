@@ -258,7 +258,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     (Ba, Kiros and Hinton, 2016.)
     """
     size = _normalized("layer_norm", input, normalized_shape, weight, bias)
-    flat = [None if t is None else t.reshape(-1) for t in (weight, bias)]
+    flat = [t if t is None or t.dim() == 1 else t.reshape(-1) for t in (weight, bias)]
     return _layer_norm(input, size, *flat, eps)[0]
 
 

@@ -1,0 +1,175 @@
+"""Scaled dot-product attention and its gradients without the L x S matrix in memory.
+
+An item of the forward pass is a block of query rows of one head: its scores against all keys fit
+into L2, where they become probabilities and are multiplied by the values; only the result and one
+logarithm per row (of the sum of exponentials) go to memory. The backward pass computes the scores
+of a block once more from that (Dao et al., 2022, FlashAttention: the same algebra, blocks of whole
+rows). All products run on the tile kernels of the matrix product. Shapes alone decide the chunks.
+
+float32 arrays (B, H, L, E), (B, G, S, E) and (B, G, S, V) with any strides; H is a multiple of G.
+Other dtypes are computed by the formulas of the reference.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import np, threads
+from rushlight.backends.memory import empty
+from rushlight.kernels.execution import FLOAT32, referenced_by
+
+__all__ = ["attention_backward", "attention_forward"]
+
+SCORE_BYTES = 256 * 1024  # of the scores of a block of query rows
+MAX_BLOCK, MIN_BLOCK = 84, 14  # query rows
+_plans: dict = {}
+
+
+# ---- reference -----------------------------------------------------------------------------------
+def _spread(array, heads):
+    return np.repeat(array.astype(np.float64), heads // array.shape[1], 1)
+
+
+def _reference_probabilities(query, key, mask, causal, scale):
+    """Probabilities and logarithms of the sums of exponentials, in float64."""
+    scores = query.astype(np.float64) @ _spread(key, query.shape[1]).swapaxes(-1, -2) * scale
+    if mask is not None:
+        scores = scores + mask
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    best = scores.max(-1, keepdims=True, initial=-np.inf)
+    parts = np.exp(scores - np.where(np.isinf(best), 0, best))
+    total = parts.sum(-1, keepdims=True)
+    blind = total == 0
+    sums = np.where(blind, np.inf, best + np.log(np.where(blind, 1, total)))
+    return parts / np.where(blind, 1, total), sums[..., 0]
+
+
+def _forward_reference(query, key, value, mask, causal, scale):
+    weights, sums = _reference_probabilities(query, key, mask, causal, scale)
+    out = (weights @ _spread(value, query.shape[1])).astype(query.dtype)
+    return out, sums.astype(query.dtype)
+
+
+def _backward_reference(grad, query, key, value, mask, out, log_sums, causal, scale):
+    weights, _ = _reference_probabilities(query, key, mask, causal, scale)
+    heads, shared = query.shape[1], key.shape[1]
+    dy = grad.astype(np.float64)
+    change = dy @ _spread(value, heads).swapaxes(-1, -2)
+    change = weights * (change - (dy * out).sum(-1, keepdims=True)) * scale
+    dq = change @ _spread(key, heads)
+
+    def gathered(array):
+        grouped = array.reshape(len(array), shared, heads // shared, *array.shape[2:])
+        return grouped.sum(2).astype(query.dtype)
+
+    dk = gathered(change.swapaxes(-1, -2) @ query.astype(np.float64))
+    return dq.astype(query.dtype), dk, gathered(weights.swapaxes(-1, -2) @ dy)
+
+
+# ---- plans ---------------------------------------------------------------------------------------
+def _rows(array):
+    """An array whose last dim is dense."""
+    if array.strides[-1] == 4 or array.shape[-1] == 1:
+        return array
+    return np.ascontiguousarray(array)
+
+
+def _full_mask(mask, query, key):
+    """A mask as an array of all heads and rows, by strides of 0 where it is the same."""
+    if mask is None:
+        return None
+    if mask.shape[-1] != key.shape[2]:
+        mask = np.broadcast_to(mask, (*mask.shape[:-1], key.shape[2]))
+    return np.broadcast_to(_rows(mask), (*query.shape[:3], key.shape[2]))
+
+
+def _result(like, heads, width):
+    """Memory (B, heads, L, width) for a result: heads side by side where ``like`` has them so."""
+    batch, _, length, _ = like.shape
+    if like.strides[1] < like.strides[2]:
+        return empty((batch, length, heads, width), FLOAT32).transpose(0, 2, 1, 3)
+    return empty((batch, heads, length, width), FLOAT32)
+
+
+class _Plan:
+    """The jobs of one set of shapes and strides."""
+
+    def __init__(self, arrays, causal, backward):
+        from rushlight.backends.kernel_language import f32
+        from rushlight.kernels import attention_kernels as native
+
+        query, key, value, mask = arrays[0], arrays[1], arrays[2], arrays[4]
+        (batch, heads, length, width), (_, shared, keys, _) = query.shape, key.shape
+        block = max(MIN_BLOCK, min(MAX_BLOCK, SCORE_BYTES // (4 * max(1, keys))))
+        blocks = max(1, -(-length // block))
+        words = [0] * native.HEADS
+        words += [heads, heads // shared, length, keys, width, value.shape[3], int(causal), blocks]
+        words += native.tiles_for(length, keys, causal, blocks)
+        for array in arrays:
+            words += (0, 0, 0) if array is None else array.strides[:3]
+        kernel = native.backward_heads if backward else native.forward_blocks
+        code = kernel.address(real=f32, masked=int(mask is not None))
+        if backward:
+            items, grain = batch * shared, 1
+        else:
+            items = batch * heads * blocks
+            grain = blocks if batch * heads >= 16 else 1
+        work = batch * heads * length * keys * width
+        self.job = threads.plan(code, items, items if work < 100_000 else grain, words)
+
+
+def _planned(arrays, causal, backward):
+    key = (
+        causal,
+        backward,
+        *[None if a is None else (a.shape, a.strides) for a in arrays],
+    )
+    plan = _plans.get(key)
+    if plan is None:
+        if len(_plans) >= 512:
+            _plans.clear()
+        plan = _plans[key] = _Plan(arrays, causal, backward)
+    return plan
+
+
+# ---- public --------------------------------------------------------------------------------------
+@referenced_by(_forward_reference)
+def attention_forward(query, key, value, mask, causal, scale):
+    """``softmax(query @ key.T * scale + mask) @ value``, and the logarithm of each row's sum of
+    exponentials (B, H, L).
+
+    ``mask`` is None or float32 and broadcasts to (B, H, L, S); with ``causal`` row i sees the first
+    i + 1 keys. A row that may look at nothing gives zeros, and infinity as its logarithm.
+    """
+    if query.dtype != FLOAT32:
+        return _forward_reference(query, key, value, mask, causal, scale)
+    query, key, value, mask = _rows(query), _rows(key), _rows(value), _full_mask(mask, query, key)
+    batch, heads, length, _ = query.shape
+    out = _result(query, heads, value.shape[3])
+    sums = np.empty((batch, heads, length), np.float32)
+    if not out.size or not key.shape[2]:
+        out[...], sums[...] = 0, np.inf
+        return out, sums
+    plan = _planned((query, key, value, out, mask), causal, False)
+    threads.run(plan.job, query, key, value, out, sums, mask, float(scale))
+    return out, sums
+
+
+@referenced_by(_backward_reference)
+def attention_backward(grad, query, key, value, mask, out, log_sums, causal, scale):
+    """Gradients of query, key and value, given that of the result of :func:`attention_forward`."""
+    if query.dtype != FLOAT32:
+        arrays = (grad, query, key, value, mask, out, log_sums)
+        return _backward_reference(*arrays, causal, scale)
+    query, key, value, mask = _rows(query), _rows(key), _rows(value), _full_mask(mask, query, key)
+    grad, out = _rows(grad), _rows(out)
+    (_, heads, _, width), (_, shared, keys, _) = query.shape, key.shape
+    dq, dk = _result(query, heads, width), _result(key, shared, width)
+    dv = _result(value, shared, value.shape[3])
+    if not out.size or not keys:
+        dq[...], dk[...], dv[...] = 0, 0, 0
+        return dq, dk, dv
+    arrays = (query, key, value, out, mask, grad, dq, dk, dv)
+    plan = _planned(arrays, causal, True)
+    threads.run(plan.job, query, key, value, out, np.ascontiguousarray(log_sums), mask,
+                float(scale), grad, dq, dk, dv)  # fmt: skip
+    return dq, dk, dv

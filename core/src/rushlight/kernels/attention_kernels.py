@@ -1,0 +1,276 @@
+"""Compiled kernels behind :mod:`rushlight.kernels.attention`. Import at first need."""
+
+from __future__ import annotations
+
+from rushlight.backends import microkernel as mk
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    f32,
+    f64,
+    function,
+    i32,
+    i64,
+    infinity,
+    maximum,
+    range_kernel,
+    stack,
+)
+from rushlight.backends.microkernel import (
+    MAX_ROWS,
+    PANEL,
+    START_C,
+    START_ZERO,
+    TILE_WORDS,
+    call_tile,
+    pack_rows,
+    split,
+    transpose,
+)
+from rushlight.backends.worker_pool import memset, scratch
+from rushlight.kernels.exponential import exponential, logarithm
+
+# Argument words. The first seven are given at each call, by the backward pass eleven; strides
+# (bytes, of batch, head and row) follow for every array.
+Q, K, V, OUT, LSE, MASK, SCALE, GRAD, DQ, DK, DV = range(11)
+HEADS, GROUP, L, S, E, VALUES, CAUSAL, BLOCKS, TILES, TILES_OF_COLUMNS = range(11, 21)
+SQ, SK, SV, SO, SM, SG, SDQ, SDK, SDV = range(21, 48, 3)
+WORDS = 48
+
+masked = Parameter("masked")
+
+
+@function
+def address(g, base, strides, batch, head):
+    """Where the first row of a head lies."""
+    return g[base] + batch * g[strides] + head * g[strides + 1]
+
+
+@function
+def multiply(tiles, block, a, a_row, a_k, rows, depth, packed, panel_bytes, columns, c, c_row,
+             start):  # fmt: skip
+    """C = A times packed panels, or with START_C added to what C holds."""
+    p = array(i64, block)
+    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a_row, a_k, c_row
+    p[mk.DEPTH], p[mk.START] = depth, start
+    for t in range((rows + MAX_ROWS - 1) // MAX_ROWS):
+        row, size = split(rows, MAX_ROWS, t)
+        p[mk.A] = a + row * a_row
+        for j in range((columns + PANEL - 1) // PANEL):
+            p[mk.B] = packed + j * panel_bytes
+            p[mk.C] = c + row * c_row + 4 * PANEL * j
+            p[mk.COLUMNS] = columns - j * PANEL
+            call_tile(tiles, size, block)
+
+
+@function
+def pack_transposed(source, row, target, rows, depth):
+    """Panels of the transpose: PANEL rows of the source side by side."""
+    for j in range((rows + PANEL - 1) // PANEL):
+        transpose(source + j * PANEL * row, row, target + 4 * PANEL * depth * j, 4 * PANEL,
+                  min(i64(PANEL), rows - j * PANEL), depth, PANEL)  # fmt: skip
+
+
+@function
+def pack(source, row, target, rows, columns):
+    """Panels of PANEL columns."""
+    for j in range((columns + PANEL - 1) // PANEL):
+        pack_rows(source + 4 * PANEL * j, row, target + 4 * PANEL * rows * j, rows,
+                  min(i64(PANEL), columns - j * PANEL))  # fmt: skip
+
+
+@function
+def ready_block(block):
+    """A parameter block for tile kernels: one segment, no epilogue."""
+    segment = stack(2)
+    array(i64, segment)[0] = 0
+    array(i64, segment)[1] = 0
+    p = array(i64, block)
+    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = segment, 1, 0
+
+
+@function
+def panels(columns):
+    """Columns of packed panels, rounded up."""
+    return (columns + PANEL - 1) // PANEL * PANEL
+
+
+@function
+def visible(g, row, keys):
+    """How many keys a query may look at."""
+    if g[CAUSAL] != 0:
+        return min(keys, row + 1)
+    return keys
+
+
+@function
+def scaled_scores(scores, bias, count, scale):
+    """Scale a row of scores, add its mask; the largest."""
+    best = -infinity(f32)
+    if masked == 1:
+        for j in range(count):
+            value = scores[j] * scale + bias[j]
+            scores[j] = value
+            best = maximum(best, value)
+    else:
+        for j in range(count):
+            value = scores[j] * scale
+            scores[j] = value
+            best = maximum(best, value)
+    return best
+
+
+@range_kernel(reassociate=True)
+def forward_blocks(args, lo, hi, tid):
+    """Items are blocks of query rows of a head."""
+    g = array(i64, args)
+    length, keys, width, values, blocks = g[L], g[S], g[E], g[VALUES], g[BLOCKS]
+    scale = f32(array(f64, args)[SCALE])
+    pitch = (keys + 15) // 16 * 16 + 16
+    most = (length + blocks - 1) // blocks
+    packed_k = scratch(tid, 4 * (panels(keys) * width + keys * panels(values) + most * pitch))
+    packed_v = packed_k + 4 * panels(keys) * width
+    scores = packed_v + 4 * keys * panels(values)
+    block = stack(TILE_WORDS)
+    ready_block(block)
+    packed_head = i64(-1)
+    for item in range(lo, hi):
+        both, part = item // blocks, item % blocks
+        batch, head = both // g[HEADS], both % g[HEADS]
+        first = length * part // blocks
+        rows = length * (part + 1) // blocks - first
+        if packed_head != both:
+            pack_transposed(address(g, K, SK, batch, head // g[GROUP]), g[SK + 2], packed_k, keys,
+                            width)  # fmt: skip
+            pack(address(g, V, SV, batch, head // g[GROUP]), g[SV + 2], packed_v, keys, values)
+            packed_head = both
+        limit = visible(g, first + rows - 1, keys)
+        q = address(g, Q, SQ, batch, head) + first * g[SQ + 2]
+        multiply(g[TILES], block, q, g[SQ + 2], i64(4), rows, width, packed_k, 4 * PANEL * width,
+                 limit, scores, 4 * pitch, i64(START_ZERO))  # fmt: skip
+        lse = array(f32, g[LSE] + 4 * (both * length + first))
+        for i in range(rows):
+            x = array(f32, scores + 4 * pitch * i)
+            seen = visible(g, first + i, keys)
+            bias = array(f32, address(g, MASK, SM, batch, head) + (first + i) * g[SM + 2])
+            best = scaled_scores(x, bias, seen, scale)
+            total = f32(0)
+            if best == -infinity(f32):  # a row that may look at nothing
+                for j in range(limit):
+                    x[j] = 0
+                lse[i] = infinity(f32)
+            else:
+                for j in range(seen):
+                    value = exponential(x[j] - best)
+                    x[j] = value
+                    total += value
+                inverse = f32(1) / total
+                for j in range(seen):
+                    x[j] = x[j] * inverse
+                for j in range(seen, limit):
+                    x[j] = 0
+                lse[i] = best + logarithm(total)
+        out = address(g, OUT, SO, batch, head) + first * g[SO + 2]
+        multiply(g[TILES], block, scores, 4 * pitch, i64(4), rows, limit, packed_v,
+                 4 * PANEL * keys, values, out, g[SO + 2], i64(START_ZERO))  # fmt: skip
+
+
+@function
+def probabilities(g, batch, head, both, first, rows, limit, scores, pitch, scale):
+    """Scores of a block to probabilities, by what the forward pass kept of each row."""
+    lse = array(f32, g[LSE] + 4 * (both * g[L] + first))
+    for i in range(rows):
+        x = array(f32, scores + 4 * pitch * i)
+        seen, sums = visible(g, first + i, g[S]), lse[i]
+        if masked == 1:
+            bias = array(f32, address(g, MASK, SM, batch, head) + (first + i) * g[SM + 2])
+            for j in range(seen):
+                x[j] = exponential(x[j] * scale + bias[j] - sums)
+        else:
+            for j in range(seen):
+                x[j] = exponential(x[j] * scale - sums)
+        for j in range(seen, limit):
+            x[j] = 0
+
+
+@function
+def score_gradients(g, out, grad, first, rows, limit, scores, changes, pitch, scale):
+    """The gradients of a block's scores, in place of those of its probabilities."""
+    for i in range(rows):
+        x, d = array(f32, scores + 4 * pitch * i), array(f32, changes + 4 * pitch * i)
+        y, dy = array(f32, out + i * g[SO + 2]), array(f32, grad + i * g[SG + 2])
+        mean = f32(0)
+        for j in range(g[VALUES]):
+            mean += y[j] * dy[j]
+        for j in range(limit):
+            d[j] = x[j] * (d[j] - mean) * scale
+
+
+@function
+def clear(target, row, rows, columns):
+    """Zeros in strided rows."""
+    for i in range(rows):
+        memset(target + i * row, i32(0), 4 * columns)
+
+
+@range_kernel(reassociate=True)
+def backward_heads(args, lo, hi, tid):
+    """Items are heads of keys and values; each goes through the query heads that share it."""
+    g = array(i64, args)
+    length, keys, width, values, blocks = g[L], g[S], g[E], g[VALUES], g[BLOCKS]
+    scale = f32(array(f64, args)[SCALE])
+    pitch = (keys + 15) // 16 * 16 + 16
+    most = (length + blocks - 1) // blocks
+    wide, deep = panels(width), panels(values)
+    turned_k = scratch(tid, 4 * (panels(keys) * (width + values) + keys * wide
+                                 + most * (2 * pitch + wide + deep)))  # fmt: skip
+    turned_v = turned_k + 4 * panels(keys) * width
+    packed_k = turned_v + 4 * panels(keys) * values
+    scores = packed_k + 4 * keys * wide
+    changes = scores + 4 * most * pitch
+    packed_q = changes + 4 * most * pitch
+    packed_g = packed_q + 4 * most * wide
+    block = stack(TILE_WORDS)
+    ready_block(block)
+    shared = g[HEADS] // g[GROUP]
+    for item in range(lo, hi):
+        batch, owner = item // shared, item % shared
+        k, v = address(g, K, SK, batch, owner), address(g, V, SV, batch, owner)
+        pack_transposed(k, g[SK + 2], turned_k, keys, width)
+        pack_transposed(v, g[SV + 2], turned_v, keys, values)
+        pack(k, g[SK + 2], packed_k, keys, width)
+        dk, dv = address(g, DK, SDK, batch, owner), address(g, DV, SDV, batch, owner)
+        clear(dk, g[SDK + 2], keys, width)
+        clear(dv, g[SDV + 2], keys, values)
+        for step in range(g[GROUP] * blocks):
+            head, part = owner * g[GROUP] + step // blocks, step % blocks
+            first = length * part // blocks
+            rows = length * (part + 1) // blocks - first
+            limit = visible(g, first + rows - 1, keys)
+            q = address(g, Q, SQ, batch, head) + first * g[SQ + 2]
+            grad = address(g, GRAD, SG, batch, head) + first * g[SG + 2]
+            out = address(g, OUT, SO, batch, head) + first * g[SO + 2]
+            multiply(g[TILES], block, q, g[SQ + 2], i64(4), rows, width, turned_k,
+                     4 * PANEL * width, limit, scores, 4 * pitch, i64(START_ZERO))  # fmt: skip
+            probabilities(g, batch, head, batch * g[HEADS] + head, first, rows, limit, scores,
+                          pitch, scale)  # fmt: skip
+            multiply(g[TILES], block, grad, g[SG + 2], i64(4), rows, values, turned_v,
+                     4 * PANEL * values, limit, changes, 4 * pitch, i64(START_ZERO))  # fmt: skip
+            score_gradients(g, out, grad, first, rows, limit, scores, changes, pitch, scale)
+            pack(grad, g[SG + 2], packed_g, rows, values)
+            multiply(g[TILES_OF_COLUMNS], block, scores, i64(4), 4 * pitch, limit, rows, packed_g,
+                     4 * PANEL * rows, values, dv, g[SDV + 2], i64(START_C))  # fmt: skip
+            pack(q, g[SQ + 2], packed_q, rows, width)
+            multiply(g[TILES_OF_COLUMNS], block, changes, i64(4), 4 * pitch, limit, rows, packed_q,
+                     4 * PANEL * rows, width, dk, g[SDK + 2], i64(START_C))  # fmt: skip
+            dq = address(g, DQ, SDQ, batch, head) + first * g[SDQ + 2]
+            multiply(g[TILES], block, changes, 4 * pitch, i64(4), rows, limit, packed_k,
+                     4 * PANEL * keys, width, dq, g[SDQ + 2], i64(START_ZERO))  # fmt: skip
+
+
+def tiles_for(length, keys, causal, blocks):
+    """Compile the tile sizes that a problem needs; addresses of both tables."""
+    edges = [length * i // blocks for i in range(blocks + 1)]
+    rows = {b - a for a, b in zip(edges[:-1], edges[1:], strict=True)}
+    limits = {min(keys, edge) for edge in edges[1:]} if causal else {keys}
+    return mk.ROWS.need(*rows), mk.COLUMNS_OF_A.need(*limits)

@@ -1,0 +1,92 @@
+"""Attention kernels against float64: odd sizes, strides, masks, shared heads, blind rows."""
+
+import numpy as np
+import pytest
+
+from rushlight.backends import threads
+from rushlight.kernels import attention
+
+# B, heads, heads of keys, L, S, E, V
+SHAPES = {
+    "small": (2, 3, 3, 5, 7, 4, 4),
+    "one": (1, 1, 1, 1, 1, 1, 1),
+    "blocks": (1, 2, 2, 200, 190, 32, 32),
+    "one more": (2, 4, 4, 65, 65, 64, 64),
+    "long": (1, 1, 1, 40, 3000, 16, 16),
+    "shared": (2, 6, 2, 33, 40, 24, 24),
+    "wide values": (2, 2, 1, 30, 31, 17, 45),
+    "more queries": (1, 2, 2, 100, 37, 40, 8),
+}
+KINDS = ("plain", "causal", "mask", "row mask")
+
+
+def problem(rng, name, strided):
+    b, h, g, n, s, e, v = SHAPES[name]
+
+    def make(heads, length, width):
+        if strided:  # as split projections come: heads side by side, with others between
+            big = np.full((b, length, heads, width + 5), np.nan, np.float32)
+            view = big[..., :width].transpose(0, 2, 1, 3)
+            view[...] = rng.standard_normal(view.shape)
+            return view
+        return rng.standard_normal((b, heads, length, width)).astype(np.float32)
+
+    return make(h, n, e), make(g, s, e), make(g, s, v), make(h, n, v)
+
+
+def mask_of(rng, kind, shape):
+    b, h, n, s = shape
+    if kind == "mask":
+        return rng.standard_normal((b, h, n, s)).astype(np.float32)
+    if kind == "row mask":
+        mask = np.where(rng.random((b, 1, n, s)) < 0.3, -np.inf, 0).astype(np.float32)
+        mask[0, 0, 0] = -np.inf  # this row sees nothing
+        return mask
+    return None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("strided", [False, True])
+@pytest.mark.parametrize("name", SHAPES)
+def test_against_float64(rng, name, strided, kind):
+    q, k, v, grad = problem(rng, name, strided)
+    mask, causal = mask_of(rng, kind, (*q.shape[:3], k.shape[2])), kind == "causal"
+    scale = q.shape[-1] ** -0.5
+    out, sums = attention.attention_forward(q, k, v, mask, causal, scale)
+    want, want_sums = attention.attention_forward.reference(q, k, v, mask, causal, scale)
+    assert out.dtype == np.float32 and out.shape == want.shape
+    assert np.allclose(out, want, atol=3e-6)
+    assert np.allclose(sums, want_sums, rtol=1e-5, atol=1e-5)
+    found = attention.attention_backward(grad, q, k, v, mask, out, sums, causal, scale)
+    wanted = attention.attention_backward.reference(
+        grad, q, k, v, mask, want, want_sums, causal, scale
+    )
+    for got, right in zip(found, wanted, strict=True):
+        assert got.shape == right.shape
+        assert np.allclose(got, right, atol=2e-5 * max(1, np.abs(right).max()))
+
+
+@pytest.mark.parametrize("name", ["blocks", "shared"])
+def test_same_bits_for_any_number_of_threads(rng, name):
+    q, k, v, grad = problem(rng, name, True)
+    results = []
+    before = threads.get_num_threads()
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            out, sums = attention.attention_forward(q, k, v, None, True, 0.3)
+            back = attention.attention_backward(grad, q, k, v, None, out, sums, True, 0.3)
+            results.append([a.tobytes() for a in (out, sums, *back)])
+    finally:
+        threads.set_num_threads(before)
+    assert results[0] == results[1] == results[2]
+
+
+def test_nothing_to_look_at(rng):
+    q, k, v, grad = problem(rng, "small", False)
+    out, sums = attention.attention_forward(q, k[:, :, :0], v[:, :, :0], None, False, 1.0)
+    assert not out.any() and np.isinf(sums).all()
+    dq, dk, dv = attention.attention_backward(
+        grad, q, k[:, :, :0], v[:, :, :0], None, out, sums, False, 1.0
+    )
+    assert not dq.any() and dk.size == dv.size == 0
