@@ -20,6 +20,7 @@ from rushlight.utils.data.iteration import _BaseDataLoaderIter, _DatasetKind, ex
 _CHECK_INTERVAL = 1.0  # seconds between looks at processes whose channel is still open
 _LASTING = ("random_state", "dataset_state")  # of a worker's state, from one pass to the next
 _GRACE = 5.0  # seconds that workers have to finish what they are doing
+_SHORT_GRACE = 0.5  # and when one of them has failed, which is to be reported soon
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
@@ -229,7 +230,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                     self._raise_death(number, None)
             if limit is not None and time.monotonic() >= limit:
                 process = self._workers[wanted]
-                _stop(self._workers, self._channels, os.getpid(), grace=0.5)
+                _stop(self._workers, self._channels, os.getpid(), _SHORT_GRACE)
                 raise RuntimeError(
                     f"DataLoader timed out after {self._timeout} seconds: worker {wanted} (pid "
                     f"{process.pid}) has not given batch {self._rcvd_idx}"
@@ -249,7 +250,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if self._reports[number] is not None:
             report = worker_process.exception_text(self._reports[number])
             message += f"\n\nIts last words:\n{report}" if report else ""
-        self._shutdown_workers()
+        _stop(self._workers, self._channels, os.getpid(), _SHORT_GRACE)
         raise RuntimeError(message) from error
 
 
