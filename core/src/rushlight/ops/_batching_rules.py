@@ -253,6 +253,11 @@ def _copy(level, op, values):
     return op.function(front(values[0], level), aligned(values[1], level, values[0]._array.ndim))
 
 
+@rule("_fill")
+def _fill(level, op, values):
+    return op.function(values[0]._inner, values[1])
+
+
 @rule("view_scatter")
 def _view_scatter(level, op, values):
     base, value, path = values

@@ -6,6 +6,7 @@ from rushlight import dtypes
 from rushlight.kernels import embedding as kernels
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import bags_of, rows_of, shape_of_second, table_gradient
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -302,12 +303,13 @@ def one_hot(tensor, num_classes=-1):
 
     if tensor._dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if tensor.numel() and int(tensor.min()) < 0:
+    known = tensor.numel() and (num_classes == -1 or readable(tensor))
+    if known and int(tensor.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         if not tensor.numel():
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         num_classes = int(tensor.max()) + 1
-    elif tensor.numel() and int(tensor.max()) >= num_classes:
+    elif known and int(tensor.max()) >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return (tensor.unsqueeze(-1) == arange(num_classes)).long()
