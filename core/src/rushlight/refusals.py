@@ -82,6 +82,7 @@ ADVICE = {
     "nn.attention.flex_attention": "use nn.functional.scaled_dot_product_attention with a mask",
     "nn.parallel.DistributedDataParallel": _PLAIN_LOOP,
     "multiprocessing.queue": "use rushlight.multiprocessing.Queue",
+    "utils.data": "derive from Dataset or IterableDataset, and chain steps as generators",
     "storage": "use Tensor.untyped_storage()",
     "ByteStorage": "use Tensor.untyped_storage()",
     "cuda": "compute on the CPU; guard GPU code with rushlight.cuda.is_available()",

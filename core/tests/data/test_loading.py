@@ -219,3 +219,12 @@ def test_combinations_of_datasets():
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         data.DataLoader(Squares(), **options)
+
+
+def test_pipes_refuse_and_say_what_to_use():
+    with pytest.raises(NotImplementedError, match="derive from Dataset or IterableDataset"):
+
+        class Pipe(data.IterDataPipe):
+            """Cannot be made."""
+
+    assert not hasattr(data, "no_such_name")

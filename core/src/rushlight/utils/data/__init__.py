@@ -46,6 +46,12 @@ __all__ = [
     "random_split",
 ]
 
+# Of PyTorch's pipes of small steps there is nothing: they refuse, and say what to do instead.
+_PIPES = frozenset(
+    "DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation functional_datapipe "
+    "guaranteed_datapipes_determinism non_deterministic runtime_validation "
+    "runtime_validation_disabled".split()
+)
 _LATE = frozenset(("_utils", "dataloader", "distributed"))
 
 
@@ -57,4 +63,6 @@ def __getattr__(name):
         return importlib.import_module("rushlight.utils.data." + name)
     if name == "DistributedSampler":
         return importlib.import_module("rushlight.utils.data.distributed").DistributedSampler
+    if name in _PIPES:
+        return importlib.import_module("rushlight.refusals").lookup("utils.data", name)
     raise AttributeError(f"module 'rushlight.utils.data' has no attribute '{name}'")
