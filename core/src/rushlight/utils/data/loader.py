@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import multiprocessing
 import os
 import warnings
 from typing import Generic
@@ -24,7 +23,6 @@ from rushlight.utils.data.sampler import (
     SequentialSampler,
     T_co,
 )
-from rushlight.utils.data.worker_iteration import _MultiProcessingDataLoaderIter
 from rushlight.utils.data.workers import get_worker_info
 
 
@@ -148,6 +146,9 @@ class DataLoader(Generic[T_co]):
     def _get_iterator(self, resumption=None) -> _BaseDataLoaderIter:
         if not self.num_workers:
             return _SingleProcessDataLoaderIter(self, resumption)
+        # Sockets, processes and pickling are not imported before somebody wants workers.
+        from rushlight.utils.data.worker_iteration import _MultiProcessingDataLoaderIter
+
         return _MultiProcessingDataLoaderIter(self, resumption)
 
     def _close(self):
@@ -248,6 +249,8 @@ def _checked_context(wanted, num_workers):
             "multiprocessing_context can only be used with multi-process loading (num_workers > "
             f"0), but got num_workers={num_workers}"
         )
+    import multiprocessing
+
     if isinstance(wanted, str):
         methods = multiprocessing.get_all_start_methods()
         if wanted not in methods:
@@ -262,6 +265,15 @@ def _checked_context(wanted, num_workers):
             f"specifying the start method, but got multiprocessing_context={wanted}"
         )
     return wanted
+
+
+def __getattr__(name):
+    """The iterator with workers, which PyTorch's module of this subject has too."""
+    if name == "_MultiProcessingDataLoaderIter":
+        from rushlight.utils.data.worker_iteration import _MultiProcessingDataLoaderIter
+
+        return _MultiProcessingDataLoaderIter
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
