@@ -238,3 +238,43 @@ def test_vectorized_functional():
         jacobian(f, args, strategy="forward-mode")
     with pytest.raises(RuntimeError, match="not supported together"):
         jacobian(f, args, strict=True, vectorize=True)
+
+
+def test_transforms_go_on_where_overrides_are_off():
+    class Mine(rushlight.Tensor):
+        """A subclass without a ``__torch_function__`` of its own."""
+
+    offset = X.as_subclass(Mine)
+    found = vmap(grad(lambda x: (offset + 1).sum() * x**2))(X)
+    assert rushlight.allclose(found, 2 * X * (X + 1).sum())
+
+
+def test_errors_leave_no_level_behind():
+    from rushlight.tensor.dispatch import STATE, stack
+
+    for transform in (vmap, grad, jacfwd, hessian):
+        with pytest.raises(ZeroDivisionError):
+            transform(lambda x: x.sum() * (1 // 0))(X)
+    assert stack.levels == []
+    assert STATE.levels == 0
+
+
+def test_threads_have_levels_of_their_own():
+    import threading
+
+    found, gate = {}, threading.Barrier(3)
+
+    def work(number):
+        def f(x):
+            gate.wait()
+            return (x**number).sum()
+
+        found[number] = hessian(f)(X)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in (2, 3, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for n in (2, 3, 4):
+        assert rushlight.allclose(found[n], rushlight.diag(n * (n - 1) * X ** (n - 2)))

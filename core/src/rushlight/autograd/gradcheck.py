@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight.autograd.engine import grad
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT
@@ -47,17 +49,36 @@ def gradcheck(
     check_undefined_grad=False,
     check_grad_dtypes=False,
     check_batched_grad=False,
+    check_batched_forward_grad=False,
+    check_forward_ad=False,
+    check_backward_ad=True,
     fast_mode=True,
+    masked=None,
 ):
     """Compare the gradients of `func` at `inputs` (double precision) with central differences.
 
     Each input that requires grad is moved along two random directions, and the change of a random
     combination of the outputs is compared with the gradient. Raises :class:`GradcheckError` naming
-    the input, or returns False with ``raise_exception=False``.
+    the input, or returns False with ``raise_exception=False``. `check_forward_ad` compares forward
+    mode too; `check_batched_grad` and `check_batched_forward_grad` compare `vmap` of either with
+    one call for each direction.
     """
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if not (check_backward_ad or check_forward_ad):
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
+    if masked:
+        raise NotImplementedError("gradcheck: masked=True is for sparse tensors; give dense ones")
     try:
-        _check(func, inputs, eps, atol, rtol)
+        if check_backward_ad:
+            _check(func, inputs, eps, atol, rtol)
+        if check_forward_ad:
+            _check_forward(func, inputs, eps, atol, rtol)
+        if check_batched_grad:
+            _check_batched(func, inputs, False, atol, rtol)
+        if check_batched_forward_grad:
+            _check_batched(func, inputs, True, atol, rtol)
     except GradcheckError:
         if raise_exception:
             raise
@@ -92,6 +113,67 @@ def _check(func, inputs, eps, atol, rtol):
                 raise GradcheckError(
                     f"gradient of input {number} (shape {tuple(array.shape)}): analytical slope "
                     f"{expected:.8g}, numerical {numeric:.8g} along a random direction"
+                )
+
+
+def _moved(func, inputs):
+    """The function of those inputs that require grad, and these."""
+    places = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
+
+    def call(*tensors):
+        given = list(inputs)
+        for place, tensor in zip(places, tensors, strict=True):
+            given[place] = tensor
+        return tuple(_outputs(func, given))
+
+    return call, tuple(inputs[i].detach() for i in places)
+
+
+def _check_forward(func, inputs, eps, atol, rtol):
+    """Tangents along a random direction against central differences."""
+    transforms = importlib.import_module("rushlight.func")
+    generator = np.random.default_rng(2)
+    call, wanted = _moved(func, inputs)
+    steps = [_scaled_direction(t._array, generator) for t in wanted]
+    moves = tuple(make_tensor(s, t._dtype) for s, t in zip(steps, wanted, strict=True))
+    values, tangents = transforms.jvp(call, wanted, moves)
+    ends = []
+    for sign in (1, -1):
+        ends.append(call(*[
+            make_tensor(np.asarray(t._array + sign * eps * s), t._dtype).requires_grad_()
+            for t, s in zip(wanted, steps, strict=True)
+        ]))  # fmt: skip
+    for number, (high, low, tangent) in enumerate(zip(*ends, tangents, strict=True)):
+        slope = (high._array - low._array) / (2 * eps)
+        if not np.allclose(tangent.detach()._array, slope, rtol, atol, equal_nan=True):
+            raise GradcheckError(
+                f"the tangent of output {number} (shape {list(values[number].shape)}) by forward "
+                "mode differs from finite differences along a random direction"
+            )
+
+
+def _check_batched(func, inputs, forward, atol, rtol):
+    """Two directions in one batched pass against one at a time."""
+    transforms = importlib.import_module("rushlight.func")
+    generator = np.random.default_rng(3)
+    call, wanted = _moved(func, inputs)
+    outputs, pull = transforms.vjp(call, *wanted)
+
+    def push(*moves):
+        return transforms.jvp(call, wanted, moves)[1]
+
+    run, ends = (push, wanted) if forward else (lambda *v: pull(v), outputs)
+    rows = [
+        make_tensor(np.stack([_scaled_direction(o._array, generator) for _ in range(2)]), o._dtype)
+        for o in ends
+    ]
+    found = transforms.vmap(run)(*rows)
+    for i in range(2):
+        for number, (batch, one) in enumerate(zip(found, run(*[r[i] for r in rows]), strict=True)):
+            if not np.allclose(batch[i]._array, one._array, rtol, atol, equal_nan=True):
+                raise GradcheckError(
+                    f"{'tangent' if forward else 'gradient'} {number} differs between vmap and "
+                    "single directions"
                 )
 
 

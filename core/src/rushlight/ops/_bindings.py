@@ -67,7 +67,7 @@ def general_call(op):
             if result is not NotImplemented:
                 return result
         for value in (*args, *kwargs.values()) if kwargs else args:
-            if type(value) not in unquestioned and stack.overrides:
+            if type(value) not in unquestioned and (stack.overrides or stack.levels):
                 found = overriding(args, kwargs)
                 if found:
                     return call_overrides(op.function, found, args, kwargs)
@@ -175,7 +175,7 @@ def _inplace_call(op, name, run, variant):
     def call(self, *args, **kwargs):
         if STATE.modes and stack.interpreters:
             return interpret(call, (self, *args), kwargs)
-        if type(self) not in EXACT and stack.overrides:
+        if type(self) not in EXACT and (stack.overrides or stack.levels):
             found = overriding((self, *args), kwargs)
             if found:
                 return call_overrides(call, found, (self, *args), kwargs)

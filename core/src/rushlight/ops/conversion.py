@@ -12,7 +12,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import like
-from rushlight.tensor.dispatch import stack, through_levels
+from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import check_format, preserve_format
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -162,7 +162,7 @@ def copy_(self, src, non_blocking=False):
     """Write the elements of `src`, broadcast and cast, into this tensor."""
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'src' must be Tensor, not {type(src).__name__}")
-    if stack.levels:
+    if STATE.levels and stack.levels:
         found = through_levels(copy_, (self, src), (self, src), {})
         if found is not NotImplemented:
             return found
@@ -202,7 +202,7 @@ _fill.gradient(input=lambda grad: grad * 0)
 
 def fill_(self, value):
     """Set every element to `value` (a number or a 0-d tensor)."""
-    if stack.levels:
+    if STATE.levels and stack.levels:
         found = through_levels(fill_, (self, value), (self, value), {})
         if found is not NotImplemented:
             return found

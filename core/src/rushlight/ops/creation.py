@@ -11,8 +11,8 @@ from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, 
 from rushlight.dtypes import FLOAT, default
 from rushlight.errors import argument_error
 from rushlight.ops._rules import number_dtype
+from rushlight.tensor.dispatch import STATE, through_levels
 from rushlight.tensor.dispatch import stack as transforms
-from rushlight.tensor.dispatch import through_levels
 from rushlight.tensor.interchange import array_of_data
 from rushlight.tensor.memory_format import (
     check_format,
@@ -197,7 +197,7 @@ def _like(fill):
     def make(
         input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
     ):
-        if transforms.levels:
+        if STATE.levels and transforms.levels:
             found = through_levels(
                 make, (input,), (input,), {"dtype": dtype, "memory_format": memory_format}
             )
@@ -379,7 +379,7 @@ def _new_method(function):
             device=device or self._device,
             requires_grad=requires_grad,
         )
-        if transforms.levels and getattr(self, "_level", None) is not None:
+        if STATE.levels and transforms.levels and getattr(self, "_level", None) is not None:
             return self._made_like(made)
         return made
 

@@ -16,7 +16,7 @@ from rushlight.ops._op import view as declare_view
 from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import indexed, like
-from rushlight.tensor.dispatch import stack, through_levels
+from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _BASIC = (int, slice, type(None), type(Ellipsis))
@@ -267,7 +267,7 @@ def _drop_leading(value, target):
 
 def put(self, index, values, accumulate):
     """Write at an advanced index in place."""
-    if stack.levels:
+    if STATE.levels and stack.levels:
         found = through_levels(put, (self, values), (self, index, values, accumulate), {})
         if found is not NotImplemented:
             return found

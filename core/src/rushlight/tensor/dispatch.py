@@ -88,10 +88,14 @@ class DisableTorchFunction:
 
 def overriding(args, kwargs):
     """The arguments whose class overrides ``__torch_function__``, subclasses before their bases."""
-    found = []
+    found, every = [], stack.overrides
     for value in (*args, *kwargs.values()):
         for item in value if type(value) in (list, tuple) else (value,):
             if type(item) in PLAIN:
+                continue
+            if stack.levels and getattr(item, "_level", None) is not None:
+                return [item]  # a function transform, which comes first and is never off
+            if not every:
                 continue
             handler = getattr(type(item), "__torch_function__", None)
             if handler is None or handler is _disabled:
