@@ -1,9 +1,9 @@
 """Run PyTorch's op table through Rushlight's function transforms and say what agrees.
 
 For every entry, on PyTorch's samples in float64: `vmap` against a loop over the examples (all
-tensors batched, and the first alone), and forward mode against reverse mode
-(``<v, jvp(t)> = <vjp(v), t>``). Printed are the number of entries that agree, those for which
-`vmap` loops, and those that fail, with the reason.
+tensors batched, and the first alone), forward mode against reverse mode
+(``<v, jvp(t)> = <vjp(v), t>``), `vmap` of either, and forward over reverse mode. Printed are the
+number of entries that agree, those for which `vmap` loops, and those that fail, with the reason.
 
 Usage: python ci/torch_func.py [NAME ...] [--samples N] [--json FILE] [--least N]
 """
@@ -47,17 +47,23 @@ def main() -> int:
 
 def report(found, seconds, arguments):
     """Print what was found; the exit status."""
-    agree = [n for n, r in found.items() if r["vmap"] == "ok" and r["jvp"] in ("ok", "none")]
+    agree = [
+        n
+        for n, r in found.items()
+        if r["vmap"] == "ok" and r["jvp"] in ("ok", "none") and r["composed"] in ("ok", "none")
+    ]
     looped = {n: r["loops"] for n, r in found.items() if r["loops"]}
     failing = {n: r for n, r in found.items() if n not in agree and r["vmap"] != "skip"}
     for name, result in failing.items():
-        for check in ("vmap", "jvp"):
+        for check in CHECKS:
             if result[check] not in ("ok", "none"):
                 print(f"{name} {check}: {result[check]}")
     print(f"vmap loops over the batch in {len(looped)} entries: {looped}")
     forward = sum(r["jvp"] == "ok" for r in found.values())
+    composed = sum(r["composed"] == "ok" for r in found.values())
     print(
-        f"{len(found)} entries: {len(agree)} agree ({forward} of them differentiable), "
+        f"{len(found)} entries: {len(agree)} agree (forward mode in {forward}, compositions in "
+        f"{composed}), "
         f"{len(failing)} do not, {sum(r['vmap'] == 'skip' for r in found.values())} have no "
         f"samples that can be batched; {seconds:.0f} s"
     )
@@ -75,7 +81,7 @@ def examine(info, most):
 
     from rushlight.func import fallback_counts
 
-    result = {"vmap": "skip", "jvp": "none", "loops": []}
+    result = {"vmap": "skip", "jvp": "none", "composed": "none", "loops": []}
     dtype = torch.float64
     if dtype not in info.supported_dtypes("cpu"):
         dtype = next(
@@ -90,8 +96,8 @@ def examine(info, most):
         checks.limit(0)
         return result
     fallback_counts(reset=True)
-    for check, run in (("vmap", check_vmap), ("jvp", check_jvp)):
-        if check == "jvp" and (not info.supports_autograd or result["vmap"] == "skip"):
+    for check, run in CHECKS.items():
+        if check != "vmap" and (not info.supports_autograd or result["vmap"] == "skip"):
             continue
         try:
             checks.limit(SECONDS)
@@ -261,12 +267,87 @@ def check_jvp(info, function, pair):
     scale = sum(abs(inner(g.abs(), t.abs())) for g, t in zip(gradients, moves, strict=True))
     if any(bool((v != v).any()) for v in values):
         return True  # a derivative of NaN is none
+    if left != left and right != right:
+        return True
     if not abs(left - right) <= tolerance(values) * max(scale, 1):
         raise AssertionError(f"forward {left}, reverse {right}")
     for a, b in zip(values, out, strict=True):
         if a.shape != b.shape:
             raise AssertionError(f"shape {a.shape} for {b.shape}")
     return True
+
+
+def check_compositions(info, function, pair):
+    """`vmap` of forward and of reverse mode against loops; forward over reverse mode against
+    reverse over reverse."""
+    import rushlight
+    from rushlight.func import jvp, vjp, vmap
+
+    found = arguments_of(info, pair)
+    if found is None or info.name in RANDOM:
+        return False
+    leaves, spec, examples = found
+    places = [p for p, (t, _) in examples.items() if t.is_floating_point() or t.is_complex()]
+    if not places:
+        return False
+    call = caller(function, leaves, spec, places)
+
+    def floats(*tensors):
+        flat = outputs(processed(info, pair[0], call(*tensors)))
+        return tuple(t for t in flat if isinstance(t, rushlight.Tensor)
+                     and (t.is_floating_point() or t.is_complex()))  # fmt: skip
+
+    rows = [tuple(examples[p][b].clone() for p in places) for b in range(BATCH)]
+    moves = [tuple(random_like(t, 10 * b + k) for k, t in enumerate(rows[b])) for b in range(BATCH)]
+    count = len(places)
+
+    def pulled(*both):
+        out, pull = vjp(floats, *both[:count])
+        return pull(both[count:])
+
+    try:
+        outs = [vjp(floats, *row)[0] for row in rows]
+        cotangents = [tuple(random_like(o, k) for k, o in enumerate(o)) for o in outs]
+        gradients = [pulled(*r, *c) for r, c in zip(rows, cotangents, strict=True)]
+    except Exception:  # noqa: BLE001 - not differentiable
+        return False
+    if any(bool((v != v).any()) for o in outs for v in o):
+        return False
+    if any(len({t.shape for t in column}) > 1 for column in zip(*outs, strict=True)):
+        return False
+    same(vmap(pulled)(*stacks(rows, cotangents)), gradients, "vmap of vjp")
+    tangents = [jvp(floats, r, m)[1] for r, m in zip(rows, moves, strict=True)]
+    pushed = vmap(lambda *both: jvp(floats, both[:count], both[count:])[1])
+    same(pushed(*stacks(rows, moves)), tangents, "vmap of jvp")
+    fixed = cotangents[0]
+    try:
+        first, again = vjp(lambda *t: pulled(*t, *fixed), *rows[0])
+        seeds = tuple(random_like(g, 50 + k) for k, g in enumerate(first))
+        right = sum(inner(g, m) for g, m in zip(again(seeds), moves[0], strict=True))
+    except Exception:  # noqa: BLE001 - not differentiable twice
+        return True
+    forward = jvp(lambda *t: pulled(*t, *fixed), rows[0], moves[0])[1]
+    left = sum(inner(s, t) for s, t in zip(seeds, forward, strict=True))
+    size = sum(abs(inner(s.abs(), t.abs())) for s, t in zip(seeds, forward, strict=True))
+    if right == right and not abs(left - right) <= tolerance(first) * max(size, abs(right), 1):
+        raise AssertionError(f"forward over reverse {left}, reverse over reverse {right}")
+    return True
+
+
+def stacks(*rows):
+    """The tensors of several rows of examples, stacked."""
+    import rushlight
+
+    return [rushlight.stack(list(c)) for part in rows for c in zip(*part, strict=True)]
+
+
+def same(found, expected, what):
+    """Raise unless all examples are those of a loop."""
+    import torch_table_checks as checks
+
+    for tensor, *rows in zip(found, *expected, strict=True):
+        for i, row in enumerate(rows):
+            checks.compare(tensor[i], checks.theirs(row), what, 10)
 
 
 def tolerance(values):
@@ -292,6 +373,9 @@ def inner(a, b):
 
     a, b = (t.detach().float() if t.itemsize == 2 else t.detach() for t in (a, b))
     return float(np.real(np.vdot(a.numpy(), b.numpy())))
+
+
+CHECKS = {"vmap": check_vmap, "jvp": check_jvp, "composed": check_compositions}
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ def _note_path(op, values, result):
 
 def rewrapped(result, level):
     """Wrap what a rule gave: tensors that have all examples in their first dimension."""
-    if isinstance(result, Tensor):
+    if isinstance(result, Tensor):  # a rule may also be written in terms of single examples
         return result if is_batched(result, level) else batched(result, level)
     items = [r if r is None or is_batched(r, level) else batched(r, level) for r in result]
     return type(result)(*items) if hasattr(result, "_fields") else tuple(items)

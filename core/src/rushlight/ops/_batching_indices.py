@@ -150,6 +150,27 @@ def _take(level, op, values):
     return found.reshape(tuple(places.shape))
 
 
+@rule("put")
+def _put(level, op, values):
+    input, index, source, accumulate = values
+    flat, index = input.reshape(-1), index.reshape(-1)
+    places = _function("where")(index < 0, index + flat.numel(), index)
+    write = _function("scatter_add" if accumulate else "_scatter")
+    return write(flat, 0, places, source.reshape(-1)).reshape(tuple(input.shape))
+
+
+@rule("masked_scatter")
+def _masked_scatter(level, op, values):
+    input, mask, source = values
+    shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
+    input, mask = input.expand(shape), mask.expand(shape).reshape(-1)
+    if not source._array.size:
+        return input
+    places = (mask.long().cumsum(0) - 1).clamp(0, source._array.size - 1)
+    found = source.reshape(-1).gather(0, places)
+    return _function("where")(mask, found, input.reshape(-1)).reshape(shape)
+
+
 @rule("_embedding")
 def _embedding(level, op, values):
     weight, indices, padding_idx, scale = values

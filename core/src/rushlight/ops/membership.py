@@ -12,6 +12,7 @@ from rushlight.errors import shape_text
 from rushlight.ops._op import TensorList, composite
 from rushlight.ops._rules import number_dtype, result_type
 from rushlight.ops.joining import stack, variadic
+from rushlight.tensor.dispatch import stack as transforms
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -64,6 +65,11 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     tensor([False,  True, False])
     """
     _check_isin(elements, test_elements)
+    if transforms.levels and any(getattr(v, "_level", None) for v in (elements, test_elements)):
+        others = test_elements.reshape(-1) if isinstance(test_elements, Tensor) else test_elements
+        inside = elements.unsqueeze(-1) if isinstance(elements, Tensor) else elements
+        inside = (inside == others).any(-1) if isinstance(others, Tensor) else elements == others
+        return ~inside if invert else inside
     values = (elements, test_elements)
     tensors = [v for v in values if isinstance(v, Tensor)]
     found = result_type(tensors, [v for v in values if not isinstance(v, Tensor)])

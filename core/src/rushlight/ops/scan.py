@@ -54,7 +54,7 @@ def cumprod(input: Tensor, dim, *, dtype=None):
 
 def _cumprod_gradient(grad, input, out, dim):
     """Exact away from zeros; with a zero in the input, products are formed one by one."""
-    if not input.dim() or input.numel() == 1:
+    if not input.dim() or input.numel() <= 1:
         return grad
     if readable(input) and not bool((input == 0).any()):
         return (grad * conj_of(out)).flip(dim).cumsum(dim).flip(dim) / conj_of(input)

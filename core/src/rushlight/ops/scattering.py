@@ -235,10 +235,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
 
 
 def _masked_scatter_source(grad, mask, source_shape):
-    found = grad.masked_select(mask)
-    flat = zeros((math.prod(source_shape),), dtype=grad._dtype)
-    flat[: found.numel()] = found
-    return flat.reshape(source_shape)
+    count = math.prod(source_shape)
+    flat = zeros((count,), dtype=grad._dtype, device=grad._device)
+    if not count:
+        return flat.reshape(source_shape)
+    mask = mask.expand(tuple(grad.shape)).reshape(-1)
+    places = (mask.long().cumsum(0) - 1).clamp(0, count - 1)
+    return flat.index_add(0, places, grad.reshape(-1) * mask).reshape(source_shape)
 
 
 masked_scatter.gradient(

@@ -8,6 +8,7 @@ from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops._op import view as declare_view
 from rushlight.ops.shape import view_scatter
+from rushlight.tensor.dispatch import stack
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.storage import _root
 from rushlight.tensor.tensor import Tensor
@@ -201,9 +202,25 @@ def _strided_values(input, size, stride, storage_offset):
     return size, stride, offset, input.stride(), own
 
 
+def _picked(input, size, stride, offset):
+    """The same inside of function transforms, where there is no storage: the elements of a
+    contiguous tensor by number."""
+    from rushlight.ops.creation import arange
+
+    if not input.is_contiguous():
+        raise NotImplementedError(
+            "as_strided of a tensor that is not contiguous, inside of a function transform: use "
+            "contiguous() first, or unfold, select and narrow"
+        )
+    places = arange(input.numel()).as_strided(size, stride, offset)
+    return input.reshape(-1)[places]
+
+
 @composite(samples=lambda make: [((make(3, 4), (2, 2), (4, 1), 1), {})])
 def as_strided(input: Tensor, size, stride, storage_offset=None):
     """A view of the storage with any shape, strides (in elements) and offset."""
+    if stack.levels and getattr(input, "_level", None) is not None:
+        return _picked(input, tuple(size), tuple(stride), storage_offset or 0)
     return _as_strided(input, *_strided_values(input, size, stride, storage_offset))
 
 

@@ -12,6 +12,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.fourier import _fft_c2c, _fft_c2r, _fft_r2c
 from rushlight.ops.shape import view_as_real
+from rushlight.tensor.dispatch import innermost, readable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -275,9 +276,9 @@ def _frames_back(spectra, n_fft, normalized, return_complex):
 
 
 def _check_envelope(envelope):
-    if envelope._device.type == "meta" or not envelope.numel():
+    if not readable(envelope) or not envelope.numel():
         return
-    least = float(np.abs(envelope.detach()._array).min())
+    least = float(innermost(envelope).detach().abs().min())
     if not least > 1e-11:
         raise RuntimeError(
             f"istft: window overlap add min: {least} is not above 1e-11: some samples are in no "

@@ -7,6 +7,7 @@ from rushlight.ops._op import composite
 from rushlight.ops.indexing import _slice
 from rushlight.ops.shape import view_as_complex, view_as_real, view_scatter
 from rushlight.ops.slicing import as_strided, diagonal, narrow, select, split
+from rushlight.tensor.dispatch import stack
 from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import Tensor
@@ -60,6 +61,12 @@ def as_strided_scatter(input: Tensor, src: Tensor, size, stride, storage_offset=
     """A copy with `src` at the elements that :func:`as_strided` gives of a contiguous copy."""
     base = input.contiguous()
     offset = storage_offset or 0
+    if stack.levels and any(getattr(t, "_level", None) is not None for t in (input, src)):
+        from rushlight.ops.creation import arange
+
+        places = arange(base.numel()).as_strided(tuple(size), tuple(stride), offset)
+        flat = base.reshape(-1).index_put((places.reshape(-1),), src.reshape(-1))
+        return flat.reshape(tuple(base.shape))
     return _replaced(
         "as_strided_scatter", base, src, lambda x: as_strided(x, tuple(size), tuple(stride), offset)
     )
