@@ -152,3 +152,17 @@ def test_avx2_code_gives_the_same_bits():
         table = np.array([code.ctypes.data, out.ctypes.data, x.ctypes.data], np.int64)
         call(table.ctypes.data, 0, x.size, 0)
         np.testing.assert_array_equal(out, kernel(x))
+
+
+def test_remainders_by_infinity():
+    x = np.array([0.0, -0.0, 1.0, -2.5, np.inf, np.nan])
+    x, y = (v.ravel() for v in np.meshgrid(x, np.array([np.inf, -np.inf])))
+    for dtype, kind in (("f32", np.float32), ("f64", np.float64)):
+        names = {"x": dtype, "y": dtype}
+        a, b = x.astype(kind), y.astype(kind)
+        for word in ("fmod", "remainder", "floor_divide"):
+            call = compile(
+                lambda x, y, w=word: getattr(xp, w)(x, y), names, names, {}, {}, (dtype,)
+            )
+            with np.errstate(invalid="ignore"):
+                np.testing.assert_array_equal(call(a, b), getattr(np, word)(a, b))

@@ -74,7 +74,7 @@ def fmod(x, y):
     a, b = cast(fabs(x), "f64"), cast(fabs(y), "f64")
     r = fma(whole("trunc", a / b), -b, a)
     r = cast(where(r < 0.0, r + b, r), x.dtype)
-    far = ~(a < b * 2.0**52)
+    far = ~(a < b * 2.0**52) | (b == INF)
     return repair(copysign(r, x), far, "fmodf" if x.dtype == "f32" else "fmod", x, y)
 
 
