@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import numbers
 
 from rushlight import dtypes
@@ -198,6 +199,26 @@ def _dlpack(self, **options):
     return self._array.__dlpack__(**options)
 
 
+_STANDARD_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+
+
+def array_namespace(self, *, api_version=None):
+    """The functions of the Python array API standard for tensors: :mod:`rushlight.array_api`."""
+    if api_version is not None and api_version not in _STANDARD_VERSIONS:
+        raise ValueError(
+            f"__array_namespace__: api_version must be one of {_STANDARD_VERSIONS}, got "
+            f"{api_version!r}"
+        )
+    return importlib.import_module("rushlight.array_api")
+
+
+def to_device(self, device, /, *, stream=None):
+    """The tensor on `device`; `stream` must be None, since the CPU has no streams."""
+    if stream is not None:
+        raise ValueError(f"to_device: stream must be None on the CPU, got {stream!r}")
+    return self.to(device)
+
+
 # ------------------------------------------------------------------------------------------ copies
 def _deepcopy(self, memo):
     if id(self) in memo:
@@ -260,5 +281,6 @@ Tensor.__iter__, Tensor.__array__ = _iter, _array_interface
 Tensor.__dlpack__ = _dlpack
 Tensor.__dlpack_device__ = lambda self: (1, 0)
 Tensor.__array_priority__ = 1000
+Tensor.__array_namespace__, Tensor.to_device = array_namespace, to_device
 Tensor.__deepcopy__ = _deepcopy
 Tensor.__reduce_ex__ = _reduce  # type: ignore[method-assign]
