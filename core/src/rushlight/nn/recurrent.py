@@ -1,4 +1,4 @@
-"""Recurrent layers: RNN, LSTM and GRU, written step by step with the table's ops."""
+"""Recurrent layers: RNN, LSTM and GRU; step by step where sequences end at different steps."""
 
 from __future__ import annotations
 
@@ -11,13 +11,9 @@ from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation import empty, zeros
 from rushlight.ops.joining import cat, stack
-
-
-def _lstm_step(gates, state):
-    """Gates (N, 4H) in the order input, forget, cell, output. (Hochreiter, Schmidhuber, 1997.)"""
-    i, f, g, o = gates.chunk(4, 1)
-    cell = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
-    return o.sigmoid() * cell.tanh(), cell
+from rushlight.ops.recurrence import _recurrence, gru_step, lstm_step
+from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.tensor import EXACT
 
 
 class RNNBase(Module):
@@ -105,6 +101,8 @@ class RNNBase(Module):
         suffix = _suffix(layer, reverse)
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
         w_ih, w_hh, b_ih, b_hh, w_hr = (getattr(self, n + suffix, None) for n in names)
+        if self._is_one_op(sizes, (flat, *initial, w_ih, w_hh), w_hr):
+            return self._run_at_once(flat, sizes, reverse, initial, (w_ih, w_hh, b_ih, b_hh))
         projected = F.linear(flat, w_ih, b_ih).split(sizes, 0)
         outputs, finished = [], []
         state = tuple(part[: sizes[-1]] for part in initial) if reverse else initial
@@ -124,6 +122,27 @@ class RNNBase(Module):
         if reverse:
             outputs.reverse()
         return cat(outputs, 0), state
+
+    @staticmethod
+    def _is_one_op(sizes, tensors, w_hr):
+        """Whether a layer can run as one op: sequences of one length, ordinary tensors of one
+        dtype, no projection."""
+        if w_hr is not None or sizes[0] != sizes[-1]:
+            return False
+        dtype = tensors[0].dtype
+        return all(type(t) in EXACT and t.dtype is dtype for t in tensors) and not STATE.modes
+
+    def _run_at_once(self, flat, sizes, reverse, initial, weights):
+        w_ih, w_hh, b_ih, b_hh = weights
+        kind = self.mode.removeprefix("RNN_").lower()
+        if kind != "gru" and b_ih is not None:
+            b_ih, b_hh = b_ih + b_hh, None
+        gates = F.linear(flat, w_ih, b_ih).reshape(len(sizes), sizes[0], w_ih.shape[0])
+        hidden, cell = initial if kind == "lstm" else (initial[0], None)
+        out, cell, *_ = _recurrence(gates, hidden, cell, w_hh, b_hh, kind, reverse)
+        final = out[0] if reverse else out[-1]
+        state = (final, cell) if kind == "lstm" else (final,)
+        return out.reshape(flat.shape[0], out.shape[2]), state
 
     def _layers(self, flat, sizes, initial):
         """All layers and directions; `initial` gives each (layer, direction) its state."""
@@ -308,7 +327,7 @@ class LSTM(RNNBase):
         return self.proj_size or self.hidden_size, self.hidden_size
 
     def _step(self, gates, state, w_hh, b_hh, w_hr):
-        hidden, cell = _lstm_step(gates + F.linear(state[0], w_hh, b_hh), state)
+        hidden, cell = lstm_step(gates + F.linear(state[0], w_hh, b_hh), *state)
         return (hidden if w_hr is None else F.linear(hidden, w_hr)), cell
 
     def forward(self, input, hx=None):
@@ -341,21 +360,12 @@ class GRU(RNNBase):
         )  # fmt: skip
 
     def _step(self, gates, state, w_hh, b_hh, w_hr):
-        return (_gru_step(gates, F.linear(state[0], w_hh, b_hh), state[0]),)
+        return (gru_step(gates, F.linear(state[0], w_hh, b_hh), state[0]),)
 
     def forward(self, input, hx=None):
         """Run over the sequence: ``output, h_n``."""
         output, finals = self._forward(input, None if hx is None else [hx])
         return output, finals[0]
-
-
-def _gru_step(from_input, from_hidden, hidden):
-    """Gates (N, 3H) in the order reset, update, new."""
-    r_i, z_i, n_i = from_input.chunk(3, 1)
-    r_h, z_h, n_h = from_hidden.chunk(3, 1)
-    update = (z_i + z_h).sigmoid()
-    new = (n_i + (r_i + r_h).sigmoid() * n_h).tanh()
-    return new + update * (hidden - new)
 
 
 class RNN(RNNBase):
@@ -480,7 +490,7 @@ class LSTMCell(RNNCellBase):
         input, states, unbatched = self._checked(input, None if hx is None else list(hx))
         states = (self._zeros(input),) * 2 if states is None else states
         a, b = self._sides(input, states[0])
-        found = _lstm_step(a + b, states)
+        found = lstm_step(a + b, *states)
         return tuple(h.squeeze(0) for h in found) if unbatched else found
 
 
@@ -494,7 +504,7 @@ class GRUCell(RNNCellBase):
         """One step on (N, input_size) or (input_size)."""
         input, states, unbatched = self._checked(input, None if hx is None else [hx])
         state = self._zeros(input) if states is None else states[0]
-        found = _gru_step(*self._sides(input, state), state)
+        found = gru_step(*self._sides(input, state), state)
         return found.squeeze(0) if unbatched else found
 
 

@@ -185,7 +185,7 @@ def _save(node, plan, tensors, outs):
 
 
 def _attach(node, outs):
-    for number, out in enumerate(outs):
+    for number, out in enumerate(outs[: node.outputs]):
         if out is not None and out._dtype.category >= FLOAT and out._node is None:
             out._node = node
             if number:

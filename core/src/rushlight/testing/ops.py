@@ -199,7 +199,9 @@ def check_saved(op):
         result = next(t for t in flat(op.function(*given, **kwargs)) if t.requires_grad)
         if result._is_view() or op.kind == "view":
             return
-        saved = position in result._node.plan.inputs if result._node.op is op else None
+        places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        slot = op.tensor_positions.index(places[position])
+        saved = slot in result._node.plan.inputs if result._node.op is op else None
         with rushlight.no_grad():
             live[position].zero_()
         if saved is None:

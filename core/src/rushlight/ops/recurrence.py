@@ -1,0 +1,109 @@
+"""A recurrent layer over a whole sequence, as one op."""
+
+from __future__ import annotations
+
+from rushlight.autograd import engine
+from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
+from rushlight.kernels import recurrence as kernels
+from rushlight.ops._direct import on_arrays, tensors_of
+from rushlight.ops._op import op
+from rushlight.ops._rules import floating_only
+from rushlight.ops.joining import stack
+from rushlight.ops.matrix import linear
+from rushlight.tensor.tensor import Tensor
+
+
+def lstm_step(gates, hidden, cell):
+    """State and cell after gates (N, 4H): input, forget, cell, output.
+
+    (Hochreiter and Schmidhuber, 1997.)
+    """
+    i, f, g, o = gates.chunk(4, 1)
+    cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
+
+
+def gru_step(from_input, from_hidden, hidden):
+    """The state after gates (N, 3H): reset, update, new. (Cho et al., 2014.)"""
+    r_i, z_i, n_i = from_input.chunk(3, 1)
+    r_h, z_h, n_h = from_hidden.chunk(3, 1)
+    update = (z_i + z_h).sigmoid()
+    new = (n_i + (r_i + r_h).sigmoid() * n_h).tanh()
+    return new + update * (hidden - new)
+
+
+def _by_steps(gates, hidden, cell, weight, bias, kind, backwards):
+    """The same computed step by step: states of all steps and the last cell."""
+    outputs = []
+    steps = gates.unbind(0)
+    for step in reversed(steps) if backwards else steps:
+        inner = linear(hidden, weight, bias)
+        if kind == "lstm":
+            hidden, cell = lstm_step(step + inner, hidden, cell)
+        elif kind == "gru":
+            hidden = gru_step(step, inner, hidden)
+        else:
+            hidden = (step + inner).tanh() if kind == "tanh" else (step + inner).relu()
+        outputs.append(hidden)
+    return stack(outputs[::-1] if backwards else outputs, 0), cell
+
+
+def _samples(make):
+    def one(kind, backwards):
+        count = kernels.GATES[kind]
+        cell = make(2, 4) if kind == "lstm" else None
+        bias = make(count * 4) if kind == "gru" else None
+        arguments = (make(3, 2, count * 4), make(2, 4), cell, make(count * 4, 4), bias)
+        return ((*arguments, kind, backwards), {})
+
+    return [one("lstm", False), one("gru", True), one("tanh", False), one("relu", True)]
+
+
+def _meta(gates, hidden, cell, weight, bias, kind, _backwards):
+    steps, (rows, width), dtype = gates.shape[0], hidden.shape, dtype_of(gates)
+    states, nothing = ((steps, rows, width), dtype), ((0,), dtype)
+    gated = nothing if kind in ("tanh", "relu") else ((steps, rows, 4 * width), dtype)
+    if kind != "lstm":
+        return [states, nothing, gated, nothing]
+    return [states, ((rows, width), dtype), gated, states]
+
+
+@op(method=False, outputs=2, samples=_samples, meta=_meta, rule=floating_only, node="Recurrence")
+def _recurrence(
+    gates: Tensor,
+    hidden: Tensor,
+    cell: Tensor | None,
+    weight: Tensor,
+    bias: Tensor | None,
+    kind,
+    backwards,
+):
+    """States (T, N, H) of an LSTM, GRU or Elman layer and its last cell, from what its gates get
+    of the input (T, N, G H); also the gates and cells of all steps. Empty: what a kind has not."""
+    found = kernels.recurrence_forward(gates, hidden, cell, weight, bias, kind, backwards)
+    return tuple(np.empty(0, gates.dtype) if part is None else part for part in found)
+
+
+@_recurrence.gradients("gates", "hidden", "cell", "weight", "bias")
+def _recurrence_gradient(
+    grads, gates, hidden, cell, weight, bias, kind, backwards, out0, out2, out3, needs
+):
+    grad, grad_cell = grads[0], grads[1]
+    if on_arrays(grad, grad_cell, hidden, cell, weight):
+        zero = np.zeros_like(out0._array) if grad is None else grad._array
+        saved = [t._array if t._array.size else None for t in (out0, out2, out3)]
+        arrays = [None if t is None else t._array for t in (grad_cell, hidden, cell, weight)]
+        found = kernels.recurrence_backward(zero, *arrays, saved, kind, backwards)
+        return [g if need else None for g, need in zip(tensors_of(found), needs, strict=True)]
+    inputs = (gates, hidden, cell, weight, bias)
+    outputs = _by_steps(*inputs, kind, backwards)
+    pairs = [
+        (o, g) for o, g in zip(outputs, grads[:2], strict=True) if o is not None and g is not None
+    ]
+    wanted = [t for t, need in zip(inputs, needs, strict=True) if need]
+    found = engine.grad(
+        [o for o, _ in pairs], wanted, [g for _, g in pairs], create_graph=True, allow_unused=True
+    )
+    found = iter(found)
+    return [next(found) if need else None for need in needs]

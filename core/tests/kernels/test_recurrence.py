@@ -1,0 +1,68 @@
+"""Recurrent sequences by compiled kernels against the formulas in float64."""
+
+import numpy as np
+import pytest
+
+from rushlight.backends import threads
+from rushlight.kernels import recurrence
+
+SIZES = [(1, 1, 1), (5, 3, 4), (7, 15, 33), (12, 29, 16), (3, 64, 70)]
+
+
+def problem(rng, kind, steps, rows, width):
+    gates = recurrence.GATES[kind]
+
+    def make(*shape):
+        return rng.standard_normal(shape).astype(np.float32)
+
+    cell = make(rows, width) if kind == "lstm" else None
+    bias = make(gates * width) if kind == "gru" else None
+    weight = make(gates * width, width) * width**-0.5
+    return make(steps, rows, gates * width), make(rows, width), cell, weight, bias
+
+
+def wide(arrays):
+    return [None if a is None else a.astype(np.float64) for a in arrays]
+
+
+def agree(found, wanted, bound):
+    for got, right in zip(found, wanted, strict=True):
+        assert (got is None) == (right is None)
+        if got is not None:
+            assert got.shape == right.shape
+            assert got.dtype == np.float32
+            assert np.allclose(got, right, rtol=0, atol=bound * max(1, np.abs(right).max()))
+
+
+@pytest.mark.parametrize("kind", recurrence.GATES)
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+def test_against_float64(rng, kind, backwards, size):
+    arrays = problem(rng, kind, *size)
+    found = recurrence.recurrence_forward(*arrays, kind, backwards)
+    wanted = recurrence.recurrence_forward.reference(*wide(arrays), kind, backwards)
+    agree(found, wanted, 2e-6)
+    grad = rng.standard_normal(found[0].shape).astype(np.float32)
+    grad_cell = rng.standard_normal(found[1].shape).astype(np.float32) if kind == "lstm" else None
+    _, hidden, cell, weight, _ = arrays
+    out, _, acts, cells = found
+    got = recurrence.recurrence_backward(
+        grad, grad_cell, hidden, cell, weight, (out, acts, cells), kind, backwards
+    )
+    out, _, acts, cells = wanted
+    right = recurrence.recurrence_backward(
+        *wide((grad, grad_cell, hidden, cell, weight)), wide((out, acts, cells)), kind, backwards
+    )
+    agree(got, right, 1e-5)
+
+
+def test_same_bits_for_any_number_of_threads(rng):
+    arrays = problem(rng, "lstm", 6, 50, 40)
+    results, before = [], threads.get_num_threads()
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            results.append([a.tobytes() for a in recurrence.recurrence_forward(*arrays, "lstm", 0)])
+    finally:
+        threads.set_num_threads(before)
+    assert results[0] == results[1] == results[2]
