@@ -134,3 +134,13 @@ def _check(module, x):
 def test_modules(make, shape):
     rushlight.manual_seed(0)
     _check(make(), rushlight.randn(3, *shape, dtype=rushlight.float64))
+
+
+def test_jacobian_of_a_recurrent_layer():
+    rushlight.manual_seed(0)
+    layer = nn.LSTM(3, 2).double()
+    x = rushlight.randn(4, 1, 3, dtype=rushlight.float64)
+    run = lambda x: layer(x)[0]
+    reverse = rushlight.func.jacrev(run)(x)
+    assert reverse.shape == (4, 1, 2, 4, 1, 3)
+    assert rushlight.allclose(reverse, rushlight.func.jacfwd(run)(x))
