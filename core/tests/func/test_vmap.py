@@ -258,3 +258,26 @@ def test_per_sample_gradients_of_a_network():
         nn.functional.cross_entropy(model(images[i : i + 1]), labels[i : i + 1]).backward()
         for name, p in model.named_parameters():
             assert rushlight.allclose(each[name][i], p.grad)
+
+
+def test_dropout_draws_as_outside_where_nothing_is_batched():
+    x = rushlight.ones(50)
+    drop = lambda x: rushlight.nn.functional.dropout(x * x)
+    rushlight.manual_seed(1)
+    expected = drop(x)
+    rushlight.manual_seed(1)
+    value, tangent = rushlight.func.jvp(drop, (x,), (x,))
+    assert rushlight.equal(value, expected)
+    assert rushlight.equal(tangent, 2 * expected)
+    rushlight.manual_seed(1)
+    same = vmap(drop, randomness="same")(rushlight.ones(3, 50))
+    assert rushlight.equal(same[2], expected)
+    rushlight.manual_seed(1)
+    different = vmap(drop, randomness="different")(rushlight.ones(3, 50))
+    rushlight.manual_seed(1)
+    assert rushlight.equal(different, drop(rushlight.ones(3, 50)))
+
+
+def test_backward_inside_is_refused():
+    with pytest.raises(RuntimeError, match="called inside a functorch transform"):
+        vmap(lambda x: (x * x).sum().backward() or x)(rushlight.ones(2, 3, requires_grad=True))

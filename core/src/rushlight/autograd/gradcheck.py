@@ -194,8 +194,25 @@ def _slope(func, inputs, tensor, step, weights, eps):
     return (values[0] - values[1]) / (2 * eps)
 
 
-def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, **options):
-    """:func:`gradcheck` of the gradients of `func`: its second derivatives."""
+def gradgradcheck(
+    func,
+    inputs,
+    grad_outputs=None,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    check_fwd_over_rev=False,
+    check_rev_over_rev=True,
+    **options,
+):
+    """:func:`gradcheck` of the gradients of `func`: its second derivatives, by reverse mode and,
+    with `check_fwd_over_rev`, by forward mode over it."""
+    options = {
+        **options,
+        "check_forward_ad": check_fwd_over_rev,
+        "check_backward_ad": check_rev_over_rev,
+    }
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     generator = np.random.default_rng(1)
     outputs = [o for o in _outputs(func, inputs) if o.requires_grad]

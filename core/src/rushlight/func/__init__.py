@@ -7,7 +7,7 @@
 tensor([ 3., 12.])
 """
 
-from rushlight.func.batching import fallback_counts, vmap
+from rushlight.func.batching import debug_unwrap, fallback_counts, vmap
 from rushlight.func.forward import hessian, jacfwd, jvp, linearize
 from rushlight.func.functional import functionalize
 from rushlight.func.modules import (
@@ -15,9 +15,11 @@ from rushlight.func.modules import (
     replace_all_batch_norm_modules_,
     stack_module_state,
 )
+from rushlight.func.rearranging import rearrange
 from rushlight.func.reverse import grad, grad_and_value, jacrev, vjp
 
 __all__ = [
+    "debug_unwrap",
     "fallback_counts",
     "functional_call",
     "functionalize",
@@ -28,6 +30,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "rearrange",
     "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",

@@ -6,10 +6,12 @@ import functools
 
 from rushlight.func.trees import prefix_leaves
 from rushlight.ops._batching import VmapLevel, batched, fallbacks, is_batched
+from rushlight.ops._wrappers import Wrapped
+from rushlight.tensor.dispatch import innermost
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import tree_flatten, tree_unflatten
 
-__all__ = ["fallback_counts", "vmap"]
+__all__ = ["debug_unwrap", "fallback_counts", "vmap"]
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -20,6 +22,14 @@ def fallback_counts(reset: bool = False) -> dict[str, int]:
     if reset:
         fallbacks.clear()
     return counts
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """What a tensor inside of a transform holds: the one below, or the innermost with `recurse`.
+    For looking at while debugging; computing with it is not what the transform computes."""
+    if recurse:
+        return innermost(tensor)
+    return tensor._inner if isinstance(tensor, Wrapped) else tensor
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):

@@ -167,7 +167,7 @@ def _check_cotangents(given, given_spec, outs, out_spec):
             )
 
 
-def jacrev(func, argnums=0, has_aux=False, *, chunk_size=None, _preallocate_and_copy=False):
+def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
     """The Jacobian by reverse mode, all rows in one batched pass, or `chunk_size` rows at a time:
     for an output of shape S and an argument of shape T a tensor of shape ``(*S, *T)``."""
     if chunk_size is not None and not chunk_size > 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.ops._batching import aligned, batched, is_batched
 from rushlight.ops._wrappers import below, replace, wrappers_in
+from rushlight.ops.creation import empty
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import Tensor
 
@@ -121,3 +122,12 @@ def fill_batched(level, function, target, sample):
 
 def _fill(function, inner, sample):
     return function(inner, sample)
+
+
+def kept(shape, chance, dtype, device):
+    """What dropout keeps: 1 with a chance, else 0."""
+    level = _innermost()
+    if level is not None and level.randomness == "different":
+        with below(level):
+            return batched(kept((level.size, *shape), chance, dtype, device), level)
+    return empty(shape, dtype=dtype, device=device).bernoulli_(chance)

@@ -122,6 +122,14 @@ class Wrapped(Tensor):
             "outside of a function being transformed instead."
         )
 
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Refused inside of transforms."""
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "rushlight.func.grad or vjp (or autograd.grad) instead or call backward() outside of "
+            "the transforms."
+        )
+
     @property
     def is_leaf(self):
         """Whether nothing was recorded for it."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.ops.creation import empty, full
-from rushlight.ops.random import bernoulli
+import importlib
+
+from rushlight.ops.creation import empty
 from rushlight.tensor.dispatch import stack
 
 
@@ -25,13 +26,6 @@ def _noise(input, shape, p):
     return noise.permute([order.index(d) for d in range(len(shape))])
 
 
-def _drawn(input, shape, p):
-    if stack.levels:  # inside of vmap each example has its own
-        return _kept(input, shape, p).div_(1 - p)
-    noise = empty(shape, dtype=input.dtype, device=input.device)
-    return noise.bernoulli_(1 - p).div_(1 - p)
-
-
 def _apply(input, shape, p, training, inplace):
     _check(p)
     if not training or p == 0 or not input.numel():
@@ -40,9 +34,15 @@ def _apply(input, shape, p, training, inplace):
     return input.mul_(noise) if inplace else input * noise
 
 
+def _drawn(input, shape, p):
+    return _kept(input, shape, p).div_(1 - p)
+
+
 def _kept(input, shape, p):
+    """1 with probability ``1 - p``, else 0; inside of `vmap` each example has its own."""
     if stack.levels:
-        return bernoulli(full(shape, 1 - p, dtype=input.dtype, device=input.device))
+        batching = importlib.import_module("rushlight.ops._batching_random")
+        return batching.kept(shape, 1 - p, input.dtype, input.device)
     return empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
 
 
