@@ -12,6 +12,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
 from rushlight.errors import argument_error
+from rushlight.kernels import reduction as kernels
 from rushlight.ops._op import TABLE, composite, op
 from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, truth
 from rushlight.ops.arithmetic import conj_of
@@ -90,12 +91,27 @@ def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     tensor([3., 3.])
     """
     if dim is None and dtype is None and not keepdim and input.dtype in _WIDE_FLOATS:
-        return np.asarray(np.add.reduce(input, axis=None))
+        return _total(input)
     axes = wrap_dims(dim, input.ndim)
     code = _sum_dtype(input, dtype)
     target = input.dtype if code is None else BY_CODE[code]
-    array = cast(input, code) if code is not None else input
-    return np.asarray(_wide(array).sum(axis=axes, keepdims=keepdim), target)
+    return np.asarray(
+        _summed(cast(input, code) if code is not None else input, axes, keepdim), target
+    )
+
+
+def _total(array):
+    if array.size >= kernels.SMALL:
+        found = kernels.reduced(array, tuple(range(array.ndim)), False, "sum")
+        if found is not None:
+            return found
+    return np.asarray(np.add.reduce(array, axis=None))
+
+
+def _summed(array, axes, keepdim):
+    """Sums over axes, half-width floats in float32."""
+    found = kernels.reduced(array, tuple(sorted(axes)), keepdim, "sum")
+    return _wide(array).sum(axis=axes, keepdims=keepdim) if found is None else found
 
 
 _FILLED = 1 << 14  # elements up to which a dense array beats a view of one element
@@ -132,14 +148,14 @@ def _need_float(name, array, dtype):
 def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` (an int, several, or None for all); floating-point and complex only."""
     if dim is None and dtype is None and not keepdim and input.size and input.dtype in _WIDE_FLOATS:
-        return np.asarray(np.add.reduce(input, axis=None) / input.dtype.type(input.size))
+        return np.asarray(_total(input) / input.dtype.type(input.size))
     _need_float("mean", input, dtype)
     array = input if dtype is None else cast(input, dtype.code)
     axes = wrap_dims(dim, input.ndim)
     with np.errstate(all="ignore"):
         count = math.prod(array.shape[a] for a in axes)
         out = np.divide(
-            _wide(array).sum(axis=axes, keepdims=keepdim),
+            _summed(array, axes, keepdim),
             np.float32(count) if array.dtype.itemsize < 8 else np.float64(count),
         )
     return np.asarray(out, array.dtype)
@@ -180,6 +196,10 @@ def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     array = input if code is None else cast(input, code)
     target = array.dtype
     axis = None if dim is None else (wrap_dim(dim, input.ndim),) if input.ndim else ()
+    axes = tuple(range(array.ndim)) if axis is None else axis
+    found = kernels.reduced(array, axes, keepdim, "product")
+    if found is not None:
+        return found
     return np.asarray(_wide(array).prod(axis=axis, keepdims=keepdim), target)
 
 
@@ -427,8 +447,12 @@ def _norm_power(x, p, dim, keepdim):
 @op(meta=real_reduced, method=False, samples=_sizes)
 def _norm2(input: Tensor, dim=None, keepdim=False):
     """The Euclidean norm over `dim`; its gradient at 0 is 0."""
+    axes = wrap_dims(dim, input.ndim)
+    found = kernels.reduced(input, tuple(sorted(axes)), keepdim, "squares")
+    if found is not None:
+        return np.sqrt(found)
     wide = _wide(np.abs(input) if input.dtype.kind == "c" else input)
-    out = np.sqrt(np.square(wide).sum(axis=wrap_dims(dim, input.ndim), keepdims=keepdim))
+    out = np.sqrt(np.square(wide).sum(axis=axes, keepdims=keepdim))
     return np.asarray(out, wide.dtype if input.dtype.kind == "c" else input.dtype)
 
 

@@ -1,0 +1,188 @@
+"""The most used ops at three sizes, ours against PyTorch, in separate processes in turn.
+
+python bench/ops.py [--pairs 5] [--seconds 0.05] [--threads N] [OP ...]
+
+Every process times all ops (or those named) at 1e3, 1e5 and 1e7 elements and prints one JSON line.
+Writes bench/results/ops.json and ops.md when no op is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import math
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+SIZES = (1_000, 100_000, 10_000_000)
+
+# One expression per op. x, y: (rows, columns) of float32; v: the columns; b: bool; i: int64 below
+# the columns, one for each row; j: int64 like x below the columns; n: natural numbers like x.
+UNARY = (
+    "abs neg exp log sqrt rsqrt sigmoid tanh relu sin cos floor round sign square reciprocal "
+    "isnan erf log1p exp2"
+).split()
+EXPRESSIONS = {
+    **{f"{name}": f"L.{name}(p)" for name in UNARY},
+    "gelu": "F.gelu(x)", "silu": "F.silu(x)", "leaky_relu": "F.leaky_relu(x)", "elu": "F.elu(x)",
+    "softplus": "F.softplus(x)", "clamp": "x.clamp(-1, 1)", "pow 2": "x ** 2", "pow": "p ** 1.5",
+    "add": "x + y", "add number": "x + 1.5", "add row": "x + v", "sub": "x - y", "mul": "x * y",
+    "div": "x / p", "add_": "z.add_(y)", "mul_": "z.mul_(1.0)", "addcmul": "L.addcmul(x, x, y)",
+    "lerp": "L.lerp(x, y, 0.3)", "maximum": "L.maximum(x, y)", "where": "L.where(b, x, y)",
+    "eq": "x == y", "gt": "x > 0", "logical_and": "b & c", "masked_fill": "x.masked_fill(b, 0.0)",
+    "sum": "x.sum()", "sum 0": "x.sum(0)", "sum 1": "x.sum(1)", "mean": "x.mean()",
+    "mean 1": "x.mean(1)", "var": "x.var()", "std 0": "x.std(0)", "norm": "x.norm()",
+    "max": "x.max()", "max 1": "x.max(1)", "argmax 1": "x.argmax(1)", "any": "b.any()",
+    "all 1": "b.all(1)", "prod 1": "p.prod(1)", "cumsum 1": "x.cumsum(1)", "cumprod 1": "p.cumprod(1)",
+    "logsumexp 1": "x.logsumexp(1)", "softmax": "x.softmax(1)", "log_softmax": "x.log_softmax(1)",
+    "softmax 0": "x.softmax(0)", "layer_norm": "F.layer_norm(x, (columns,), v, v)",
+    "cross_entropy": "F.cross_entropy(x, i)", "mse_loss": "F.mse_loss(x, y)",
+    "bce logits": "F.binary_cross_entropy_with_logits(x, u)", "dropout": "F.dropout(x, 0.5)",
+    "cat 0": "L.cat([x, y], 0)", "cat 1": "L.cat([x, y], 1)", "stack": "L.stack([x, y])",
+    "clone": "x.clone()", "contiguous of transpose": "x.t().contiguous()", "to double": "x.double()",
+    "to half": "x.half()", "to bfloat16": "x.bfloat16()", "int to float": "n.float()",
+    "float to int": "x.long()", "repeat": "x.repeat(2, 1)", "expand add": "x + v.expand(rows, -1)",
+    "flip": "x.flip(1)", "roll": "x.roll(1, 1)", "tril": "x.tril()", "pad": "F.pad(x, (1, 1))",
+    "index rows": "x[r]", "index mask": "x[b]", "gather": "x.gather(1, j)",
+    "scatter_add": "L.zeros_like(x).scatter_add(1, j, y)", "index_select": "x.index_select(0, r)",
+    "take_along_dim": "L.take_along_dim(x, j, 1)", "embedding": "F.embedding(r, x)",
+    "sort": "x.sort(1)", "topk": "x.topk(3, 1)", "argsort": "x.argsort(1)", "unique": "n.unique()",
+    "nonzero": "b.nonzero()", "bincount": "L.bincount(r)", "one_hot": "F.one_hot(i % 16, 16)",
+    "zeros": "L.zeros(rows, columns)", "full": "L.full((rows, columns), 2.0)",
+    "arange": "L.arange(rows * columns)", "rand": "L.rand(rows, columns)",
+    "randn": "L.randn(rows, columns)", "randint": "L.randint(0, 9, (rows, columns))",
+    "randperm": "L.randperm(rows * columns)", "normal_": "z.normal_()",
+    "matmul v": "x @ v", "x[0]": "x[0]", "x[:, 1:]": "x[:, 1:]", "view": "x.view(-1)",
+    "transpose": "x.transpose(0, 1)", "unsqueeze": "x.unsqueeze(0)", "item": "o.item()",
+    "chunk": "x.chunk(2)", "einsum": "L.einsum('ij,ij->i', x, y)", "copy_": "z.copy_(x)",
+    "x[0] = 1": "z.__setitem__(0, 1.0)", "detach": "x.detach()", "equal": "L.equal(x, x)",
+    "outer add": "x + w", "interpolate": "F.interpolate(x[None, None], scale_factor=2)",
+    "max_pool2d": "F.max_pool2d(x[None, None], 2)", "avg_pool2d": "F.avg_pool2d(x[None, None], 2)",
+}  # fmt: skip
+
+
+def arguments(library, size):
+    """The names that expressions use."""
+    rows = int(math.sqrt(size / 2))
+    columns = size // rows
+    library.manual_seed(0)
+    x, y = library.randn(rows, columns), library.randn(rows, columns)
+    return {
+        "L": library, "F": library.nn.functional, "rows": rows, "columns": columns, "x": x, "y": y,
+        "p": x.abs() + 0.1, "u": library.rand(rows, columns), "z": library.randn(rows, columns),
+        "v": library.randn(columns), "w": library.randn(rows, 1), "b": x > 0, "c": y > 0,
+        "i": library.randint(0, columns, (rows,)), "r": library.randint(0, rows, (rows,)),
+        "j": library.randint(0, columns, (rows, columns)), "o": library.ones(()),
+        "n": library.randint(0, 1000, (rows, columns)),
+    }  # fmt: skip
+
+
+def fastest(call, seconds):
+    """The shortest time of a call, among blocks of about a hundred microseconds."""
+    call()
+    start = time.perf_counter()
+    call()
+    once = max(time.perf_counter() - start, 1e-7)
+    inner = max(1, int(1e-4 / once))
+    end, best = time.perf_counter() + seconds, math.inf
+    count = 0
+    while time.perf_counter() < end or count < 3:
+        start = time.perf_counter()
+        for _ in range(inner):
+            call()
+        best = min(best, (time.perf_counter() - start) / inner)
+        count += 1
+    return best
+
+
+def one_process(name, seconds, threads, wanted):
+    """Print ``{op: [seconds at each size]}`` as JSON."""
+    library = importlib.import_module(name)
+    importlib.import_module(f"{name}.nn.functional")
+    if threads:
+        library.set_num_threads(threads)
+    found = {op: [] for op in wanted}
+    with library.no_grad():
+        for size in SIZES:
+            names = arguments(library, size)
+            for op in wanted:
+                call = eval(f"lambda: {EXPRESSIONS[op]}", names)  # noqa: S307 - our own text
+                found[op].append(fastest(call, seconds))
+    print(json.dumps(found))
+
+
+def compared(pairs, seconds, threads, wanted):
+    """``{op: [(ours, theirs, ratio) at each size]}`` from the fastest of alternating processes."""
+    samples = {"rushlight": [], "torch": []}
+    for number in range(pairs):
+        order = ("rushlight", "torch") if number % 2 == 0 else ("torch", "rushlight")
+        for library in order:
+            command = [sys.executable, __file__, "--one", library, "--seconds", str(seconds),
+                       "--threads", str(threads), *wanted]  # fmt: skip
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise SystemExit(f"bench/ops.py on {library} failed:\n{done.stderr}")
+            samples[library].append(json.loads(done.stdout.splitlines()[-1]))
+    rows = {}
+    for op in wanted:
+        rows[op] = []
+        for place in range(len(SIZES)):
+            ours, theirs = (min(s[op][place] for s in samples[k]) for k in ("rushlight", "torch"))
+            rows[op].append((ours, theirs, theirs / ours))
+    return rows
+
+
+def markdown(rows, place, pairs):
+    """The table, slowest of ours first."""
+    from run import duration
+
+    lines = [
+        f"# Ops: ours against PyTorch {place['torch']}", "",
+        f"{place['processor']}, {place['cores']} cores, Python {place['python']}; the fastest of "
+        f"{pairs} alternating processes each, nothing recorded. Ratio: PyTorch's time over ours.",
+        "", "| op | ours 1e3 | ratio | ours 1e5 | ratio | ours 1e7 | ratio |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]  # fmt: skip
+    for op, cells in sorted(rows.items(), key=lambda r: min(c[2] for c in r[1])):
+        text = " | ".join(f"{duration(ours)} | {ratio:.2f}" for ours, _, ratio in cells)
+        lines.append(f"| `{op}` | {text} |")
+    means = [
+        math.exp(statistics.fmean(math.log(cells[i][2]) for cells in rows.values()))
+        for i in range(len(SIZES))
+    ]
+    lines += ["", "Geometric means: " + ", ".join(
+        f"{mean:.2f} at {size:g}" for mean, size in zip(means, SIZES, strict=True)) + "."]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ops", nargs="*", metavar="OP")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.05)
+    parser.add_argument("--threads", type=int, default=0, help="0: each library's own choice")
+    parser.add_argument("--one", metavar="LIBRARY")
+    options = parser.parse_args()
+    wanted = options.ops or list(EXPRESSIONS)
+    if options.one:
+        one_process(options.one, options.seconds, options.threads, wanted)
+        return
+    from run import machine
+
+    rows, place = compared(options.pairs, options.seconds, options.threads, wanted), machine()
+    text = markdown(rows, place, options.pairs)
+    print(text)
+    if not options.ops:
+        target = FOLDER / "results" / "ops"
+        report = {"machine": place, "pairs": options.pairs, "sizes": SIZES, "ops": rows}
+        target.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n")
+        target.with_suffix(".md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
