@@ -183,6 +183,12 @@ def test_wrong_calls_say_what_is_wrong():
     _, pull = vjp(lambda x: x, X)
     with pytest.raises(RuntimeError, match="shape"):
         pull(rushlight.ones(2))
+    with pytest.raises(RuntimeError, match="at least one Tensor"):
+        jvp(lambda: X, (), ())
+    with pytest.raises(ValueError, match="primal to be floating point"):
+        jvp(lambda x: x, (rushlight.arange(3),), (rushlight.arange(3),))
+    with pytest.raises(RuntimeError, match="All outputs of f must be floating-point"):
+        jacrev(lambda x: x.long())(X)
     with pytest.raises(RuntimeError, match="requires_grad_"):
         vmap(lambda x: x.requires_grad_())(X)
 

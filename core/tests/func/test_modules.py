@@ -57,10 +57,12 @@ def test_tied_weights():
 
 def test_wrong_calls_say_what_is_wrong():
     layer = nn.Linear(2, 2)
-    with pytest.raises(RuntimeError, match=r"Missing key\(s\): bias"):
+    with pytest.raises(RuntimeError, match=r"Missing key\(s\): 'bias'"):
         functional_call(layer, {"weight": layer.weight}, rushlight.ones(2), strict=True)
     with pytest.raises(RuntimeError, match="Unexpected"):
         functional_call(layer, {"other": layer.weight}, rushlight.ones(2), strict=True)
+    layer_out = functional_call(layer, {"other": layer.weight}, rushlight.ones(2))
+    assert rushlight.equal(layer_out, layer(rushlight.ones(2)))
     with pytest.raises(ValueError, match="multiple dictionaries"):
         functional_call(layer, [{"bias": layer.bias}, {"bias": layer.bias}], rushlight.ones(2))
     with pytest.raises(ValueError, match="to be a dict"):

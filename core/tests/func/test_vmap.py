@@ -151,6 +151,10 @@ def test_wrong_calls_say_what_is_wrong():
         vmap(lambda a, b: a + b)(x, rushlight.ones(4, 2))
     with pytest.raises(ValueError, match="not compatible with the structure of inputs"):
         vmap(lambda a: a, in_dims=(0, 0))(x)
+    with pytest.raises(ValueError, match="expected `in_dims` to be int or"):
+        vmap(lambda a, b: a, in_dims=[0, 0])(x, x)
+    with pytest.raises(ValueError, match="`out_dims` must be an int"):
+        vmap(lambda a: a, out_dims=0.5)(x)
     with pytest.raises(ValueError, match="in_dim=3 for an input"):
         vmap(lambda a: a, in_dims=3)(x)
     with pytest.raises(ValueError, match="cannot vmap over non-Tensor"):

@@ -72,7 +72,7 @@ def _name(func):
 def _inputs(func, in_dims, args):
     """The mapped dimension of each leaf of the arguments, the leaves, how many examples."""
     name = _name(func)
-    if not isinstance(in_dims, (int, tuple, list)):
+    if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a "
             f"(potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
@@ -83,7 +83,7 @@ def _inputs(func, in_dims, args):
             "trying to vmap over a function with no inputs. The latter is unsupported."
         )
     leaves, spec = tree_flatten(args)
-    dims = prefix_leaves(tuple(in_dims) if isinstance(in_dims, list) else in_dims, spec)
+    dims = prefix_leaves(in_dims, spec)
     if dims is None:
         raise ValueError(
             f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the "
@@ -113,7 +113,7 @@ def _checked_dim(name, in_dims, leaf, dim):
     if dim is None:
         return None
     if not isinstance(dim, int):
-        raise ValueError(f"{call}: expected an int or None.")
+        raise ValueError(f"{call} but in_dim must be either an integer dimension or None.")
     if not isinstance(leaf, Tensor):
         raise ValueError(
             f"{call} but the input is of type {type(leaf)}. We cannot vmap over non-Tensor "
@@ -161,10 +161,15 @@ def _released(out, place, level, func, out_dims):
     if place is None:
         if is_batched(out, level):
             raise ValueError(
-                f"vmap({name}, ..., out_dims={out_dims}): `{name}` can not return a BatchedTensor "
-                "when out_dim is None"
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
             )
         return out
+    if not isinstance(place, int):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
+            "collection of ints representing where in the outputs the vmapped dimension should "
+            "appear."
+        )
     inner = out._inner if is_batched(out, level) else None
     if inner is None:
         inner = out.expand((level.size, *out.shape))

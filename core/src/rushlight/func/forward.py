@@ -38,11 +38,17 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     leaves, spec = flat_tensors(primals, "jvp(f, primals, tangents)", "primals")
     moves, move_spec = flat_tensors(tangents, "jvp(f, primals, tangents)", "tangents")
     _check_tangents(leaves, moves, spec, move_spec)
+    for leaf in leaves:
+        if leaf._dtype.category < FLOAT:
+            raise ValueError(
+                f"Expected primal to be floating point or complex, but got: {leaf._dtype}"
+            )
+    if not leaves:
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals to contain at least one Tensor."
+        )
     with DualLevel() as level:
-        duals = [
-            dual(p, t, level) if p._dtype.category >= FLOAT else p
-            for p, t in zip(leaves, moves, strict=True)
-        ]
+        duals = [dual(p, t, level) for p, t in zip(leaves, moves, strict=True)]
         output, aux = func(*tree_unflatten(duals, spec)), None
         if has_aux:
             output, aux = _with_aux("jvp(f, primals, tangents)", output)

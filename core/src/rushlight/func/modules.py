@@ -81,12 +81,10 @@ def _places(module, tensors, tie_weights, strict):
         if name not in tables:
             if strict:
                 raise RuntimeError(
-                    f"Error(s) in loading state_dict for {type(module).__name__}: Unexpected "
-                    f"key(s): {name}."
+                    f"Error(s) in reparametrizing for {type(module).__name__}:\n\tUnexpected "
+                    f"key(s): '{name}'."
                 )
-            if not hasattr(module, name.split(".")[0]):
-                raise AttributeError(f"{type(module).__name__} has no parameter or buffer '{name}'")
-            continue
+            continue  # as PyTorch does
         table, key = tables[name]
         for other in tied.get(id(table[key]), [name]):
             if other == name or other not in tensors:
@@ -99,8 +97,8 @@ def _places(module, tensors, tie_weights, strict):
                 )
     if strict and set(tables) - given:
         raise RuntimeError(
-            f"Error(s) in loading state_dict for {type(module).__name__}: Missing key(s): "
-            f"{', '.join(sorted(set(tables) - given))}."
+            f"Error(s) in reparametrizing for {type(module).__name__}:\n\tMissing key(s): "
+            f"{', '.join(repr(n) for n in sorted(set(tables) - given))}."
         )
     return places
 

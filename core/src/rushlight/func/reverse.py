@@ -181,6 +181,12 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
         inputs = argument(args, argnums)
         outputs, spec, pull, aux = _pulled(chosen, (inputs,), has_aux)
+        for out in outputs:
+            if out._dtype.category < FLOAT:
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                    f"Tensor with dtype {out._dtype}"
+                )
         leaves, in_spec = tree_flatten(inputs)
         rows = [_rows(pull, outputs, spec, k, chunk_size) for k in range(len(outputs))]
         blocks = []

@@ -29,7 +29,7 @@ def prefix_leaves(prefix, spec: TreeSpec):
     own; None where the two do not fit."""
     if spec.is_leaf():
         return None if isinstance(prefix, (tuple, list, dict)) else [prefix]
-    if prefix is None or isinstance(prefix, int):
+    if prefix is None or not isinstance(prefix, (tuple, list, dict)):
         return [prefix] * spec.num_leaves
     leaves, own = tree_flatten(prefix, is_leaf=lambda v: v is None or isinstance(v, int))
     if own.is_leaf():

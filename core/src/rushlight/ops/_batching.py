@@ -79,7 +79,7 @@ class Batched(Wrapped):
             "operations."
         )
 
-    tolist = item
+    tolist = __int__ = __float__ = __complex__ = __index__ = item
 
     def _control(self):
         raise RuntimeError(
@@ -87,7 +87,7 @@ class Batched(Wrapped):
             "flow. We don't support that yet: use torch.where or other operations instead."
         )
 
-    __bool__ = __int__ = __float__ = __complex__ = __index__ = _control
+    __bool__ = _control
 
 
 class VmapLevel(Level):
