@@ -43,6 +43,7 @@ class NativeType:
 boolean = NativeType("boolean", "bool", 1)
 i8 = NativeType("i8", "int", 8)
 u8 = NativeType("u8", "unsigned", 8)
+u16 = NativeType("u16", "unsigned", 16)
 i32 = NativeType("i32", "int", 32)
 u32 = NativeType("u32", "unsigned", 32)
 i64 = NativeType("i64", "int", 64)

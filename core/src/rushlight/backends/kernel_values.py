@@ -12,6 +12,7 @@ IR_TYPES = {
     "boolean": ir.IntType(1),
     "i8": ir.IntType(8),
     "u8": ir.IntType(8),
+    "u16": ir.IntType(16),
     "i32": ir.IntType(32),
     "u32": ir.IntType(32),
     "i64": ir.IntType(64),

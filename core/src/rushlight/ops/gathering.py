@@ -7,6 +7,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import argument_error, shape_text
+from rushlight.kernels import line as lines
 from rushlight.ops._inplace import write_out
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import number_dtype
@@ -100,6 +101,12 @@ def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
         return np.empty(index.shape, input.dtype)
     rows, places = line(input), line(index)
     _check_extents("gather", places, rows, dim)
+    try:
+        found = lines.read_at(rows, dim, places)
+    except IndexError:
+        found = None  # the check below says it better
+    if found is not None:
+        return found.reshape(index.shape)
     check_bounds("gather", places, rows.shape[dim], dim)
     return rows[along(places, dim)].reshape(index.shape)
 
@@ -155,12 +162,12 @@ def _check_scatter(name, input, dim, index, src):
 
 
 def scattered(name, input, dim, index, src, write):
-    """A copy of `input` after ``write(copy, places, the part of src that index reaches)``."""
+    """A copy of `input` after ``write(copy, dim, index, the part of src that it reaches)``."""
     dim, out = wrap_dim(dim, input.ndim), input.copy()
     _check_scatter(name, input, dim, index, src)
     if index.size:
         index, src = line(index), line(src)
-        write(line(out), along(index, dim), src[tuple(slice(n) for n in index.shape)])
+        write(line(out), dim, index, src[tuple(slice(n) for n in index.shape)])
     return out
 
 
@@ -174,8 +181,17 @@ def _scatter_samples(make):
     return [((make(3, 4), 0, i, make(2, 4)), {})]
 
 
-def _assign(out, places, values):
-    out[places] = values
+def _assign(out, dim, index, values):
+    out[along(index, dim)] = values
+
+
+def _multiply(out, dim, index, values):
+    np.multiply.at(out, along(index, dim), values)
+
+
+def _add(out, dim, index, values):
+    if lines.added_at(out, dim, index, values) is None:
+        np.add.at(out, along(index, dim), values)
 
 
 @op(samples=_scatter_samples, method=False, inplace="_scatter_", meta=meta_like_input)
@@ -212,7 +228,7 @@ def zeros_for(grad, index):
 )
 def _scatter_multiply(input: Tensor, dim, index: Tensor, src: Tensor):
     """`input` multiplied by ``src`` at the index; repeated indices multiply again."""
-    return scattered("scatter", input, dim, index, src, np.multiply.at)
+    return scattered("scatter", input, dim, index, src, _multiply)
 
 
 def _source(input, index, src, value):
@@ -269,7 +285,7 @@ def _scatter_add_samples(make):
 @op(samples=_scatter_add_samples, inplace=True, meta=meta_like_input)
 def scatter_add(input: Tensor, dim, index: Tensor, src: Tensor):
     """A copy with ``src`` added at ``index`` along `dim`; repeated indices add up."""
-    return scattered("scatter_add", input, dim, index, src, np.add.at)
+    return scattered("scatter_add", input, dim, index, src, _add)
 
 
 scatter_add.gradient(

@@ -7,6 +7,7 @@ import math
 from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import cast, dtype_of
+from rushlight.kernels import line
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import same_length
 from rushlight.ops.arithmetic import conj_of
@@ -32,6 +33,12 @@ def _accumulate(function, input, dim, dtype):
     array = input if code is None else cast(input, code)
     if not array.ndim:
         return array.copy()
+    if function is not np.cumsum and function is not np.cumprod:
+        found = None
+    else:
+        found = line.scanned(array, axis, function is np.cumprod)
+    if found is not None:
+        return found
     return np.asarray(function(_wide(array), axis=axis), array.dtype)
 
 

@@ -11,6 +11,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros, zeros_like
 from rushlight.ops.gathering import (
+    along,
     check_same_dtype,
     check_vector_index,
     flat_places,
@@ -93,8 +94,8 @@ def scatter_reduce(input: Tensor, dim, index: Tensor, src: Tensor, reduce, *, in
     """
     _check_reduce("scatter_reduce", input, reduce)
 
-    def write(out, places, values):
-        _combine_at(out, places, values, reduce, include_self)
+    def write(out, dim, index, values):
+        _combine_at(out, along(index, dim), values, reduce, include_self)
 
     return scattered("scatter_reduce", input, dim, index, src, write)
 

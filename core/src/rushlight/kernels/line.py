@@ -1,0 +1,106 @@
+"""Loops along one dimension of float32 and float64 arrays: scans, the k largest, indices.
+
+Each function gives None where it leaves the work to NumPy: small or strided arrays, other dtypes,
+the reference mode.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+from rushlight.backends import np, threads
+from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+
+__all__ = ["added_at", "read_at", "scanned", "top"]
+
+SMALL = 2048  # elements below which NumPy is as fast
+TOP_LIMIT = 64  # values kept sorted by insertion
+
+
+def _fits(array):
+    return (
+        array.size >= SMALL
+        and array.dtype in COMPILED_DTYPES
+        and not REFERENCE
+        and array.flags.c_contiguous
+    )
+
+
+def _seen(shape, axis):
+    return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+
+
+@functools.lru_cache(maxsize=512)
+def _plan(name, dtype, items, work, n, m, inner, k, parameters):
+    from rushlight.kernels import line_kernels as native
+
+    code = getattr(native, name).address(real=language_type(dtype), **dict(parameters))
+    return threads.plan(code, items, chunk(items, work), [0] * native.N + [n, m, inner, k])
+
+
+def scanned(array, axis, product):
+    """Running sums (or products) along an axis, accumulated in float64."""
+    if not _fits(array):
+        return None
+    outer, n, inner = _seen(array.shape, axis)
+    name, items = ("scan_rows", outer) if inner == 1 else (
+        "scan_columns", outer * -(-inner // 256)
+    )  # fmt: skip
+    out = np.empty(array.shape, array.dtype)
+    kind = (("product", int(product)),)
+    plan = _plan(name, array.dtype, items, array.size // items, n, 0, inner, 0, kind)
+    threads.run(plan, array, None, out)
+    return out
+
+
+def top(array, k, largest):
+    """The k largest (or smallest) of the last axis in order, and where they were: the first of
+    equal ones first; NaN counts as the largest."""
+    if not _fits(array) or not 0 < k <= min(TOP_LIMIT, array.shape[-1]):
+        return None
+    n = array.shape[-1]
+    rows = array.size // n
+    values = np.empty((*array.shape[:-1], k), array.dtype)
+    places = np.empty(values.shape, np.int64)
+    kind = (("largest", int(largest)),)
+    plan = _plan("top_rows", array.dtype, rows, n + 16 * k, n, 0, 1, k, kind)
+    threads.run(plan, array, None, values, places)
+    return values, places
+
+
+def _run_at(array, index, out, axis, wide, adding):
+    if index.dtype != np.int64 or not index.flags.c_contiguous:
+        index = np.ascontiguousarray(index, np.int64)
+    outer, m, inner = _seen(index.shape, axis)
+    failed = np.zeros(2, np.int64)
+    kind = (("adding", int(adding)),)
+    plan = _plan("at_indices", array.dtype, outer, 2 * m * inner, wide, m, inner, 0, kind)
+    threads.run(plan, array, index, out, None, failed)
+    if failed[0]:
+        raise IndexError(int(failed[1]))
+    return out
+
+
+def _beside(index, array, axis):
+    """Whether an index has the array's sizes but for the axis."""
+    a, b = list(index.shape), list(array.shape)
+    a[axis] = b[axis] = 0
+    return a == b
+
+
+def read_at(array, axis, index):
+    """``out[i][j] = array[index[i][j]][j]`` for axis 0, and so on. Raises IndexError with the first
+    index that is out of range."""
+    if index.size < SMALL or not _fits(array) or not _beside(index, array, axis):
+        return None
+    out = np.empty(index.shape, array.dtype)
+    return _run_at(array, index, out, axis, array.shape[axis], False)
+
+
+def added_at(out, axis, index, source):
+    """Add ``source`` into a dense ``out`` at the index along an axis, in order; True if done."""
+    fits = index.size >= SMALL and _fits(out) and _fits(source) and source.dtype == out.dtype
+    if not fits or index.shape != source.shape or not _beside(index, out, axis):
+        return None
+    return _run_at(source, index, out, axis, out.shape[axis], True)

@@ -1,0 +1,181 @@
+"""Compiled loops along one dimension: running sums, the k largest, reading and adding at indices.
+
+Arrays are dense and seen as (outer, n, inner), n being the dimension. Import at first need.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    f32,
+    f64,
+    function,
+    i64,
+    maximum,
+    minimum,
+    range_kernel,
+    real,
+)
+from rushlight.backends.worker_pool import scratch
+
+# Argument words.
+X, INDEX, OUT, PLACES, FAILED, N, M, INNER, K = range(9)
+SEGMENT = 256  # columns that one item runs down
+CHAINS = 8  # parts of a row that are summed side by side: one chain would wait for each addition
+LOOK = 32  # elements that are looked at together for one that is among the k largest
+
+product = Parameter("product")
+largest = Parameter("largest")
+adding = Parameter("adding")
+
+
+# ---- running sums and products -------------------------------------------------------------------
+@function
+def joined(a, b):
+    """The sum or the product."""
+    return a * b if product == 1 else a + b
+
+
+@function(reassociate=True)
+def part_total(x, first, last):
+    """The sum (or product) of a part of a row, in float64."""
+    total = f64(1) if product == 1 else f64(0)
+    for i in range(first, last):
+        total = total * f64(x[i]) if product == 1 else total + f64(x[i])
+    return total
+
+
+@function
+def scan_part(x, out, first, last, total):
+    """A part of a row that begins with a total; the total at its end."""
+    for i in range(first, last):
+        total = joined(total, f64(x[i]))
+        out[i] = real(total)
+    return total
+
+
+@function
+def scan_row(x, out, n):
+    """One row: the totals of four parts first, then the parts side by side."""
+    m = n // 4
+    if n < 64:
+        scan_part(x, out, i64(0), n, f64(1) if product == 1 else f64(0))
+        return
+    a = f64(1) if product == 1 else f64(0)
+    b = part_total(x, i64(0), m)
+    c = joined(b, part_total(x, m, 2 * m))
+    d = joined(c, part_total(x, 2 * m, 3 * m))
+    for i in range(m):
+        a = joined(a, f64(x[i]))
+        b = joined(b, f64(x[m + i]))
+        c = joined(c, f64(x[2 * m + i]))
+        d = joined(d, f64(x[3 * m + i]))
+        out[i] = real(a)
+        out[m + i] = real(b)
+        out[2 * m + i] = real(c)
+        out[3 * m + i] = real(d)
+    scan_part(x, out, 4 * m, n, d)
+
+
+@range_kernel
+def scan_rows(args, lo, hi, tid):
+    """Items are rows (inner is 1)."""
+    g = array(i64, args)
+    n, size = g[N], 4 if real is f32 else 8
+    for row in range(lo, hi):
+        scan_row(array(real, g[X] + size * row * n), array(real, g[OUT] + size * row * n), n)
+
+
+@range_kernel
+def scan_columns(args, lo, hi, tid):
+    """Items are segments of columns."""
+    g = array(i64, args)
+    n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
+    segments = (inner + SEGMENT - 1) // SEGMENT
+    totals = array(f64, scratch(tid, 8 * SEGMENT))
+    for item in range(lo, hi):
+        outer, column = item // segments, item % segments * SEGMENT
+        width = min(inner - column, SEGMENT)
+        for i in range(width):
+            totals[i] = 1 if product == 1 else 0
+        for row in range(n):
+            place = size * ((outer * n + row) * inner + column)
+            x, out = array(real, g[X] + place), array(real, g[OUT] + place)
+            for i in range(width):
+                total = joined(totals[i], f64(x[i]))
+                totals[i] = total
+                out[i] = real(total)
+
+
+# ---- the k largest -------------------------------------------------------------------------------
+@function
+def beats(a, b):
+    """Whether a comes before b; NaN counts as the largest."""
+    if largest == 1:
+        return a > b or (a != a and b == b)
+    return a < b or (b != b and a == a)
+
+
+@function
+def insert(values, places, count, value, place):
+    """Put a value into a sorted list whose last entry makes room; after equal ones."""
+    j = count - 1
+    while j > 0 and beats(value, values[j - 1]):
+        values[j] = values[j - 1]
+        places[j] = places[j - 1]
+        j -= 1
+    values[j] = value
+    places[j] = place
+
+
+@range_kernel
+def top_rows(args, lo, hi, tid):
+    """Items are rows: the K first in order, and where they were."""
+    g = array(i64, args)
+    n, k, size = g[N], g[K], 4 if real is f32 else 8
+    for row in range(lo, hi):
+        x = array(real, g[X] + size * row * n)
+        values, places = array(real, g[OUT] + size * row * k), array(i64, g[PLACES] + 8 * row * k)
+        for i in range(k):
+            insert(values, places, i + 1, x[i], i)
+        worst = values[k - 1]
+        i = k
+        while i < n:
+            last = min(i + LOOK, n)
+            best = x[i]
+            for j in range(i, last):
+                best = maximum(best, x[j]) if largest == 1 else minimum(best, x[j])
+            if best != best or beats(best, worst):
+                for j in range(i, last):
+                    if beats(x[j], worst):
+                        insert(values, places, k, x[j], j)
+                        worst = values[k - 1]
+            i = last
+
+
+# ---- reading and adding at indices ---------------------------------------------------------------
+@range_kernel
+def at_indices(args, lo, hi, tid):
+    """Items are outer blocks. Reading: OUT[o, i, c] = X[o, INDEX[o, i, c], c]; adding: OUT[o,
+    INDEX[o, i, c], c] += X[o, i, c]. N is the length that indices go through, M theirs."""
+    g = array(i64, args)
+    n, m, inner, size = g[N], g[M], g[INNER], 4 if real is f32 else 8
+    for outer in range(lo, hi):
+        index = array(i64, g[INDEX] + 8 * outer * m * inner)
+        wide, short = size * outer * n * inner, size * outer * m * inner
+        if adding == 1:
+            x, out = array(real, g[X] + short), array(real, g[OUT] + wide)
+        else:
+            x, out = array(real, g[X] + wide), array(real, g[OUT] + short)
+        for i in range(m):
+            for c in range(inner):
+                place = index[i * inner + c]
+                if place < 0 or place >= n:
+                    array(i64, g[FAILED])[0] = 1
+                    array(i64, g[FAILED])[1] = place
+                    return
+                if adding == 1:
+                    out[place * inner + c] += x[i * inner + c]
+                else:
+                    out[i * inner + c] = x[place * inner + c]

@@ -1,0 +1,82 @@
+"""Loops along a dimension against NumPy: scans, the k largest, reading and adding at indices."""
+
+import numpy as np
+import pytest
+
+from rushlight.kernels import line
+
+
+@pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])
+def dtype(request):
+    return request.param
+
+
+@pytest.mark.parametrize("shape", [(3000,), (7, 301), (50, 63), (3, 70, 20), (2, 40, 300)], ids=str)
+def test_scans(rng, dtype, shape):
+    x = rng.standard_normal(shape).astype(dtype)
+    bound = 1e-6 if dtype == np.float32 else 1e-13
+    for axis in range(len(shape)):
+        found = line.scanned(x, axis, False)
+        assert found.dtype == dtype
+        wanted = np.cumsum(x, axis, dtype=np.float64)
+        assert np.all(np.abs(found - wanted) <= bound * np.cumsum(np.abs(x), axis) + bound)
+        near = np.exp(x * 0.01)
+        found = line.scanned(near, axis, True)
+        assert np.allclose(found, np.cumprod(near, axis, dtype=np.float64), rtol=2 * bound)
+
+
+def test_scan_of_nan_and_infinity(rng):
+    x = rng.standard_normal((2, 4000)).astype(np.float32)
+    x[0, 100], x[1, 3999] = np.nan, np.inf
+    found = line.scanned(x, 1, False)
+    assert np.isfinite(found[0, :100]).all() and np.isnan(found[0, 100:]).all()
+    assert np.isfinite(found[1, :3999]).all() and found[1, 3999] == np.inf
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize(
+    ("rows", "n", "k"), [(1, 5000, 10), (40, 100, 1), (30, 77, 64), (5, 640, 7)]
+)
+def test_top(rng, dtype, rows, n, k, largest):
+    x = np.round(rng.standard_normal((rows, n)), 1).astype(dtype)  # many equal ones
+    x[0, [3, n - 2]] = np.nan
+    values, places = line.top(x, k, largest)
+    key = np.where(np.isnan(x), np.inf, x)
+    order = np.argsort(-key if largest else key, 1, kind="stable")[:, :k]
+    assert np.array_equal(places, order)
+    assert np.array_equal(values, np.take_along_axis(x, order, 1), equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "m"), [((60, 50), 1, 70), ((60, 50), 0, 90), ((5, 30, 21), 1, 40)]
+)
+def test_indices(rng, dtype, shape, axis, m):
+    x = rng.standard_normal(shape).astype(dtype)
+    places = tuple(m if i == axis else n for i, n in enumerate(shape))
+    index = rng.integers(0, shape[axis], places)
+    assert np.array_equal(line.read_at(x, axis, index), np.take_along_axis(x, index, axis))
+    source = rng.standard_normal(places).astype(dtype)
+    out = x.copy()
+    assert line.added_at(out, axis, index, source) is out
+    grid = list(np.ogrid[tuple(slice(n) for n in places)])
+    grid[axis] = index
+    wanted = x.copy()
+    np.add.at(wanted, tuple(grid), source)
+    assert np.array_equal(out, wanted)
+
+
+def test_an_index_out_of_range(rng):
+    x = rng.standard_normal((60, 50)).astype(np.float32)
+    index = np.zeros((60, 50), np.int64)
+    index[7, 3] = -1
+    with pytest.raises(IndexError, match="-1"):
+        line.read_at(x, 1, index)
+
+
+def test_what_is_left_to_numpy(rng):
+    x = rng.standard_normal((60, 50)).astype(np.float32)
+    assert line.scanned(x.T, 0, False) is None
+    assert line.scanned(x[:3], 0, False) is None
+    assert line.top(x.astype(np.int64), 3, True) is None
+    assert line.top(x, 51, True) is None
+    assert line.read_at(x, 1, np.zeros((59, 50), np.int64)) is None
