@@ -12,6 +12,7 @@ import os
 
 from rushlight.backends import np
 from rushlight.backends.memory import empty
+from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     FLOAT32,
     FLOAT64,
@@ -329,10 +330,9 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups):
     size = _check("convolution", input.shape, weight.shape, *args)
     wide = _wide_dtype(input.dtype)
     if wide is not None:
-        wide_bias = None if bias is None else bias.astype(wide)
-        return convolution_forward(
-            input.astype(wide), weight.astype(wide), wide_bias, *args
-        ).astype(input.dtype)
+        wide_bias = None if bias is None else cast(bias, wide)
+        found = convolution_forward(cast(input, wide), cast(weight, wide), wide_bias, *args)
+        return cast(found, input.dtype)
     n, c = input.shape[:2]
     o = weight.shape[0]
     if n == 0 or c == 0:
@@ -376,9 +376,8 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
     _check_gradient("convolution_input_gradient", grad, (input_shape[0], weight.shape[0], *size))
     wide = _wide_dtype(grad.dtype)
     if wide is not None:
-        return convolution_input_gradient(
-            grad.astype(wide), weight.astype(wide), input_shape, *args
-        ).astype(grad.dtype)
+        found = convolution_input_gradient(cast(grad, wide), cast(weight, wide), input_shape, *args)
+        return cast(found, grad.dtype)
     if 0 in input_shape or weight.shape[0] == 0:
         return np.zeros(input_shape, grad.dtype)
     if grad.dtype == FLOAT32 and len(size) < 3:
@@ -418,9 +417,10 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
     _check_gradient("convolution_weight_gradient", grad, (input.shape[0], weight_shape[0], *size))
     wide = _wide_dtype(grad.dtype)
     if wide is not None:
-        return convolution_weight_gradient(
-            grad.astype(wide), input.astype(wide), weight_shape, *args
-        ).astype(grad.dtype)
+        found = convolution_weight_gradient(
+            cast(grad, wide), cast(input, wide), weight_shape, *args
+        )
+        return cast(found, grad.dtype)
     if 0 in input.shape or 0 in weight_shape:
         return np.zeros(weight_shape, grad.dtype)
     if grad.dtype == FLOAT32 and len(size) < 3:

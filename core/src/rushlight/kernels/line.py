@@ -14,7 +14,7 @@ from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, langu
 
 __all__ = ["added_at", "read_at", "scanned", "top"]
 
-SMALL = 2048  # elements below which NumPy is as fast
+SMALL = 128  # elements below which NumPy is as fast
 TOP_LIMIT = 64  # values kept sorted by insertion
 
 

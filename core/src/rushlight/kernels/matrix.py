@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.memory import empty
+from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     COMPILED_DTYPES,
     FLOAT32,
@@ -140,12 +141,12 @@ def _general_matmul(a, b, out):
     if not _is_plain(a, b):
         dtype = np.result_type(a, b)
         if is_low_precision(dtype):
-            a, b = a.astype(FLOAT32), b.astype(FLOAT32)
+            a, b = cast(a, FLOAT32), cast(b, FLOAT32)
         elif dtype in COMPILED_DTYPES:
             a, b = a.astype(dtype), b.astype(dtype)
         else:
             return np.matmul(a, b, out=out)
-        return _deliver(matmul(a, b).astype(dtype, copy=False), out)
+        return _deliver(cast(matmul(a, b), dtype), out)
     if out is not None and not (out.dtype is a.dtype and out.flags.c_contiguous):
         return _deliver(matmul(a, b), out)
     if a.ndim == 2 and b.ndim == 2:
@@ -213,8 +214,8 @@ def addmm(input, a, b, beta=1, alpha=1):
         return _product(a, b, out, None, accumulate=True)
     dtype = np.result_type(a, b)
     if is_low_precision(dtype):
-        wide = [v.astype(FLOAT32) for v in (input, a, b)]
-        return addmm(*wide, beta=beta, alpha=alpha).astype(dtype)
+        wide = [cast(v, FLOAT32) for v in (input, a, b)]
+        return cast(addmm(*wide, beta=beta, alpha=alpha), dtype)
     result = matmul(a, b)
     if alpha != 1:
         result = result * np.asarray(alpha).astype(dtype)
@@ -254,8 +255,8 @@ def linear(input, weight, bias=None):
             result = matmul(input, weight.T)
             return result if bias is None else result + bias
         wide = FLOAT64 if dtype == FLOAT64 else FLOAT32
-        wide_bias = None if bias is None else bias.astype(wide)
-        return linear(input.astype(wide), weight.astype(wide), wide_bias).astype(dtype, copy=False)
+        wide_bias = None if bias is None else cast(bias, wide)
+        return cast(linear(cast(input, wide), cast(weight, wide), wide_bias), dtype)
     flat = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
     if bias is not None and not bias.flags.c_contiguous:
         bias = np.ascontiguousarray(bias)

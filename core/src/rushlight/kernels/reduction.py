@@ -16,7 +16,7 @@ from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, langu
 __all__ = ["reduced"]
 
 KINDS = {"sum": 0, "squares": 1, "product": 2}
-SMALL = 8192  # elements below which NumPy is as fast
+SMALL = 4096  # elements below which NumPy is as fast
 BLOCK = 65_536  # elements of a block of one long row
 ROWS = 512  # rows of a block whose columns are reduced
 SEGMENT = 512  # columns of a block

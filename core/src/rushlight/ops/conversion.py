@@ -5,8 +5,9 @@ from __future__ import annotations
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
-from rushlight.backends.arrays import cast, dtype_of, meta_array
+from rushlight.backends.arrays import BY_CODE, cast, dtype_of, meta_array
 from rushlight.errors import shape_text
+from rushlight.kernels.conversion import converted
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._op import composite, op
 from rushlight.ops._recording import record
@@ -25,7 +26,8 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 )
 def _cast(input: Tensor, dtype):
     """`input` in another dtype."""
-    return cast(input, dtype.code)
+    found = converted(input, BY_CODE[dtype.code])
+    return cast(input, dtype.code) if found is None else found
 
 
 _cast.op.node_name = "ToCopyBackward0"
