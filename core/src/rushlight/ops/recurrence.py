@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.autograd import engine
+from rushlight.autograd.mode import enable_grad, mode
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.kernels import recurrence as kernels
@@ -96,14 +97,16 @@ def _recurrence_gradient(
         arrays = [None if t is None else t._array for t in (grad_cell, hidden, cell, weight)]
         found = kernels.recurrence_backward(zero, *arrays, saved, kind, backwards)
         return [g if need else None for g, need in zip(tensors_of(found), needs, strict=True)]
+    create = mode.recording
     inputs = (gates, hidden, cell, weight, bias)
-    outputs = _by_steps(*inputs, kind, backwards)
+    if not create:
+        inputs = [None if t is None else t.detach().requires_grad_() for t in inputs]
+    with enable_grad():
+        outputs = _by_steps(*inputs, kind, backwards)
     pairs = [
         (o, g) for o, g in zip(outputs, grads[:2], strict=True) if o is not None and g is not None
     ]
     wanted = [t for t, need in zip(inputs, needs, strict=True) if need]
-    found = engine.grad(
-        [o for o, _ in pairs], wanted, [g for _, g in pairs], create_graph=True, allow_unused=True
-    )
-    found = iter(found)
+    results, given = zip(*pairs, strict=True)
+    found = iter(engine.grad(results, wanted, given, create_graph=create, allow_unused=True))
     return [next(found) if need else None for need in needs]
