@@ -9,8 +9,8 @@ from rushlight import refusals
 # Modules of the top level imported at first use.
 PARTS = frozenset(
     "_C __config__ _dynamo _utils accelerator amp array_api backends compiler cpu distributed "
-    "distributions fft func hub jit linalg masked mps multiprocessing onnx random signal special "
-    "testing version xpu".split()
+    "distributions fft func hub jit library linalg masked mps multiprocessing onnx random signal "
+    "special testing version xpu".split()
 )
 
 # Module -> names of the top level it holds.

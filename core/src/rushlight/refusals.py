@@ -53,7 +53,6 @@ ADVICE = {
     "qint32": "use int32 and a scale of your own",
     "complex32": "use complex64",
     "chalf": "use complex64",
-    "library": "declare a differentiable operation with rushlight.autograd.Function",
     "classes": "write the class in Python",
     "futures": "use concurrent.futures",
     "package": "use rushlight.save and rushlight.load",
@@ -96,7 +95,7 @@ ADVICE = {
 # Modules that may be imported although nothing in them exists; their submodules too.
 ABSENT = frozenset(
     "ao autograd.graph autograd.profiler export futures fx "
-    "library nested nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package profiler "
+    "nested nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package profiler "
     "quantization sparse utils.bottleneck utils.cpp_extension utils.flop_counter "
     "utils.mobile_optimizer utils.tensorboard _dynamo _export _functorch "
     "_higher_order_ops _inductor _logging _prims _refs _subclasses jit._recursive jit._script "

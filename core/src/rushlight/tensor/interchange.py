@@ -7,6 +7,7 @@ import importlib
 import numbers
 
 from rushlight import dtypes
+from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE
@@ -172,11 +173,12 @@ def _iter(self):
 def numpy(self, *, force=False):
     """The elements as a NumPy array that shares this tensor's memory.
 
-    A tensor that requires grad must be detached first; ``force=True`` does what is needed.
+    A tensor that requires grad must be detached first, unless under `no_grad`; ``force=True`` does
+    what is needed.
     """
     if force:
         self = self.detach()
-    elif self.requires_grad:
+    elif mode.recording and self.requires_grad:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )

@@ -1,0 +1,60 @@
+"""Operators of one's own: Python functions, Numba kernels or SciPy routines that record gradients,
+batch under `vmap`, know their shapes on the meta device, and have a name in ``rushlight.ops``.
+
+>>> from rushlight.library import custom_op
+>>> @custom_op("docs::cube", mutates_args=())
+... def cube(x: rushlight.Tensor) -> rushlight.Tensor:
+...     return rushlight.from_numpy(x.numpy() ** 3)
+>>> def save(ctx, inputs, output):
+...     ctx.save_for_backward(*inputs)
+>>> def backward(ctx, grad):
+...     (x,) = ctx.saved_tensors
+...     return grad * 3 * x**2
+>>> cube.register_autograd(backward, setup_context=save)
+>>> x = rushlight.tensor([2.0], requires_grad=True)
+>>> cube(x).backward()
+>>> x.grad
+tensor([12.])
+"""
+
+from rushlight.library.checks import OpCheckError, opcheck
+from rushlight.library.definitions import (
+    CustomOpDef,
+    Library,
+    custom_op,
+    define,
+    get_ctx,
+    impl,
+    register_autocast,
+    register_autograd,
+    register_fake,
+    register_kernel,
+    register_vmap,
+    triton_op,
+)
+from rushlight.library.operators import Operator as OpOverload
+from rushlight.library.operators import Packet as OpOverloadPacket
+from rushlight.library.schema import infer_schema
+
+impl_abstract = register_fake  # its former name
+
+__all__ = [
+    "CustomOpDef",
+    "Library",
+    "OpCheckError",
+    "OpOverload",
+    "OpOverloadPacket",
+    "custom_op",
+    "define",
+    "get_ctx",
+    "impl",
+    "impl_abstract",
+    "infer_schema",
+    "opcheck",
+    "register_autocast",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_vmap",
+    "triton_op",
+]
