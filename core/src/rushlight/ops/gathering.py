@@ -479,6 +479,11 @@ def _fitted(name, dtype, value):
 def index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to `value`, a number or 0-d tensor."""
     value = number_or_scalar("index_fill", input, value)
+    if isinstance(value, Tensor) and not (readable(value) and readable(index)):
+        from rushlight.ops.creation import zeros_like
+
+        chosen = _index_fill(zeros_like(input.detach()), dim, index, 1.0) != 0
+        return where(chosen, value.to(input._dtype), input)
     if isinstance(value, Tensor):
         from rushlight.ops.sorting import unique
 
