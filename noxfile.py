@@ -63,6 +63,14 @@ def parity(session: nox.Session) -> None:
 
 
 @nox.session
+def programs(session: nox.Session) -> None:
+    """The corpus of programs under PyTorch and under Rushlight; writes docs/pages/programs.md."""
+    install(session, folders=("core",))
+    session.run("python", "ci/oracle.py", "--required")
+    session.run("python", "ci/programs.py", *session.posargs)
+
+
+@nox.session
 def minimum(session: nox.Session) -> None:
     """The tests with the lowest versions that the packages allow of what they depend on."""
     session.run("python", "ci/minimum.py", "constraints", f"{session.create_tmp()}/lowest.txt")

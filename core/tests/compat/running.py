@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import rushlight
@@ -18,13 +19,14 @@ out = sys.argv.pop(1)
 for path in sys.argv[1:]:
     child = os.fork()
     if child == 0:
-        file = os.open(os.path.join(out, os.path.basename(path) + ".txt"),
-                       os.O_WRONLY | os.O_CREAT)
+        printed = os.path.join(out, os.path.basename(path) + ".txt")
+        file = os.open(printed + ".part", os.O_WRONLY | os.O_CREAT)
         os.dup2(file, 1)
         sys.argv = [path]
         sys.path[0] = os.path.dirname(path)
         runpy.run_path(path, run_name="__main__")
         sys.stdout.flush()
+        os.rename(printed + ".part", printed)
         os._exit(0)
     if os.waitpid(child, 0)[1] != 0:
         sys.exit(f"{path} failed under PyTorch")
@@ -57,11 +59,43 @@ def run_rushlight(*arguments, cwd=None):
     return done.stdout
 
 
+class TorchRun:
+    """Programs that run under PyTorch, one after the other, while the tests do something else."""
+
+    def __init__(self, paths, folder):
+        self.folder, self.errors = Path(folder), Path(folder) / "errors"
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", DRIVER, str(folder), *map(str, paths)],
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                env=environment(),
+            )
+
+    def printed(self, name, timeout=240):
+        """What the program of this file name prints; waits for it."""
+        path, end = self.folder / f"{name}.txt", time.monotonic() + timeout
+        while not path.is_file():
+            if self.process.poll() is not None and not path.is_file():
+                raise AssertionError(self.errors.read_text())
+            if time.monotonic() > end:
+                raise AssertionError(f"{name} does not end under PyTorch")
+            time.sleep(0.05)
+        return path.read_text()
+
+    def stop(self):
+        """End what still runs."""
+        self.process.kill()
+        self.process.wait()
+
+
 def run_torch(paths, folder):
     """What the programs print under PyTorch, by name."""
-    done = run("-c", DRIVER, folder, *paths)
-    assert done.returncode == 0, done.stderr
-    return {Path(p).name: (Path(folder) / (Path(p).name + ".txt")).read_text() for p in paths}
+    started = TorchRun(paths, folder)
+    try:
+        return {Path(p).name: started.printed(Path(p).name) for p in paths}
+    finally:
+        started.stop()
 
 
 def losses(text):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from running import HAS_TORCH, losses, quality, run_rushlight, run_torch
+from running import HAS_TORCH, TorchRun, losses, quality, run_rushlight
 
 PROGRAMS = sorted((Path(__file__).parents[1] / "programs").glob("*.py"))
 RTOL = 1e-4
@@ -17,10 +17,13 @@ QUALITY_RTOL = 0.01
 
 @pytest.fixture(scope="module")
 def oracle(tmp_path_factory):
-    """What the programs print under PyTorch."""
+    """The programs under PyTorch; they run beside the tests."""
     if not HAS_TORCH:
-        return None
-    return run_torch(PROGRAMS, tmp_path_factory.mktemp("oracle"))
+        yield None
+        return
+    started = TorchRun(PROGRAMS, tmp_path_factory.mktemp("oracle"))
+    yield started
+    started.stop()
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
@@ -30,13 +33,14 @@ def test_first_losses_are_pytorchs(program, oracle, tmp_path):
     assert len(ours) >= 20 and all(math.isfinite(loss) for loss in ours.values())
     if oracle is None:
         pytest.skip("PyTorch is not installed: ran, nothing to compare with")
-    theirs = losses(oracle[program.name])
+    expected = oracle.printed(program.name)
+    theirs = losses(expected)
     first = sorted(theirs)[:20]
     assert [ours[i] for i in first] == pytest.approx([theirs[i] for i in first], rel=RTOL)
-    for mine, expected in zip(quality(printed), quality(oracle[program.name]), strict=True):
+    for mine, other in zip(quality(printed), quality(expected), strict=True):
         try:
-            value = float(expected)
+            value = float(other)
         except ValueError:
-            assert mine == expected
+            assert mine == other
         else:
             assert float(mine) == pytest.approx(value, rel=QUALITY_RTOL, abs=2e-3)

@@ -89,4 +89,5 @@ for step in range(150):
 net.eval()
 accuracy = (net(images[400:]).argmax(1) == label[400:]).float().mean().item()
 bits = {float(v) for v in BinarizeSTE.apply(net[0].weight).detach().flatten()}
-print(f"quality accuracy {accuracy:.2f} values {sorted(bits)}")
+# Within a rounding of zero a weight is as near to +1 as to -1, so that late steps may differ.
+print(f"quality learned {accuracy > 0.88} values {sorted(bits)}")
