@@ -59,11 +59,12 @@ gives the largest relative difference among those losses; float32 resolves 6e-8.
 MEASURED = """
 ## How it was measured
 
-{date}, {machine}, {threads}; Python {python}, PyTorch {torch}. Seconds are medians of {repeats}
-runs of whole processes in turn (PyTorch, Rushlight, PyTorch, ...), after one run of each that is
-not counted. They contain the start: a program that only imports takes {start_torch:.2f} s under
-PyTorch and {start_own:.2f} s under Rushlight. The last column leaves it out. Load on the machine while it
-measured: {load:.1f} to {load_end:.1f} processes. Ratios above 1: Rushlight is faster.
+{date}, {machine}, {threads}; Python {python}, PyTorch {torch}.
+Seconds are medians of {repeats} runs of whole processes in turn (PyTorch, Rushlight, PyTorch, ...),
+after one run of each that is not counted. They contain the start: a program that only imports takes
+{start_torch:.2f} s under PyTorch and {start_own:.2f} s under Rushlight. The last column leaves it
+out. Load on the machine while it measured: {load:.1f} to {load_end:.1f} processes. Ratios above 1:
+Rushlight is faster.
 
 Together: {sum_torch:.1f} s under PyTorch, {sum_own:.1f} s under Rushlight; geometric mean of the
 ratios {mean:.2f}, without the start {mean_net:.2f}.
