@@ -38,13 +38,15 @@ EXPRESSIONS = {
     "sum": "x.sum()", "sum 0": "x.sum(0)", "sum 1": "x.sum(1)", "mean": "x.mean()",
     "mean 1": "x.mean(1)", "var": "x.var()", "std 0": "x.std(0)", "norm": "x.norm()",
     "max": "x.max()", "max 1": "x.max(1)", "argmax 1": "x.argmax(1)", "any": "b.any()",
-    "all 1": "b.all(1)", "prod 1": "p.prod(1)", "cumsum 1": "x.cumsum(1)", "cumprod 1": "p.cumprod(1)",
+    "all 1": "b.all(1)", "prod 1": "p.prod(1)", "cumsum 1": "x.cumsum(1)",
+    "cumprod 1": "p.cumprod(1)",
     "logsumexp 1": "x.logsumexp(1)", "softmax": "x.softmax(1)", "log_softmax": "x.log_softmax(1)",
     "softmax 0": "x.softmax(0)", "layer_norm": "F.layer_norm(x, (columns,), v, v)",
     "cross_entropy": "F.cross_entropy(x, i)", "mse_loss": "F.mse_loss(x, y)",
     "bce logits": "F.binary_cross_entropy_with_logits(x, u)", "dropout": "F.dropout(x, 0.5)",
     "cat 0": "L.cat([x, y], 0)", "cat 1": "L.cat([x, y], 1)", "stack": "L.stack([x, y])",
-    "clone": "x.clone()", "contiguous of transpose": "x.t().contiguous()", "to double": "x.double()",
+    "clone": "x.clone()", "contiguous of transpose": "x.t().contiguous()",
+    "to double": "x.double()",
     "to half": "x.half()", "to bfloat16": "x.bfloat16()", "int to float": "n.float()",
     "float to int": "x.long()", "repeat": "x.repeat(2, 1)", "expand add": "x + v.expand(rows, -1)",
     "flip": "x.flip(1)", "roll": "x.roll(1, 1)", "tril": "x.tril()", "pad": "F.pad(x, (1, 1))",
@@ -155,8 +157,8 @@ def markdown(rows, place, pairs):
         math.exp(statistics.fmean(math.log(cells[i][2]) for cells in rows.values()))
         for i in range(len(SIZES))
     ]
-    lines += ["", "Geometric means: " + ", ".join(
-        f"{mean:.2f} at {size:g}" for mean, size in zip(means, SIZES, strict=True)) + "."]  # fmt: skip
+    parts = (f"{mean:.2f} at {size:g}" for mean, size in zip(means, SIZES, strict=True))
+    lines += ["", f"Geometric means: {', '.join(parts)}."]
     return "\n".join(lines) + "\n"
 
 

@@ -7,6 +7,7 @@ from rushlight.dtypes import dtype
 from rushlight.errors import argument_error
 from rushlight.ops import _fast
 from rushlight.ops._doors import make_door
+from rushlight.ops._elementwise_doors import make_elementwise_door
 from rushlight.ops._op import TENSOR
 from rushlight.tensor.dispatch import (
     STATE,
@@ -47,7 +48,7 @@ def _fast_form(op, general):
 _UNQUESTIONED = EXACT | {int, float, bool, str, type(None), complex, slice, Size, dtype}
 
 
-_WITH_DOORS = ("op", "view")
+_WITH_DOORS = ("op", "view", "elementwise")
 
 
 def general_call(op):
@@ -56,6 +57,7 @@ def general_call(op):
     unquestioned = _UNQUESTIONED if op.list_position >= 0 else _UNQUESTIONED | {tuple, list}
 
     doors = op.doors = {}
+    make = make_elementwise_door if op.kind == "elementwise" else make_door
 
     def general(*args, **kwargs):
         if STATE.modes and stack.interpreters:
@@ -80,7 +82,7 @@ def general_call(op):
                 return into(op, run, out, args, kwargs)
         result = run(op.bind(args, kwargs))
         if form not in doors and op.kind in _WITH_DOORS:
-            doors[form] = make_door(op, form)
+            doors[form] = make(op, form)
         return result
 
     return general

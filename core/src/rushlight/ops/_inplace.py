@@ -20,6 +20,19 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 
 def run_inplace(op, target, args, kwargs):
     """``target.op_(...)``."""
+    if op.kind == "elementwise":
+        doors = op.inplace_doors
+        form = (len(args) + 1, *kwargs) if kwargs else len(args) + 1
+        if form in doors:
+            door = doors[form]
+        else:
+            from rushlight.ops._elementwise_doors import make_elementwise_door
+
+            door = doors[form] = make_elementwise_door(op, form, True)
+        if door is not None:
+            result = door(target, *args, **kwargs)
+            if result is not NotImplemented:
+                return result
     values = op.bind((target, *args), kwargs)
     if op.kind == "elementwise":
         call = Call(op, values)

@@ -62,7 +62,7 @@ class Op:
         self.node_name = words + "Backward0"
         self.options = options
         self.formulas, self.joint, self.plans, self.kernels = {}, None, {}, {}
-        self.cpu_kernel = body
+        self.cpu_kernel, self.inplace_doors = body, {}
         ranks = options.get("keeps_format")
         if ranks:
             self.cpu_kernel = _keeping_format(body, ranks)

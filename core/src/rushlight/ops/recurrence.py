@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from rushlight.autograd import engine
-from rushlight.autograd.mode import enable_grad, mode
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.kernels import recurrence as kernels
+from rushlight.ops._differentiation import pullback
 from rushlight.ops._direct import on_arrays, tensors_of
 from rushlight.ops._op import op
 from rushlight.ops._rules import floating_only
@@ -97,16 +96,16 @@ def _recurrence_gradient(
         arrays = [None if t is None else t._array for t in (grad_cell, hidden, cell, weight)]
         found = kernels.recurrence_backward(zero, *arrays, saved, kind, backwards)
         return [g if need else None for g, need in zip(tensors_of(found), needs, strict=True)]
-    create = mode.recording
     inputs = (gates, hidden, cell, weight, bias)
-    if not create:
-        inputs = [None if t is None else t.detach().requires_grad_() for t in inputs]
-    with enable_grad():
-        outputs = _by_steps(*inputs, kind, backwards)
-    pairs = [
-        (o, g) for o, g in zip(outputs, grads[:2], strict=True) if o is not None and g is not None
-    ]
-    wanted = [t for t, need in zip(inputs, needs, strict=True) if need]
-    results, given = zip(*pairs, strict=True)
-    found = iter(engine.grad(results, wanted, given, create_graph=create, allow_unused=True))
-    return [next(found) if need else None for need in needs]
+    cotangents = [g for g in grads[:2] if g is not None and g.numel()]
+
+    def outputs(*present):
+        present = iter(present)
+        full = [None if t is None else next(present) for t in inputs]
+        found = zip(_by_steps(*full, kind, backwards), grads[:2], strict=True)
+        return tuple(out for out, g in found if g is not None and g.numel())
+
+    _, pull = pullback(outputs, [t for t in inputs if t is not None])
+    found = iter(pull(cotangents))
+    pieces = [None if t is None else next(found) for t in inputs]
+    return [piece if need else None for piece, need in zip(pieces, needs, strict=True)]

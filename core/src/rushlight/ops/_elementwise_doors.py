@@ -1,0 +1,238 @@
+"""Generated doors of elementwise ops: what a call needs is worked out once per kind of arguments.
+
+A door is written for one op and one form of call, like those of `_doors`. Out of the dtypes of the
+tensors, the types of the numbers and the values of the other attributes it makes a key; for each
+key the general way says once which kernel, which numbers and which result dtype belong to it.
+Anything that is not a plain tensor or number makes a door answer NotImplemented.
+"""
+
+from __future__ import annotations
+
+import linecache
+
+from rushlight.autograd.mode import mode
+from rushlight.backends import np
+from rushlight.devices import cpu
+from rushlight.dtypes import FLOAT
+from rushlight.ops._elementwise import _EXACT, Call
+from rushlight.ops._op import _ALIASES, ATTRIBUTE, OPTIONAL, REQUIRED, TENSOR
+from rushlight.ops._recording import record
+from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import Parameter, Tensor
+
+_LIMIT = 256  # keys of one door; numbers that are part of the code could be any
+_STATIC = frozenset({bool, str, type(None)})
+_NUMBERS = frozenset({int, float})
+
+
+def make_elementwise_door(op, form, inplace=False):
+    """The door for a form of call (or of ``x.op_()``), or None where there can be none."""
+    if op.outputs != 1 or op.kind != "elementwise":
+        return None
+    given, keywords = (form, ()) if type(form) is int else (form[0], form[1:])
+    source = _Source(op)
+    if not source.read_arguments(given, keywords):
+        return None
+    text = source.inplace() if inplace else source.fresh()
+    space = {**_SPACE, **source.values, "op": op, "table": {}, "known": {}.get}
+    space["known"] = space["table"].get
+    file = f"<{'in-place ' if inplace else ''}door of {op.name}, form {form}>"
+    linecache.cache[file] = len(text), None, text.splitlines(True), file  # for tracebacks and pdb
+    exec(compile(text, file, "exec"), space)  # noqa: S102 - our own text
+    return space["door"]
+
+
+class _Entry:
+    """What belongs to one key."""
+
+    __slots__ = ("dtype", "floats", "kernel")
+
+
+def _learn(op, table, key, values, count):
+    """The entry of a key, from the general way's own judgement; None where it has no kernel."""
+    call = Call(op, values)
+    if call.device is not cpu:
+        return None
+    entry = _Entry()
+    entry.kernel, scalars = call.kernel()
+    if len(scalars) != count:
+        return None
+    entry.dtype, entry.floats = call.dtypes[0], call.operand.category == FLOAT
+    if len(table) >= _LIMIT:
+        table.clear()
+    table[key] = entry
+    return entry
+
+
+class _Source:
+    """The text of one door."""
+
+    def __init__(self, op):
+        self.op, self.values = op, {}
+        self.head, self.lines, self.keys, self.bound = [], [], [], []
+        self.tensors, self.saved = [], []
+
+    def read_arguments(self, given, keywords):
+        """Bind the form's arguments to the declared ones; False if they do not fit."""
+        op = self.op
+        if given > op.positional or not given:
+            return False
+        texts = {i: f"p{i}" for i in range(given)}
+        self.head = list(texts.values())
+        for name in keywords:
+            position = op.index.get(name, op.index.get(_ALIASES.get(name)))
+            if position is None or position in texts:
+                return False
+            texts[position] = name
+            self.head.append(name)
+        for position, kind in enumerate(op.kinds):
+            text = texts.get(position)
+            if text is None:
+                if op.defaults[position] is REQUIRED:
+                    return False
+                self.values[f"d{position}"] = op.defaults[position]
+                self.bound.append(f"d{position}")
+                self.saved.append(f"d{position}")
+                if kind in (TENSOR, OPTIONAL):
+                    self.tensors.append("None")
+            elif kind in (TENSOR, OPTIONAL):
+                self._tensor(position, text)
+            elif kind == ATTRIBUTE:
+                self._attribute(position, text)
+            else:
+                return False
+        return True
+
+    def _tensor(self, position, text):
+        number = position not in self.op.strict and position > 0
+        self.lines += [
+            f"k = type({text})",
+            "if k is Tensor or k is Parameter:",
+            f"    a = {text}._array",
+            "    if type(a) is not ndarray: return NO",
+            "    arrays.append(a)",
+            f"    k{position} = {text}._dtype.code if a.ndim else -1 - {text}._dtype.code",
+        ]
+        if number:
+            self.lines += ["elif k in numbers:", *self._number(position, text)]
+        self.lines.append("else: return NO")
+        self.keys.append(f"k{position}")
+        self.bound.append(text)
+        self.tensors.append(
+            text if not number else f"({text} if type(k{position}) is int else None)"
+        )
+        self.saved.append(
+            "None" if not number else f"(None if type(k{position}) is int else {text})"
+        )
+
+    def _number(self, position, text):
+        if not self._is_part_of_code(position):
+            return [f"    k{position} = k", f"    scalars += ({text},)"]
+        if f"c{position}" not in self.values:
+            return [f"    k{position} = k, {text}"]
+        return [
+            f"    if {text} in c{position}: k{position} = k, {text}",
+            "    else:",
+            f"        k{position} = k",
+            f"        scalars += ({text},)",
+        ]
+
+    def _is_part_of_code(self, position):
+        """Whether the value of a number chooses the kernel."""
+        op, name = self.op, self.op.names[position]
+        constants = op.options.get("constants", {}).get(name)
+        if constants is not None:
+            self.values[f"c{position}"] = constants
+            return True
+        return name in op.options.get("static", ())
+
+    def _attribute(self, position, text):
+        self.values[f"d{position}"] = self.op.defaults[position]
+        self.lines += [
+            f"k = type({text})",
+            f"if {text} is d{position} or k in static: k{position} = k, {text}",
+            "elif k in numbers:",
+            *self._number(position, text),
+            "else: return NO",
+        ]
+        self.keys.append(f"k{position}")
+        self.bound.append(text)
+        self.saved.append(text)
+
+    # ------------------------------------------------------------------ whole doors
+    def _start(self):
+        op = self.op
+        lines = [f"def door({', '.join(self.head)}):", "arrays, scalars = [], ()", *self.lines]
+        if op.options.get("check") is not None:
+            self.values["check"] = op.options["check"]
+            lines.append(f"check({', '.join(self.bound)})")
+        lines += [
+            f"key = {', '.join(self.keys)},",
+            "entry = known(key)",
+            "if entry is None:",
+            f"    entry = learn(op, table, key, [{', '.join(self.bound)}], len(scalars))",
+            "    if entry is None: return NO",
+            "if scalars and entry.floats:",
+            "    for v in scalars:",
+            "        if type(v) is int:",
+            f"            if not -{_EXACT} <= v <= {_EXACT}: return NO",
+            "            scalars = [float(v) for v in scalars]",
+            "            break",
+        ]
+        return lines
+
+    def _live(self):
+        """Text that asks whether a tensor is part of a graph."""
+        parts = []
+        for tensor in self.tensors:
+            if tensor == "None":
+                continue
+            test = f"{tensor}._node is not None"
+            if tensor.startswith("("):
+                name, key = tensor[1:].split(" ")[0], tensor.split("type(")[1].split(")")[0]
+                test = f"type({key}) is int and {name}._node is not None"
+            parts.append(test)
+        return " or ".join(parts)
+
+    def fresh(self):
+        """Source for a call that gives a new tensor."""
+        lines = [
+            *self._start(),
+            "try: r = entry.kernel(*arrays, *scalars)",
+            "except ValueError: return NO",
+            "out = new(Tensor)",
+            "out._array, out._dtype, out._node, out._storage = r, entry.dtype, None, None",
+            "if STATE.inference and mode.inference: out._inference = True",
+        ]
+        if self.op.options.get("differentiable", True):
+            lines += [
+                f"if ({self._live()}) and mode.recording:",
+                f"    record(op, ({', '.join(self.tensors)},), [{', '.join(self.saved)}], (out,))",
+            ]
+        return "\n    ".join([*lines, "return out"])
+
+    def inplace(self):
+        """Source for a call that writes into its first argument and is not recorded."""
+        lines = [
+            *self._start(),
+            "x = arrays[0]",
+            "if entry.dtype is not p0._dtype or not x.flags.writeable or p0._inference: return NO",
+            "shape = x.shape",
+            "for a in arrays:",
+            "    if a.shape != shape and a.ndim: return NO",
+            f"if mode.recording and (p0._base is not None or {self._live()}): return NO",
+            "entry.kernel.into((x,), *arrays, *scalars)",
+            "storage = p0._storage",
+            "if storage is None: storage = storage_of(p0)",
+            "storage.version += 1",
+            "return p0",
+        ]
+        return "\n    ".join(lines)
+
+
+_SPACE = {
+    "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
+    "new": object.__new__, "mode": mode, "STATE": STATE, "record": record, "learn": _learn,
+    "numbers": _NUMBERS, "static": _STATIC, "storage_of": storage_of,
+}  # fmt: skip
