@@ -27,7 +27,7 @@ _ATTRIBUTES = frozenset(
     {int, float, bool, str, type(None), complex, slice, Size, dtype, type(Ellipsis)}
 )
 _SHORT = 8  # sequences up to this long are looked into, for tensors among their items
-_NUMBERS = {int, float, bool}
+_ITEMS = {int, float, bool, slice, type(None), type(Ellipsis)}
 
 
 def make_door(op, form):
@@ -53,7 +53,7 @@ def is_plain(value):
     if kind in _ATTRIBUTES:
         return True
     if kind is tuple or kind is list:
-        return len(value) <= _SHORT and all(type(v) in _NUMBERS for v in value)
+        return len(value) <= _SHORT and all(type(v) in _ITEMS for v in value)
     return False
 
 
@@ -84,10 +84,13 @@ class _Source:
     def read_arguments(self, given, keywords):
         """Bind the form's arguments to the declared ones; False if they do not fit."""
         op = self.op
-        if given > op.positional:
-            return False
-        texts = dict(enumerate(f"p{i}" for i in range(given)))
         self.head = [f"p{i}" for i in range(given)]
+        texts = dict(enumerate(self.head))
+        if given > op.positional:  # sizes one by one: x.permute(1, 0)
+            at = op.sizes_position
+            if at != op.positional - 1:
+                return False
+            texts = {**{i: f"p{i}" for i in range(at)}, at: f"({', '.join(self.head[at:])})"}
         for name in keywords:
             position = op.index.get(name, op.index.get(_ALIASES.get(name)))
             if position is None or position in texts:

@@ -69,9 +69,27 @@ def _number(value):
     return int(value.item()) if isinstance(value, Tensor) else value.__index__()
 
 
+_PLAIN_BOUNDS = frozenset({int, type(None)})
+
+
 def normalize(index):
     """An index as a tuple NumPy takes, and whether it is basic (a view)."""
     items = index if isinstance(index, tuple) else (index,)
+    for item in items:
+        kind = type(item)
+        if kind is slice:
+            step = item.step
+            if (
+                type(item.start) in _PLAIN_BOUNDS
+                and type(item.stop) in _PLAIN_BOUNDS
+                and (step is None or type(step) is int and step > 0)
+            ):
+                continue
+        elif kind is int or item is None or item is Ellipsis:
+            continue
+        break
+    else:
+        return items, True
     plain = tuple(_plain(item) for item in items)
     return plain, all(isinstance(item, _BASIC) for item in plain)
 

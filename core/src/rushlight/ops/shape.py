@@ -43,6 +43,16 @@ def infer_size(shape, count, name="view"):
     return shape
 
 
+def _plain_size(shape):
+    """A shape that NumPy understands as we do, at most one -1 in it, or None."""
+    if type(shape) is not tuple or not shape:
+        return None
+    for n in shape:
+        if type(n) is not int or n < -1:
+            return None
+    return shape
+
+
 def _view_samples(make):
     x = make(2, 6)
     return [((x, (3, 4)), {}), ((x, (-1,)), {}), ((make(), (1, 1)), {}), ((make(0, 3), (0,)), {})]
@@ -54,10 +64,10 @@ def view(input: Tensor, shape: Sizes):
 
     Strides that cannot express the shape are an error; use :func:`reshape` to copy then.
     """
-    shape = infer_size(shape, input.size)
     try:
-        out = input.reshape(shape, copy=False)
+        out = input.reshape(_plain_size(shape) or infer_size(shape, input.size), copy=False)
     except ValueError:
+        shape = infer_size(shape, input.size)
         raise RuntimeError(
             f"view: size {shape_text(shape)} is not compatible with input of shape "
             f"{shape_text(input.shape)} and its strides (at least one dimension spans across two "
@@ -72,9 +82,10 @@ _view_op = view
 
 def _view_method(self, *shape, dtype=None):
     """``x.view(2, 3)``, ``x.view((2, 3))`` or ``x.view(dtype)``."""
-    target = dtype if dtype is not None else (shape[0] if len(shape) == 1 else None)
-    if target is not None and hasattr(target, "category"):
-        return _view_dtype(self, target)
+    if len(shape) == 1 or dtype is not None:
+        target = shape[0] if dtype is None else dtype
+        if type(target) is not int and hasattr(target, "category"):
+            return _view_dtype(self, target)
     return _view_op(self, *shape)
 
 
@@ -100,6 +111,12 @@ def reshape(input: Tensor, shape: Sizes):
     tensor([[0, 1],
             [2, 3]])
     """
+    size = _plain_size(shape)
+    if size is not None:
+        try:
+            return input.reshape(size)
+        except ValueError:
+            pass  # the text below says what is wrong
     return input.reshape(infer_size(shape, input.size, "reshape"))
 
 
@@ -114,7 +131,8 @@ def _expand_samples(make):
 @declare_view(samples=_expand_samples, oracle="Tensor")
 def expand(input: Tensor, size: Sizes, *, implicit=False):
     """`input` repeated along dimensions of extent one (and new leading ones) without copying."""
-    size = normalize_size((size,) if not isinstance(size, tuple | list) else (tuple(size),))
+    if _plain_size(size) is None:
+        size = normalize_size((size,) if not isinstance(size, tuple | list) else (tuple(size),))
     lead = len(size) - input.ndim
     if lead < 0:
         raise RuntimeError(
@@ -211,6 +229,10 @@ sum_to_size.gradient(input=lambda grad, input_shape: grad.expand(input_shape))
 def permute(input: Tensor, dims: Sizes):
     """The dimensions in another order."""
     dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    try:
+        return input.transpose(dims)
+    except (TypeError, ValueError):
+        pass  # the checks below say what is wrong
     if len(dims) != input.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the "
@@ -309,13 +331,17 @@ def squeeze(input: Tensor, dim=None):
 squeeze.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
 
 
+_NEW_AT = tuple((slice(None),) * dim + (None,) for dim in range(6))  # index of a new dimension
+
+
 @declare_view(
     samples=lambda make: [((make(3), 0), {}), ((make(3, 2), -1), {}), ((make(), 0), {})],
     inplace=True,
 )
 def unsqueeze(input: Tensor, dim):
     """With a new dimension of extent one at `dim`."""
-    return np.expand_dims(input, wrap_dim(dim, input.ndim + 1))
+    dim = wrap_dim(dim, input.ndim + 1)
+    return input[_NEW_AT[dim] if dim < len(_NEW_AT) else (slice(None),) * dim + (None,)]
 
 
 unsqueeze.gradient(input=lambda grad, dim: grad.squeeze(dim))
