@@ -7,6 +7,8 @@ dicts have the same entries and go over in both directions; copies go on alike; 
 through differentiable steps; schedulers agree over 50 epochs with a resume in the middle; errors
 have PyTorch's types.
 
+Entries known not to pass stand in ci/torch_optimizers_known.toml with their reasons.
+
 Usage: python ci/torch_optimizers.py [NAME ...] [--checks trajectory,state,errors] [--verbose]
 """
 
@@ -19,9 +21,12 @@ import pickle
 import sys
 import time
 import warnings
+from pathlib import Path
 
+import known_failures
 import oracle
 
+KNOWN = Path(__file__).with_name("torch_optimizers_known.toml")
 STEPS, EPOCHS = 20, 50
 TOLERANCE = {"float64": 1e-6, "complex128": 1e-6, "float32": 2e-4, "complex64": 2e-4}
 
@@ -439,9 +444,7 @@ def main() -> int:
             sys.stdout.flush()
     good, seconds = len(entries) - len(bad), time.monotonic() - begun
     print(f"\n--- PyTorch's optimizer table: {good} of {len(entries)} pass, {seconds:.0f} s")
-    if bad:
-        print("failing: " + ", ".join(bad))
-    return bool(bad)
+    return 1 if known_failures.surprises(KNOWN, list(bad), [i.name for i in entries]) else 0
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ import multiprocessing
 import os
 import sys
 import time
-import tomllib
 from pathlib import Path
 
+import known_failures
 import oracle
 
 KNOWN = Path(__file__).with_name("torch_table_known.toml")
@@ -121,26 +121,13 @@ def main() -> int:
             results = pool.imap(examine, tasks)
             found = {name: result for name, result in _followed(results, arguments)}
     report(found, dtypes, time.monotonic() - start)
-    surprises = compare_with_known(found)
+    failing = [name for name, result in found.items() if not passed(result)]
+    surprises = known_failures.surprises(KNOWN, failing, found)
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(found, file, indent=1, sort_keys=True)
             file.write("\n")
     return 1 if surprises else 0
-
-
-def compare_with_known(found):
-    """Print and count the entries whose result is not the one on record."""
-    known = tomllib.loads(KNOWN.read_text())["entries"] if KNOWN.is_file() else {}
-    failing = [name for name, result in found.items() if not passed(result)]
-    new = [name for name in failing if name not in known]
-    healed = [name for name in known if name in found and passed(found[name])]
-    for name in new:
-        print(f"not on record: {name}")
-    for name in healed:
-        print(f"on record as failing, but passes: {name}")
-    print(f"{len(failing) - len(new)} known failures, {len(new)} new, {len(healed)} healed")
-    return len(new) + len(healed)
 
 
 def parse():
