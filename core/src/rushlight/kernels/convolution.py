@@ -212,6 +212,12 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups):
         from rushlight.kernels.winograd import Forward
 
         return Forward(n, c, image, o, padding, False)
+    if groups == 1:
+        from rushlight.kernels import plane_convolution
+
+        if plane_convolution.fits(c, image, o, kernel, stride, padding):
+            sizes = (n, c, image, o, size, kernel)
+            return plane_convolution.Forward(*sizes, stride, padding, dilation, False)
     from rushlight.kernels.direct_convolution import Forward
 
     return Forward(n, c // groups, image, o // groups, kernel, stride, padding, dilation, False,
@@ -227,6 +233,12 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
             from rushlight.kernels.winograd import Forward
 
             return Forward(n, o, size, c, back, True)
+        if groups == 1:
+            from rushlight.kernels import plane_convolution
+
+            if plane_convolution.fits(o, size, c, kernel, stride, back):
+                sizes = (n, o, size, c, image, kernel)
+                return plane_convolution.Forward(*sizes, stride, back, dilation, True)
         from rushlight.kernels.direct_convolution import Forward
 
         return Forward(n, o // groups, size, c // groups, kernel, stride, back, dilation, True,
