@@ -213,8 +213,10 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups):
 
         return Forward(n, c, image, o, padding, False)
     if groups == 1:
-        from rushlight.kernels import plane_convolution
+        from rushlight.kernels import plane_convolution, pointwise
 
+        if pointwise.fits(c, image, o, kernel, stride, padding):
+            return pointwise.Forward(False)
         if plane_convolution.fits(c, image, o, kernel, stride, padding):
             sizes = (n, c, image, o, size, kernel)
             return plane_convolution.Forward(*sizes, stride, padding, dilation, False)
@@ -234,8 +236,10 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
 
             return Forward(n, o, size, c, back, True)
         if groups == 1:
-            from rushlight.kernels import plane_convolution
+            from rushlight.kernels import plane_convolution, pointwise
 
+            if pointwise.fits(o, size, c, kernel, stride, back):
+                return pointwise.Forward(True)
             if plane_convolution.fits(o, size, c, kernel, stride, back):
                 sizes = (n, o, size, c, image, kernel)
                 return plane_convolution.Forward(*sizes, stride, back, dilation, True)

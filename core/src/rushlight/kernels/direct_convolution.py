@@ -128,6 +128,9 @@ def pack_weights_transposed(args, lo, hi, tid):
         if flipped != 0:
             target += (taps - 1) * tap_bytes
         valid = min(PANEL, channels - panel * PANEL)
+        if taps == 1:
+            pack_rows(g[W] + 4 * panel * PANEL, 4 * channels, target, outputs, valid)
+            continue
         for o in range(outputs):
             source = g[W] + 4 * taps * (o * channels + panel * PANEL)
             transpose(source, 4 * taps, target + 4 * PANEL * o, step, valid, taps, PANEL)

@@ -1,0 +1,34 @@
+"""1 x 1 convolution of maps that are not small: one matrix product for every image."""
+
+from __future__ import annotations
+
+from rushlight.kernels.matrix import matmul
+
+__all__ = ["Forward", "fits"]
+
+PIXELS = 196  # maps from 14 x 14 on
+WORK = 500_000  # multiply-adds of an image that are worth a product of their own
+
+
+def fits(c, image, o, kernel, stride, padding):
+    """Whether products are the faster way."""
+    pixels = image[0] * image[1]
+    plain = kernel == (1, 1) and stride == (1, 1) and padding == (0, 0)
+    return plain and pixels >= PIXELS and c * o * pixels >= WORK
+
+
+class Forward:
+    """A forward convolution, or (``flipped``) the gradient of its input."""
+
+    def __init__(self, flipped):
+        self.flipped = flipped
+
+    def run(self, x, w, y, bias):
+        """Write the convolution of x and w, plus bias (or None), into y; all dense."""
+        weight = w.reshape(w.shape[:2])
+        weight = weight.T if self.flipped else weight
+        for image in range(len(x)):
+            out = y[image].reshape(len(weight), -1)
+            matmul(weight, x[image].reshape(x.shape[1], -1), out)
+            if bias is not None:
+                out += bias[:, None]
