@@ -12,9 +12,9 @@ image rows are a weight gradient. B is packed in panels of PANEL columns.
 Modes: "rows" (A_K is 4 bytes, A_ROW free: NN and NT products, convolution, Winograd), "columns"
 (A_ROW is 4 bytes, A_K free: TN products, weight gradients), "groups" ("rows" for two groups of
 GROUP rows, GROUP_STRIDE apart: two rows of a 7-wide image) and "offsets" ("rows", but row k of B
-lies B_OFFSETS[k] bytes behind B: planes of images as they are). Each number of rows is compiled when a
-shape first needs it. The tile reaches the peak of the multiply-add units (measured 117 of 117
-GFLOP/s per core, 14 x 32 with 16 lanes), which OpenBLAS does not.
+lies B_OFFSETS[k] bytes behind B: planes of images as they are). Each number of rows is compiled
+when a shape first needs it. The tile reaches the peak of the multiply-add units (measured 117 of
+117 GFLOP/s per core, 14 x 32 with 16 lanes), which OpenBLAS does not.
 """
 
 from __future__ import annotations

@@ -11,8 +11,11 @@ import threading
 
 import numpy as np
 
+from rushlight.settings import kernels_mode
+
 _STATE_BYTES = 5056
 _WORDS = 624
+_COMPILED = 1024  # draws from which on compiled code makes them
 
 
 class MersenneTwister:
@@ -33,11 +36,23 @@ class MersenneTwister:
     def raw(self, count: int):
         """The next `count` 32-bit draws, as uint64."""
         self.fresh = False
-        return self.bits.random_raw(count)
+        if count < _COMPILED or kernels_mode() == "reference":
+            return self.bits.random_raw(count)
+        return self._filled(np.empty(count, np.uint64), 0)
+
+    def _filled(self, out, way):
+        from rushlight.backends.mersenne_twister import fill
+
+        self.fresh = False
+        fill(self.bits, out, way)
+        return out
 
     # ------------------------------------------------------------------ uniforms
     def uniform(self, count: int, double: bool):
         """Uniforms in [0, 1): 24 bits of one draw, or 53 bits of two."""
+        if count >= _COMPILED and kernels_mode() != "reference":
+            out = np.empty(count, np.float64 if double else np.float32)
+            return self._filled(out, 2 if double else 1)
         if not double:
             low = (self.raw(count) & np.uint64(0xFFFFFF)).astype(np.float32)
             return low * np.float32(2.0**-24)
@@ -59,18 +74,20 @@ class MersenneTwister:
         return (u.astype(wide) * wide(end - start) + wide(start)).astype(kind)
 
     # ------------------------------------------------------------------ normals
-    def normal(self, count: int, mean: float, std: float, double: bool, half: bool = False):
+    def normal(self, count: int, mean: float, std: float, double: bool, half=False, transform=None):
         """Normals: Box-Muller on blocks of 16, or one by one below 16 values. The rest after the
-        last whole block draws its uniforms too, except for half-width floats."""
+        last whole block draws its uniforms too, except for half-width floats. `transform` may take
+        the place of :func:`box_muller`."""
+        transform = transform or box_muller
         if count < 16:
             return np.array([self._one_normal() * std + mean for _ in range(count)])
         kind = np.float64 if double else np.float32
         whole = count - count % 16
         data = self.uniform(whole if half else count, double)
         out = np.empty(count, kind)
-        out[:whole] = _box_muller(data[:whole], mean, std)
+        out[:whole] = transform(data[:whole], mean, std)
         if whole != count:
-            out[-16:] = _box_muller(self.uniform(16, double), mean, std)
+            out[-16:] = transform(self.uniform(16, double), mean, std)
         return out
 
     def _one_normal(self) -> float:
@@ -176,7 +193,7 @@ class MersenneTwister:
         self.cached_normal = cached if valid else None
 
 
-def _box_muller(data, mean, std):
+def box_muller(data, mean, std):
     """Blocks of 16 uniforms to normals: the first half gives radii, the second angles."""
     kind = data.dtype.type
     blocks = data.reshape(-1, 2, 8)

@@ -13,6 +13,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast
 from rushlight.backends.random import MersenneTwister
 from rushlight.dtypes import FLOAT, default
+from rushlight.kernels.normals import box_muller
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._recording import record
 from rushlight.ops.creation import empty_like, finish
@@ -153,7 +154,7 @@ def _normals(mean, std, size, dtype, generator):
     half = _is_half(dtype)
 
     def draw(engine, count, double):
-        return engine.normal(count, mean, std, double, half)
+        return engine.normal(count, mean, std, double, half, box_muller)
 
     return _sample(draw, size, dtype, generator)
 
@@ -177,10 +178,12 @@ def _maker(name, sample, doc):
         pin_memory=False,
     ):
         dtype = out._dtype if out is not None and dtype is None else dtype
-        dtype = _float(dtype, name, name == "randn")
+        dtype = _float(dtype, name, True)
         if dtype.is_complex:
-            return finish(_complex_normals(size, dtype, generator), dtype, device, requires_grad)
-        array = sample(0.0, 1.0, size, dtype, generator)
+            draw = _complex_normals if name == "randn" else _complex_uniforms
+            array = draw(size, dtype, generator)
+        else:
+            array = sample(0.0, 1.0, size, dtype, generator)
         if out is not None:
             from rushlight.ops.creation import _write
 
@@ -196,6 +199,12 @@ def _complex_normals(size, dtype, generator):
     """Complex normal samples of variance 1: parts of variance 1/2, one after the other."""
     size, real = normalize_size(size), dtype.to_real()
     parts = _normals(0.0, math.sqrt(0.5), (*size, 2), real, generator)
+    return parts.view(BY_CODE[dtype.code])[..., 0]
+
+
+def _complex_uniforms(size, dtype, generator):
+    """Complex samples whose parts are uniform on [0, 1), one after the other."""
+    parts = _uniforms(0.0, 1.0, (*normalize_size(size), 2), dtype.to_real(), generator)
     return parts.view(BY_CODE[dtype.code])[..., 0]
 
 
