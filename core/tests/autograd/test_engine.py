@@ -281,3 +281,12 @@ def test_inference_marks_results_of_every_way_into_an_op():
             with rushlight.inference_mode(False):
                 assert not call().is_inference()
         assert not call().is_inference()
+
+
+def test_integers_and_booleans_carry_no_gradient():
+    x = rushlight.tensor([1.5, -2.0, 3.0], requires_grad=True)
+    for made in (x.int(), x.long(), x.bool(), x.byte(), x.to(rushlight.int16), (2 * x).int()):
+        assert not made.requires_grad and made.grad_fn is None
+    assert x.double().requires_grad and x.to(rushlight.complex64).requires_grad
+    (x * x.int()).sum().backward()
+    assert x.grad.tolist() == [1.0, -2.0, 3.0]

@@ -34,6 +34,13 @@ _cast.op.node_name = "ToCopyBackward0"
 _cast.gradient(input=lambda grad: grad)  # the engine casts a gradient to its input's dtype
 
 
+def _converted(tensor, dtype):
+    """The tensor in another dtype: integers and booleans carry no gradient."""
+    if tensor._node is not None and not (dtype.is_floating_point or dtype.is_complex):
+        tensor = tensor.detach()
+    return _cast(tensor, dtype)
+
+
 def _move(tensor, device):
     if device is tensor._device:
         return tensor
@@ -79,7 +86,7 @@ def to(input, *args, **kwargs):
     dtype, device, copy, _, layout = parse_to(args, kwargs)
     out = input
     if dtype is not None and dtype is not input._dtype:
-        out = _cast(out, dtype)
+        out = _converted(out, dtype)
     if device is not None:
         out = _move(out, devices.as_device(device))
     chosen = check_format("to", layout)
@@ -95,7 +102,7 @@ def _converter(name, dtype):
     def convert(self, memory_format=None):
         if memory_format is not None:
             return self.to(dtype, memory_format=memory_format)
-        return self if self._dtype is dtype else _cast(self, dtype)
+        return self if self._dtype is dtype else _converted(self, dtype)
 
     convert.__name__ = name
     convert.__doc__ = f"The tensor as {dtype}."
