@@ -149,6 +149,53 @@ def test_orthogonal_is_orthogonal_and_trains():
         assert rushlight.allclose(weight.t() @ weight, eye, atol=1e-5)
 
 
+@pytest.mark.parametrize("orthogonal_map", [None, "householder", "matrix_exp", "cayley"])
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
+def test_orthogonal_follows_pytorch(orthogonal_map, shape):
+    """The same draws, free matrices and weights, before and after a step of training."""
+    torch = pytest.importorskip("torch")
+
+    def run(library):
+        library.manual_seed(6)
+        layer = library.nn.Linear(shape[1], shape[0], dtype=library.float64)
+        library.nn.utils.parametrizations.orthogonal(layer, orthogonal_map=orthogonal_map)
+        state = [value.detach().clone() for value in layer.state_dict().values()]
+        x = library.arange(2.0 * shape[1], dtype=library.float64).sin().view(2, shape[1])
+        layer(x).square().sum().backward()
+        layer.parametrizations.weight.original.grad.clamp_(-1, 1)
+        library.optim.SGD(layer.parameters(), 0.1).step()
+        drawn = library.rand(2, dtype=library.float64)
+        return [*state, layer.weight.detach(), drawn, list(layer.state_dict())]
+
+    *ours, names = run(rushlight)
+    *theirs, expected = run(torch)
+    assert names == expected
+    for a, b in zip(ours, theirs, strict=True):
+        assert (
+            a.tolist() == pytest.approx(b.tolist(), abs=1e-9)
+            if a.dim() == 1
+            else (
+                (a - rushlight.tensor(b.tolist(), dtype=rushlight.float64)).abs().max().item()
+                < 1e-9
+            )
+        )
+
+
+def test_reflections_can_be_assigned_without_a_base():
+    layer = nn.Linear(3, 5, dtype=rushlight.float64)
+    nn.utils.parametrizations.orthogonal(layer, use_trivialization=False)
+    wanted = rushlight.linalg.qr(rushlight.randn(5, 3, dtype=rushlight.float64)).Q
+    layer.weight = wanted
+    assert rushlight.allclose(layer.weight, wanted, atol=1e-12)
+    square = nn.Linear(3, 3)
+    nn.utils.parametrizations.orthogonal(square, use_trivialization=False)
+    with pytest.raises(NotImplementedError, match="use_trivialization=False"):
+        square.weight = rushlight.eye(3)
+    made = nn.Linear(3, 5, dtype=rushlight.complex64)
+    with pytest.raises(ValueError, match="does not support complex"):
+        nn.utils.parametrizations.orthogonal(made, orthogonal_map="householder")
+
+
 PRUNERS = {
     "l1_unstructured": {"amount": 0.4},
     "random_unstructured": {"amount": 3},

@@ -168,6 +168,18 @@ def test_likes_keep_strides():
         np.testing.assert_allclose(found[0][1], found[1][1], rtol=4e-7, atol=4e-7)
 
 
+@pytest.mark.parametrize("size", [(), (7,), (3, 20)])
+def test_complex_rand(size):
+    torch = pytest.importorskip("torch")
+    rushlight.manual_seed(4), torch.manual_seed(4)
+    ours = rushlight.rand(size, dtype=rushlight.complex64)
+    theirs = torch.rand(size, dtype=torch.complex64)
+    assert ours.dtype is rushlight.complex64 and ours.tolist() == theirs.tolist()
+    out = rushlight.empty(size, dtype=rushlight.complex128)
+    theirs = torch.rand(size, out=torch.empty(size, dtype=torch.complex128))
+    assert rushlight.rand(size, out=out) is out and out.tolist() == theirs.tolist()
+
+
 def test_complex_uniforms():
     for lib in (rushlight, torch):
         lib.manual_seed(5)

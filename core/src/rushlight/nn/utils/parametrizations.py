@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import no_grad
+from rushlight.dtypes import finfo
 from rushlight.nn.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from rushlight.nn.functional import normalize
 from rushlight.nn.module import Module
@@ -108,8 +109,8 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
 
 
 class _Orthogonal(Module):
-    """Orthogonal matrices from unconstrained ones: ``cayley`` or ``matrix_exp`` of the
-    skew-symmetric part, times a fixed orthogonal base."""
+    """Orthogonal matrices from unconstrained ones, times a fixed orthogonal base: ``cayley`` or
+    ``matrix_exp`` of the skew-symmetric part, or a product of ``householder`` reflections."""
 
     def __init__(self, weight, orthogonal_map, use_trivialization):
         super().__init__()
@@ -119,74 +120,115 @@ class _Orthogonal(Module):
 
     def forward(self, x):
         """The orthogonal matrix (its columns, or rows of a wide one, are orthonormal)."""
-        from rushlight.ops.creation import eye
-        from rushlight.ops.matrix_functions import linalg_matrix_exp
-        from rushlight.ops.solver import linalg_solve
-
         wide = x.shape[-2] < x.shape[-1]
         x = x.transpose(-2, -1) if wide else x
-        n, k = x.shape[-2:]
-        lower = x.tril()
-        if n != k:
-            from rushlight.nn.functional import pad
-
-            lower = pad(lower, (0, n - k))
-        skew = lower - lower.transpose(-2, -1).conj()
-        if self.orthogonal_map == "matrix_exp":
-            q = linalg_matrix_exp(skew)
-        else:
-            identity = eye(n, dtype=x.dtype, device=x.device)
-            q = linalg_solve(identity - 0.5 * skew, identity + 0.5 * skew)
-        q = q[..., :k]
+        q = _reflected(x) if self.orthogonal_map == "householder" else self._rotated(x)
         base = self._buffers.get("base")
         q = q if base is None else base @ q
         return q.transpose(-2, -1) if wide else q
 
-    def right_inverse(self, weight):
-        """Keep the orthogonal factor of `weight` as base; the free matrix starts at zero."""
-        from rushlight.ops.factorization import linalg_qr
+    def _rotated(self, x):
+        """The first columns of a rotation: the exponential or Cayley map of a skew matrix."""
+        from rushlight.nn.functional import pad
+        from rushlight.ops.creation import eye
+        from rushlight.ops.matrix_functions import linalg_matrix_exp
+        from rushlight.ops.solver import linalg_solve
 
-        if weight.shape[-2] != weight.shape[-1] and "base" not in self._buffers:
-            raise NotImplementedError(
-                "orthogonal: assigning is only available with use_trivialization=True"
-            )
+        n, k = x.shape[-2:]
+        lower = x.tril() if n == k else pad(x.tril(), (0, n - k))
+        skew = lower - lower.transpose(-2, -1).conj()
+        if self.orthogonal_map == "matrix_exp":
+            return linalg_matrix_exp(skew)[..., :k]
+        identity = eye(n, dtype=x.dtype, device=x.device)
+        return linalg_solve(identity - 0.5 * skew, identity + 0.5 * skew)[..., :k]
+
+    def right_inverse(self, weight):
+        """Keep the orthogonal factor of `weight` as base; the free matrix starts at minus one on
+        its diagonal, which all three maps take to the identity. Without a base the reflections
+        that make `weight` are the free matrix."""
+        from rushlight.ops.creation import zeros_like
+
         wide = weight.shape[-2] < weight.shape[-1]
         tall = weight.transpose(-2, -1) if wide else weight
-        q, r = linalg_qr(tall, mode="complete")
-        signs = r.diagonal(dim1=-2, dim2=-1).sgn()
-        q[..., : signs.shape[-1]] *= signs.unsqueeze(-2)
-        if "base" not in self._buffers:
+        if "base" in self._buffers:
+            self.base = _completed(tall)
+            free = zeros_like(tall)
+            free.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        elif self.orthogonal_map == "householder":
+            free = _reflections(tall)
+        else:
             raise NotImplementedError(
                 "It is not possible to assign to the matrix exponential or the Cayley "
                 "parametrizations when use_trivialization=False."
             )
-        self.base = q
-        free = q.new_zeros(tuple(tall.shape))
         return free.transpose(-2, -1) if wide else free
+
+
+def _reflected(x):
+    """The product of the reflections in the columns of `x` below its diagonal, with the signs on
+    the diagonal."""
+    from rushlight.ops.matrix_functions import linalg_householder_product
+
+    vectors = x.tril(-1)
+    lengths = 2.0 / (1.0 + (vectors * vectors).sum(dim=-2))
+    signs = x.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+    return linalg_householder_product(vectors, lengths) * signs
+
+
+def _reflections(tall):
+    """The matrix that :func:`_reflected` takes to the orthogonal factor of `tall`."""
+    from rushlight.ops.factorization import geqrf
+
+    vectors, lengths = geqrf(tall)
+    diagonal = vectors.diagonal(dim1=-2, dim2=-1)
+    diagonal.sign_()
+    diagonal[lengths == 0.0] *= -1  # LAPACK left this reflection out
+    return vectors
+
+
+def _completed(tall):
+    """A square matrix with orthonormal columns, the first ones those of `tall` made orthonormal;
+    the others are drawn."""
+    from rushlight.ops.creation import eye
+    from rushlight.ops.factorization import linalg_qr
+    from rushlight.ops.joining import cat
+    from rushlight.ops.random import randn
+
+    n, k = tall.shape[-2:]
+    if n == k:
+        identity = eye(n, dtype=tall.dtype, device=tall.device)
+        near = 10 * n * finfo(tall.dtype).eps
+        if (tall.transpose(-2, -1).conj() @ tall).allclose(identity, atol=near):
+            return tall.clone()
+    else:
+        rest = randn((*tall.shape[:-2], n, n - k), dtype=tall.dtype, device=tall.device)
+        tall = cat([tall, rest], dim=-1)
+    q, r = linalg_qr(tall)
+    return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
 def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
     """Keep a matrix (or batch of them) orthogonal. (Lezcano-Casado, 2019.)
 
-    `orthogonal_map` is ``"matrix_exp"`` (default) or ``"cayley"``; PyTorch's ``"householder"`` is
-    not available. The value agrees with PyTorch's, the free parameters behind it need not.
+    `orthogonal_map` is ``"matrix_exp"`` (default for square and complex matrices), ``"cayley"`` or
+    ``"householder"`` (default for others; real matrices only).
     """
     weight = _named(module, name)
     if weight.dim() < 2:
         raise ValueError(
             f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions."
         )
-    if orthogonal_map not in (None, "matrix_exp", "cayley", "householder"):
+    if orthogonal_map is None:
+        square = weight.shape[-2] == weight.shape[-1]
+        orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
+    if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
         raise ValueError(
             'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: '
             f"{orthogonal_map}"
         )
-    if orthogonal_map == "householder":
-        raise NotImplementedError(
-            'orthogonal(orthogonal_map="householder") is not available; use "matrix_exp" or '
-            '"cayley"'
-        )
-    made = _Orthogonal(weight, orthogonal_map or "matrix_exp", use_trivialization)
+    if orthogonal_map == "householder" and weight.is_complex():
+        raise ValueError("The householder parametrization does not support complex tensors.")
+    made = _Orthogonal(weight, orthogonal_map, use_trivialization)
     register_parametrization(module, name, made, unsafe=True)
     return module
 
