@@ -13,6 +13,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast
 from rushlight.backends.random import MersenneTwister
 from rushlight.dtypes import FLOAT, default
+from rushlight.kernels.normals import box_muller
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._recording import record
 from rushlight.ops.creation import empty_like, finish
@@ -153,7 +154,7 @@ def _normals(mean, std, size, dtype, generator):
     half = _is_half(dtype)
 
     def draw(engine, count, double):
-        return engine.normal(count, mean, std, double, half)
+        return engine.normal(count, mean, std, double, half, box_muller)
 
     return _sample(draw, size, dtype, generator)
 
