@@ -350,7 +350,7 @@ def argmin(input: Tensor, dim=None, keepdim=False):
 
 
 def _extreme(kind):
-    arg, pick = (argmax, amax) if kind == "max" else (argmin, amin)
+    pick = amax if kind == "max" else amin
 
     def call(input, *args, out=None, **kwargs):
         if out is not None:
@@ -365,7 +365,7 @@ def _extreme(kind):
             return binary(input, other)
         if not args and "dim" not in kwargs and "axis" not in kwargs:
             return pick(input)
-        return _over_dim(arg, input, *args, **kwargs)
+        return _over_dim(_max_dim if kind == "max" else _min_dim, input, *args, **kwargs)
 
     return call
 
@@ -379,15 +379,60 @@ def _written(kind, results, out):
     return out
 
 
-def _over_dim(arg, input, dim=None, keepdim=False, axis=None):
-    dim = axis if dim is None else dim
-    indices = arg(input, dim, True)
-    if not input.dim():
-        return ValuesIndices(input.clone(), indices)
-    values = input.gather(dim, indices)
-    if not keepdim:
-        values, indices = values.squeeze(dim), indices.squeeze(dim)
-    return ValuesIndices(values, indices)
+def _over_dim(select, input, dim=None, keepdim=False, axis=None):
+    return select(input, axis if dim is None else dim, keepdim)
+
+
+def _select_sizes(make):
+    x = make(3, 4, 2)
+    return [((x, 1, False), {}), ((x, -1, True), {}), ((make(), 0, False), {})]
+
+
+def _meta_select(input, dim, keepdim):
+    shape = reduced_shape(input.shape, dim, keepdim)
+    return [(shape, dtype_of(input)), (shape, dtypes.int64)]
+
+
+def _selected(name, pick, arg, input, dim, keepdim):
+    axis = wrap_dim(dim, input.ndim)
+    if not input.ndim:
+        return input.copy(), np.zeros((), np.int64)
+    if not input.shape[axis]:
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+    ordered = input.view(np.uint8) if input.dtype.kind == "b" else input
+    indices = np.asarray(arg(ordered, axis=axis, keepdims=keepdim))
+    return np.asarray(pick(ordered, axis, None, None, keepdim)).view(input.dtype), indices
+
+
+def _selected_gradient(grad, out1, input_shape, dim, keepdim):
+    """All of it to the element that was selected."""
+    from rushlight.ops.creation import zeros
+
+    if not input_shape:
+        return grad
+    grad, out1 = (restore(t, input_shape, dim, keepdim) for t in (grad, out1))
+    return zeros(input_shape, dtype=grad._dtype, device=grad._device).scatter(dim, out1, grad)
+
+
+_SELECTING = {
+    "method": False, "result": ValuesIndices, "samples": _select_sizes, "meta": _meta_select,
+}  # fmt: skip
+
+
+@op(node="Max", **_SELECTING)
+def _max_dim(input: Tensor, dim, keepdim):
+    """The largest elements over a dimension and where they are."""
+    return _selected("max", np.maximum.reduce, np.argmax, input, dim, keepdim)
+
+
+@op(node="Min", **_SELECTING)
+def _min_dim(input: Tensor, dim, keepdim):
+    """The smallest elements over a dimension and where they are."""
+    return _selected("min", np.minimum.reduce, np.argmin, input, dim, keepdim)
+
+
+_max_dim.gradient(input=_selected_gradient)
+_min_dim.gradient(input=_selected_gradient)
 
 
 max = _extreme("max")
