@@ -10,7 +10,7 @@ from rushlight import refusals
 PARTS = frozenset(
     "_C __config__ _dynamo _utils accelerator amp array_api backends compiler cpu distributed "
     "distributions fft func hub jit library linalg masked mps multiprocessing onnx random signal "
-    "special testing version xpu".split()
+    "sparse special testing version xpu".split()
 )
 
 # Module -> names of the top level it holds.
@@ -36,6 +36,7 @@ NAMES = {
         "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad"
     ),
     "func": "vmap",
+    "sparse": "hspmm smm sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor spmm",
 }
 _PLACES = {name: module for module, names in NAMES.items() for name in names.split()}
 

@@ -34,9 +34,11 @@ ADVICE = {
     "distributed": _PLAIN_LOOP,
     "distributed.checkpoint": "use rushlight.save and rushlight.load on state dicts",
     "distributed.fsdp": "use the module itself; " + _PLAIN_LOOP,
-    "sparse": "use dense tensors, index_add or scatter_add, or Embedding(sparse=False)",
-    "sparse_coo_tensor": "use dense tensors: zeros(size).index_put(indices, values, True)",
-    "sparse_csr_tensor": "use dense tensors",
+    "sparse": "use the functions of rushlight.sparse that are there, or to_dense()",
+    "sparse_csc_tensor": "use sparse_coo_tensor, or sparse_csr_tensor of the transposed matrix",
+    "sparse_bsr_tensor": "use sparse_coo_tensor or sparse_csr_tensor",
+    "sparse_bsc_tensor": "use sparse_coo_tensor or sparse_csr_tensor",
+    "sparse_compressed_tensor": "use sparse_csr_tensor",
     "nested": "pad with nn.utils.rnn.pad_sequence and pass a mask",
     "quantization": "use bfloat16 or float16 tensors",
     "ao": "use bfloat16 or float16 tensors",
@@ -96,7 +98,7 @@ ADVICE = {
 ABSENT = frozenset(
     "ao autograd.graph autograd.profiler export futures fx "
     "nested nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package profiler "
-    "quantization sparse utils.bottleneck utils.cpp_extension utils.flop_counter "
+    "quantization utils.bottleneck utils.cpp_extension utils.flop_counter "
     "utils.mobile_optimizer utils.tensorboard _dynamo _export _functorch "
     "_higher_order_ops _inductor _logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
@@ -109,7 +111,8 @@ ABSENT = frozenset(
 
 # Functions and classes of the top level that exist only in order to refuse.
 NAMES = frozenset(
-    "sparse_coo_tensor sparse_csr_tensor quantize_per_tensor float8_e4m3fn float8_e5m2 "
+    "sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor "
+    "quantize_per_tensor float8_e4m3fn float8_e5m2 "
     "float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64 qint8 quint8 qint32 complex32 chalf "
     "classes storage ByteStorage".split()
 )

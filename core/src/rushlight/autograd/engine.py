@@ -83,6 +83,10 @@ def grad(
             return found
     roots = [_root(t, g, create_graph) for t, g in zip(outputs, gradients, strict=True)]
     for tensor in inputs:
+        if type(tensor) is not Tensor and hasattr(tensor, "_elements"):
+            return _by_elements(outputs, inputs, gradients, retain_graph=retain_graph,
+                                create_graph=create_graph, allow_unused=allow_unused,
+                                materialize_grads=materialize_grads)  # fmt: skip
         if not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     retain = create_graph if retain_graph is None else retain_graph
@@ -121,6 +125,16 @@ def _transformed(outputs, inputs, gradients, rows, **options):
         if getattr(tensor, "_level", None) is not None and tensor._node is None:
             return type(tensor).gradients(tensor._level, outputs, inputs, gradients, options)
     return None
+
+
+def _by_elements(outputs, inputs, gradients, **options):
+    """Gradients of sparse inputs: those of their elements, in the same places."""
+    dense = [getattr(t, "_elements", t) for t in inputs]
+    found = grad(outputs, dense, gradients, **options)
+    return tuple(
+        t.with_elements(g) if g is not None and t is not d else g
+        for t, d, g in zip(inputs, dense, found, strict=True)
+    )
 
 
 def _sequence(value, length=None):
@@ -314,8 +328,9 @@ class _Run:
 
     def _add(self, key, old, piece):
         """The sum; in place when `old` is a sum this pass made itself."""
-        if self.create or type(piece) is not Tensor:
-            return old + piece
+        if self.create or type(piece) is not Tensor or type(old) is not Tensor:
+            # Dense + sparse is dense; the other way round is an error.
+            return piece + old if old.layout != "strided" == piece.layout else old + piece
         if key in self.owned:
             return old.add_(piece)
         self.owned.add(key)
@@ -394,6 +409,8 @@ def _accumulate(leaf, grad, create, lone=False):
         old = leaf._grad
         if old is None:
             leaf._grad = grad if lone or create else _copied(grad)
+        elif old.layout != "strided":
+            leaf._grad = grad + old if grad.layout == "strided" else old + grad
         elif create:
             leaf._grad = old + grad
         elif old._dtype is grad._dtype and _plain(old) and type(grad._array) is np.ndarray:

@@ -15,7 +15,7 @@ from rushlight.ops._elementwise import Call
 from rushlight.ops._op import TABLE
 from rushlight.ops._recording import record, resave
 from rushlight.tensor.storage import storage_of
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
 def run_inplace(op, target, args, kwargs):
@@ -33,6 +33,9 @@ def run_inplace(op, target, args, kwargs):
             result = door(target, *args, **kwargs)
             if result is not NotImplemented:
                 return result
+    for value in args:
+        if type(value) not in EXACT and getattr(value, "_pattern", None) is not None:  # sparse
+            return type(value).__torch_function__(op.inplace, (), (target, *args), kwargs)
     values = op.bind((target, *args), kwargs)
     if op.kind == "elementwise":
         call = Call(op, values)

@@ -203,6 +203,9 @@ def _like(fill):
             )
             if found is not NotImplemented:
                 return found
+        if input.layout != "strided" and layout is None:
+            options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+            return type(input).__torch_function__(make, (), (input,), options)
         dtype = input._dtype if dtype is None else dtype
         device = input._device if device is None else device
         made = _filled(input._array.shape, fill, dtype, device, requires_grad, None)

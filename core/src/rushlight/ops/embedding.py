@@ -101,11 +101,13 @@ def embedding(
     at most that norm, in place; `scale_grad_by_freq` divides gradients by how often a row occurs.
     """
     _check_indices("embedding", input, weight)
-    if sparse:
-        raise NotImplementedError("embedding(sparse=True) is not available; use sparse=False")
     padding = _padding("embedding", padding_idx, weight.shape[0])
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
+    if sparse and weight.requires_grad:
+        from rushlight.ops.sparse_gradients import lookup
+
+        return lookup(weight, input, padding, scale_grad_by_freq)
     return _embedding(weight, input, padding, scale_grad_by_freq)
 
 
@@ -164,6 +166,8 @@ def _embedding_bag_gradient(
         weights = (
             (by_row * weight.index_select(0, flat)).sum(1).reshape(tuple(per_sample_weights.shape))
         )
+        if padding_idx >= 0:  # padding does not count, so its weight has no effect
+            weights = weights * (indices != padding_idx).to(weights.dtype)
     if not needs[0]:
         return None, weights
     if not recording.recording:
@@ -275,8 +279,6 @@ def embedding_bag(
     `input` is (B, L), or flat with `offsets` (B,) where each bag begins.
     """
     _check_indices("embedding_bag", input, weight)
-    if sparse:
-        raise NotImplementedError("embedding_bag(sparse=True) is not available; use sparse=False")
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, "
@@ -285,6 +287,19 @@ def embedding_bag(
     padding = _padding("embedding_bag", padding_idx, weight.shape[0])
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
+    if sparse and weight.requires_grad:
+        from rushlight.ops.sparse_gradients import bags
+
+        return bags(
+            weight,
+            input,
+            offsets,
+            mode,
+            per_sample_weights,
+            include_last_offset,
+            padding,
+            scale_grad_by_freq,
+        )
     return _embedding_bag(
         weight,
         input,

@@ -223,26 +223,9 @@ def record_stream(self, stream) -> None:
     )
 
 
-def to_dense(self, dtype: dtypes.dtype | None = None, *, masked_grad: bool = True) -> Tensor:
-    """The tensor in dense layout, as every tensor here is; in another dtype if one is given."""
-    return self if dtype is None else self.to(dtype)
-
-
 def dequantize(self) -> Tensor:
     """The values as float32; no tensor here is quantized, so it is a conversion."""
     return self.to(dtypes.float32)
-
-
-def _needs_layout(name, layout, instead):
-    def call(self, *args, **kwargs):
-        raise RuntimeError(
-            f"{name} expected {layout} tensor layout but got Strided: every tensor of this version "
-            f"is dense; {instead}"
-        )
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Answers for sparse tensors only; raises RuntimeError, as for dense ones."
-    return call
 
 
 def _refused(name, instead):
@@ -255,15 +238,8 @@ def _refused(name, instead):
     return call
 
 
-_DENSE = "use nonzero() for the indices and x[mask] for the values"
 Tensor.new, Tensor.storage, Tensor.typed_storage, Tensor.set_ = new, storage, storage, set_
 Tensor.get_device, Tensor.record_stream = get_device, record_stream
-Tensor.to_dense, Tensor.dequantize = to_dense, dequantize
-Tensor.coalesce = _needs_layout("coalesce", "sparse coordinate", _DENSE)
-Tensor.indices = _needs_layout("indices", "sparse coordinate", _DENSE)
-Tensor.values = _needs_layout("values", "sparse", _DENSE)
-Tensor.is_coalesced = _needs_layout("is_coalesced", "sparse coordinate", _DENSE)
-Tensor.to_sparse = _refused("to_sparse", "keep the tensor dense; " + _DENSE)
-Tensor.to_sparse_csr = _refused("to_sparse_csr", "keep the tensor dense; " + _DENSE)
+Tensor.dequantize = dequantize
 Tensor.to_mkldnn = _refused("to_mkldnn", "use the tensor itself")
 Tensor.index = _refused("index", "write x[indices]")

@@ -67,6 +67,16 @@ class Adagrad(FormulaOptimizer):
         total = state["sum"] + g * g
         return p - lr * (g / (total.sqrt() + group["eps"])), {"sum": total}
 
+    def _sparse_step(self, group, parameter, grad, state, step):
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        grad = grad.coalesce()
+        values = grad.values()
+        state["sum"].add_(grad.with_elements(values * values))
+        root = state["sum"].sparse_mask(grad).values().sqrt().add_(group["eps"])
+        rate = self._rate(group, float(group["lr"]), step)
+        parameter.add_(grad.with_elements(values / root), alpha=-rate)
+
     def _fused(self, group, params, grads, states, steps):
         lr = float(group["lr"])
         lists.adagrad_(

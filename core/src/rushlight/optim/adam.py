@@ -64,6 +64,11 @@ class Adam(FormulaOptimizer):
                 "lr as a Tensor is not supported for capturable=False and foreach=True"
             )
 
+    def _sparse_step(self, group, parameter, grad, state, step):
+        raise RuntimeError(
+            "Adam does not support sparse gradients, please consider SparseAdam instead"
+        )
+
     def _begin(self, state, parameter, group):
         state["exp_avg"] = zeros(parameter)
         state["exp_avg_sq"] = zeros(parameter)

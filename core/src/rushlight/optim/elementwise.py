@@ -12,7 +12,7 @@ from rushlight.ops.creation import tensor, zeros_like
 from rushlight.ops.foreach import count_steps
 from rushlight.optim.optimizer import Optimizer, scalar_dtype
 from rushlight.optim.options import scalar
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import EXACT, Tensor
 
 ACCELERATORS = ("cuda", "xpu", "hpu", "privateuseone", "xla")
 
@@ -61,6 +61,8 @@ class FormulaOptimizer(Optimizer):
         if self.grad_scale is not None:
             self._unscale(grads)
         steps = count_steps(states) if self._counts else [0] * len(params)
+        if not EXACT.issuperset(map(type, grads)):
+            params, grads, states, steps = self._update_sparse(group, params, grads, states, steps)
         if group.get("differentiable"):
             for parameter, grad, state, step in zip(params, grads, states, steps, strict=True):
                 self._apply(group, parameter, grad, state, step)
@@ -69,6 +71,23 @@ class FormulaOptimizer(Optimizer):
                 self._fused(group, params, grads, states, steps)
         else:
             self._fused(group, params, grads, states, steps)
+
+    def _update_sparse(self, group, params, grads, states, steps):
+        """Update the parameters with sparse gradients; gives back what concerns the others."""
+        rest = []
+        for item in zip(params, grads, states, steps, strict=True):
+            parameter, grad, state, step = item
+            if grad.layout == "strided":
+                rest.append(item)
+                continue
+            with no_grad():
+                grad = -grad if group.get("maximize") else grad
+                self._sparse_step(group, parameter, grad, state, step)
+        return tuple(map(list, zip(*rest, strict=True))) if rest else ([], [], [], [])
+
+    def _sparse_step(self, group, parameter, grad, state, step):
+        """One parameter with a sparse gradient, in place; most optimizers take none."""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
     def _state_of(self, parameter, group):
         state = self.state[parameter]

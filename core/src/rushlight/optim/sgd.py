@@ -88,6 +88,23 @@ class SGD(FormulaOptimizer):
                     first,
                 )
 
+    def _sparse_step(self, group, parameter, grad, state, step):
+        momentum = group["momentum"]
+        if group["weight_decay"]:
+            raise RuntimeError(
+                "SGD: weight_decay with a sparse gradient is not supported: it would change every "
+                "row; use weight_decay=0"
+            )
+        if momentum:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = grad.clone()
+            else:
+                buffer = buffer * momentum + grad * (1 - group["dampening"])
+                state["momentum_buffer"] = buffer = buffer.coalesce()
+            grad = grad + buffer * momentum if group["nesterov"] else buffer
+        parameter.add_(grad, alpha=-float(group["lr"]))
+
     @staticmethod
     def _launch(group, params, grads, buffers, first):
         lists.sgd_(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from rushlight.autograd.mode import no_grad
+from rushlight.ops.creation import zeros_like
 from rushlight.optim.optimizer import Optimizer
 from rushlight.optim.options import check_betas, check_single
 
 
 class SparseAdam(Optimizer):
-    """Adam for sparse gradients; like PyTorch's it refuses dense ones.
+    """Adam for sparse gradients: moments and parameters change in the rows of the gradient only.
 
-    There are no sparse gradients yet, so a step with any gradient raises: use
-    :class:`rushlight.optim.Adam`.
+    Like PyTorch's it refuses dense gradients; ``Embedding(sparse=True)`` gives sparse ones.
     """
 
     def __init__(self, params, lr=0.001, betas=(0.9, 0.999), eps=1e-08, maximize=False):
@@ -33,11 +34,39 @@ class SparseAdam(Optimizer):
             )
 
     def step(self, closure=None):
-        """Evaluate the closure; raises RuntimeError for dense gradients."""
+        """Evaluate the closure and update; raises RuntimeError for dense gradients."""
         loss = self._evaluate(closure)
-        for group in self.param_groups:
-            if any(p._grad is not None for p in group["params"]):
-                raise RuntimeError(
-                    "SparseAdam does not support dense gradients, please consider Adam instead"
-                )
+        with no_grad():
+            for group in self.param_groups:
+                params = [p for p in group["params"] if p._grad is not None]
+                if any(not p._grad.is_sparse for p in params):
+                    raise RuntimeError(
+                        "SparseAdam does not support dense gradients, please consider Adam instead"
+                    )
+                for parameter in params:
+                    self._update(group, parameter, parameter._grad)
         return loss
+
+    def _update(self, group, parameter, grad):
+        state = self.state[parameter]
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = zeros_like(parameter.detach())
+            state["exp_avg_sq"] = zeros_like(parameter.detach())
+        state["step"] += 1
+        grad = (-grad if group["maximize"] else grad).coalesce()
+        if not grad._nnz():
+            return
+        values, (beta1, beta2), step = grad.values(), group["betas"], state["step"]
+        moments = []
+        for average, fresh, beta in (
+            (state["exp_avg"], values, beta1),
+            (state["exp_avg_sq"], values * values, beta2),
+        ):
+            old = average.sparse_mask(grad).values()
+            change = (fresh - old) * (1 - beta)
+            average.add_(grad.with_elements(change))
+            moments.append(old + change)
+        rate = float(group["lr"]) * (1 - beta2**step) ** 0.5 / (1 - beta1**step)
+        update = moments[0] / moments[1].sqrt().add_(group["eps"])
+        parameter.add_(grad.with_elements(update), alpha=-rate)

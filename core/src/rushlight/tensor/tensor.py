@@ -77,6 +77,7 @@ class Tensor:
     is_cpu = property(lambda self: self._device.type == "cpu", doc="True on the CPU.")
     is_meta = property(lambda self: self._device.type == "meta", doc="True without memory.")
     is_sparse = False
+    is_sparse_csr = False
     is_quantized = False
     is_nested = False
     layout = "strided"

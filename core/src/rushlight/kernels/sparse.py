@@ -1,0 +1,150 @@
+"""Products of sparse and dense matrices: (M, K) sparse times (K, N), and the dense product (M, N)
+at the places of a sparse one.
+
+The sparse matrix is given row by row: ``starts[i]:starts[i + 1]`` are the places of row i, which
+``order`` (None: the identity) turns into positions in ``columns`` and ``values``. Each row of the
+result has one writer that adds in the order of the places, so results have the same bits for any
+number of threads.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import np, threads
+from rushlight.backends.kernel_language import Parameter, array, f32, i64, range_kernel, real
+from rushlight.backends.memory import empty
+from rushlight.kernels.execution import (
+    COMPILED_DTYPES,
+    chunk,
+    compute_array,
+    is_low_precision,
+    language_type,
+    referenced_by,
+)
+
+__all__ = ["order_of", "sampled_product", "sparse_times_dense"]
+
+ordered = Parameter("ordered")  # 1 where ORDER is given
+
+# Argument words.
+STARTS, ORDER, COLUMNS, VALUES, LEFT, RIGHT, OUT, WIDTH, ROWS = range(9)
+WORDS = 9
+
+
+@range_kernel
+def multiply_rows(args, lo, hi, tid):
+    """OUT[i] = sum of VALUES[p] * RIGHT[COLUMNS[p]] over the places of row i."""
+    g = array(i64, args)
+    starts, order, columns = array(i64, g[STARTS]), array(i64, g[ORDER]), array(i64, g[COLUMNS])
+    values, width, size = array(real, g[VALUES]), g[WIDTH], 4 if real is f32 else 8
+    for row in range(lo, hi):
+        out = array(real, g[OUT] + size * row * width)
+        for j in range(width):
+            out[j] = 0
+        end = starts[row + 1]
+        k = starts[row]
+        while k + 1 < end:
+            p, q = k, k + 1
+            if ordered == 1:
+                p, q = order[k], order[k + 1]
+            a, b = values[p], values[q]
+            x = array(real, g[RIGHT] + size * columns[p] * width)
+            y = array(real, g[RIGHT] + size * columns[q] * width)
+            for j in range(width):
+                out[j] += a * x[j] + b * y[j]
+            k += 2
+        if k < end:
+            p = k
+            if ordered == 1:
+                p = order[k]
+            a = values[p]
+            x = array(real, g[RIGHT] + size * columns[p] * width)
+            for j in range(width):
+                out[j] += a * x[j]
+
+
+@range_kernel
+def sample_products(args, lo, hi, tid):
+    """OUT[p] = dot product of LEFT[ROWS[p]] and RIGHT[COLUMNS[p]]."""
+    g = array(i64, args)
+    rows, columns, out = array(i64, g[ROWS]), array(i64, g[COLUMNS]), array(real, g[OUT])
+    width, size = g[WIDTH], 4 if real is f32 else 8
+    for p in range(lo, hi):
+        x = array(real, g[LEFT] + size * rows[p] * width)
+        y = array(real, g[RIGHT] + size * columns[p] * width)
+        total = real(0)
+        for j in range(width):
+            total += x[j] * y[j]
+        out[p] = total
+
+
+def _words(width):
+    words = [0] * WORDS
+    words[WIDTH] = width
+    return words
+
+
+def order_of(rows, count):
+    """``(starts, order)``: the places of every row in row order, stable; order is None where `rows`
+    (nnz,) is sorted already."""
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=count), out=starts[1:])
+    if len(rows) < 2 or bool((rows[1:] >= rows[:-1]).all()):
+        return starts, None
+    return starts, np.argsort(rows, kind="stable").astype(np.int64, copy=False)
+
+
+def _product_reference(starts, order, columns, values, right):
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    places = np.arange(len(values)) if order is None else order
+    dtype = values.dtype
+    wide = np.float64 if is_low_precision(dtype) or dtype in COMPILED_DTYPES else dtype
+    out = np.zeros((len(starts) - 1, right.shape[1]), wide)
+    products = values[places, None].astype(wide) * right[columns[places]].astype(wide)
+    np.add.at(out, rows, products)
+    return out.astype(dtype)
+
+
+def _sampled_reference(left, right, rows, columns):
+    dtype = left.dtype
+    wide = np.float64 if is_low_precision(dtype) or dtype in COMPILED_DTYPES else dtype
+    return (left[rows].astype(wide) * right[columns].astype(wide)).sum(1).astype(dtype)
+
+
+def _compiles(array):
+    return array.dtype in COMPILED_DTYPES or is_low_precision(array.dtype)
+
+
+@referenced_by(_product_reference)
+def sparse_times_dense(starts, order, columns, values, right):
+    """(M, N) = sparse (M, K) @ right (K, N), both of one dtype; integers and complex numbers by the
+    reference."""
+    if not _compiles(values):
+        return _product_reference(starts, order, columns, values, right)
+    dtype, rows, width = values.dtype, len(starts) - 1, right.shape[1]
+    values, right = compute_array(values), compute_array(right)
+    out = empty((rows, width), right.dtype)
+    if out.size:
+        work = width * (1 + len(values) // rows)
+        address = multiply_rows.address(
+            real=language_type(right.dtype), ordered=int(order is not None)
+        )
+        plan = threads.plan(address, rows, chunk(rows, work), _words(width))
+        threads.run(plan, starts, order, columns, values, None, right, out)
+    return out.astype(dtype, copy=False)
+
+
+@referenced_by(_sampled_reference)
+def sampled_product(left, right, rows, columns):
+    """``(left @ right.T)[rows, columns]``: (nnz,) from left (M, N) and right (K, N)."""
+    if not _compiles(left):
+        return _sampled_reference(left, right, rows, columns)
+    dtype, count, width = left.dtype, len(rows), left.shape[1]
+    left, right = compute_array(left), compute_array(right)
+    out = empty((count,), left.dtype)
+    if count:
+        words = _words(width)
+        words[ROWS] = rows.ctypes.data
+        address = sample_products.address(real=language_type(left.dtype))
+        plan = threads.plan(address, count, chunk(count, width), words)
+        threads.run(plan, None, None, columns, None, left, right, out)
+    return out.astype(dtype, copy=False)

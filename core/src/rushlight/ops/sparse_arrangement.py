@@ -1,0 +1,277 @@
+"""Sparse tensors with other shapes, parts of them, and several joined; other dtypes."""
+
+from __future__ import annotations
+
+from rushlight import devices, dtypes
+from rushlight.backends import np
+from rushlight.ops.conversion import parse_to
+from rushlight.ops.joining import cat as cat_dense
+from rushlight.ops.sparse_tensors import (
+    COO,
+    CSR,
+    Pattern,
+    SparseTensor,
+    _tensor,
+    as_coo,
+    as_csr,
+    coalesced,
+    is_sparse,
+    make_sparse,
+    missing,
+    rule,
+    with_elements,
+)
+from rushlight.tensor.tensor import Tensor
+
+
+def _dim(tensor, dim, extra=0):
+    count = tensor.dim() + extra
+    if not -count <= dim < count:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got "
+            f"{dim})"
+        )
+    return dim % count
+
+
+@rule("permute")
+def permute(input, *dims):
+    """Dimensions in another order; sparse and dense ones stay apart."""
+    tensor = as_coo(input)
+    dims = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
+    dims = [_dim(tensor, d) for d in dims]
+    if sorted(dims) != list(range(tensor.dim())):
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {tensor.dim()} is "
+            f"not equal to len(dims) = {len(dims)}"
+        )
+    count = tensor.sparse_dim()
+    if sorted(dims[:count]) != list(range(count)):
+        raise RuntimeError(
+            "permute(sparse_coo): transpositions between sparse and dense dimensions are not "
+            "allowed."
+        )
+    size = tuple(tensor.shape[d] for d in dims)
+    pattern = tensor._pattern
+    moved = Pattern(np.ascontiguousarray(pattern.indices[dims[:count]]), size)
+    for new, old in enumerate(dims[:count]):  # what is known of the old order stays known
+        if old in pattern._orders:
+            moved._orders[new] = pattern._orders[old]
+    elements = tensor._elements
+    if dims[count:] != list(range(count, len(dims))):
+        elements = elements.permute(0, *[d - count + 1 for d in dims[count:]])
+    moved.coalesced = dims[:count] == list(range(count)) and pattern.coalesced
+    return make_sparse(moved, elements)
+
+
+@rule("transpose", "swapaxes", "swapdims")
+def transpose(input, dim0, dim1):
+    """Two dimensions exchanged."""
+    dims = list(range(input.dim()))
+    a, b = _dim(input, dim0), _dim(input, dim1)
+    dims[a], dims[b] = dims[b], dims[a]
+    if input.layout == CSR:
+        raise NotImplementedError(
+            "transpose of a CSR tensor gives CSC layout, which is not available; use "
+            "x.to_sparse().t(), whose products are as quick"
+        )
+    return permute(input, *dims)
+
+
+@rule("t")
+def t(input):
+    """The transposed matrix."""
+    if input.dim() > 2:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but self is "
+            f"{input.dim()}D"
+        )
+    return transpose(input, 0, 1) if input.dim() == 2 else input
+
+
+@rule("unsqueeze")
+def unsqueeze(input, dim):
+    """A new dimension of one element."""
+    tensor = as_coo(input)
+    dim, count = _dim(tensor, dim, 1), tensor.sparse_dim()
+    size = (*tensor.shape[:dim], 1, *tensor.shape[dim:])
+    if dim > count:
+        return make_sparse(tensor._pattern.moved(size=size, coalesced=tensor._pattern.coalesced),
+                           tensor._elements.unsqueeze(dim - count + 1))  # fmt: skip
+    indices = np.insert(tensor._pattern.indices, dim, 0, axis=0)
+    return make_sparse(Pattern(indices, size, tensor._pattern.coalesced), tensor._elements)
+
+
+@rule("select")
+def select(input, dim, index):
+    """The slice at one index, without its dimension; dense where no sparse dimension is left."""
+    tensor = as_coo(input)
+    dim, count = _dim(tensor, dim), tensor.sparse_dim()
+    extent = tensor.shape[dim]
+    if not -extent <= index < extent:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(tensor.shape)} at "
+            f"dimension {dim}"
+        )
+    size = (*tensor.shape[:dim], *tensor.shape[dim + 1 :])
+    pattern = tensor._pattern
+    if dim >= count:
+        return make_sparse(pattern.moved(size=size, coalesced=pattern.coalesced),
+                           tensor._elements.select(dim - count + 1, index))  # fmt: skip
+    places = np.nonzero(pattern.indices[dim] == index % extent)[0]
+    elements = tensor._elements.index_select(0, _tensor(places))
+    if count == 1:
+        return elements.sum(0)
+    indices = np.delete(pattern.indices[:, places], dim, axis=0)
+    return make_sparse(Pattern(indices, size, pattern.coalesced), elements)
+
+
+@rule("index_select")
+def index_select(input, dim, index):
+    """The slices at several indices."""
+    csr, tensor = input.layout == CSR, as_coo(input)
+    dim, count = _dim(tensor, dim), tensor.sparse_dim()
+    size = (*tensor.shape[:dim], index.numel(), *tensor.shape[dim + 1 :])
+    pattern, wanted = tensor._pattern, np.atleast_1d(index._array)
+    extent = tensor.shape[dim]
+    if wanted.size and not -extent <= wanted.min() <= wanted.max() < extent:
+        raise IndexError(
+            f"index_select(): index out of range for dimension {dim} with size {extent}"
+        )
+    if dim >= count:
+        moved = pattern.moved(size=size, coalesced=pattern.coalesced)
+        return make_sparse(moved, tensor._elements.index_select(dim - count + 1, index))
+    starts, order = pattern.by(dim)
+    wanted = wanted % extent if extent else wanted
+    lengths = np.diff(starts)[wanted]
+    ends = np.cumsum(lengths)
+    places = np.arange(int(lengths.sum())) + np.repeat(starts[wanted] - (ends - lengths), lengths)
+    if order is not None:
+        places = order[places]
+    indices = pattern.indices[:, places].copy()
+    indices[dim] = np.repeat(np.arange(len(wanted)), lengths)
+    made = make_sparse(Pattern(indices, size), tensor._elements.index_select(0, _tensor(places)))
+    made = coalesced(made) if pattern.coalesced else made
+    return as_csr(made) if csr else made
+
+
+@rule("narrow_copy", "narrow")
+def narrow(input, dim, start, length):
+    """The slices from `start` on."""
+    return index_select(input, dim, _tensor(np.arange(start, start + length)))
+
+
+@rule("getitem", "__getitem__")
+def getitem(input, index):
+    """Integers select slices; whole dimensions (``:``) stay."""
+    items = index if isinstance(index, tuple) else (index,)
+    if Ellipsis in [i for i in items if not isinstance(i, Tensor)]:
+        at = next(k for k, i in enumerate(items) if i is Ellipsis)
+        fill = (slice(None),) * (input.dim() - len(items) + 1)
+        items = (*items[:at], *fill, *items[at + 1 :])
+    dim = 0
+    for item in items:
+        if isinstance(item, slice):
+            start, stop, step = item.indices(input.shape[dim])
+            if (start, stop, step) != (0, input.shape[dim], 1):
+                raise NotImplementedError(
+                    "slices of a part of a sparse tensor are not available; use index_select or "
+                    "narrow_copy, or call to_dense() first"
+                )
+            dim += 1
+        elif (
+            isinstance(item, Tensor) and item.dim() == 1 and not item.dtype.category == dtypes.BOOL
+        ):
+            input, dim = index_select(input, dim, item), dim + 1
+        elif isinstance(item, int) or (isinstance(item, Tensor) and item.dim() == 0):
+            input = select(input, dim, int(item)) if is_sparse(input) else input.select(dim, item)
+        else:
+            raise missing(f"an index of type {type(item).__name__}")
+    return input
+
+
+@rule("cat", "concat", "concatenate")
+def cat(tensors, dim=0):
+    """Sparse tensors one after the other."""
+    tensors = list(tensors)
+    for position, tensor in enumerate(tensors):
+        if not is_sparse(tensor):
+            raise RuntimeError(
+                "Concatenating sparse tensors, but a dense tensor was found at position "
+                f"{position}."
+            )
+    coo = [as_coo(x) for x in tensors]
+    first = coo[0]
+    dim, count = _dim(first, dim), first.sparse_dim()
+    shapes = {(*x.shape[:dim], *x.shape[dim + 1 :]) for x in coo}
+    if len(shapes) > 1 or any(x.sparse_dim() != count for x in coo):
+        raise RuntimeError(
+            f"All tensors must have the same shape: {[tuple(x.shape) for x in coo]} "
+            f"(except in the concatenating dimension {dim})"
+        )
+    total = sum(x.shape[dim] for x in coo)
+    size = (*first.shape[:dim], total, *first.shape[dim + 1 :])
+    if dim >= count:
+        raise missing("cat along a dense dimension")
+    offset, indices = 0, []
+    for x in coo:
+        part = x._pattern.indices.copy()
+        part[dim] += offset
+        indices.append(part)
+        offset += x.shape[dim]
+    made = make_sparse(
+        Pattern(np.concatenate(indices, 1), size), cat_dense([x._elements for x in coo])
+    )
+    sorted_already = dim == 0 and all(x._pattern.coalesced for x in coo)
+    made._pattern.coalesced = sorted_already
+    return as_csr(made) if all(x.layout == CSR for x in tensors) else made
+
+
+@rule("stack")
+def stack(tensors, dim=0):
+    """Sparse tensors one after the other along a new dimension."""
+    return cat([unsqueeze(x, dim) for x in tensors], dim)
+
+
+@rule("unbind")
+def unbind(input, dim=0):
+    """The slices along a dimension."""
+    return tuple(select(input, dim, i) for i in range(input.shape[dim]))
+
+
+# ------------------------------------------------------------------------------- dtypes and devices
+def _to(self, *args, **kwargs):
+    """Another dtype; the tensor itself where nothing changes."""
+    dtype, device, copy, _, _ = parse_to(args, kwargs)
+    if device is not None and devices.as_device(device).type != "cpu":
+        raise missing(f"to({device!r})")
+    elements = self._elements if dtype is None else self._elements.to(dtype)
+    if elements is self._elements and not copy:
+        return self
+    return with_elements(self, elements.clone() if copy else elements)
+
+
+def _converter(name):
+    def convert(self, memory_format=None):
+        return with_elements(self, getattr(self._elements, name)())
+
+    convert.__name__ = name
+    convert.__doc__ = f"The tensor with elements of dtype {name}."
+    return convert
+
+
+SparseTensor.to = _to
+for _name in (*dtypes.ALIASES, "bool", "bfloat16", "byte", "char"):
+    setattr(SparseTensor, _name, _converter(_name))
+SparseTensor.cpu = lambda self, memory_format=None: self
+SparseTensor.type = lambda self, dtype=None, non_blocking=False: (
+    Tensor.type(self) if dtype is None else self.to(dtype)
+)
+
+
+@rule("contiguous")
+def _contiguous(input, memory_format=None):
+    if input.layout == COO:
+        raise RuntimeError("unsupported memory format option Contiguous")
+    return input

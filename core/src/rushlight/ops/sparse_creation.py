@@ -1,0 +1,373 @@
+"""Making tensors of sparse layout, and changing between layouts."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.errors import shape_text
+from rushlight.ops.creation import as_tensor, zeros
+from rushlight.ops.sparse_tensors import (
+    COO,
+    CSR,
+    CompressedPattern,
+    Pattern,
+    add_up,
+    adopt,
+    as_coo,
+    as_csr,
+    coalesced,
+    is_sparse,
+    make_sparse,
+    missing,
+    rule,
+    with_elements,
+)
+from rushlight.tensor.shape import normalize_size
+from rushlight.tensor.tensor import Tensor
+
+
+class _Invariants:
+    enabled = False
+
+
+INVARIANTS = _Invariants()
+
+
+def sparse_coo_tensor(
+    indices=None,
+    values=None,
+    size=None,
+    *,
+    dtype=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    check_invariants=None,
+    is_coalesced=None,
+):
+    """A tensor with `values` (nnz, *dense dims) at `indices` (sparse dims, nnz), zero elsewhere.
+
+    Without `size` it is as large as the indices need. Elements at the same place add up. Gradients
+    reach `values`.
+
+    >>> i = rushlight.tensor([[0, 1], [2, 0]])
+    >>> rushlight.sparse_coo_tensor(i, rushlight.tensor([3.0, 4.0]), (2, 3)).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+    """
+    if isinstance(indices, int) or (values is None and size is None and indices is not None):
+        size, indices = indices, None  # only a size was given
+    if indices is None:
+        size = normalize_size(size if isinstance(size, tuple | list) else (size,))
+        empty = Pattern(np.empty((len(size), 0), np.int64), size, True)
+        return make_sparse(empty, zeros(0, dtype=dtype, requires_grad=requires_grad))
+    indices = as_tensor(indices)
+    places = np.ascontiguousarray(indices.detach().to("cpu")._array, np.int64)
+    elements = _elements(values, dtype, device, requires_grad)
+    if places.ndim != 2:
+        raise RuntimeError(
+            f"indices must be sparse_dim x nnz, but got: {shape_text(indices.shape)}"
+        )
+    if elements.dim() == 0:
+        elements = elements.expand(places.shape[1]) if places.shape[1] == 1 else elements
+    if elements.dim() == 0 or elements.shape[0] != places.shape[1]:
+        raise RuntimeError(
+            f"indices and values must have same nnz, but got nnz from indices: {places.shape[1]}, "
+            f"nnz from values: {elements.shape[0] if elements.dim() else 1}"
+        )
+    if size is None:
+        _check_negative(places)
+        head = places.max(1) + 1 if places.shape[1] else np.zeros(len(places), np.int64)
+        size = (*(int(n) for n in head), *elements.shape[1:])
+    size = tuple(size)
+    _check_size(places, elements, size)
+    if INVARIANTS.enabled if check_invariants is None else check_invariants:
+        _check_places(places, size)
+    return make_sparse(Pattern(places, size, bool(is_coalesced)), elements)
+
+
+def _elements(values, dtype, device, requires_grad):
+    elements = as_tensor(values, dtype=dtype, device=device)
+    return elements.detach().requires_grad_() if requires_grad else elements
+
+
+def _check_negative(places):
+    for dim, row in enumerate(places):
+        if row.size and row.min() < 0:
+            raise RuntimeError(f"found negative index {row.min()} for dim {dim}")
+
+
+def _check_size(places, elements, size):
+    sparse, dense = len(places), elements.dim() - 1
+    if len(size) != sparse + dense:
+        raise RuntimeError(
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, "
+            f"sparse_dim = {sparse}, dense_dim = {dense}"
+        )
+    if tuple(elements.shape[1:]) != size[sparse:]:
+        raise RuntimeError(
+            f"values has incorrect size, expected [{elements.shape[0]}, "
+            f"{', '.join(map(str, size[sparse:]))}], got {shape_text(elements.shape)}"
+        )
+
+
+def _check_places(places, size):
+    _check_negative(places)
+    for dim, row in enumerate(places):
+        if row.size and row.max() >= size[dim]:
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {dim}, size is {size[dim]} but found "
+                f"index {row.max()}"
+            )
+
+
+def sparse_csr_tensor(
+    crow_indices,
+    col_indices,
+    values,
+    size=None,
+    *,
+    dtype=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    check_invariants=None,
+):
+    """A matrix of compressed rows: the elements of row i are
+    ``values[crow_indices[i]:crow_indices[i + 1]]`` in the columns `col_indices`."""
+    crow, col = as_tensor(crow_indices), as_tensor(col_indices)
+    elements = _elements(values, dtype, device, requires_grad)
+    if crow.dim() != 1 or col.dim() != 1:
+        raise NotImplementedError(
+            "sparse_csr_tensor: batches of matrices are not available; make one tensor for each"
+        )
+    if elements.dim() != 1:
+        raise NotImplementedError(
+            "sparse_csr_tensor: dense dimensions are not available; use sparse_coo_tensor"
+        )
+    if crow.dtype is not col.dtype or crow.dtype.name not in ("int32", "int64"):
+        raise RuntimeError(
+            "crow_indices and col_indices must be an int32 or int64 type, but got: "
+            f"{crow.dtype} and {col.dtype}"
+        )
+    if col.shape[0] != elements.shape[0]:
+        raise RuntimeError(
+            f"number of elements: col_indices has {col.shape[0]}, values has {elements.shape[0]}"
+        )
+    starts, columns = crow._array.copy(), col._array.copy()
+    if size is None:
+        size = (len(starts) - 1, int(columns.max()) + 1 if columns.size else 0)
+    size = tuple(size)
+    if len(size) != 2 or len(starts) != size[0] + 1:
+        raise RuntimeError(
+            f"crow_indices.shape[-1] must be equal to nrows + 1 = {size[0] + 1 if size else 1}, "
+            f"but got {len(starts)}"
+        )
+    if INVARIANTS.enabled if check_invariants is None else check_invariants:
+        _check_compressed(starts, columns, size)
+    return make_sparse(CompressedPattern(starts, columns, size), elements)
+
+
+def _check_compressed(starts, columns, size):
+    steps = np.diff(starts)
+    if starts[0] != 0:
+        raise RuntimeError("`crow_indices[..., 0] == 0` is not satisfied.")
+    if starts[-1] != len(columns):
+        raise RuntimeError("`crow_indices[..., -1] == nnz` is not satisfied.")
+    if (steps < 0).any() or (steps > size[1]).any():
+        raise RuntimeError(
+            "`0 <= crow_indices[..., 1:] - crow_indices[..., :-1] <= ncols` is not satisfied."
+        )
+    if columns.size and not 0 <= columns.min() <= columns.max() < size[1]:
+        raise RuntimeError("`0 <= col_indices < ncols` is not satisfied.")
+    rows = np.repeat(np.arange(size[0]), steps)
+    keys = rows * size[1] + columns
+    if (keys[1:] <= keys[:-1]).any():
+        raise RuntimeError(
+            "`col_indices[..., crow_indices[..., i - 1]:crow_indices[..., i]] for all i = 1, ..., "
+            "nrows are sorted and distinct along the last dimension values` is not satisfied."
+        )
+
+
+class check_sparse_tensor_invariants:  # noqa: N801 - PyTorch's public name
+    """Whether indices are checked when sparse tensors are made: a context manager, and a switch by
+    its static methods."""
+
+    def __init__(self, enable=True):
+        self.wanted, self.saved = enable, None
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """Whether indices are checked."""
+        return INVARIANTS.enabled
+
+    @staticmethod
+    def enable() -> None:
+        """Check indices from now on."""
+        INVARIANTS.enabled = True
+
+    @staticmethod
+    def disable() -> None:
+        """Check no indices from now on."""
+        INVARIANTS.enabled = False
+
+    def __enter__(self):
+        self.saved, INVARIANTS.enabled = INVARIANTS.enabled, self.wanted
+        return self
+
+    def __exit__(self, *exc):
+        INVARIANTS.enabled = self.saved
+
+    def __call__(self, function):
+        """As a decorator."""
+
+        def call(*args, **kwargs):
+            with type(self)(self.wanted):
+                return function(*args, **kwargs)
+
+        return call
+
+
+# ---------------------------------------------------------------------------------------- layouts
+def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
+    """The tensor in COO layout with `sparse_dim` sparse dimensions (default: all), or in another
+    `layout`."""
+    if layout == CSR:
+        return to_sparse_csr(self, dense_dim)
+    if layout not in (None, COO):
+        raise NotImplementedError(
+            f"to_sparse: layout {layout!r} is not available; use 'sparse_coo' or 'sparse_csr'"
+        )
+    if is_sparse(self):
+        return as_coo(self)
+    count = self.dim() - (dense_dim or 0) if sparse_dim is None else sparse_dim
+    if not 0 <= count <= self.dim():
+        raise RuntimeError(
+            f"sparse_dim argument must be in >= 0 and <= {self.dim()} (the number of dimensions), "
+            f"got {count}"
+        )
+    array = self.detach().numpy() if self.dtype.name != "bfloat16" else self.detach().float()._array
+    used = (array != 0).any(axis=tuple(range(count, array.ndim)))
+    places = np.ascontiguousarray(
+        np.stack(np.nonzero(used)) if count else np.zeros((0, 1), np.int64)
+    )
+    pattern = Pattern(places.astype(np.int64, copy=False), self.shape, True)
+    return make_sparse(pattern, _picked(self, pattern))
+
+
+def _picked(dense, pattern):
+    """The elements of a dense tensor at the places of a pattern: (nnz, *dense dims)."""
+    count = pattern.sparse_dim
+    from rushlight.ops.sparse_tensors import _tensor
+
+    flat = dense.reshape(-1, *pattern.size[count:]) if count else dense.unsqueeze(0)
+    return flat.index_select(0, _tensor(pattern.linear()))
+
+
+def to_sparse_csr(self, dense_dim=None):
+    """The matrix in CSR layout."""
+    if dense_dim:
+        raise NotImplementedError("to_sparse_csr: dense dimensions are not available")
+    if self.dim() != 2:
+        raise NotImplementedError(
+            f"to_sparse_csr: expected a matrix, got {self.dim()} dimensions; batches are not "
+            "available"
+        )
+    return as_csr(to_sparse(self))
+
+
+@rule("to_dense")
+def to_dense(self, dtype=None, *, masked_grad=None):
+    """The tensor in dense layout."""
+    if dtype is not None:
+        raise RuntimeError("dtype argument is not supported by sparse_to_dense")
+    tensor = as_coo(self)
+    pattern, elements = tensor._pattern, tensor._elements
+    count = pattern.sparse_dim
+    total = int(np.prod(pattern.size[:count], dtype=np.int64))
+    if pattern.count and not 0 <= pattern.indices.min():
+        raise RuntimeError("to_dense: found a negative index")
+    _check_places(pattern.indices, pattern.size)
+    return add_up(elements, pattern.linear(), total).reshape(pattern.size)
+
+
+@rule("coalesce")
+def coalesce(self):
+    """The same tensor with sorted, distinct indices."""
+    self._check_layout("coalesce", COO)
+    return coalesced(self)
+
+
+def sparse_mask(self, mask):
+    """The elements of a dense tensor at the places of a sparse one."""
+    if not is_sparse(mask):
+        raise RuntimeError("sparse_mask(): expected mask to be sparse")
+    if tuple(self.shape) != mask._pattern.size:
+        raise RuntimeError(
+            f"sparse_mask(): operands have incompatible sizes; self has size "
+            f"{shape_text(self.shape)} but mask has size {shape_text(mask.shape)}"
+        )
+    pattern = mask._pattern.coordinates() if mask.layout == CSR else coalesced(mask)._pattern
+    dense = to_dense(self) if is_sparse(self) else self
+    made = make_sparse(pattern, _picked(dense, pattern))
+    return as_csr(made) if mask.layout == CSR else made
+
+
+# ------------------------------------------------------------------------------------- bookkeeping
+@rule("clone")
+def _clone(input, *, memory_format=None):
+    return with_elements(input, input._elements.clone())
+
+
+@rule("zeros_like", "empty_like")
+def _zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, **options):
+    pattern = Pattern(np.empty((input._pattern.sparse_dim, 0), np.int64), input._pattern.size, True)
+    elements = zeros((0, *input._elements.shape[1:]), dtype=dtype or input.dtype)
+    made = make_sparse(pattern, elements.requires_grad_(requires_grad))
+    return as_csr(made) if input.layout == CSR else made
+
+
+@rule("copy_")
+def _copy(self, src, non_blocking=False):
+    if not is_sparse(self) or not is_sparse(src):
+        raise RuntimeError("copy_() between dense and sparse Tensors is not implemented!")
+    return adopt(self, with_elements(src, src._elements.clone().to(self.dtype)))
+
+
+@rule("zero_")
+def _zero(self):
+    return adopt(self, _zeros_like(self))
+
+
+def sparse_resize_(self, size, sparse_dim, dense_dim):
+    """Change the size of a COO tensor in place; its elements stay where they are."""
+    self._check_layout("sparse_resize_", COO)
+    pattern = self._pattern
+    if sparse_dim + dense_dim != len(size):
+        raise RuntimeError(
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, "
+            f"sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
+        )
+    if pattern.count:
+        if sparse_dim != pattern.sparse_dim or dense_dim != self.dense_dim():
+            raise RuntimeError(
+                "changing the number of sparse or dense dimensions on a non-empty sparse tensor is "
+                "not supported."
+            )
+        if any(new < old for new, old in zip(size, pattern.size, strict=True)):
+            raise RuntimeError(
+                "shrinking the size of dimensions on a non-empty sparse tensor is not supported."
+            )
+        if tuple(size[sparse_dim:]) != pattern.size[sparse_dim:]:
+            raise missing("sparse_resize_ of the dense dimensions of a non-empty tensor")
+        moved = pattern.moved(size=size, coalesced=pattern.coalesced)
+        return adopt(self, make_sparse(moved, self._elements))
+    return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)
+
+
+def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
+    """Change the size of a COO tensor in place and drop its elements."""
+    empty = Pattern(np.empty((sparse_dim, 0), np.int64), size, True)
+    return adopt(self, make_sparse(empty, zeros((0, *size[sparse_dim:]), dtype=self.dtype)))
+
+
+Tensor.sparse_mask = sparse_mask

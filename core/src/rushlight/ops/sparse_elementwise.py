@@ -1,0 +1,226 @@
+"""Arithmetic of sparse tensors element by element, with scalars, and with dense tensors."""
+
+from __future__ import annotations
+
+from rushlight import dtypes
+from rushlight.backends import np
+from rushlight.errors import shape_text
+from rushlight.ops import _deferred
+from rushlight.ops.joining import cat
+from rushlight.ops.sparse_creation import to_dense
+from rushlight.ops.sparse_tensors import (
+    COO,
+    CSR,
+    _tensor,
+    adopt,
+    as_coo,
+    as_csr,
+    coalesced,
+    is_sparse,
+    make_sparse,
+    missing,
+    rule,
+    with_elements,
+)
+from rushlight.tensor.tensor import Tensor
+
+# Functions with f(0) = 0: they act on the elements alone.
+ZERO_PRESERVING = (
+    "abs asin asinh atan atanh ceil conj conj_physical deg2rad erf erfinv expm1 floor frac isinf "
+    "isnan isneginf isposinf log1p nan_to_num neg positive rad2deg relu round sgn sign signbit sin "
+    "sinh sqrt square tan tanh trunc angle real imag hardshrink softshrink"
+).split()
+ALIASES = {"absolute": "abs", "negative": "neg", "arcsin": "asin", "arcsinh": "asinh",
+           "arctan": "atan", "arctanh": "atanh", "fix": "trunc"}  # fmt: skip
+
+
+def _unary(name):
+    def call(input, *args, **kwargs):
+        function = _deferred.find(name)
+        linear = name in ("neg", "real", "imag", "conj", "positive")
+        tensor = input if linear or input.layout == CSR else coalesced(input)
+        return with_elements(tensor, function(tensor._elements, *args, **kwargs))
+
+    def call_(input, *args, **kwargs):
+        return adopt(input, call(input, *args, **kwargs))
+
+    return call, call_
+
+
+for _name in ZERO_PRESERVING:
+    _out, _in = _unary(_name)
+    for _word in (_name, *(k for k, v in ALIASES.items() if v == _name)):
+        rule(_word)(_out)
+        rule(_word + "_")(_in)
+
+
+def _check_same_size(name, input, other):
+    if input._pattern.size != other._pattern.size:
+        raise RuntimeError(
+            f"{name}: expected 'self' and 'other' to have same size, but "
+            f"{shape_text(input.shape)} != {shape_text(other.shape)}"
+        )
+
+
+def _scaled(tensor, alpha):
+    return tensor if isinstance(alpha, int | float) and alpha == 1 else tensor * alpha
+
+
+@rule("add")
+def add(input, other, *, alpha=1):
+    """Sparse + sparse, or dense + sparse (dense)."""
+    if not is_sparse(input):
+        return _add_to_dense(input, other, alpha)
+    if not is_sparse(other):
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    _check_same_size("add", input, other)
+    csr = input.layout == CSR and other.layout == CSR
+    first, second = as_coo(input), as_coo(other)
+    if first._pattern.sparse_dim != second._pattern.sparse_dim:
+        raise RuntimeError("add: Expected both tensors to have the same number of sparse dims")
+    both = first._pattern.coalesced and second._pattern.coalesced
+    if first._pattern is second._pattern:
+        added = with_elements(first, first._elements + _scaled(second._elements, alpha))
+        return as_csr(added) if csr else added
+    indices = np.concatenate([first._pattern.indices, second._pattern.indices], 1)
+    dtype = dtypes.promote_types(input.dtype, other.dtype)
+    elements = cat([first._elements.to(dtype), _scaled(second._elements, alpha).to(dtype)])
+    joined = make_sparse(first._pattern.moved(indices), elements)
+    joined = coalesced(joined) if both else joined
+    return as_csr(joined) if csr else joined
+
+
+def _add_to_dense(input, other, alpha):
+    if isinstance(input, Tensor):
+        return input + _scaled(to_dense(other), alpha)
+    raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+
+
+@rule("add_")
+def add_(input, other, *, alpha=1):
+    """Add into a sparse tensor, or a sparse one into a dense one (only its places are touched)."""
+    if is_sparse(input):
+        return adopt(input, add(input, other, alpha=alpha))
+    tensor = as_coo(other)
+    pattern = tensor._pattern
+    if tuple(input.shape) != pattern.size:
+        raise RuntimeError(
+            f"add_: expected 'self' and 'other' to have same size, but {shape_text(input.shape)} "
+            f"!= {shape_text(other.shape)}"
+        )
+    elements = _scaled(tensor._elements, alpha).to(input.dtype)
+    if pattern.sparse_dim == 1:
+        return input.index_add_(0, _tensor(pattern.indices[0]), elements)
+    if not input.is_contiguous():
+        return input.add_(to_dense(other), alpha=alpha)
+    flat = input.view(-1, *pattern.size[pattern.sparse_dim :])
+    flat.index_add_(0, _tensor(pattern.linear()), elements)
+    return input
+
+
+@rule("sub", "subtract")
+def sub(input, other, *, alpha=1):
+    """``input - alpha * other``."""
+    if is_sparse(input) and not is_sparse(other):
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    return add(input, other, alpha=-alpha)
+
+
+@rule("sub_", "subtract_")
+def sub_(input, other, *, alpha=1):
+    """In-place :func:`sub`."""
+    return add_(input, other, alpha=-alpha)
+
+
+@rule("mul", "multiply")
+def mul(input, other):
+    """Element by element: with a number, a dense tensor, or at the places both have."""
+    if not is_sparse(input):
+        input, other = other, input
+    if not isinstance(other, Tensor) or (not is_sparse(other) and other.dim() == 0):
+        return with_elements(input, input._elements * other)
+    if is_sparse(other):
+        return _intersection(input, other)
+    csr, tensor = input.layout == CSR, as_coo(input)
+    tensor = coalesced(tensor)
+    if tuple(other.shape) != tensor._pattern.size:
+        other = other.expand(tensor._pattern.size)
+    from rushlight.ops.sparse_creation import _picked
+
+    made = with_elements(tensor, tensor._elements * _picked(other, tensor._pattern))
+    return as_csr(made) if csr else made
+
+
+def _intersection(input, other):
+    _check_same_size("mul", input, other)
+    csr = input.layout == CSR and other.layout == CSR
+    first, second = coalesced(as_coo(input)), coalesced(as_coo(other))
+    if first._pattern is second._pattern:
+        made = with_elements(first, first._elements * second._elements)
+        return as_csr(made) if csr else made
+    if first._pattern.sparse_dim != second._pattern.sparse_dim:
+        raise missing("mul of tensors with different numbers of sparse dimensions")
+    _, a, b = np.intersect1d(
+        first._pattern.linear(), second._pattern.linear(), assume_unique=True, return_indices=True
+    )
+    pattern = first._pattern.moved(np.ascontiguousarray(first._pattern.indices[:, a]), None, True)
+    left = first._elements.index_select(0, _tensor(a))
+    made = make_sparse(pattern, left * second._elements.index_select(0, _tensor(b)))
+    return as_csr(made) if csr else made
+
+
+@rule("mul_", "multiply_")
+def mul_(input, other):
+    """In-place :func:`mul`."""
+    if not is_sparse(input):
+        return input.copy_(to_dense(mul(input, other)))
+    return adopt(input, mul(input, other))
+
+
+@rule("div", "divide", "true_divide")
+def div(input, other, *, rounding_mode=None):
+    """Divided by a number or a tensor of no dimensions."""
+    if not is_sparse(input) or is_sparse(other) or (isinstance(other, Tensor) and other.dim()):
+        shape = shape_text(other.shape) if isinstance(other, Tensor) else "[]"
+        raise RuntimeError(
+            "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
+            f"{shape} for divisor)"
+        )
+    tensor = coalesced(input) if rounding_mode is not None else input
+    return with_elements(tensor, tensor._elements.div(other, rounding_mode=rounding_mode))
+
+
+@rule("div_", "divide_")
+def div_(input, other, *, rounding_mode=None):
+    """In-place :func:`div`."""
+    return adopt(input, div(input, other, rounding_mode=rounding_mode))
+
+
+@rule("pow")
+def pow(input, exponent):
+    """Elements to the power of a positive number, which keeps zeros."""
+    if not is_sparse(input) or isinstance(exponent, Tensor) and exponent.dim():
+        raise missing("pow with a tensor as exponent")
+    if float(exponent) <= 0:
+        raise RuntimeError("pow: sparse tensors take positive exponents only, which keep zeros")
+    tensor = coalesced(input) if input.layout == COO else input
+    return with_elements(tensor, tensor._elements.pow(exponent))
+
+
+@rule("pow_")
+def pow_(input, exponent):
+    """In-place :func:`pow`."""
+    return adopt(input, pow(input, exponent))
+
+
+@rule("any")
+def any(input, dim=None, keepdim=False):
+    """Whether an element is not zero."""
+    if dim is not None:
+        raise missing("any along a dimension")
+    return coalesced(as_coo(input))._elements.any()
+
+
+@rule("isclose", "allclose", "equal", "eq", "ne", "lt", "le", "gt", "ge", "maximum", "minimum")
+def _compared(*args, **kwargs):
+    raise missing("comparison")

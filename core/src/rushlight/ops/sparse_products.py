@@ -1,0 +1,283 @@
+"""Matrix products with sparse operands; gradients reach the elements and the dense operand."""
+
+from __future__ import annotations
+
+from rushlight import dtypes
+from rushlight.backends import np
+from rushlight.errors import shape_text
+from rushlight.kernels import sparse as kernels
+from rushlight.ops._op import op
+from rushlight.ops.sparse_creation import to_dense
+from rushlight.ops.sparse_elementwise import add, mul
+from rushlight.ops.sparse_tensors import (
+    COO,
+    CSR,
+    Pattern,
+    _tensor,
+    as_coo,
+    as_csr,
+    coalesced,
+    is_sparse,
+    make_sparse,
+    missing,
+    rule,
+    with_elements,
+)
+from rushlight.tensor.tensor import Tensor
+
+
+def _product_shape(values, other, pattern, rows):
+    return (pattern.size[rows], other.shape[1]), dtypes.NAMES[values.dtype.name]
+
+
+def _sampled_shape(left, right, pattern, rows):
+    return (pattern.count,), dtypes.NAMES[left.dtype.name]
+
+
+@op(meta=_product_shape, method=False, tested_by="_embedding", samples=lambda make: [])
+def _spmm(values: Tensor, other: Tensor, pattern, rows):
+    """The product of a sparse matrix, its elements `values` (nnz,) in the places of `pattern`, and
+    a dense one; of its transpose where `rows` is 1: the dimension that the rows come from."""
+    starts, order = pattern.by(rows)
+    return kernels.sparse_times_dense(starts, order, pattern.indices[1 - rows], values, other)
+
+
+@op(meta=_sampled_shape, method=False, tested_by="_embedding", samples=lambda make: [])
+def _sddmm(left: Tensor, right: Tensor, pattern, rows):
+    """``(left @ right.T)`` at the places of a pattern: (nnz,)."""
+    return kernels.sampled_product(left, right, pattern.indices[rows], pattern.indices[1 - rows])
+
+
+def _conjugate(tensor):
+    return tensor.conj() if tensor.is_complex() else tensor
+
+
+@_spmm.gradients("values", "other")
+def _spmm_gradient(grad, values, other, pattern, rows, needs):
+    return (
+        _sddmm(grad, _conjugate(other), pattern, rows) if needs[0] else None,
+        _spmm(_conjugate(values), grad, pattern, 1 - rows) if needs[1] else None,
+    )
+
+
+@_sddmm.gradients("left", "right")
+def _sddmm_gradient(grad, left, right, pattern, rows, needs):
+    return (
+        _spmm(grad, _conjugate(right), pattern, rows) if needs[0] else None,
+        _spmm(grad, _conjugate(left), pattern, 1 - rows) if needs[1] else None,
+    )
+
+
+def _check_product(name, input, other):
+    if input.dim() != 2 or other.dim() != 2:
+        raise RuntimeError(
+            f"{name}: expected two matrices, got {input.dim()}D and {other.dim()}D tensors"
+        )
+    if input.shape[1] != other.shape[0]:
+        raise RuntimeError(
+            f"{name}: mat1 and mat2 shapes cannot be multiplied ({input.shape[0]}x"
+            f"{input.shape[1]} and {other.shape[0]}x{other.shape[1]})"
+        )
+    if input.dtype is not other.dtype:
+        raise RuntimeError(
+            f"{name}: expected both matrices to have the same dtype, but got {input.dtype} and "
+            f"{other.dtype}"
+        )
+    for tensor in (input, other):
+        if is_sparse(tensor) and tensor.dense_dim():
+            raise missing(f"{name} of a tensor with dense dimensions")
+
+
+@rule("mm")
+def mm(input, mat2):
+    """The product of two matrices; sparse if both are."""
+    _check_product("mm", input, mat2)
+    if is_sparse(input) and is_sparse(mat2):
+        return _sparse_times_sparse(input, mat2)
+    if is_sparse(input):
+        return _spmm(input._elements, mat2, _places(input), 0)
+    return _spmm(mat2._elements, input.t(), _places(mat2), 1).t()
+
+
+def _places(tensor):
+    pattern = tensor._pattern.coordinates()
+    for dim in (0, 1):
+        row = pattern.indices[dim]
+        if (
+            dim not in pattern._orders
+            and row.size
+            and not (0 <= row.min() and row.max() < pattern.size[dim])
+        ):
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {dim}, size is {pattern.size[dim]} "
+                f"but found index {row.max() if row.min() >= 0 else row.min()}"
+            )
+    return pattern
+
+
+def _sparse_times_sparse(input, other):
+    """Every product of elements, added up by place."""
+    csr = input.layout == CSR or other.layout == CSR
+    first, second = coalesced(as_coo(input)), coalesced(as_coo(other))
+    rows, middle = first._pattern.indices
+    starts, order = _places(second).by(0)
+    lengths = np.diff(starts)[middle]
+    left = np.repeat(np.arange(len(middle)), lengths)
+    ends = np.cumsum(lengths)
+    right = np.arange(len(left)) + np.repeat(starts[middle] - (ends - lengths), lengths)
+    if order is not None:
+        right = order[right]
+    indices = np.stack([rows[left], second._pattern.indices[1][right]])
+    elements = first._elements.index_select(0, _tensor(left)) * second._elements.index_select(
+        0, _tensor(right)
+    )
+    size = (first._pattern.size[0], second._pattern.size[1])
+    out = coalesced(make_sparse(Pattern(indices, size), elements))
+    return as_csr(out) if csr else out
+
+
+@rule("mv")
+def mv(input, vec):
+    """The product of a sparse matrix (M, N) and a vector (N,)."""
+    if not is_sparse(input):
+        raise missing("mv with a sparse vector")
+    if vec.dim() != 1:
+        raise RuntimeError(f"mv: two dim Tensor 'vec' expected to be 1D, got {vec.dim()}D")
+    return mm(input, vec.unsqueeze(1)).squeeze(1)
+
+
+@rule("matmul", "__matmul__")
+def matmul(input, other):
+    """The matrix product by the dimensions of the operands."""
+    if is_sparse(input) and other.dim() == 1 and input.dim() == 2:
+        return mv(input, other)
+    if is_sparse(other) and input.dim() == 1 and other.dim() == 2:
+        return mm(input.unsqueeze(0), other).squeeze(0)
+    if input.dim() == 3 and other.dim() == 3:
+        return bmm(input, other)
+    return mm(input, other)
+
+
+@rule("bmm")
+def bmm(input, mat2):
+    """Products of the matrices of a sparse batch (B, M, K) and a dense one (B, K, N)."""
+    if not is_sparse(input) or is_sparse(mat2) or input.dim() != 3 or input.dense_dim():
+        raise missing("bmm other than of a sparse batch and a dense one")
+    if mat2.dim() != 3 or mat2.shape[0] != input.shape[0] or mat2.shape[1] != input.shape[2]:
+        raise RuntimeError(
+            f"bmm: shapes cannot be multiplied: {shape_text(input.shape)} and "
+            f"{shape_text(mat2.shape)}"
+        )
+    batch, rows, inner = input.shape
+    b, i, k = input._pattern.indices
+    # One block-diagonal matrix.
+    pattern = Pattern(np.stack([b * rows + i, b * inner + k]), (batch * rows, batch * inner))
+    out = _spmm(input._elements, mat2.reshape(batch * inner, -1), pattern, 0)
+    return out.reshape(batch, rows, -1)
+
+
+@rule("addmm")
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """``beta * input + alpha * mat1 @ mat2``."""
+    product = mm(mat1, mat2)
+    product = (
+        product if alpha == 1 else mul(product, alpha) if is_sparse(product) else product * alpha
+    )
+    if is_sparse(product):
+        first = mul(input, beta) if beta != 1 else input
+        return add(first, product) if is_sparse(input) else first + to_dense(product)
+    if is_sparse(input):
+        input = to_dense(input)
+    return product if beta == 0 else (input if beta == 1 else input * beta) + product
+
+
+@rule("addmm_")
+def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
+    """In-place :func:`addmm` of a dense matrix."""
+    if is_sparse(input):
+        raise missing("addmm_ of a sparse matrix")
+    return input.copy_(addmm(input, mat1, mat2, beta=beta, alpha=alpha))
+
+
+@rule("addmv")
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """``beta * input + alpha * mat @ vec``."""
+    return (0 if beta == 0 else beta * input) + alpha * mv(mat, vec)
+
+
+@rule("linear")
+def linear(input, weight, bias=None):
+    """``input @ weight.T + bias`` of a sparse input."""
+    if is_sparse(weight):
+        product = mm(weight, input.t()).t()
+    else:
+        product = mm(input, weight.t())
+    return product if bias is None else product + bias
+
+
+def smm(input, mat):
+    """The product of a sparse and a dense matrix as a sparse one."""
+    product = mm(input, mat)
+    rows = np.unique(as_coo(input)._pattern.indices[0])
+    columns = np.arange(product.shape[1])
+    indices = np.stack([np.repeat(rows, len(columns)), np.tile(columns, len(rows))])
+    pattern = Pattern(indices, tuple(product.shape), True)
+    elements = product.reshape(-1).index_select(0, _tensor(pattern.linear()))
+    return make_sparse(pattern, elements)
+
+
+def hspmm(mat1, mat2):
+    """The product of a sparse and a dense matrix as a hybrid tensor: sparse rows, dense columns."""
+    product = mm(mat1, mat2)
+    rows = np.unique(as_coo(mat1)._pattern.indices[0])
+    pattern = Pattern(rows[None], tuple(product.shape), True)
+    return make_sparse(pattern, product.index_select(0, _tensor(rows)))
+
+
+def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0):
+    """``beta * input + alpha * (mat1 @ mat2)`` at the places of the CSR matrix `input` only."""
+    if not is_sparse(input) or input.layout != CSR:
+        raise RuntimeError("sampled_addmm: Expected self to be a tensor with sparse CSR layout")
+    if mat1.dim() != 2 or mat2.dim() != 2 or mat1.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied "
+            f"({'x'.join(map(str, mat1.shape))} and {'x'.join(map(str, mat2.shape))})"
+        )
+    if (mat1.shape[0], mat2.shape[1]) != input._pattern.size:
+        raise RuntimeError(
+            f"sampled_addmm: self has shape {shape_text(input.shape)}, expected "
+            f"[{mat1.shape[0]}, {mat2.shape[1]}]"
+        )
+    found = _sddmm(mat1, mat2.t(), _places(input), 0) * alpha
+    return with_elements(input, found if beta == 0 else input._elements * beta + found)
+
+
+def spdiags(diagonals, offsets, shape, layout=None):
+    """A sparse matrix (M, N) whose diagonals `offsets` (D,) are the rows of `diagonals` (D, L):
+    column j of a diagonal holds its element j."""
+    diagonals = diagonals.unsqueeze(0) if diagonals.dim() == 1 else diagonals
+    numbers = np.atleast_1d(offsets._array)
+    if len(np.unique(numbers)) != len(numbers):
+        raise RuntimeError("spdiags(): Offset tensor contains duplicate values")
+    if len(numbers) != diagonals.shape[0]:
+        raise RuntimeError(
+            f"spdiags(): Number of diagonals ({diagonals.shape[0]}) does not match the number of "
+            f"offsets ({len(numbers)})"
+        )
+    rows, columns, places = [], [], []
+    width = diagonals.shape[1]
+    for d, offset in enumerate(numbers.tolist()):
+        j = np.arange(max(0, offset), min(shape[1], shape[0] + offset, width))
+        rows.append(j - offset)
+        columns.append(j)
+        places.append(d * width + j)
+    indices = np.stack([np.concatenate(rows), np.concatenate(columns)]).astype(np.int64)
+    elements = diagonals.reshape(-1).index_select(0, _tensor(np.concatenate(places)))
+    made = make_sparse(Pattern(indices, tuple(shape)), elements)
+    if layout in (None, COO):
+        return made
+    if layout == CSR:
+        return as_csr(made)
+    raise RuntimeError(
+        f"spdiags(): Only output layouts (Sparse, SparseCsr) are supported, got {layout}"
+    )

@@ -1,0 +1,433 @@
+"""Tensors of sparse layout: coordinates (COO) and compressed rows (CSR).
+
+A sparse tensor is a pattern (where elements are) and a dense tensor of the elements there. Autograd
+knows the elements only: every op on sparse tensors is made of ops on them, so gradients reach the
+elements, and dense operands, by the ordinary graph. The ops a sparse tensor takes are registered in
+`RULES` by name; every other one raises NotImplementedError.
+"""
+
+from __future__ import annotations
+
+import copy as _copy
+
+from rushlight import devices
+from rushlight.autograd.node import LEAF
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_CODE
+from rushlight.dtypes import FLOAT
+from rushlight.kernels.sparse import order_of
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+RULES: dict = {}
+_new = object.__new__
+COO, CSR = "sparse_coo", "sparse_csr"
+
+
+def rule(*names):
+    """Register a function as what the ops of these names do with sparse tensors."""
+
+    def register(function):
+        for name in names:
+            RULES[name] = function
+        return function
+
+    return register
+
+
+def missing(name):
+    """The error for what sparse tensors cannot do."""
+    return NotImplementedError(
+        f"{name} is not available for tensors of sparse layout; call to_dense() first"
+    )
+
+
+def _refuse(*args, **kwargs):
+    raise missing("this operation, which reads the elements of a whole tensor,")
+
+
+class Hollow(np.ndarray):
+    """The shape and dtype of a sparse tensor, where the array of a dense one would be."""
+
+    __slots__ = ()
+    __array_ufunc__ = __array_function__ = __getitem__ = __setitem__ = _refuse
+    astype = copy = item = tolist = tobytes = __bool__ = __int__ = __float__ = _refuse
+    __index__ = __complex__ = fill = _refuse
+
+
+def _hollow(shape, dtype):
+    kind = BY_CODE[dtype.code]
+    # Where something reads it nevertheless, a number that shows.
+    element = np.full((), np.nan if dtype.category >= FLOAT else 1, kind)
+    return np.ndarray.__new__(Hollow, shape, kind, element, 0, (0,) * len(shape))
+
+
+class Pattern:
+    """Where a COO tensor has elements: indices (sparse dims, nnz), with what follows from them."""
+
+    layout = COO
+
+    def __init__(self, indices, size, coalesced=False):
+        self.indices, self.size, self.coalesced = indices, tuple(size), coalesced
+        self._orders: dict = {}
+
+    sparse_dim = property(lambda self: len(self.indices), doc="Number of sparse dimensions.")
+    count = property(lambda self: self.indices.shape[1], doc="Number of places.")
+
+    def linear(self, dims=None):
+        """One number for each place, from its indices along `dims` (default: all)."""
+        dims = range(self.sparse_dim) if dims is None else dims
+        keys = np.zeros(self.count, np.int64)
+        for dim in dims:
+            keys = keys * self.size[dim] + self.indices[dim]
+        return keys
+
+    def by(self, dim):
+        """``(starts, order)`` of the places sorted by their index along `dim`."""
+        if dim not in self._orders:
+            self._orders[dim] = order_of(self.indices[dim], self.size[dim])
+        return self._orders[dim]
+
+    def coordinates(self):
+        """The pattern itself."""
+        return self
+
+    def moved(self, indices=None, size=None, coalesced=False):
+        """Another pattern; indices and size are this one's unless given."""
+        return Pattern(
+            self.indices if indices is None else indices,
+            self.size if size is None else size,
+            coalesced,
+        )
+
+
+class CompressedPattern:
+    """Where a CSR matrix has elements: row starts (M + 1,) and columns (nnz,)."""
+
+    layout, sparse_dim, coalesced = CSR, 2, True
+
+    def __init__(self, starts, columns, size):
+        self.starts, self.columns, self.size = starts, columns, tuple(size)
+        self._pattern = None
+
+    count = property(lambda self: len(self.columns), doc="Number of places.")
+
+    def coordinates(self):
+        """The same places as coordinates."""
+        if self._pattern is None:
+            rows = np.repeat(np.arange(self.size[0]), np.diff(self.starts))
+            indices = np.stack([rows, self.columns.astype(np.int64, copy=False)])
+            self._pattern = Pattern(indices, self.size, True)
+            starts = np.ascontiguousarray(self.starts, np.int64)
+            self._pattern._orders[0] = (starts, None)
+        return self._pattern
+
+
+def compressed(pattern):
+    """The CSR form of a coalesced pattern of a matrix."""
+    starts, _ = pattern.by(0)
+    made = CompressedPattern(starts, pattern.indices[1], pattern.size)
+    made._pattern = pattern
+    return made
+
+
+class SparseTensor(Tensor):
+    """A tensor of sparse layout; made by `sparse_coo_tensor`, `to_sparse`, ..."""
+
+    is_sparse = property(lambda self: self._pattern.layout == COO, doc="True for COO.")
+    is_sparse_csr = property(lambda self: self._pattern.layout == CSR, doc="True for CSR.")
+    layout = property(lambda self: self._pattern.layout, doc='"sparse_coo" or "sparse_csr".')
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        """Run the rule of the op; NotImplementedError where there is none."""
+        kwargs = dict(kwargs or {})
+        name = getattr(function, "__name__", str(function))
+        found = RULES.get(name)
+        if found is None:
+            raise missing(name)
+        out = kwargs.pop("out", None)
+        result = found(*args, **kwargs)
+        return result if out is None else out.copy_(result)
+
+    # ------------------------------------------------------------------ parts
+    def _nnz(self):
+        return self._pattern.count
+
+    def sparse_dim(self):
+        """Number of sparse dimensions."""
+        return self._pattern.sparse_dim
+
+    def dense_dim(self):
+        """Number of dense dimensions, which every element has."""
+        return self._elements.dim() - 1
+
+    def is_coalesced(self):
+        """Whether the indices are sorted and distinct."""
+        self._check_layout("is_coalesced", COO)
+        return self._pattern.coalesced
+
+    def _check_layout(self, name, layout):
+        if self._pattern.layout != layout:
+            words = {COO: "sparse coordinate", CSR: "sparse row compressed"}
+            raise RuntimeError(
+                f"{name} expected {words[layout]} tensor layout but got {self._pattern.layout}"
+            )
+
+    def _indices(self):
+        self._check_layout("_indices", COO)
+        return _tensor(self._pattern.indices)
+
+    def _values(self):
+        return self._elements.detach()
+
+    def indices(self):
+        """The indices (sparse dims, nnz) of a coalesced tensor."""
+        self._check_layout("indices", COO)
+        if not self._pattern.coalesced:
+            raise RuntimeError(
+                "Cannot get indices on an uncoalesced tensor, please call .coalesce() first"
+            )
+        return _tensor(self._pattern.indices)
+
+    def values(self):
+        """The elements (nnz, *dense dims); of a coalesced tensor if it is COO."""
+        if not self._pattern.coalesced:
+            raise RuntimeError(
+                "Cannot get values on an uncoalesced tensor, please call .coalesce() first"
+            )
+        return self._elements
+
+    def crow_indices(self):
+        """Where each row begins, of a CSR tensor."""
+        self._check_layout("crow_indices", CSR)
+        return _tensor(self._pattern.starts)
+
+    def col_indices(self):
+        """The columns of a CSR tensor."""
+        self._check_layout("col_indices", CSR)
+        return _tensor(self._pattern.columns)
+
+    # ------------------------------------------------------------------ autograd
+    @property
+    def requires_grad(self):
+        """Whether operations on the elements are recorded."""
+        return self._elements.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        self._elements.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad=True):
+        """Start or stop recording what is done to the elements."""
+        self._elements.requires_grad_(requires_grad)
+        return self
+
+    is_leaf = property(lambda self: self._elements.is_leaf, doc="True if nothing was recorded.")
+    grad_fn = property(lambda self: self._elements.grad_fn, doc="What made the elements.")
+
+    @property
+    def grad(self):
+        """The gradient: a tensor of the same pattern; None until a backward pass."""
+        found = self._elements._grad
+        return None if found is None else with_elements(self, found)
+
+    @grad.setter
+    def grad(self, value):
+        self._elements.grad = None if value is None else value._elements
+
+    def retain_grad(self):
+        """Keep the gradient of a computed tensor."""
+        self._elements.retain_grad()
+
+    def register_hook(self, hook):
+        """Call ``hook(grad)`` with the sparse gradient; a result replaces it."""
+
+        def call(grad):
+            found = hook(with_elements(self, grad))
+            return None if found is None else found._elements
+
+        return self._elements.register_hook(call)
+
+    def detach(self):
+        """The same elements, outside of the recorded graph."""
+        return with_elements(self, self._elements.detach())
+
+    _alias = detach
+
+    def detach_(self):
+        """Forget the history."""
+        self._elements = self._elements.detach()
+        return self
+
+    def with_elements(self, elements):
+        """Other elements in the same places."""
+        return with_elements(self, elements)
+
+    _version = property(lambda self: self._elements._version)
+
+    # ------------------------------------------------------------------ memory
+    def stride(self, dim=None):
+        """Zeros: the elements are no strided block."""
+        if self._pattern.layout == CSR:
+            raise RuntimeError("Sparse CSR tensors do not have strides")
+        return (0,) * self.dim() if dim is None else 0
+
+    def _no_storage(self, *args, **kwargs):
+        raise NotImplementedError(
+            "Cannot access storage of a sparse tensor; use values() and indices()"
+        )
+
+    untyped_storage = storage_offset = data_ptr = share_memory_ = _no_storage
+
+    def is_contiguous(self, memory_format=None):
+        """False: the elements are no dense block."""
+        return False
+
+    def numpy(self, *, force=False):
+        """Sparse tensors have no array."""
+        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+
+    def __array__(self, *args, **kwargs):
+        """Sparse tensors have no array."""
+        return self.numpy()
+
+    def __dlpack__(self, **options):
+        """Sparse tensors have no memory to hand out."""
+        raise BufferError("Can't export tensors with layout other than strided")
+
+    def tolist(self):
+        """The elements of the dense tensor as nested lists."""
+        raise missing("tolist")
+
+    def item(self):
+        """The number in a tensor of one element."""
+        if self._array.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+            )
+        return RULES["to_dense"](self).item()
+
+    def __bool__(self):
+        """The truth of a tensor of one element."""
+        if self._array.size != 1:
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self.item())
+
+    def __deepcopy__(self, memo):
+        """A copy of indices and elements."""
+        if id(self) not in memo:
+            memo[id(self)] = with_elements(self, _copy.deepcopy(self._elements, memo))
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol):
+        """Pickled as pattern and elements."""
+        indices = self._pattern
+        parts = (
+            (indices.indices, indices.coalesced)
+            if indices.layout == COO
+            else (indices.starts, indices.columns)
+        )
+        return _rebuild, (indices.layout, parts, indices.size, self._elements)
+
+    def __repr__(self):
+        from rushlight.ops.sparse_printing import sparse_text
+
+        return sparse_text(self)
+
+    def __iter__(self):
+        return iter([self[i] for i in range(len(self))])
+
+    def __getitem__(self, index):
+        """Integers select; see :mod:`rushlight.ops.sparse_arrangement`."""
+        return RULES["getitem"](self, index)
+
+    def __setitem__(self, index, value):
+        raise missing("assignment to parts")
+
+
+def _tensor(array):
+    """An int64 tensor (int32 where CSR indices are) over an array of indices."""
+    from rushlight.ops.creation import from_numpy
+
+    return from_numpy(array)
+
+
+def _rebuild(layout, parts, size, elements):
+    pattern = (
+        Pattern(parts[0], size, parts[1]) if layout == COO else CompressedPattern(*parts, size)
+    )
+    return make_sparse(pattern, elements)
+
+
+def make_sparse(pattern, elements):
+    """A sparse tensor of a pattern and its elements (nnz, *dense dims)."""
+    out = _new(SparseTensor)
+    out._array, out._dtype = _hollow(pattern.size, elements._dtype), elements._dtype
+    out._node = out._storage = None
+    if elements._device is not devices.cpu:
+        out._device = elements._device
+    out._pattern, out._elements = pattern, elements
+    return out
+
+
+def with_elements(tensor, elements):
+    """Other elements in the places of a sparse tensor."""
+    return make_sparse(tensor._pattern, elements)
+
+
+def adopt(tensor, other):
+    """Let a sparse tensor be what another one is: how in-place ops write."""
+    if tensor._elements._node is LEAF and other._elements._node is not None:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    tensor._pattern, tensor._elements = other._pattern, other._elements
+    tensor._array, tensor._dtype = other._array, other._dtype
+    return tensor
+
+
+def is_sparse(value):
+    """Whether a value is a tensor of sparse layout."""
+    return isinstance(value, SparseTensor)
+
+
+def as_coo(tensor):
+    """The same tensor with coordinates."""
+    if tensor._pattern.layout == COO:
+        return tensor
+    return make_sparse(tensor._pattern.coordinates(), tensor._elements)
+
+
+def as_csr(tensor):
+    """The same matrix with compressed rows."""
+    if tensor._pattern.layout == CSR:
+        return tensor
+    tensor = coalesced(tensor)
+    return make_sparse(compressed(tensor._pattern), tensor._elements)
+
+
+def coalesced(tensor):
+    """The same tensor with sorted, distinct indices: elements at the same place are added."""
+    pattern = tensor._pattern
+    if pattern.coalesced:
+        return tensor
+    elements = tensor._elements
+    keys = pattern.linear()
+    if pattern.count < 2 or bool((keys[1:] > keys[:-1]).all()):
+        return make_sparse(pattern.moved(coalesced=True), elements)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    made = pattern.moved(np.ascontiguousarray(pattern.indices[:, first]), coalesced=True)
+    return make_sparse(made, add_up(elements, inverse.reshape(-1), len(first)))
+
+
+def add_up(elements, places, count):
+    """Elements (nnz, *) added up by the numbers in `places`: (count, *)."""
+    from rushlight.ops.creation import zeros
+
+    shape = (count, *elements.shape[1:])
+    if elements._dtype.name == "bool":
+        found = np.zeros(shape, bool)
+        np.logical_or.at(found, places, elements._array)
+        return make_tensor(found, elements._dtype)
+    out = zeros(shape, dtype=elements.dtype)
+    return out.index_add(0, _tensor(places.astype(np.int64, copy=False)), elements)

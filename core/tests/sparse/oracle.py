@@ -1,0 +1,51 @@
+"""Runs a function of the library with Rushlight and with PyTorch and compares what comes back."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import rushlight
+
+torch = pytest.importorskip("torch")
+
+
+def plain(value):
+    """A result as nested tuples of layouts and NumPy arrays, comparable between libraries."""
+    if value is None or isinstance(value, bool | int | str | float):
+        return value
+    if isinstance(value, tuple | list):
+        return tuple(plain(v) for v in value)
+    layout = str(value.layout).removeprefix("torch.")
+    value = value.detach()
+    if layout == "sparse_coo":
+        coalesced = value.is_coalesced()
+        parts = (value._indices(), value._values())
+    elif layout == "sparse_csr":
+        coalesced, parts = True, (value.crow_indices(), value.col_indices(), value.values())
+    else:
+        return ("strided", tuple(value.shape), value.resolve_conj().numpy())
+    return (layout, tuple(value.shape), coalesced, *[p.resolve_conj().numpy() for p in parts])
+
+
+def assert_same(found, expected):
+    """Equal structure; arrays of equal dtype and close values."""
+    if isinstance(expected, tuple):
+        assert isinstance(found, tuple) and len(found) == len(expected)
+        for ours, theirs in zip(found, expected, strict=True):
+            assert_same(ours, theirs)
+    elif isinstance(expected, np.ndarray):
+        assert found.dtype == expected.dtype and found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    else:
+        assert found == expected
+
+
+def compare(function):
+    """Call ``function(library)`` with both libraries."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = plain(function(torch))
+    assert_same(plain(function(rushlight)), expected)
