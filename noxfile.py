@@ -63,11 +63,36 @@ def parity(session: nox.Session) -> None:
 
 
 @nox.session
+def tables(session: nox.Session) -> None:
+    """PyTorch's tables of layers and optimizers, and the names that public programs use."""
+    install(session, folders=("core",))
+    session.run("python", "ci/oracle.py", "--required")
+    session.run("python", "ci/torch_modules.py", *session.posargs)
+    session.run("python", "ci/torch_optimizers.py", *session.posargs)
+    session.run("python", "ci/api_usage.py", "ci/api_names.tsv", "--missing")
+
+
+@nox.session
+def seeds(session: nox.Session) -> None:
+    """The same seed, the same numbers? Writes docs/pages/seeds.md."""
+    install(session, folders=("core",))
+    session.run("python", "ci/oracle.py", "--required")
+    session.run("python", "ci/torch_seeds.py", "--page", "docs/pages/seeds.md", *session.posargs)
+
+
+@nox.session
 def programs(session: nox.Session) -> None:
     """The corpus of programs under PyTorch and under Rushlight; writes docs/pages/programs.md."""
     install(session, folders=("core",))
     session.run("python", "ci/oracle.py", "--required")
     session.run("python", "ci/programs.py", *session.posargs)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """100,000 damaged and hostile files are loaded, 200 savers killed; `-- --cases N` for fewer."""
+    install(session, folders=("core",))
+    session.run("python", "ci/fuzz.py", *session.posargs)
 
 
 @nox.session

@@ -1,7 +1,8 @@
 """Run every test that compares with PyTorch, with PyTorch there, and say how many there are.
 
 A test file takes part if it names the oracle. `quick` (the default) takes the op table's quick
-tier, `full` the full one and then PyTorch's own op table (torch_table.py).
+tier, `full` the full one and then PyTorch's own tables of operations, layers and optimizers and
+the table of seeds (torch_table.py, torch_modules.py, torch_optimizers.py, torch_seeds.py).
 
 Usage: python ci/parity.py [quick|full] [--if-available] [PYTEST ARGUMENT ...]
 """
@@ -19,6 +20,13 @@ from packages import PACKAGES, Package
 
 NAMES_ORACLE = re.compile(r"importorskip\(\s*[\"']torch|^\s*import torch\b|^\s*from torch\b", re.M)
 USES_TABLE = re.compile(r"rushlight\.testing|from rushlight import testing")
+# PyTorch's own tables of operations, layers and optimizers, and the table of seeds.
+TABLES = (
+    ("torch_table.py", ("--jobs", "2", "--samples", "120")),
+    ("torch_modules.py", ()),
+    ("torch_optimizers.py", ()),
+    ("torch_seeds.py", ()),
+)
 CLOSING = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed)")
 
 
@@ -70,9 +78,9 @@ def main() -> int:
     print(f"parity: {passed} tests passed")
     failed = any(status for _, status, _ in rows)
     if tier == "full" and not rest:
-        table = Path(__file__).with_name("torch_table.py")
-        command = [sys.executable, str(table), "--jobs", "2", "--samples", "120"]
-        failed = subprocess.run(command, env=environment).returncode != 0 or failed
+        for table, arguments in TABLES:
+            command = [sys.executable, str(Path(__file__).with_name(table)), *arguments]
+            failed = subprocess.run(command, env=environment).returncode != 0 or failed
     return 1 if failed else 0
 
 

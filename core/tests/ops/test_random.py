@@ -168,9 +168,16 @@ def test_likes_keep_strides():
         np.testing.assert_allclose(found[0][1], found[1][1], rtol=4e-7, atol=4e-7)
 
 
+@pytest.mark.parametrize("ends", [(-0.3, 0.3), (-1e-3, 7.25), (2.5, 1e9), (-1e280, 1e280)])
+def test_double_uniforms_are_rounded_once(ends):
+    rushlight.manual_seed(8), torch.manual_seed(8)
+    ours = rushlight.empty(20000, dtype=rushlight.float64).uniform_(*ends)
+    theirs = torch.empty(20000, dtype=torch.float64).uniform_(*ends)
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
 @pytest.mark.parametrize("size", [(), (7,), (3, 20)])
 def test_complex_rand(size):
-    torch = pytest.importorskip("torch")
     rushlight.manual_seed(4), torch.manual_seed(4)
     ours = rushlight.rand(size, dtype=rushlight.complex64)
     theirs = torch.rand(size, dtype=torch.complex64)

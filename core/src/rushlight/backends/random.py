@@ -18,6 +18,22 @@ _WORDS = 624
 _COMPILED = 1024  # draws from which on compiled code makes them
 
 
+def fused(factor, other: float, shift: float):
+    """``factor * other + shift``, rounded once. The errors of product and sum are found exactly
+    (Dekker, 1971; Knuth) and added last. `factor` is a float64 array below 1."""
+    splitter = 2.0**27 + 1.0
+    if abs(other) > 2.0**990:  # splitting it would overflow
+        return (factor.astype(np.longdouble) * other + shift).astype(np.float64)
+    high, other_high = factor * splitter, other * splitter
+    high, other_high = high - (high - factor), other_high - (other_high - other)
+    low, other_low = factor - high, other - other_high
+    product = factor * other
+    missed = ((high * other_high - product) + high * other_low + low * other_high) + low * other_low
+    out = product + shift
+    back = out - product
+    return out + (((product - (out - back)) + (shift - back)) + missed)
+
+
 class MersenneTwister:
     """The engine and the cached second value of the double Box-Muller transform."""
 
@@ -70,8 +86,9 @@ class MersenneTwister:
         start, end = kind(low), kind(high)
         if start == 0 and end == 1:
             return u
-        wide = np.dtype(np.longdouble if double else np.float64).type
-        return (u.astype(wide) * wide(end - start) + wide(start)).astype(kind)
+        if double:
+            return fused(u, end - start, start)
+        return (u.astype(np.float64) * np.float64(end - start) + np.float64(start)).astype(kind)
 
     # ------------------------------------------------------------------ normals
     def normal(self, count: int, mean: float, std: float, double: bool, half=False, transform=None):
