@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
-from rushlight.ops.matrix import bmm
+from rushlight.ops.matrix import bmm, mm
 
 _SPARE = [chr(c) for c in range(0x391, 0x3C9)]  # labels of dimensions behind an ellipsis
 
@@ -112,6 +113,76 @@ def _product(a, b, keep, sizes):
     return out.reshape(tuple(sizes[n] for n in names)), names
 
 
+class _Shape:
+    """What reading an equation wants to know of an operand."""
+
+    def __init__(self, shape):
+        self.shape = shape
+
+    def dim(self):
+        return len(self.shape)
+
+
+def _steps(names, shape, gone, groups):
+    """How an operand becomes a matrix (or a batch of them): sums, order and shape, each None where
+    nothing is to do."""
+    sums = tuple(i for i, n in enumerate(names) if n in gone) or None
+    left = [n for n in names if n not in gone]
+    sizes = dict(zip(names, shape, strict=True))
+    order = tuple(left.index(n) for group in groups for n in group)
+    size = tuple(math.prod(sizes[n] for n in group) for group in groups)
+    size = size[1:] if not groups[0] else size
+    same = size == tuple(sizes[left[i]] for i in order)
+    return sums, None if order == tuple(range(len(order))) else order, None if same else size
+
+
+@functools.lru_cache(maxsize=1024)
+def _pair_plan(equation, first, second):
+    """The steps of a product of two operands of these shapes; None where it takes the long way."""
+    labels, out = _split(equation, (_Shape(first), _Shape(second)))
+    sizes = {}
+    for names, shape in zip(labels, (first, second), strict=True):
+        if len(set(names)) != len(names):
+            return None
+        for name, size in zip(names, shape, strict=True):
+            if sizes.setdefault(name, size) != size:
+                return None
+    left, right = labels
+    gone = [n for n in left if n not in right and n not in out]
+    lost = [n for n in right if n not in left and n not in out]
+    batch = [n for n in left if n in right and n in out]
+    inner = [n for n in left if n in right and n not in out]
+    rows = [n for n in left if n not in right and n in out]
+    columns = [n for n in right if n not in left and n in out]
+    names = batch + rows + columns
+    order = tuple(names.index(n) for n in out)
+    return (
+        _steps(left, first, gone, (batch, rows, inner)),
+        _steps(right, second, lost, (batch, inner, columns)),
+        bool(batch),
+        tuple(sizes[n] for n in names),
+        None if order == tuple(range(len(order))) else order,
+    )
+
+
+def _matrix(tensor, steps):
+    sums, order, size = steps
+    if sums is not None:
+        tensor = tensor.sum(sums)
+    if order is not None:
+        tensor = tensor.permute(order)
+    return tensor if size is None else tensor.reshape(size)
+
+
+def _pair(a, b, plan):
+    """The product of two operands by its plan."""
+    left, right, batched, shape, order = plan
+    out = (bmm if batched else mm)(_matrix(a, left), _matrix(b, right))
+    if tuple(out.shape) != shape:
+        out = out.reshape(shape)
+    return out if order is None else out.permute(order)
+
+
 def einsum(equation, *operands):
     """Sums of products of tensors, written with one letter per dimension.
 
@@ -121,6 +192,10 @@ def einsum(equation, *operands):
     """
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
+    if len(operands) == 2:
+        plan = _pair_plan(equation, *(tuple(t.shape) for t in operands))
+        if plan is not None:
+            return _pair(*operands, plan)
     labels, out = _split(equation, operands)
     parts = [_unrepeated(t, names) for t, names in zip(operands, labels, strict=True)]
     sizes = _sizes([t for t, _ in parts], [names for _, names in parts])
