@@ -6,6 +6,7 @@ from rushlight.serialization.safe_globals import (
     add_safe_globals,
     clear_safe_globals,
     get_safe_globals,
+    get_unsafe_globals_in_checkpoint,
     safe_globals,
 )
 from rushlight.serialization.save import save
@@ -14,6 +15,7 @@ __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
     "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
     "load",
     "safe_globals",
     "safetensors",

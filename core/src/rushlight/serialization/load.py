@@ -2,195 +2,370 @@
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
-import sys
-import zipfile
-import zlib
+import pickletools
+import warnings
 
 from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import dtype as dtype_class
-from rushlight.serialization import safe_globals
+from rushlight.serialization import names, safe_globals
+from rushlight.serialization.archive import Archive, Damaged
+from rushlight.serialization.legacy import LegacyFile
 from rushlight.serialization.rebuild import LoadedStorage
-from rushlight.tensor.tensor import Tensor
+from rushlight.serialization.restricted import Machine, shown
+from rushlight.tensor.storage import Storage
+from rushlight.tensor.storage import _root as root_of
+
+_OBJECTS = 40 << 20  # bytes that a restricted load may spend beyond the size of the file
+_TRUE = ("1", "y", "yes", "true")
 
 
-class _Unpickler(pickle.Unpickler):
-    """Reads a checkpoint's pickle; names come from the allow-list unless code may run."""
+def _refused(label, module, name):
+    """The error for a name that is not on the allow-list."""
+    module, name = shown(module)[1:-1], shown(name)[1:-1]
+    if module == "torch" and name in names.FOREIGN_DTYPES:
+        return pickle.UnpicklingError(
+            f"{label} holds tensors of dtype torch.{name}, which Rushlight does not have; convert "
+            "them in PyTorch and save again"
+        )
+    return pickle.UnpicklingError(
+        f"Weights only load failed: {label} uses the global {module}.{name}, "
+        "which is not allowed by default. If you trust the file, allow the name with "
+        f"rushlight.serialization.add_safe_globals([{name}]) or the safe_globals context "
+        "manager, or load with weights_only=False, which can run any code in the file."
+    )
 
-    def __init__(self, file, archive, restricted):
-        super().__init__(file)
-        self.archive, self.restricted, self.storages = archive, restricted, {}
+
+class _TrustingUnpickler(pickle.Unpickler):
+    """Runs whatever the file says; PyTorch's names stand for ours."""
+
+    def __init__(self, file, persistent, options):
+        super().__init__(file, **options)
+        self.persistent = persistent
 
     def find_class(self, module, name):
-        """The object behind a name, if it is allowed."""
+        """The object behind a name: the fixed ones, ours for PyTorch's, else what Python has."""
         found = safe_globals.find(module, name)
-        if found is not None:
-            return found
-        if not self.restricted:
-            return super().find_class(module, name)
-        raise pickle.UnpicklingError(
-            f"Weights only load failed: {self.archive.label} uses the global {module}.{name}, "
-            "which is not allowed by default. If you trust the file, allow the name with "
-            f"rushlight.serialization.add_safe_globals([{name}]) or the safe_globals context "
-            "manager, or load with weights_only=False, which can run any code in the file."
-        )
+        found = names.ours(module, name) if found is None else found
+        return super().find_class(module, name) if found is None else found
 
     def persistent_load(self, pid):
-        """A storage, read from its own entry once."""
-        if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage":
-            raise pickle.UnpicklingError(f"{self.archive.label}: unknown persistent id {pid!r}")
-        _, dtype, key, _, count = pid[:5]
-        if not isinstance(dtype, dtype_class) or type(count) is not int or count < 0:
-            raise pickle.UnpicklingError(f"{self.archive.label}: malformed storage {pid!r}")
-        key = str(key)
-        if key not in self.storages:
-            array = self.archive.storage(f"data/{key}", BY_CODE[dtype.code], count)
-            self.storages[key] = LoadedStorage(array, dtype)
-        return self.storages[key]
+        """What stands outside of the pickle."""
+        return self.persistent(pid)
 
 
-class _Archive:
-    """A checkpoint's zip file: entries are found by their names under one folder."""
+class _Loading:
+    """One call of `load`: where storages go, what may be used, what was found."""
 
-    def __init__(self, file, label, mmap_path=None):
-        self.label, self.file, self.mmap_path = label, file, mmap_path
-        self.zip = zipfile.ZipFile(file)
-        names = self.zip.namelist()
-        heads = [n for n in names if n.endswith("/data.pkl") and n.count("/") == 1]
-        if len(heads) != 1:
-            raise RuntimeError(f"{label} is a zip file but no checkpoint: it has no data.pkl")
-        self.folder = heads[0][: -len("data.pkl")]
-        order = self.folder + "byteorder"
-        self.swap = order in names and self.read("byteorder").decode() != sys.byteorder
+    def __init__(self, label, size, restore, restricted, options):
+        self.label, self.size, self.restore = label, size, restore
+        self.restricted, self.options = restricted, options
+        self.budget = size + _OBJECTS
+        self.storages: list = []
 
-    def read(self, entry):
-        """The bytes of one entry, whose checksum is verified."""
-        info = self._info(entry)
-        return self.zip.read(info)
+    def find(self, module, name):
+        """An allowed name."""
+        found = safe_globals.find(module, name)
+        if found is None:
+            raise _refused(self.label, module, name)
+        return found
 
-    def _info(self, entry):
+    def unpickle(self, file, size, persistent):
+        """One pickle, as trusted as the call says."""
+        if self.restricted:
+            return self.unpickle_plain(file, size, persistent)
+        return _TrustingUnpickler(file, persistent, self.options).load()
+
+    def unpickle_plain(self, file, size, persistent):
+        """One pickle of data alone."""
+        machine = Machine(file, size, self.find, persistent, self.budget, safe_globals.may_build)
+        found = machine.load()
+        self.budget = machine.budget
+        return found
+
+    def spend(self, size):
+        """Take memory for a storage; all of them together fit into the file."""
+        self.budget -= size
+        if self.restricted and self.budget < 0:
+            raise Damaged("its storages are larger than the file together")
+
+    def storage(self, dtype, count, location, read):
+        """A loaded storage; ``read(array_dtype, count)`` brings its elements."""
+        if dtype is not names.UNTYPED and not isinstance(dtype, dtype_class):
+            raise Damaged(f"a storage has the type {shown(dtype)}")
+        if type(count) is not int or not 0 <= count < 1 << 60 or not isinstance(location, str):
+            raise Damaged(f"a storage has {shown(count)} elements at {shown(location)}")
+        device = self.restore.device(location)
+        if device.type == "meta":
+            found = LoadedStorage(None, dtype, count, device)
+        else:
+            array = read(BY_CODE[dtype.code], count)
+            found = LoadedStorage(array, dtype, count)
+            self.restore.replace(found, location)
+        self.storages.append(found)
+        return found
+
+    def finished(self, value):
+        """The result, storages outside of tensors as users know them."""
+        if all(storage.used for storage in self.storages):
+            return value
+        return _public(value)
+
+
+def _public(value):
+    """Storages inside of plain containers, replaced."""
+    top = [value]
+    waiting, seen = [top], set()
+    while waiting:
+        holder = waiting.pop()
+        keys = list(holder) if isinstance(holder, dict) else range(len(holder))
+        for key in keys:
+            item = holder[key]
+            if type(item) is tuple and any(type(x) is LoadedStorage for x in item):
+                item = holder[key] = tuple(
+                    x.public() if type(x) is LoadedStorage else x for x in item
+                )
+            if type(item) is LoadedStorage:
+                holder[key] = item.public()
+            elif isinstance(item, list | dict) and id(item) not in seen:
+                seen.add(id(item))
+                waiting.append(item)
+    return top[0]
+
+
+# ------------------------------------------------------------------------------------------ places
+class _Restore:
+    """What `map_location` says of storages: their device, or a function that replaces them."""
+
+    def __init__(self, location):
+        self.function = self.table = None
+        self.fixed = self.fault = None
+        if isinstance(location, bytes):
+            location = location.decode()
+        if isinstance(location, str | devices.device):
+            self.fixed = _there(location)
+        elif isinstance(location, dict):
+            self.table = location
+        elif callable(location):
+            self.function = location
+        elif location is not None:
+            raise TypeError(
+                "load: expected 'map_location' to be a device, a string, a dict, a function or "
+                f"None, got {type(location).__name__}"
+            )
+
+    def device(self, location):
+        """The device of a storage that was saved at `location`. One that is not here is read onto
+        the CPU, unless it is asked for."""
+        if self.fixed is not None:
+            return self.fixed
+        if self.table is not None and location in self.table:
+            return _there(self.table[location])
+        return devices.cpu
+
+    def replace(self, storage, location):
+        """Let the user's function have its say."""
+        if self.function is None:
+            return
         try:
-            info = self.zip.getinfo(self.folder + entry)
-        except KeyError:
-            raise RuntimeError(f"{self.label} is damaged: entry {entry} is missing") from None
-        if info.compress_type != zipfile.ZIP_STORED:
-            raise RuntimeError(
-                f"{self.label}: entry {entry} is compressed, which checkpoints never are"
+            found = self.function(storage.shared, location)
+        except Exception as error:
+            self.fault = error
+            raise
+        if found is None or found is storage.shared:
+            return
+        if not isinstance(found, Storage):
+            raise TypeError(
+                "load: expected the function 'map_location' to return a storage or None, got "
+                f"{type(found).__name__}"
             )
-        return info
-
-    def storage(self, entry, array_dtype, count):
-        """A storage of `count` elements."""
-        info = self._info(entry)
-        size = count * array_dtype.itemsize
-        if info.file_size < size:
-            raise RuntimeError(
-                f"{self.label} is damaged: {entry} holds {info.file_size} bytes, {size} are needed"
+        whole = root_of(found.array).reshape(-1).view("u1")
+        if whole.nbytes < storage.array.nbytes:
+            raise ValueError(
+                f"load: 'map_location' gave a storage of {whole.nbytes} bytes for one of "
+                f"{storage.array.nbytes}"
             )
-        if self.mmap_path is not None and not self.swap:
-            return self._mapped(info, array_dtype, count)
-        array = np.empty(count, array_dtype)
-        target = memoryview(array.reshape(-1).view(np.uint8))
-        with self.zip.open(info) as stream:
-            done = 0
-            while done < size:
-                got = stream.readinto(target[done:])
-                if not got:
-                    raise RuntimeError(f"{self.label} is damaged: {entry} ends early")
-                done += got
-            stream.read()  # to the end, so that the checksum is verified
-        return array.byteswap() if self.swap else array
-
-    def _mapped(self, info, array_dtype, count):
-        """The entry in place: the file's pages are read when they are touched."""
-        self.file.seek(info.header_offset + 26)
-        lengths = self.file.read(4)
-        start = info.header_offset + 30 + int.from_bytes(lengths[:2], "little")
-        start += int.from_bytes(lengths[2:], "little")
-        if not count:
-            return np.empty(0, array_dtype)
-        raw = np.memmap(self.mmap_path, np.uint8, "c", start, (count * array_dtype.itemsize,))
-        return np.asarray(raw).view(array_dtype)
+        storage.array = whole[: storage.array.nbytes].view(storage.array.dtype)
+        storage.shared = found
 
 
+def _there(location):
+    try:
+        device = devices.as_device(location)
+    except RuntimeError as error:
+        raise RuntimeError(f"load: map_location={location!r}: {error}") from None
+    if device.type not in ("cpu", "meta"):
+        raise RuntimeError(
+            f"load: map_location={str(device)!r}, and there is no such device here; use "
+            "map_location='cpu'"
+        )
+    return device
+
+
+# -------------------------------------------------------------------------------------------- load
 def load(
     f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args
 ):
-    """Read a checkpoint from a path or binary file: ours or one of ``torch.save``.
+    """Read a checkpoint from a path or binary file: ours or one of ``torch.save``, old or new.
 
     By default only tensors, containers, numbers, strings and allowed names are read, and nothing
-    in the file can run code; ``weights_only=False`` lifts that for files you trust.
-    `map_location`: a device, a function ``(tensor, location) -> tensor`` or None. ``mmap=True``
-    (paths only) reads tensors when they are used.
+    in the file can run code; ``weights_only=False`` lifts that for files you trust, and so does
+    ``TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1`` in the environment where a call does not say; while
+    ``TORCH_FORCE_WEIGHTS_ONLY_LOAD=1`` overrules every call. A restricted load of a damaged or
+    hostile file ends with an error that names the file, and takes no more memory than the file's
+    size and 64 MB.
+
+    `map_location`: a device or its name (``"meta"`` reads no data), a dict of names, a function
+    ``(storage, location) -> storage or None``, or None: the CPU. ``mmap=True`` (paths only) reads
+    tensors when they are used.
     """
-    if weights_only is None:
-        weights_only = os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0") not in ("1", "true")
-    if mmap and not isinstance(f, (str, os.PathLike)):
-        raise ValueError("load: mmap=True needs 'f' to be a path")
-    if isinstance(f, (str, os.PathLike)):
+    weights_only = _how_trusting(weights_only, pickle_module)
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    if weights_only and pickle_load_args:
+        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+    is_path = isinstance(f, str | os.PathLike)
+    if mmap and not is_path:
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    restore = _Restore(map_location)
+    if is_path:
         with open(f, "rb") as file:
-            return _load(file, f"'{os.fspath(f)}'", map_location, weights_only, f if mmap else None)
+            label = f"'{os.fspath(f)}'"
+            return _load(file, label, restore, weights_only, f if mmap else None, pickle_load_args)
     if not hasattr(f, "read") or not hasattr(f, "seek"):
         raise AttributeError(
             "load: expected 'f' to be a path or a binary file with 'read' and 'seek', got "
             f"{type(f).__name__}"
         )
-    return _load(f, "the checkpoint", map_location, weights_only, None)
+    return _load(f, "the checkpoint", restore, weights_only, None, pickle_load_args)
 
 
-def _load(file, label, map_location, restricted, mmap_path):
-    start = file.read(4)
-    file.seek(-len(start), 1)
-    if start[:2] == b"\x80\x02":
-        raise NotImplementedError(
-            f"{label} is in PyTorch's format from before version 1.6; load and save it again with "
-            "a newer PyTorch"
+def _how_trusting(weights_only, pickle_module):
+    """Whether the load is restricted, by the call and the environment."""
+    force = os.environ.get("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0").lower() in _TRUE
+    lift = os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0").lower() in _TRUE
+    if force and lift:
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` "
+            "should be set, but both were set."
         )
+    if force:
+        return True
+    if weights_only is None:
+        return not lift and pickle_module is None
+    return bool(weights_only)
+
+
+def _load(file, label, restore, restricted, mmap_path, options):
+    size = _size(file)
+    loading = _Loading(label, size, restore, restricted, options)
     try:
-        archive = _Archive(file, label, mmap_path)
-        stream = io.BytesIO(archive.read("data.pkl"))
-        result = _Unpickler(stream, archive, restricted).load()
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        return loading.finished(_read(file, loading, mmap_path))
+    except pickle.UnpicklingError as error:
+        if label in str(error):
+            raise
+        raise pickle.UnpicklingError(f"{label} is no checkpoint, or damaged: {error}") from error
+    except Damaged as error:
         raise RuntimeError(f"{label} is not a checkpoint, or damaged: {error}") from error
-    except (
-        ValueError,
-        TypeError,
-        AttributeError,
-        KeyError,
-        IndexError,
-        OverflowError,
-        MemoryError,
-    ) as error:
-        raise RuntimeError(f"{label} is damaged: {error}") from error
-    return _on_device(result, map_location)
+    except NotImplementedError as error:
+        raise NotImplementedError(f"{label}: {error}") from error
+    except Exception as error:
+        text = str(error) or type(error).__name__
+        theirs = error is restore.fault or text.startswith("load: ")
+        if not restricted or theirs or isinstance(error, OSError) or label in text:
+            raise
+        if isinstance(error, IndexError | KeyError):
+            text = "its pickle uses a value that is not there"
+        raise RuntimeError(f"{label} is damaged: {text[:500]}") from error
 
 
-def _on_device(value, location):
-    """Tensors on the device that was asked for; on the CPU there is nothing to move."""
-    if location is None:
-        return value
-    if isinstance(location, dict):
-        location = location.get("cpu", "cpu")
-    if isinstance(location, (str, devices.device)) and devices.as_device(location) is devices.cpu:
-        return value
-    return _moved(value, location)
+def _size(file):
+    here = file.tell()
+    size = file.seek(0, os.SEEK_END)
+    file.seek(here)
+    return file.tell() - here if size is None else size
 
 
-def _moved(value, location):
-    if isinstance(value, Tensor):
-        moved = location(value, "cpu") if callable(location) else value.to(location)
-        return value if moved is None else moved
-    if isinstance(value, dict):
-        for key in value:
-            value[key] = _moved(value[key], location)
-        return value
-    if isinstance(value, list):
-        value[:] = [_moved(v, location) for v in value]
-        return value
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        return tuple(_moved(v, location) for v in value)
-    return value
+def _read(file, loading, mmap_path):
+    here = file.tell()
+    head = file.read(4)
+    file.seek(here)
+    if head[:2] == b"PK":
+        return _read_archive(Archive(file), loading, mmap_path)
+    if head[:1] != b"\x80":
+        raise Damaged("it begins neither as a zip archive nor as a pickle")
+    if mmap_path is not None:
+        raise RuntimeError(
+            f"{loading.label}: mmap can only be used with files saved with "
+            "`torch.save(_use_new_zipfile_serialization=True)`; save it again in that format"
+        )
+
+    def allocate(dtype, count, location):
+        def room(array_dtype, count):
+            loading.spend(count * array_dtype.itemsize)
+            return np.zeros(count, array_dtype)
+
+        return loading.storage(dtype, count, location, room)
+
+    legacy = LegacyFile(file, loading.size)
+    return legacy.load(loading.unpickle, loading.unpickle_plain, allocate)
+
+
+def _read_archive(archive, loading, mmap_path):
+    storages: dict = {}
+
+    def persistent(pid):
+        if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage":
+            raise pickle.UnpicklingError("an unknown persistent id")
+        _, dtype, key, location, count = pid[:5]
+        if not isinstance(key, str | int):
+            raise pickle.UnpicklingError("a storage has no name")
+        key = str(key)
+        if key not in storages:
+
+            def read(array_dtype, count):
+                return _elements(archive, loading, f"data/{key}", array_dtype, count, mmap_path)
+
+            storages[key] = loading.storage(dtype, count, location, read)
+        return storages[key]
+
+    archive.check("data.pkl")
+    size = archive.entry("data.pkl").size
+    return loading.unpickle(archive.stream("data.pkl"), size, persistent)
+
+
+def _elements(archive, loading, entry, array_dtype, count, mmap_path):
+    """The elements of a storage."""
+    size, there = count * array_dtype.itemsize, archive.entry(entry).size
+    if there < size:
+        raise Damaged(f"{entry[:80]} holds {there} bytes, {size} are needed")
+    if mmap_path is not None and not archive.swap:
+        return np.asarray(archive.map(entry, mmap_path, size)).view(array_dtype)
+    loading.spend(size)
+    array = np.empty(count, array_dtype)
+    archive.fill(entry, memoryview(array.reshape(-1).view(np.uint8)))
+    if archive.swap:
+        parts = array.view(array.real.dtype) if array.dtype.kind == "c" else array
+        parts.byteswap(inplace=True)
+    return array
+
+
+def names_in(f):
+    """The ``(module, name)`` pairs that a zip checkpoint's pickle uses, in order, once each."""
+    if isinstance(f, str | os.PathLike):
+        with open(f, "rb") as file:
+            return names_in(file)
+    data = bytes(Archive(f).read("data.pkl"))
+    found: dict = {}
+    texts: list = []
+    for instruction, argument, _ in pickletools.genops(data):
+        if instruction.name == "GLOBAL":
+            found[tuple(argument.split(" ", 1))] = None
+        elif instruction.name == "STACK_GLOBAL" and len(texts) > 1:
+            found[texts[-2], texts[-1]] = None
+        elif "UNICODE" in instruction.name:
+            texts.append(argument)
+    return list(found)

@@ -6,7 +6,7 @@ import collections
 import contextlib
 
 from rushlight import devices, dtypes
-from rushlight.serialization import rebuild
+from rushlight.serialization import names, rebuild, sparse
 from rushlight.serialization.names import DTYPE_OF
 from rushlight.tensor.shape import Size
 
@@ -15,19 +15,28 @@ _allowed: dict = {}
 
 def _fixed():
     found = {
-        ("collections", "OrderedDict"): collections.OrderedDict,
-        ("collections", "Counter"): collections.Counter,
-        ("builtins", "set"): set,
-        ("builtins", "frozenset"): frozenset,
+        ("collections", "OrderedDict"): rebuild.collection(collections.OrderedDict),
+        ("collections", "Counter"): rebuild.collection(collections.Counter),
+        ("builtins", "set"): rebuild.collection(set),
+        ("builtins", "frozenset"): rebuild.collection(frozenset),
         ("builtins", "complex"): complex,
-        ("builtins", "bytearray"): bytearray,
+        ("builtins", "bytearray"): rebuild.byte_array,
+        ("builtins", "bytes"): rebuild.plain_bytes,
         ("_codecs", "encode"): rebuild.encode,
         ("torch._utils", "_rebuild_tensor_v2"): rebuild.tensor,
+        ("torch._utils", "_rebuild_tensor_v3"): rebuild.typed_tensor,
         ("torch._utils", "_rebuild_tensor"): rebuild.tensor,
         ("torch._utils", "_rebuild_parameter"): rebuild.parameter,
+        ("torch._utils", "_rebuild_parameter_with_state"): rebuild.parameter_with_state,
+        ("torch._utils", "_rebuild_meta_tensor_no_storage"): rebuild.meta_tensor,
+        ("torch._utils", "_rebuild_sparse_tensor"): sparse.sparse_tensor,
+        ("torch.serialization", "_get_layout"): sparse.layout,
         ("torch._tensor", "_rebuild_from_type_v2"): rebuild.from_type,
         ("torch", "Tensor"): rebuild.Tensor,
         ("torch.nn.parameter", "Parameter"): rebuild.Parameter,
+        ("torch.nn.parameter", "Buffer"): rebuild.Tensor,
+        ("torch.storage", "UntypedStorage"): names.UNTYPED,
+        ("torch", "UntypedStorage"): names.UNTYPED,
         ("torch", "Size"): Size,
         ("torch", "device"): devices.device,
         ("rushlight.dtypes", "_by_name"): dtypes._by_name,
@@ -37,12 +46,13 @@ def _fixed():
     for dtype in dtypes.ALL:
         found["torch", dtype.name] = dtype
     # Python 2 names, which pickle protocol 2 writes.
-    for name in ("set", "frozenset", "complex", "bytearray"):
+    for name in ("set", "frozenset", "complex", "bytearray", "bytes"):
         found["__builtin__", name] = found["builtins", name]
     return found
 
 
 FIXED = _fixed()
+PLAIN = (collections.OrderedDict, collections.Counter)  # whose attributes a file may set
 
 
 def _key(item):
@@ -87,6 +97,28 @@ class safe_globals(contextlib.ContextDecorator):  # noqa: N801 - PyTorch's publi
 
 
 def find(module, name):
-    """The object an allowed name stands for, or None."""
+    """The object an allowed name stands for, or None; PyTorch's layers and optimizers stand for
+    ours where those are allowed."""
     found = FIXED.get((module, name))
-    return _allowed.get((module, name)) if found is None else found
+    if found is not None or not _allowed:
+        return found
+    found = _allowed.get((module, name))
+    if found is None and module.startswith("numpy.core"):
+        found = _allowed.get((module.replace("numpy.core", "numpy._core", 1), name))
+    if found is None and module.startswith("torch."):
+        own = names.ours(module, name)
+        found = own if any(own is item for item in _allowed.values()) else None
+    return found
+
+
+def may_build(value) -> bool:
+    """Whether a file may set the attributes of `value`: its class is allowed."""
+    kind = type(value)
+    return kind in PLAIN or any(kind is item for item in _allowed.values())
+
+
+def get_unsafe_globals_in_checkpoint(f) -> list[str]:
+    """The names in a checkpoint that :func:`rushlight.load` would refuse, as ``module.name``."""
+    from rushlight.serialization.load import names_in
+
+    return [f"{module}.{name}" for module, name in names_in(f) if find(module, name) is None]

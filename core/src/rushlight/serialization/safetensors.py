@@ -1,13 +1,24 @@
-"""Safetensors files: tensors by name, nothing that could run (``rushlight.safetensors``)."""
+"""Safetensors files: tensors by name, nothing that could run (``rushlight.safetensors``).
+
+The format: eight bytes with the length of a JSON header, the header, then the tensors' bytes
+without gaps. Files are written by the format's own library and read here, entry by entry, straight
+into the tensors' memory: a load takes as much memory as the tensors.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import os
+import re
+from json.decoder import scanstring
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import NAMES
+from rushlight.serialization.archive import _read_some
 from rushlight.serialization.atomic import replacing
+from rushlight.serialization.restricted import shown
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _CODES = {
@@ -15,12 +26,20 @@ _CODES = {
     "I32": "int32", "I16": "int16", "I8": "int8", "U8": "uint8", "BOOL": "bool",
     "C64": "complex64",
 }  # fmt: skip
+_LONGEST_HEADER = 100_000_000  # the format's own limit
+_ENTRY = re.compile(r"\s*(\{[^{}]{0,100000}\})\s*")
+_FIELDS = {"dtype", "shape", "data_offsets"}
+_PER_TENSOR = 1200  # bytes of the objects that stand for a tensor
 
 
 def save(tensors, metadata=None) -> bytes:
     """A dict of tensors as the bytes of a safetensors file."""
     from safetensors import serialize
 
+    return bytes(serialize(_entries(tensors), metadata=metadata))
+
+
+def _entries(tensors):
     names, arrays = set(_CODES.values()), {}
     for key, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
@@ -28,8 +47,7 @@ def save(tensors, metadata=None) -> bytes:
         if tensor.dtype.name not in names:
             raise ValueError(f"safetensors: '{key}' has dtype {tensor.dtype}, which has no code")
         arrays[key] = np.ascontiguousarray(tensor.detach()._array).reshape(tuple(tensor.shape))
-    entries = {key: _entry(tensors[key].dtype.name, array) for key, array in arrays.items()}
-    return bytes(serialize(entries, metadata=metadata))
+    return {key: _entry(tensors[key].dtype.name, array) for key, array in arrays.items()}
 
 
 def _entry(dtype_name, array):
@@ -52,28 +70,136 @@ def save_file(tensors, filename, metadata=None) -> None:
 
 def load(data: bytes) -> dict:
     """The tensors in the bytes of a safetensors file."""
-    return _load(data, "the data")
+    import io
+
+    return _load(io.BytesIO(data), len(data), "the data")
 
 
 def load_file(filename, device="cpu") -> dict:
     """The tensors of a safetensors file, by name."""
     with open(filename, "rb") as file:
-        data = file.read()
-    return {k: t.to(device) for k, t in _load(data, f"'{os.fspath(filename)}'").items()}
+        size = os.fstat(file.fileno()).st_size
+        found = _load(file, size, f"'{os.fspath(filename)}'")
+    return {k: t.to(device) for k, t in found.items()} if str(device) != "cpu" else found
 
 
-def _load(data, label):
-    from safetensors import SafetensorError, deserialize
-
+def _load(file, size, label):
     try:
-        entries = deserialize(data)
-    except SafetensorError as error:
-        raise RuntimeError(f"{label} is no safetensors file, or damaged: {error}") from None
-    tensors = {}
-    for name, entry in entries:
-        if entry["dtype"] not in _CODES:
-            raise NotImplementedError(f"{label}: '{name}' has dtype {entry['dtype']}")
-        dtype = NAMES[_CODES[entry["dtype"]]]
-        array = np.frombuffer(bytearray(entry["data"]), BY_CODE[dtype.code])
-        tensors[name] = make_tensor(array.reshape(entry["shape"]), dtype)
-    return tensors
+        return _tensors(file, size)
+    except NotImplementedError as error:
+        raise NotImplementedError(f"{label}: {error}") from None
+    except (ValueError, TypeError, KeyError, RecursionError, MemoryError, OverflowError) as error:
+        text = str(error)[:500] or type(error).__name__
+        raise RuntimeError(f"{label} is no safetensors file, or damaged: {text}") from None
+
+
+def _tensors(file, size):
+    length = int.from_bytes(file.read(8), "little")
+    if size < 8 or length > min(size - 8, _LONGEST_HEADER):
+        raise ValueError(f"a header of {length} bytes in a file of {size}")
+    header = file.read(length).decode("utf-8")
+    body = size - 8 - length
+    entries = _header(header, size + (40 << 20))
+    del header
+    places = sorted((begin, end, name) for name, (_, _, begin, end) in entries.items())
+    at = 0
+    for begin, end, name in places:
+        if begin != at:
+            raise ValueError(f"the data of {shown(name)} begin at {begin}, not at {at}")
+        at = end
+    if at != body:
+        raise ValueError(f"the tensors have {at} bytes, the file holds {body}")
+    found = {}
+    for _, _, name in places:
+        dtype, shape, _, _ = entries[name]
+        found[name] = _tensor(file, dtype, shape)
+    return {name: found[name] for name in entries}
+
+
+def _tensor(file, dtype, shape):
+    array = np.empty(shape, BY_CODE[dtype.code])
+    target = memoryview(array.reshape(-1).view(np.uint8))
+    done = 0
+    while done < len(target):
+        got = _read_some(file, target[done:])
+        if not got:
+            raise ValueError("the file ends early")
+        done += got
+    if dtype.name == "bool" and array.size and array.view(np.uint8).max() > 1:
+        raise ValueError("a bool is neither 0 nor 1")
+    return make_tensor(array, dtype)
+
+
+def _header(text, budget):
+    """name -> (dtype, shape, begin, end), read entry by entry so that no file can make the header
+    into something much larger than it is."""
+    entries: dict = {}
+    at = _token(text, 0, "{")
+    metadata = False
+    while True:
+        at = _blank(text, at)
+        if text[at : at + 1] == "}" and not entries and not metadata:
+            break
+        name, at = scanstring(text, _token(text, at, '"'))
+        found = _ENTRY.match(text, _token(text, at, ":"))
+        if found is None:
+            raise ValueError(f"the header's entry {shown(name)} is no JSON object")
+        budget -= _PER_TENSOR
+        if budget < 0:
+            raise ValueError("its header lists more tensors than a file of its size can hold")
+        value, at = json.loads(found.group(1), object_pairs_hook=_unique), found.end()
+        if name == "__metadata__" and not metadata:
+            metadata = True
+            if not all(isinstance(v, str) for v in value.values()):
+                raise ValueError("the metadata are no strings")
+        elif name in entries or name == "__metadata__":
+            raise ValueError(f"the header has two entries {shown(name)}")
+        else:
+            entries[name] = _described(name, value)
+        if text[at : at + 1] == ",":
+            at += 1
+            continue
+        break
+    if text[_token(text, at, "}") :].strip(" \t\r\n"):
+        raise ValueError("something follows the header's last brace")
+    return entries
+
+
+def _unique(pairs):
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a field of the header stands twice")
+    return found
+
+
+def _blank(text, at):
+    while text[at : at + 1] in (" ", "\t", "\n", "\r"):
+        at += 1
+    return at
+
+
+def _token(text, at, wanted):
+    at = _blank(text, at)
+    if text[at : at + 1] != wanted:
+        raise ValueError(f"the header has {shown(text[at : at + 1])} where {wanted!r} belongs")
+    return at + 1
+
+
+def _described(name, value):
+    if value.keys() != _FIELDS:
+        raise ValueError(f"the header's entry {shown(name)} has the fields {shown(list(value))}")
+    code, shape, offsets = value["dtype"], value["shape"], value["data_offsets"]
+    if not isinstance(code, str) or code not in _CODES:
+        raise NotImplementedError(f"{shown(name)} has dtype {shown(code)}")
+    dtype = NAMES[_CODES[code]]
+    numbers = isinstance(shape, list) and isinstance(offsets, list) and len(offsets) == 2
+    if not numbers or any(type(n) is not int or not 0 <= n < 1 << 60 for n in (*shape, *offsets)):
+        raise ValueError(f"{shown(name)} has shape {shown(shape)} at {shown(offsets)}")
+    if len(shape) > 64:
+        raise ValueError(f"{shown(name)} has {len(shape)} dimensions")
+    begin, end = offsets
+    if end - begin != math.prod(shape) * dtype.itemsize:
+        raise ValueError(
+            f"{shown(name)} of shape {shown(shape)} and dtype {dtype} has {end - begin} bytes"
+        )
+    return dtype, tuple(shape), begin, end

@@ -7,17 +7,69 @@ import os
 import pickle
 import struct
 import sys
+import types
 import zipfile
 
 from rushlight import devices, dtypes
 from rushlight.backends import np
+from rushlight.serialization import sparse
 from rushlight.serialization.atomic import replacing
-from rushlight.serialization.names import STORAGE_OF, Global
+from rushlight.serialization.names import STORAGE_OF, Global, torch_home
 from rushlight.tensor.shape import Size, contiguous_strides
-from rushlight.tensor.storage import _root
+from rushlight.tensor.storage import Storage, _root
 from rushlight.tensor.tensor import Parameter, Tensor
 
 _ALIGNMENT = 64
+UNTYPED = "untyped"
+
+
+def _convolution_state(layer):
+    """What PyTorch's convolutions keep besides."""
+    padding = layer.padding
+    if isinstance(padding, str):
+        total = [d * (k - 1) for d, k in zip(layer.dilation, layer.kernel_size, strict=True)]
+        pairs = [(t // 2, t - t // 2) if padding == "same" else (0, 0) for t in reversed(total)]
+        repeated = [n for pair in pairs for n in pair]
+    else:
+        repeated = tuple(n for n in reversed(padding) for _ in range(2))
+    return {
+        "transposed": "Transpose" in type(layer).__name__,
+        "_reversed_padding_repeated_twice": repeated,
+    }
+
+
+def _recurrent_state(layer):
+    """The names of the weights by layer and direction, which PyTorch's layers keep."""
+    if type(layer).__name__.endswith(("Cell", "CellBase")):
+        return {}
+    ends = [
+        f"l{number}{way}"
+        for number in range(layer.num_layers)
+        for way in (("", "_reverse") if layer.bidirectional else ("",))
+    ]
+    parts = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+    names = [[n for p in parts if (n := f"{p}_{end}") in layer._parameters] for end in ends]
+    flat = [n for row in names for n in row]
+    return {
+        "_all_weights": names,
+        "_flat_weights_names": flat,
+        "_flat_weights": [layer._parameters[n] for n in flat],
+    }
+
+
+def _encoder_state(layer):
+    """Which of the two activations with a fast way an encoder layer has."""
+    if type(layer).__name__ != "TransformerEncoderLayer":
+        return {}
+    name = getattr(layer.activation, "__name__", type(layer.activation).__name__).lower()
+    return {"activation_relu_or_gelu": {"relu": 1, "gelu": 2}.get(name, 0)}
+
+
+_WITH_MORE_STATE = {
+    "torch.nn.modules.conv": _convolution_state,
+    "torch.nn.modules.rnn": _recurrent_state,
+    "torch.nn.modules.transformer": _encoder_state,
+}
 
 
 class _Pickler(pickle._Pickler):
@@ -37,36 +89,69 @@ class _Pickler(pickle._Pickler):
     dispatch[Global] = save_name  # type: ignore[assignment]
 
     def reducer_override(self, obj):
-        """How tensors, dtypes, devices and sizes are written."""
+        """How tensors, storages, dtypes, devices and layers are written."""
         if isinstance(obj, Tensor):
             return self._tensor(obj)
         if isinstance(obj, devices.device):
             arguments = (obj.type,) if obj.index is None else (obj.type, obj.index)
             return _name("torch", "device"), arguments
+        if type(obj) is _Layout:
+            return _name("torch.serialization", "_get_layout"), (f"torch.{obj.name}",)
+        home = torch_home(type(obj))
+        if home in _WITH_MORE_STATE:
+            made = obj.__reduce_ex__(2)
+            return (*made[:2], {**made[2], **_WITH_MORE_STATE[home](obj)}, *made[3:])
         return NotImplemented
 
     def save(self, obj, save_persistent_id=True):
-        """Dtypes and sizes have forms of their own."""
+        """Dtypes, sizes, storages and layers' classes have forms of their own."""
         if type(obj) is dtypes.dtype:
             obj = _name("torch", obj.name)
-        if type(obj) is Size:
+        elif type(obj) is Size:
             return self.save_reduce(_name("torch", "Size"), (tuple(obj),), obj=obj)
+        elif isinstance(obj, type | types.FunctionType):
+            home = torch_home(obj)
+            obj = obj if home is None else _name(home, obj.__qualname__)
+        elif isinstance(obj, Storage):
+            obj = self._number(_root(obj.array), 1, UNTYPED)
+        elif type(obj).__name__ == "TypedStorage" and isinstance(getattr(obj, "_row", 0), Tensor):
+            obj = self._stored(obj._row)[0]
         return super().save(obj, save_persistent_id)
 
     def persistent_id(self, obj):
         """Storages are written outside the pickle."""
         if type(obj) is not _Stored:
             return None
-        return ("storage", _name("torch", STORAGE_OF[obj.dtype]), str(obj.number), "cpu", obj.count)
+        home, name = ("torch", STORAGE_OF.get(obj.dtype))
+        if obj.dtype == UNTYPED:
+            home, name = "torch.storage", "UntypedStorage"
+        return ("storage", _name(home, name), str(obj.number), "cpu", obj.count)
 
     def _tensor(self, tensor):
-        if type(tensor) is Parameter:
+        kind = type(tensor)
+        state = {k: v for k, v in tensor.__dict__.items() if not k.startswith("_")}
+        if kind is Parameter:
             rest = (tensor.detach(), tensor.requires_grad, _ordered())
+            if state:
+                return _name("torch._utils", "_rebuild_parameter_with_state"), (*rest, state)
             return _name("torch._utils", "_rebuild_parameter"), rest
         if not tensor.is_leaf:
             tensor = tensor.detach()
+        if str(tensor.layout).startswith("sparse"):
+            rest = (_Layout(tensor.layout), sparse.parts_of(tensor))
+            return _name("torch._utils", "_rebuild_sparse_tensor"), rest
+        function, rest = self._plain_tensor(tensor)
+        plain = kind is Tensor or kind.__module__.startswith("rushlight.")
+        if plain and not state:
+            return function, rest
+        home = _name("torch", "Tensor") if plain else kind
+        return _name("torch._tensor", "_rebuild_from_type_v2"), (function, home, rest, state)
+
+    def _plain_tensor(self, tensor):
         if tensor.device.type == "meta":
-            raise RuntimeError("save: meta tensors hold no data; materialize them first")
+            shape = tuple(tensor.shape)
+            rest = (tensor.dtype, shape, contiguous_strides(shape), tensor.requires_grad)
+            return _name("torch._utils", "_rebuild_meta_tensor_no_storage"), rest
         stored, offset, strides = self._stored(tensor)
         shape = tuple(tensor.shape)
         rest = (stored, offset, shape, strides, tensor.requires_grad, _ordered())
@@ -81,16 +166,20 @@ class _Pickler(pickle._Pickler):
         if not whole or distance % item or any(s % item for s in array.strides):
             root = array = np.ascontiguousarray(array)
             distance = 0
-        key = (root.ctypes.data, root.nbytes, tensor.dtype.name)
-        if key not in self.storages:
-            number = len(self.storages)
-            self.storages[key] = _Stored(number, tensor.dtype.name, root.nbytes // item, root)
+        stored = self._number(root, item, tensor.dtype.name)
         strides = (
             tuple(s // item for s in array.strides)
             if array.size
             else contiguous_strides(array.shape)
         )
-        return self.storages[key], distance // item, strides
+        return stored, distance // item, strides
+
+    def _number(self, root, item, dtype):
+        """The numbered storage of a buffer seen as elements of a type."""
+        key = (root.ctypes.data, root.nbytes, dtype)
+        if key not in self.storages:
+            self.storages[key] = _Stored(len(self.storages), dtype, root.nbytes // item, root)
+        return self.storages[key]
 
 
 _names: dict = {}
@@ -104,6 +193,22 @@ def _ordered():
     from collections import OrderedDict
 
     return OrderedDict()
+
+
+class _Layout:
+    """A layout on its way into the pickle."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+class _Layout:
+    """A sparse layout, which PyTorch writes as a call."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = str(name)
 
 
 class _Stored:

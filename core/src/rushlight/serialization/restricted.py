@@ -1,0 +1,465 @@
+"""A reader of pickles that can only build data: the part of the pickle machine checkpoints need.
+
+Names come from an allow-list and only listed names are called, so nothing in a file can run code.
+Python's own unpickler is not used for files nobody vouches for: it makes room for memo numbers and
+lengths before it looks whether the file has that much. Here every step is charged against a memory
+budget, lengths are compared with what is left of the file, and keys that would take long to hash
+(deep or self-repeating tuples, colliding numbers) are refused.
+
+The machine is described in CPython's ``Lib/pickletools.py``.
+"""
+
+from __future__ import annotations
+
+import pickle
+import reprlib
+import struct
+import sys
+
+_SLOT = 16  # bytes of a reference in a list that grows
+_LINE = 1024  # longest line of text in a pickle: a name or a number
+_LARGEST_KEY = 1 << 60  # numbers beyond can collide in their hashes
+_SIMPLE_KEYS = frozenset((str, bytes, bool, type(None)))
+
+
+def shown(value) -> str:
+    """A value of the file for an error message: short, whatever it is."""
+    try:
+        text = reprlib.repr(value)
+    except (ValueError, RecursionError):  # a number of too many digits
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+class Machine:
+    """Runs one pickle from a file of `size` bytes.
+
+    `find(module, name)` gives the object of an allowed name or raises; `persistent(pid)` the object
+    behind a persistent id; `budget` is the number of bytes that objects may take. `builds(object)`
+    says whether an object's attributes may be set.
+    """
+
+    def __init__(self, file, size, find, persistent, budget, builds):
+        self.file, self.left, self.find, self.persistent = file, size, find, persistent
+        self.budget, self.builds = budget, builds
+        self.stack: list = []
+        self.marks: list = []
+        self.memo: list = []  # memo numbers come in order from every pickler known
+        self.far_memo: dict = {}
+        self.called: dict = {}  # id -> object, of what the allow-list gave
+
+    def load(self):
+        """The object the pickle describes."""
+        steps, one = _STEPS, self.file.read
+        while True:
+            code = one(1)
+            if not code:
+                raise pickle.UnpicklingError("the pickle ends early")
+            self.left -= 1
+            if code == b".":
+                break
+            step = steps.get(code)
+            if step is None:
+                raise pickle.UnpicklingError(f"unknown or forbidden pickle instruction {code!r}")
+            step(self)
+        if self.marks or len(self.stack) != 1:
+            raise pickle.UnpicklingError("the pickle ends in the middle of an object")
+        return self.stack.pop()
+
+    # ------------------------------------------------------------------------------------ reading
+    def charge(self, amount):
+        """Take `amount` bytes out of the budget."""
+        self.budget -= amount
+        if self.budget < 0:
+            raise MemoryError(
+                "its objects need far more memory than the file has bytes; load it with "
+                "weights_only=False if you trust it"
+            )
+
+    def read(self, count):
+        """Exactly `count` bytes."""
+        if count > self.left:
+            raise pickle.UnpicklingError(f"{count} bytes are announced, {self.left} are left")
+        data = self.file.read(count)
+        if len(data) != count:
+            raise pickle.UnpicklingError("the pickle ends early")
+        self.left -= count
+        return data
+
+    def number(self, form, count):
+        """A fixed-width number."""
+        return struct.unpack(form, self.read(count))[0]
+
+    def line(self):
+        """A line of text without its end."""
+        data = self.file.readline(_LINE)
+        self.left -= len(data)
+        if not data.endswith(b"\n"):
+            raise pickle.UnpicklingError("a line of text has no end")
+        return data[:-1].decode("utf-8")
+
+    # -------------------------------------------------------------------------------------- stack
+    def push(self, value, cost=_SLOT):
+        """Put a value on the stack."""
+        self.charge(cost)
+        self.stack.append(value)
+
+    def pop(self):
+        """Take the value on top of the stack."""
+        return self.stack.pop()
+
+    def since_mark(self):
+        """Everything above the last mark; the stack below it comes back."""
+        items = self.stack
+        self.stack = self.marks.pop()
+        return items
+
+    def remember(self, number):
+        """Keep the value on top under a memo number."""
+        memo = self.memo
+        if number == len(memo):
+            self.charge(_SLOT)
+            memo.append(self.stack[-1])
+        elif 0 <= number < len(memo):
+            memo[number] = self.stack[-1]
+        else:
+            self.charge(200)
+            self.far_memo[number] = self.stack[-1]
+
+    def recall(self, number):
+        """Push the value kept under a memo number."""
+        if 0 <= number < len(self.memo):
+            self.push(self.memo[number])
+        else:
+            self.push(self.far_memo[number])
+
+    # -------------------------------------------------------------------------------------- calls
+    def name(self, module, name):
+        """Push the object behind a name of the allow-list."""
+        found = self.find(module, name)
+        self.called[id(found)] = found
+        self.push(found, 64)
+
+    def call(self, function, args, keywords=None):
+        """Call what the allow-list gave, and nothing else."""
+        if self.called.get(id(function)) is not function or not callable(function):
+            raise pickle.UnpicklingError(f"a {type(function).__name__} is called")
+        if type(args) is not tuple:
+            raise pickle.UnpicklingError(f"the arguments are a {type(args).__name__}, not a tuple")
+        return function(*args, **(keywords or {}))
+
+
+# --------------------------------------------------------------------------------------------- keys
+def check_key(key):
+    """Refuse keys that are slow to hash."""
+    kind = type(key)
+    if kind in _SIMPLE_KEYS:
+        return
+    waiting, seen = [(key, 0)], 0
+    while waiting:
+        value, depth = waiting.pop()
+        seen += 1
+        if seen > 1000 or depth > 20:
+            raise ValueError("a key is a deeply nested or very long tuple")
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if not -_LARGEST_KEY < value < _LARGEST_KEY and value - value == 0:
+                raise ValueError("a key is a number beyond 2**60")
+        elif isinstance(value, tuple | frozenset):
+            waiting.extend((item, depth + 1) for item in value)
+
+
+def _fill(mapping, items, machine):
+    if len(items) % 2:
+        raise pickle.UnpicklingError("a dict has a key without a value")
+    machine.charge(100 * (len(items) // 2))
+    for key, value in zip(items[::2], items[1::2], strict=True):
+        check_key(key)
+        mapping[key] = value
+
+
+# ------------------------------------------------------------------------------------- instructions
+_STEPS: dict = {}
+
+
+def _step(code):
+    def keep(function):
+        _STEPS[code] = function
+        return function
+
+    return keep
+
+
+def _constants():
+    for code, value in ((b"N", None), (b"\x88", True), (b"\x89", False), (b")", ())):
+        _STEPS[code] = lambda machine, value=value: machine.push(value)
+    for code, make, cost in ((b"]", list, 88), (b"}", dict, 104), (b"\x8f", set, 232)):
+        _STEPS[code] = lambda machine, make=make, cost=cost: machine.push(make(), cost)
+    for code, form, size in (
+        (b"K", "<B", 1), (b"M", "<H", 2), (b"J", "<i", 4), (b"G", ">d", 8),
+    ):  # fmt: skip
+        _STEPS[code] = lambda machine, form=form, size=size: machine.push(
+            machine.number(form, size), 24 + _SLOT
+        )
+
+
+_constants()
+
+
+def _texts():
+    """Instructions with a length and so many bytes."""
+    forms = {1: "<B", 4: "<I", 8: "<Q"}
+
+    def text(machine, width):
+        value = machine.read(machine.number(forms[width], width)).decode("utf-8", "surrogatepass")
+        machine.push(value, sys.getsizeof(value) + _SLOT)
+
+    def plain(machine, width, make=bytes):
+        value = make(machine.read(machine.number(forms[width], width)))
+        machine.push(value, sys.getsizeof(value) + _SLOT)
+
+    def old_text(machine, width):  # of Python 2
+        value = machine.read(machine.number(forms[width], width)).decode("utf-8")
+        machine.push(value, sys.getsizeof(value) + _SLOT)
+
+    for code, width in ((b"\x8c", 1), (b"X", 4), (b"\x8d", 8)):
+        _STEPS[code] = lambda machine, width=width: text(machine, width)
+    for code, width in ((b"C", 1), (b"B", 4), (b"\x8e", 8)):
+        _STEPS[code] = lambda machine, width=width: plain(machine, width)
+    _STEPS[b"\x96"] = lambda machine: plain(machine, 8, bytearray)
+    for code, width in ((b"U", 1), (b"T", 4)):
+        _STEPS[code] = lambda machine, width=width: old_text(machine, width)
+
+    def long(machine, width):
+        data = machine.read(machine.number(forms[width], width))
+        machine.push(int.from_bytes(data, "little", signed=True), len(data) + 28 + _SLOT)
+
+    _STEPS[b"\x8a"] = lambda machine: long(machine, 1)
+    _STEPS[b"\x8b"] = lambda machine: long(machine, 4)
+
+
+_texts()
+
+
+@_step(b"\x80")
+def _protocol(machine):
+    version = machine.read(1)[0]
+    if version > 5:
+        raise pickle.UnpicklingError(f"unsupported pickle protocol {version}")
+
+
+@_step(b"\x95")
+def _frame(machine):
+    size = machine.number("<Q", 8)
+    if size > machine.left:
+        raise pickle.UnpicklingError(f"a frame of {size} bytes, {machine.left} are left")
+
+
+@_step(b"(")
+def _mark(machine):
+    machine.charge(104)
+    machine.marks.append(machine.stack)
+    machine.stack = []
+
+
+@_step(b"0")
+def _drop(machine):
+    machine.pop()
+
+
+@_step(b"1")
+def _drop_mark(machine):
+    machine.since_mark()
+
+
+@_step(b"2")
+def _duplicate(machine):
+    machine.push(machine.stack[-1])
+
+
+@_step(b"I")
+def _int(machine):
+    text = machine.line()
+    machine.push({"00": False, "01": True}.get(text) if text in ("00", "01") else int(text), 48)
+
+
+@_step(b"L")
+def _long(machine):
+    machine.push(int(machine.line().removesuffix("L")), 64)
+
+
+@_step(b"F")
+def _float(machine):
+    machine.push(float(machine.line()), 40)
+
+
+@_step(b"V")
+def _unicode(machine):
+    value = machine.line().encode("latin1", "strict").decode("raw-unicode-escape")
+    machine.push(value, sys.getsizeof(value) + _SLOT)
+
+
+@_step(b"a")
+def _append(machine):
+    value = machine.pop()
+    machine.charge(_SLOT)
+    _as(machine.stack[-1], list).append(value)
+
+
+@_step(b"e")
+def _appends(machine):
+    items = machine.since_mark()
+    machine.charge(_SLOT * len(items))
+    _as(machine.stack[-1], list).extend(items)
+
+
+@_step(b"l")
+def _list(machine):
+    items = machine.since_mark()
+    machine.push(items, 88 + _SLOT * len(items))
+
+
+@_step(b"t")
+def _tuple(machine):
+    items = machine.since_mark()
+    machine.push(tuple(items), 56 + _SLOT * len(items))
+
+
+def _short_tuple(machine, count):
+    items = tuple(machine.stack[-count:])
+    if len(items) != count:
+        raise IndexError("the stack is empty")
+    del machine.stack[-count:]
+    machine.push(items, 64 + 8 * count)
+
+
+for _number, _code in enumerate((b"\x85", b"\x86", b"\x87"), 1):
+    _STEPS[_code] = lambda machine, count=_number: _short_tuple(machine, count)
+
+
+@_step(b"d")
+def _dict(machine):
+    items = machine.since_mark()
+    found: dict = {}
+    _fill(found, items, machine)
+    machine.push(found, 104)
+
+
+@_step(b"s")
+def _set_item(machine):
+    value = machine.pop()
+    key = machine.pop()
+    _fill(_as(machine.stack[-1], dict), [key, value], machine)
+
+
+@_step(b"u")
+def _set_items(machine):
+    items = machine.since_mark()
+    _fill(_as(machine.stack[-1], dict), items, machine)
+
+
+@_step(b"\x90")
+def _add_items(machine):
+    items = machine.since_mark()
+    found = _as(machine.stack[-1], set)
+    machine.charge(80 * len(items))
+    for item in items:
+        check_key(item)
+        found.add(item)
+
+
+@_step(b"\x91")
+def _frozen_set(machine):
+    items = machine.since_mark()
+    for item in items:
+        check_key(item)
+    machine.push(frozenset(items), 232 + 80 * len(items))
+
+
+def _as(value, kind):
+    if not isinstance(value, kind):
+        raise pickle.UnpicklingError(f"a {type(value).__name__} is filled as a {kind.__name__}")
+    return value
+
+
+for _code, _form, _size in ((b"h", "<B", 1), (b"j", "<I", 4)):
+    _STEPS[_code] = lambda machine, form=_form, size=_size: machine.recall(
+        machine.number(form, size)
+    )
+for _code, _form, _size in ((b"q", "<B", 1), (b"r", "<I", 4)):
+    _STEPS[_code] = lambda machine, form=_form, size=_size: machine.remember(
+        machine.number(form, size)
+    )
+_STEPS[b"g"] = lambda machine: machine.recall(int(machine.line()))
+_STEPS[b"p"] = lambda machine: machine.remember(int(machine.line()))
+_STEPS[b"\x94"] = lambda machine: machine.remember(len(machine.memo))
+
+
+@_step(b"c")
+def _global(machine):
+    module = machine.line()
+    machine.name(module, machine.line())
+
+
+@_step(b"\x93")
+def _stack_global(machine):
+    name, module = machine.pop(), machine.pop()
+    if type(name) is not str or type(module) is not str:
+        raise pickle.UnpicklingError("a name is not a string")
+    machine.name(module, name)
+
+
+@_step(b"R")
+def _reduce(machine):
+    args = machine.pop()
+    function = machine.pop()
+    machine.charge(120 if getattr(function, "__name__", "") == "OrderedDict" else 700)
+    machine.push(machine.call(function, args))
+
+
+def _new(machine, keywords):
+    args = machine.pop()
+    kind = machine.pop()
+    if machine.called.get(id(kind)) is not kind or not isinstance(kind, type):
+        raise pickle.UnpicklingError(f"an object of a {type(kind).__name__} is made")
+    if type(args) is not tuple or type(keywords) is not dict:
+        raise pickle.UnpicklingError("the arguments of an object are no tuple and dict")
+    if kind in (bytearray, set, frozenset, complex):
+        raise pickle.UnpicklingError(f"a {kind.__name__} is made as an object")
+    machine.push(kind.__new__(kind, *args, **keywords), 300)
+
+
+_STEPS[b"\x81"] = lambda machine: _new(machine, {})
+_STEPS[b"\x92"] = lambda machine: _new(machine, machine.pop())
+
+
+@_step(b"b")
+def _build(machine):
+    state = machine.pop()
+    found = machine.stack[-1]
+    machine.charge(200)
+    if not machine.builds(found):
+        raise pickle.UnpicklingError(
+            f"the attributes of a {type(found).__name__} are set; allow its class with "
+            "rushlight.serialization.add_safe_globals"
+        )
+    build(found, state)
+
+
+def build(found, state):
+    """Give an object its state, as pickles describe it."""
+    setter = getattr(found, "__setstate__", None)
+    if setter is not None:
+        setter(state)
+        return
+    slots = None
+    if isinstance(state, tuple) and len(state) == 2:
+        state, slots = state
+    if state:
+        found.__dict__.update(_as(state, dict))
+    for name, value in (slots or {}).items():
+        setattr(found, name, value)
+
+
+@_step(b"Q")
+def _persistent(machine):
+    machine.push(machine.persistent(machine.pop()), 200)
