@@ -1,19 +1,28 @@
-"""Run the benchmarks of bench/ (see bench/README.md); arguments are passed on."""
+"""Run the benchmarks of bench/ (see bench/README.md).
+
+python ci/bench.py [run | trainer | steps | ops | loader | graph | transforms ...] [OPTION ...]
+
+Without a name: bench/run.py. Options are passed on to every program that is named.
+"""
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 
 from packages import ROOT
 
 
-def main() -> int:
-    program = ROOT / "bench" / "run.py"
-    if not program.is_file():
-        raise SystemExit(f"{program.relative_to(ROOT)} is missing: there is no benchmark to run")
-    return subprocess.run([sys.executable, str(program), *sys.argv[1:]], cwd=ROOT).returncode
+def main(arguments):
+    known = {path.stem for path in (ROOT / "bench").glob("*.py")} - {"cases"}
+    chosen = list(itertools.takewhile(known.__contains__, arguments))
+    for name in chosen or ["run"]:
+        command = [sys.executable, str(ROOT / "bench" / f"{name}.py"), *arguments[len(chosen) :]]
+        if subprocess.run(command, cwd=ROOT, check=False).returncode:
+            return 1
+    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))
