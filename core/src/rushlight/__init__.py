@@ -329,6 +329,7 @@ from rushlight.ops.trigonometric import (
     tanh,
 )
 from rushlight.serialization import load, safetensors, save
+from rushlight.tensor.layout import layout, strided
 from rushlight.tensor.memory_format import (
     channels_last,
     channels_last_3d,
@@ -368,7 +369,6 @@ concat = concatenate = cat
 half, short, long, double = float16, int16, int64, float64
 cfloat, cdouble = complex64, complex128
 float, int = float32, int32
-strided = "strided"
 
 __all__ = [
     "Generator",
@@ -556,6 +556,7 @@ __all__ = [
     "isnan",
     "kthvalue",
     "layer_norm",
+    "layout",
     "le",
     "lerp",
     "less",

@@ -8,6 +8,7 @@ tensor([[3.],
 """
 
 from rushlight import refusals
+from rushlight.dtypes import float16, float32, float64, int32, int64
 from rushlight.ops import sparse_layouts as _layouts  # noqa: F401 - binds the methods
 from rushlight.ops.sparse_creation import (
     check_sparse_tensor_invariants,
@@ -17,8 +18,7 @@ from rushlight.ops.sparse_creation import (
 from rushlight.ops.sparse_products import hspmm, mm, sampled_addmm, smm, spdiags
 from rushlight.ops.sparse_reduction import log_softmax, softmax
 from rushlight.ops.sparse_reduction import sparse_sum as sum
-from rushlight.ops.sparse_tensors import COO as sparse_coo  # noqa: N811 - PyTorch's names
-from rushlight.ops.sparse_tensors import CSR as sparse_csr  # noqa: N811
+from rushlight.tensor.layout import sparse_coo, sparse_csr
 
 
 def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
@@ -32,6 +32,23 @@ def spmm(mat1, mat2):
     """The product of a sparse and a dense matrix; as :func:`mm`."""
     return mm(mat1, mat2)
 
+
+def _of_dtype(name, dtype):
+    def make(indices=None, values=None, size=None, *, device=None):
+        if values is None and indices is None:
+            return sparse_coo_tensor(size=size or (0,), dtype=dtype)
+        return sparse_coo_tensor(indices, values, size, dtype=dtype, device=device)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"The former constructor: ``sparse_coo_tensor(..., dtype={dtype.name})``."
+    return make
+
+
+DoubleTensor = _of_dtype("DoubleTensor", float64)
+FloatTensor = _of_dtype("FloatTensor", float32)
+HalfTensor = _of_dtype("HalfTensor", float16)
+IntTensor = _of_dtype("IntTensor", int32)
+LongTensor = _of_dtype("LongTensor", int64)
 
 __all__ = [
     "addmm",

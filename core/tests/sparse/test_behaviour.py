@@ -40,6 +40,27 @@ def test_what_is_missing_names_to_dense():
         rushlight.sparse_csc_tensor([0], [0], [1.0])
 
 
+def test_layouts():
+    s = matrix()
+    assert s.layout is rushlight.sparse_coo and s.to_sparse_csr().layout is rushlight.sparse_csr
+    assert isinstance(s.layout, rushlight.layout) and rushlight.ones(1).layout is rushlight.strided
+    assert repr(s.layout) == "rushlight.sparse_coo" and s.layout == "sparse_coo"
+    assert pickle.loads(pickle.dumps(s.layout)) == rushlight.sparse_coo
+    legacy = rushlight.sparse.FloatTensor(s._indices(), s._values(), s.size())
+    assert legacy.dtype is rushlight.float32
+    assert legacy.to_dense().tolist() == s.to_dense().tolist()
+
+
+def test_sparse_parameters_are_refused_but_buffers_are_not():
+    with pytest.raises(NotImplementedError, match=r"Parameter\(x.values\(\)\)"):
+        rushlight.nn.Parameter(matrix())
+    module = rushlight.nn.Module()
+    module.register_buffer("adjacency", matrix())
+    module.float()
+    assert module.adjacency.dtype is rushlight.float32
+    assert module.state_dict()["adjacency"].is_sparse
+
+
 def test_second_derivatives():
     places = rushlight.tensor([[0, 1, 1, 0], [2, 0, 2, 2]])
 

@@ -121,6 +121,24 @@ def test_optimizers_that_take_none(name):
             optimizer.step()
 
 
+def test_loss_scaling_and_saved_states():
+    def train(L):
+        made = table(L)
+        optimizer = L.optim.SGD(made.parameters(), lr=0.1, momentum=0.9)
+        scaler = L.amp.GradScaler("cpu", init_scale=4.0)
+        for _ in range(2):
+            optimizer.zero_grad()
+            scaler.scale((made(L.tensor(WORDS)) ** 2).sum()).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        other = L.optim.SGD(made.parameters(), lr=0.1, momentum=0.9)
+        other.load_state_dict(optimizer.state_dict())
+        other.step()
+        return made.weight
+
+    compare(train)
+
+
 def test_zeroed_gradients_stay_sparse():
     made = table(rushlight)
     made(rushlight.tensor(WORDS)).sum().backward()

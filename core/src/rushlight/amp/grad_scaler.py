@@ -85,7 +85,10 @@ class GradScaler:
                 for parameter in group["params"]:
                     if parameter.grad is not None:
                         parameter.grad.mul_(inverse)
-                        bad = bad or not bool(parameter.grad.isfinite().all())
+                        found = parameter.grad
+                        if found.is_sparse:
+                            found = found.coalesce().values()
+                        bad = bad or not bool(found.isfinite().all())
         progress[:] = _UNSCALED, bad
 
     def step(self, optimizer, *args, **kwargs):

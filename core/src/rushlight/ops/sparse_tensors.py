@@ -16,11 +16,12 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import FLOAT
 from rushlight.kernels.sparse import order_of
+from rushlight.tensor.layout import sparse_coo, sparse_csr
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 RULES: dict = {}
 _new = object.__new__
-COO, CSR = "sparse_coo", "sparse_csr"
+COO, CSR = sparse_coo, sparse_csr
 
 
 def rule(*names):

@@ -15,6 +15,7 @@ from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE, HookHandle, as_function
 from rushlight.dtypes import FLOAT
 from rushlight.tensor.dispatch import PLAIN, _disabled
+from rushlight.tensor.layout import strided
 from rushlight.tensor.shape import Size
 from rushlight.tensor.storage import Storage, storage_of
 
@@ -80,7 +81,7 @@ class Tensor:
     is_sparse_csr = False
     is_quantized = False
     is_nested = False
-    layout = "strided"
+    layout = strided
 
     def __len__(self):
         if not self._array.ndim:
@@ -384,6 +385,11 @@ class Parameter(Tensor):
             data = _construct(0)
         if type(data) is not Tensor and not isinstance(data, Tensor):
             raise TypeError(f"Parameter data must be a Tensor, not {type(data).__name__}")
+        if data.layout is not strided:
+            raise NotImplementedError(
+                f"Parameter: tensors of layout {data.layout} are not available as parameters; make "
+                "one of the elements, Parameter(x.values()), and the tensor from it in forward"
+            )
         out = _new(cls)
         out._array, out._dtype, out._node = data._array, data._dtype, None
         out._storage = data._storage
