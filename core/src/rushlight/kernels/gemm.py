@@ -1,9 +1,9 @@
 """Compiled matrix products: plans and range kernels behind :mod:`rushlight.kernels.matrix`.
 
 Large float32 products: one item of work is a group of B panels times a range of rows of A. The
-item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies.
-Only when the row stride of A is a multiple of 4096 bytes is A copied first: its rows would all
-fall into the same cache sets. Products with few columns, one row or little work, float64, and
+item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies, also
+where its rows are multiples of 4096 bytes apart and share their cache sets: copying A first cost
+more than it won. Products with few columns, one row or little work, float64, and
 batches of small matrices go to OpenBLAS at one thread, in chunks over the pool. The chunks depend
 on shapes only. This module imports the compiler: import it at first need.
 """
@@ -35,7 +35,7 @@ from rushlight.backends.microkernel import (
     transpose,
 )
 from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
-from rushlight.backends.worker_pool import memcpy, scratch
+from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.execution import language_type
 
 # Argument words. The first four are given at each call.
@@ -48,7 +48,6 @@ L2_BUDGET = 512 * 1024  # bytes of packed B in one item
 SMALL_WORK = 33_000  # multiply-adds below which OpenBLAS wins
 INLINE_WORK = 130_000  # multiply-adds below which a second thread does not pay
 ITEMS = 16  # parts of a large product
-PACK_A_STRIDE = 4096
 
 
 @function
@@ -108,17 +107,6 @@ def panel_kernel(args, lo, hi, tid):
                     p[mk.C] = g[C] + row * c_row + 4 * column
                     p[mk.COLUMNS] = n - column
                     call_tile(tile, size, block)
-
-
-@range_kernel
-def pack_a_kernel(args, lo, hi, tid):
-    """Copy (or transpose) rows lo..hi of op(A), at B, to rows A_ROW apart at A."""
-    g = array(i64, args)
-    if g[TRANS_A] != 0:
-        transpose(g[B] + 4 * lo, g[B_ROW], g[A] + lo * g[A_ROW], g[A_ROW], g[K], hi - lo, 0)
-    else:
-        for i in range(lo, hi):
-            memcpy(g[A] + i * g[A_ROW], g[B] + i * g[B_ROW], 4 * g[K])
 
 
 @function
@@ -185,7 +173,7 @@ def layout(shape, strides, itemsize):
 class Product:
     """How to run ``C = op(A) op(B)`` for one set of shapes, strides and dtype."""
 
-    __slots__ = ("buffer_words", "copy_a", "copy_b", "dtype", "keep", "pack", "words")
+    __slots__ = ("copy_a", "copy_b", "dtype", "words")
 
     def __init__(self, a_shape, a_strides, b_shape, b_strides, dtype, accumulate):
         size, self.dtype = dtype.itemsize, dtype
@@ -193,7 +181,6 @@ class Product:
         self.copy_a, self.copy_b = a is None, b is None
         a, b = a or (a_shape[1] * size, False), b or (b_shape[1] * size, False)
         (m, k), n = a_shape, b_shape[1]
-        self.pack = self.keep = None
         words = [0] * WORDS
         words[M], words[N], words[K] = m, n, k
         words[A_ROW], words[B_ROW], words[C_ROW] = a[0], b[0], n * size
@@ -217,15 +204,7 @@ class Product:
         m, n, k = words[M], words[N], words[K]
         words[A_K] = 4
         transposed = words[TRANS_A]
-        if words[A_ROW] % PACK_A_STRIDE == 0 and m > MAX_ROWS:
-            packed = [0] * WORDS
-            packed[K], packed[TRANS_A], packed[B_ROW] = k, transposed, words[A_ROW]
-            words[A_ROW] = packed[A_ROW] = 4 * k + 64  # one cache line more than a power of two
-            grain = max(16, -(-m // 16) // 16 * 16)
-            self.pack = threads.plan(pack_a_kernel.address(), m, grain, packed)
-            self.buffer_words = m * (k + 16)
-            transposed = False
-        elif transposed:
+        if transposed:
             words[A_K], words[A_ROW] = words[A_ROW], 4
         panels = -(-n // PANEL)
         words[DEPTH] = k if k <= MAX_DEPTH else MAX_DEPTH // 2
@@ -247,10 +226,6 @@ class Product:
             a = np.ascontiguousarray(a)
         if self.copy_b:
             b = np.ascontiguousarray(b)
-        if self.pack is not None:
-            packed = np.empty(self.buffer_words, np.float32)
-            threads.run(self.pack, packed, a)
-            a = packed
         threads.run(self.words, a, b, out, bias)
 
 
