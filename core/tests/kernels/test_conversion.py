@@ -5,6 +5,9 @@ import numpy as np
 import pytest
 
 from rushlight.kernels import conversion
+from rushlight.kernels.execution import REFERENCE
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference leaves all of it to NumPy")
 
 HALVES = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
 

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from rushlight.kernels import line
+from rushlight.kernels.execution import REFERENCE
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference leaves all of it to NumPy")
 
 
 @pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])

@@ -5,6 +5,9 @@ import pytest
 
 from rushlight.backends import threads
 from rushlight.kernels import reduction
+from rushlight.kernels.execution import REFERENCE
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference leaves all of it to NumPy")
 
 CASES = [
     ((9000,), (0,)),
