@@ -84,8 +84,6 @@ ADVICE = {
     "nn.parallel.DistributedDataParallel": _PLAIN_LOOP,
     "multiprocessing.queue": "use rushlight.multiprocessing.Queue",
     "utils.data": "derive from Dataset or IterableDataset, and chain steps as generators",
-    "storage": "use Tensor.untyped_storage()",
-    "ByteStorage": "use Tensor.untyped_storage()",
     "cuda": "compute on the CPU; guard GPU code with rushlight.cuda.is_available()",
     "xpu": "compute on the CPU; guard with rushlight.xpu.is_available()",
     "mps": "compute on the CPU; guard with rushlight.backends.mps.is_available()",
@@ -99,7 +97,7 @@ ABSENT = frozenset(
     "ao autograd.graph autograd.profiler export futures fx "
     "nested nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package profiler "
     "quantization utils.bottleneck utils.cpp_extension utils.flop_counter "
-    "utils.mobile_optimizer utils.tensorboard _dynamo _export _functorch "
+    "utils.data.datapipes utils.mobile_optimizer utils.tensorboard _dynamo _export _functorch "
     "_higher_order_ops _inductor _logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
     "distributed._composable distributed._shard distributed._tensor "
@@ -114,7 +112,7 @@ NAMES = frozenset(
     "sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor "
     "quantize_per_tensor float8_e4m3fn float8_e5m2 "
     "float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64 qint8 quint8 qint32 complex32 chalf "
-    "classes storage ByteStorage".split()
+    "classes".split()
 )
 
 

@@ -212,6 +212,95 @@ PROGRAMS = {
         print(torch.tensor([1, 2.5]), torch.tensor(True), torch.empty(0), x.t().is_contiguous())
         print(torch.einsum("ij,kj->ik", x, x), x.type(), torch.ones(2).type())
     """,
+    "storages": """
+        import pickle, torch
+        from torch.storage import TypedStorage, UntypedStorage
+        s = torch.UntypedStorage([1, 2, 255])
+        print(s.tolist(), len(s), s[1], isinstance(s, UntypedStorage))
+        s[0] = 7
+        print(s.tolist(), s.clone().tolist(), s.element_size(), len(torch.UntypedStorage()),
+              torch.UntypedStorage(4).nbytes())
+        t = torch.empty(0, dtype=torch.uint8).set_(s)
+        t[1] = 9
+        print(s.tolist(), s[1:].tolist())
+        data = torch.ByteStorage.from_buffer(pickle.dumps({"a": 1}))
+        print(pickle.loads(torch.ByteTensor(data).numpy().tobytes()))
+        f = torch.FloatStorage([1, 2.5])
+        print(f.tolist(), len(f), isinstance(f, torch.FloatStorage))
+        print(isinstance(f, torch.LongStorage))
+        x = torch.ones(2)
+        print(isinstance(x.storage(), (torch.FloatStorage, TypedStorage)),
+              isinstance(x.untyped_storage(), torch.UntypedStorage), isinstance(x, UntypedStorage))
+        print(torch.IntStorage.from_buffer(bytes(8), "little").tolist(),
+              torch.ShortStorage.from_buffer(b"\\x01\\x00\\x00\\x02", "big").tolist())
+        try:
+            torch.IntStorage.from_buffer(bytes(8))
+        except RuntimeError as error:
+            print("byte_order" in str(error))
+        x.untyped_storage().fill_(0)
+        print(x.tolist(), x.untyped_storage().tolist())
+    """,
+    "overrides": """
+        import torch
+        from torch.overrides import (TorchFunctionMode, handle_torch_function, has_torch_function,
+                                     is_tensor_like)
+        class Count(TorchFunctionMode):
+            def __init__(self):
+                super().__init__()
+                self.names = []
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                self.names.append(func.__name__)
+                return func(*args, **(kwargs or {}))
+        with Count() as count:
+            y = torch.relu(torch.ones(2)).sum()
+        print("relu" in count.names, "sum" in count.names, y.item())
+        class Own:
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return func.__name__ if len(args) == 1 else NotImplemented
+        def twice(x, *rest):
+            if has_torch_function((x,)):
+                return handle_torch_function(twice, (x,), x, *rest)
+            return 2 * x
+        print(twice(Own()), twice(torch.ones(1)).item(), has_torch_function((torch.ones(1),)))
+        try:
+            twice(Own(), 1)
+        except TypeError as error:
+            print("no implementation found" in str(error) or "Multiple dispatch" in str(error))
+        print(is_tensor_like(3), is_tensor_like(torch.ones(1)), is_tensor_like(Own()))
+    """,
+    "inner_names": """
+        import torch, warnings
+        import torch.nn as nn
+        from torch.types import Device, FileLike, Number, _int, _size
+        from torch.nn.common_types import _ratio_any_t, _size_2_t
+        from torch.nn.init import _calculate_fan_in_and_fan_out, _no_grad_trunc_normal_
+        from torch.nn.modules.module import _addindent
+        from torch.nn.modules.padding import _ReflectionPadNd, _ReplicationPadNd
+        from torch.nn.modules.transformer import _get_activation_fn, _get_clones
+        from torch.nn.parameter import is_lazy
+        from torch.utils._pytree import tree_flatten, tree_map
+        from torch.amp.autocast_mode import autocast
+        print(isinstance(3, Number), isinstance("a", Number), _int is int)
+        print(_addindent("a\\nb\\nc", 3), _get_activation_fn("gelu") is nn.functional.gelu)
+        copies = _get_clones(nn.Linear(1, 1), 2)
+        print(copies, copies[0].weight is copies[1].weight)
+        print(is_lazy(nn.LazyLinear(2).weight), is_lazy(copies[0].weight))
+        print(isinstance(nn.ReflectionPad2d(1), _ReflectionPadNd),
+              isinstance(nn.ReflectionPad2d(1), _ReplicationPadNd), nn.ReplicationPad1d(2))
+        torch.manual_seed(0)
+        print(_no_grad_trunc_normal_(torch.empty(3), 0.0, 1.0, -2.0, 2.0),
+              _calculate_fan_in_and_fan_out(torch.empty(2, 3)))
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            print(nn.Container(a=nn.ReLU()), seen[0].category.__name__)
+        x, w, g = torch.randn(2, 4, 6), torch.randn(4, 2, 3), torch.randn(2, 4, 2)
+        for kind in ("input", "weight"):
+            args = (x.shape, w, g) if kind == "input" else (x, w.shape, g)
+            found = getattr(nn.grad, "conv1d_" + kind)(*args, stride=2, padding=0, groups=2)
+            print(found.shape, ["%.4f" % v for v in found.flatten()[:5].tolist()])
+        print(tree_map(lambda v: v + 1, {"a": [1, 2]}), tree_flatten((1, [2]))[0])
+    """,
     "iteration": """
         import torch
         from torch import nn

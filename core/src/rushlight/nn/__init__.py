@@ -148,6 +148,7 @@ _RARE = {
     ),
     "response_norm": "LocalResponseNorm CrossMapLRN2d SyncBatchNorm",
     "adaptive_softmax": "AdaptiveLogSoftmaxWithLoss",
+    "containers": "Container",
     "multihead": "MultiheadAttention",
     "transformer": (
         "Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer "
@@ -162,7 +163,7 @@ _RARE = {
     "parallel": "DataParallel",
 }
 _FILE_OF = {name: file for file, names in _RARE.items() for name in names.split()}
-_PARTS = ("attention", "modules", "parallel")
+_PARTS = ("attention", "common_types", "grad", "modules", "parallel")
 
 
 def __getattr__(name):

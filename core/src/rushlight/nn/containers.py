@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from itertools import islice
 
 from rushlight.nn.module import Module
+
+
+class Container(Module):
+    """Modules by keyword, of PyTorch's first days; derive from :class:`Module` instead."""
+
+    def __init__(self, **kwargs):
+        super().__init__()
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in "
+            "`nn.Module`. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(Module):

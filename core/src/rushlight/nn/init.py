@@ -2,3 +2,4 @@
 
 from rushlight.nn.initialization import *  # noqa: F403
 from rushlight.nn.initialization import _calculate_fan_in_and_fan_out  # noqa: F401
+from rushlight.nn.initialization import trunc_normal_ as _no_grad_trunc_normal_  # noqa: F401

@@ -476,8 +476,7 @@ class Module(StateMixin):
         lines = extra.split("\n") if extra else []
         children = []
         for name, module in self._modules.items():
-            text = repr(module).split("\n")
-            children.append(f"({name}): " + "\n  ".join(text))
+            children.append(f"({name}): " + _indented(repr(module), 2))
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         body = "\n  ".join(lines + children)
@@ -485,6 +484,11 @@ class Module(StateMixin):
 
     def __setstate__(self, state):
         self.__dict__.update(state)
+
+
+def _indented(text, spaces):
+    """A text with spaces before its lines, the first excepted."""
+    return text.replace("\n", "\n" + " " * spaces)
 
 
 def _prepended(hooks, hook, prepend):

@@ -97,40 +97,44 @@ class ZeroPad3d(ConstantPad3d):
         return f"{self.padding}"
 
 
-class ReflectionPad1d(_Padding):
-    """The reflection of (N, C, L) at its ends."""
-
+class _ReflectionPad(_Padding):
     _mode = "reflect"
 
 
-class ReflectionPad2d(_Padding):
+class ReflectionPad1d(_ReflectionPad):
+    """The reflection of (N, C, L) at its ends."""
+
+
+class ReflectionPad2d(_ReflectionPad):
     """The reflection of (N, C, H, W) at its edges."""
 
-    _count, _mode = 2, "reflect"
+    _count = 2
 
 
-class ReflectionPad3d(_Padding):
+class ReflectionPad3d(_ReflectionPad):
     """The reflection of (N, C, D, H, W) at its faces."""
 
-    _count, _mode = 3, "reflect"
+    _count = 3
 
 
-class ReplicationPad1d(_Padding):
-    """The end elements of (N, C, L) repeated."""
-
+class _ReplicationPad(_Padding):
     _mode = "replicate"
 
 
-class ReplicationPad2d(_Padding):
+class ReplicationPad1d(_ReplicationPad):
+    """The end elements of (N, C, L) repeated."""
+
+
+class ReplicationPad2d(_ReplicationPad):
     """The edge elements of (N, C, H, W) repeated."""
 
-    _count, _mode = 2, "replicate"
+    _count = 2
 
 
-class ReplicationPad3d(_Padding):
+class ReplicationPad3d(_ReplicationPad):
     """The face elements of (N, C, D, H, W) repeated."""
 
-    _count, _mode = 3, "replicate"
+    _count = 3
 
 
 class _CircularPad(_Padding):

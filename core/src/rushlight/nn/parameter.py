@@ -15,7 +15,9 @@ class Buffer(Tensor):
         return out
 
 
-_LAZY = frozenset(("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin"))
+_LAZY = frozenset(
+    ("is_lazy", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin")
+)
 
 
 def __getattr__(name):

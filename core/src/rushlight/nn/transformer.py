@@ -44,6 +44,11 @@ def _activation(name):
     raise RuntimeError(f"activation should be relu/gelu, not {name}")
 
 
+def _get_clones(module, N):  # noqa: N803 - PyTorch's name
+    """`N` copies of a module in a list, each with weights of its own."""
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
 class _Layer(Module):
     """What encoder and decoder layers share: the feed-forward part and masks."""
 
@@ -182,7 +187,7 @@ class TransformerEncoder(Module):
         self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True
     ):
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
         self.use_nested_tensor = enable_nested_tensor and _nestable(encoder_layer)
@@ -249,7 +254,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer, num_layers, norm=None):
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
     def forward(

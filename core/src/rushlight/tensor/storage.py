@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import weakref
 
+from rushlight.backends import np
+
 
 class Storage:
     """Owner of a buffer. `version` counts in-place writes; it is what saved values are checked by.
@@ -49,6 +51,53 @@ class Storage:
 
     def __len__(self):
         return self.nbytes()
+
+    def element_size(self) -> int:
+        """Bytes are counted: 1."""
+        return 1
+
+    def _bytes(self):
+        """The memory as a row of bytes; writes go to the tensors in it."""
+        root = _root(self.array)
+        if not root.flags.c_contiguous:
+            raise NotImplementedError("the bytes of a storage whose memory is not one block")
+        return root.reshape(-1).view("u1")
+
+    def tolist(self) -> list:
+        """The bytes as integers."""
+        return self._bytes().tolist()
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            # A buffer of its own, so that the whole is not taken for its memory.
+            return Storage(np.frombuffer(self._bytes()[index].data, "u1"))
+        return int(self._bytes()[index])
+
+    def __setitem__(self, index, value):
+        self._bytes()[index] = value
+        self.version += 1
+
+    def fill_(self, value) -> Storage:
+        """Set every byte."""
+        self[:] = value
+        return self
+
+    def copy_(self, source: Storage, non_blocking=None) -> Storage:
+        """Take over the bytes of another storage of the same size."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(
+                f"copy_(): the source has {source.nbytes()} bytes, expected {self.nbytes()}"
+            )
+        self[:] = source._bytes()
+        return self
+
+    def clone(self) -> Storage:
+        """A copy in memory of its own."""
+        return Storage(self._bytes().copy())
+
+    def cpu(self) -> Storage:
+        """The storage on the CPU: itself."""
+        return self
 
     def is_shared(self) -> bool:
         """Whether the memory can be seen by other processes."""

@@ -53,6 +53,11 @@ _OTHER_NAMES = {
     "_AdaptiveMaxPoolNd": "_AdaptiveMaxPool",
     "_MaxUnpoolNd": "_MaxUnpool",
     "_ConstantPadNd": "_ConstantPad",
+    "_ReflectionPadNd": "_ReflectionPad",
+    "_ReplicationPadNd": "_ReplicationPad",
+    "_CircularPadNd": "_CircularPad",
+    "_get_activation_fn": "_activation",
+    "_addindent": "_indented",
 }
 
 
