@@ -9,8 +9,8 @@ from rushlight import refusals
 # Modules of the top level imported at first use.
 PARTS = frozenset(
     "_C __config__ _dynamo _utils accelerator amp array_api backends compiler cpu distributed "
-    "distributions fft func hub jit library linalg masked mps multiprocessing onnx overrides "
-    "random signal sparse special storage testing types version xpu".split()
+    "distributions fft func hub jit library linalg masked mps multiprocessing nested onnx "
+    "overrides random signal sparse special storage testing types version xpu".split()
 )
 
 # Module -> names of the top level it holds.
@@ -35,12 +35,13 @@ NAMES = {
     "ops.reparameterization": (
         "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad"
     ),
+    "func": "vmap",
     "ops.storages": (
         "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage "
         "ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "
         "ShortStorage TypedStorage UntypedStorage"
     ),
-    "func": "vmap",
+    "tensor.layout": "jagged",
     "sparse": "hspmm smm sparse_coo sparse_coo_tensor sparse_csr sparse_csr_tensor spmm",
 }
 _PLACES = {name: module for module, names in NAMES.items() for name in names.split()}

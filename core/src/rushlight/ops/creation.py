@@ -203,7 +203,7 @@ def _like(fill):
             )
             if found is not NotImplemented:
                 return found
-        if input.layout != "strided" and layout is None:
+        if (input.layout != "strided" or input.is_nested) and layout is None:
             options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
             return type(input).__torch_function__(make, (), (input,), options)
         dtype = input._dtype if dtype is None else dtype

@@ -101,6 +101,11 @@ def embedding(
     at most that norm, in place; `scale_grad_by_freq` divides gradients by how often a row occurs.
     """
     _check_indices("embedding", input, weight)
+    if input.is_nested:
+        rows = embedding(
+            input.values(), weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
+        )
+        return input.with_elements(rows)
     padding = _padding("embedding", padding_idx, weight.shape[0])
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)

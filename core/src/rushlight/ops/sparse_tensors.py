@@ -13,11 +13,10 @@ import copy as _copy
 from rushlight import devices
 from rushlight.autograd.node import LEAF
 from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
-from rushlight.dtypes import FLOAT
 from rushlight.kernels.sparse import order_of
+from rushlight.ops.held_elements import ElementsTensor, hollow
 from rushlight.tensor.layout import sparse_coo, sparse_csr
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import make_tensor
 
 RULES: dict = {}
 _new = object.__new__
@@ -40,26 +39,6 @@ def missing(name):
     return NotImplementedError(
         f"{name} is not available for tensors of sparse layout; call to_dense() first"
     )
-
-
-def _refuse(*args, **kwargs):
-    raise missing("this operation, which reads the elements of a whole tensor,")
-
-
-class Hollow(np.ndarray):
-    """The shape and dtype of a sparse tensor, where the array of a dense one would be."""
-
-    __slots__ = ()
-    __array_ufunc__ = __array_function__ = __getitem__ = __setitem__ = _refuse
-    astype = copy = item = tolist = tobytes = __bool__ = __int__ = __float__ = _refuse
-    __index__ = __complex__ = fill = _refuse
-
-
-def _hollow(shape, dtype):
-    kind = BY_CODE[dtype.code]
-    # Where something reads it nevertheless, a number that shows.
-    element = np.full((), np.nan if dtype.category >= FLOAT else 1, kind)
-    return np.ndarray.__new__(Hollow, shape, kind, element, 0, (0,) * len(shape))
 
 
 class Pattern:
@@ -131,7 +110,7 @@ def compressed(pattern):
     return made
 
 
-class SparseTensor(Tensor):
+class SparseTensor(ElementsTensor):
     """A tensor of sparse layout; made by `sparse_coo_tensor`, `to_sparse`, ..."""
 
     is_sparse = property(lambda self: self._pattern.layout == COO, doc="True for COO.")
@@ -151,6 +130,10 @@ class SparseTensor(Tensor):
         return result if out is None else out.copy_(result)
 
     # ------------------------------------------------------------------ parts
+    def with_elements(self, elements):
+        """Other elements in the same places."""
+        return make_sparse(self._pattern, elements)
+
     def _nnz(self):
         return self._pattern.count
 
@@ -207,64 +190,6 @@ class SparseTensor(Tensor):
         """The columns of a CSR tensor."""
         self._check_layout("col_indices", CSR)
         return _tensor(self._pattern.columns)
-
-    # ------------------------------------------------------------------ autograd
-    @property
-    def requires_grad(self):
-        """Whether operations on the elements are recorded."""
-        return self._elements.requires_grad
-
-    @requires_grad.setter
-    def requires_grad(self, value):
-        self._elements.requires_grad_(value)
-
-    def requires_grad_(self, requires_grad=True):
-        """Start or stop recording what is done to the elements."""
-        self._elements.requires_grad_(requires_grad)
-        return self
-
-    is_leaf = property(lambda self: self._elements.is_leaf, doc="True if nothing was recorded.")
-    grad_fn = property(lambda self: self._elements.grad_fn, doc="What made the elements.")
-
-    @property
-    def grad(self):
-        """The gradient: a tensor of the same pattern; None until a backward pass."""
-        found = self._elements._grad
-        return None if found is None else with_elements(self, found)
-
-    @grad.setter
-    def grad(self, value):
-        self._elements.grad = None if value is None else value._elements
-
-    def retain_grad(self):
-        """Keep the gradient of a computed tensor."""
-        self._elements.retain_grad()
-
-    def register_hook(self, hook):
-        """Call ``hook(grad)`` with the sparse gradient; a result replaces it."""
-
-        def call(grad):
-            found = hook(with_elements(self, grad))
-            return None if found is None else found._elements
-
-        return self._elements.register_hook(call)
-
-    def detach(self):
-        """The same elements, outside of the recorded graph."""
-        return with_elements(self, self._elements.detach())
-
-    _alias = detach
-
-    def detach_(self):
-        """Forget the history."""
-        self._elements = self._elements.detach()
-        return self
-
-    def with_elements(self, elements):
-        """Other elements in the same places."""
-        return with_elements(self, elements)
-
-    _version = property(lambda self: self._elements._version)
 
     # ------------------------------------------------------------------ memory
     def stride(self, dim=None):
@@ -363,7 +288,7 @@ def _rebuild(layout, parts, size, elements):
 def make_sparse(pattern, elements):
     """A sparse tensor of a pattern and its elements (nnz, *dense dims)."""
     out = _new(SparseTensor)
-    out._array, out._dtype = _hollow(pattern.size, elements._dtype), elements._dtype
+    out._array, out._dtype = hollow(pattern.size, elements._dtype), elements._dtype
     out._node = out._storage = None
     if elements._device is not devices.cpu:
         out._device = elements._device

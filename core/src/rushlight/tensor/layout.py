@@ -18,3 +18,4 @@ class layout(str):  # noqa: N801 - PyTorch's public name
 strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
+jagged = layout("jagged")

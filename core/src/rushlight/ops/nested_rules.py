@@ -1,0 +1,244 @@
+"""What nested tensors do beside elementwise ops: products, reductions, shapes, attention."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.dtypes import FLOAT
+from rushlight.ops._deferred import find
+from rushlight.ops.creation import empty_like, from_numpy, full_like, ones_like, zeros, zeros_like
+from rushlight.ops.joining import cat as cat_dense
+from rushlight.ops.joining import stack
+from rushlight.ops.matrix import linear as _linear
+from rushlight.ops.nested_tensors import (
+    NestedTensor,
+    RaggedExtent,
+    _to_front,
+    as_nested_tensor,
+    make_nested,
+    missing,
+    rule,
+    unbind,
+)
+from rushlight.ops.normalization import _layer_norm
+
+
+def _inner(input, dim, name):
+    """A dimension of the elements for one of the nested tensor, behind or before the ragged one."""
+    count = input.dim()
+    if not -count <= dim < count:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got "
+            f"{dim})"
+        )
+    dim %= count
+    if dim == 0:
+        raise missing(f"{name} along the batch dimension")
+    return dim - 1
+
+
+for _make in (empty_like, zeros_like, ones_like, full_like):
+
+    def _like(input, *args, _make=_make, **options):
+        return input.with_elements(_make(input._elements, *args, **options))
+
+    rule(_make.__name__)(_like)
+
+
+# ---------------------------------------------------------------------------------------- products
+@rule("linear")
+def linear(input, weight, bias=None):
+    """``input @ weight.T + bias`` along the last dimension."""
+    if input._ragged == input.dim() - 1:
+        raise missing("linear along the ragged dimension")
+    return input.with_elements(_linear(input._elements, weight, bias))
+
+
+@rule("matmul", "__matmul__")
+def matmul(input, other):
+    """A product with a dense matrix, or of each sequence with its partner."""
+    if not isinstance(input, NestedTensor):
+        raise missing("matmul of a dense and a nested tensor")
+    if not isinstance(other, NestedTensor):
+        if other.dim() > 2 or input._ragged == input.dim() - 1:
+            raise missing("matmul other than with a dense matrix along the last dimension")
+        return input.with_elements(input._elements @ other)
+    products = [a @ b for a, b in zip(unbind(input), unbind(other), strict=True)]
+    return as_nested_tensor(products, layout=input._layout)
+
+
+@rule("_layer_norm")
+def layer_norm(input, size, weight, bias, eps):
+    """Normalised over the last dimensions, behind the ragged one; also means and deviations."""
+    out, mean, deviation = _layer_norm(input._elements, size, weight, bias, eps)
+    return input.with_elements(out), mean, deviation
+
+
+@rule("scaled_dot_product_attention")
+def attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
+    """Attention within each sequence: (B, H, j, E), as ``x.transpose(1, 2)`` of (B, j, H, E)."""
+    if attn_mask is not None:
+        raise missing("attn_mask in scaled_dot_product_attention")
+    tensors = (query, key, value)
+    if not all(isinstance(t, NestedTensor) for t in tensors):
+        raise missing("attention between nested and dense tensors")
+    if any(t._ragged != 2 or t.dim() != 4 for t in tensors):
+        raise missing("attention of shapes other than (B, heads, j, E)")
+    from rushlight.ops.attention import scaled_dot_product_attention as function
+
+    parts = [
+        function(q, k, v, None, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        for q, k, v in zip(*map(unbind, tensors), strict=True)
+    ]
+    return make_nested(cat_dense(parts, 1), query._offsets, 2, query._layout)
+
+
+# --------------------------------------------------------------------------------------- reductions
+def _segments(input):
+    lengths = input.sequence_lengths()
+    return from_numpy(np.repeat(np.arange(len(lengths)), lengths))
+
+
+def _over_sequences(input, name, keepdim, dtype=None):
+    """Reduced over the ragged dimension: (B, *)."""
+    front = _to_front(input)
+    elements, count = front._elements, len(front)
+    if name in ("sum", "mean") and elements.dtype.category >= FLOAT:
+        out = zeros((count, *elements.shape[1:]), dtype=dtype or elements.dtype)
+        out = out.index_add(0, _segments(front), elements.to(out.dtype))
+        if name == "mean":
+            lengths = from_numpy(front.sequence_lengths()).to(out.dtype)
+            out = out / lengths.reshape(-1, *[1] * (out.dim() - 1))
+    else:
+        function = find(name)
+        options = {"dtype": dtype} if dtype is not None else {}
+        out = stack([function(part, 0, **options) for part in unbind(front)])
+    out = out.movedim(0, 0) if input._ragged == 1 else out
+    return out.unsqueeze(input._ragged) if keepdim else out
+
+
+def _reduction(name):
+    whole = {"amax": "amax", "amin": "amin"}.get(name, name)
+
+    def reduce(input, dim=None, keepdim=False, **options):
+        function = find(whole)
+        if dim is None or (isinstance(dim, tuple | list) and not dim):
+            return function(input._elements, **options)
+        dims = [dim] if isinstance(dim, int) else list(dim)
+        inner = [_inner(input, d, name) for d in dims]
+        if input._ragged - 1 in inner:
+            if len(inner) > 1:
+                raise missing(f"{name} over the ragged dimension and others at once")
+            return _over_sequences(input, name, keepdim, **options)
+        out = input._elements
+        for d in sorted(inner, reverse=True):
+            out = function(out, d, keepdim, **options)
+        before = 0 if keepdim else sum(d < input._ragged - 1 for d in inner)
+        return make_nested(out, input._offsets, input._ragged - before, input._layout)
+
+    reduce.__name__ = name
+    return rule(name)(reduce)
+
+
+for _name in ("sum", "mean", "amax", "amin", "prod", "all", "any"):
+    _reduction(_name)
+
+
+def _normalised(name):
+    def call(input, dim, *, dtype=None):
+        function, inner = find(name), _inner(input, dim, name)
+        if inner != input._ragged - 1:
+            return input.with_elements(function(input._elements, inner, dtype=dtype))
+        parts = [function(part, inner, dtype=dtype) for part in unbind(input)]
+        return input.with_elements(cat_dense(parts, inner))
+
+    return rule(name)(call)
+
+
+_normalised("softmax")
+_normalised("log_softmax")
+
+
+# ------------------------------------------------------------------------------------------- shapes
+@rule("transpose", "swapaxes", "swapdims")
+def transpose(input, dim0, dim1):
+    """Two dimensions exchanged, neither of them the batch."""
+    a, b = _inner(input, dim0, "transpose"), _inner(input, dim1, "transpose")
+    ragged = input._ragged - 1
+    ragged = b if ragged == a else a if ragged == b else ragged
+    out = input._elements.transpose(a, b)
+    return make_nested(out, input._offsets, ragged + 1, input._layout)
+
+
+@rule("unsqueeze")
+def unsqueeze(input, dim):
+    """A new dimension of one element behind the ragged one."""
+    dim = dim % (input.dim() + 1)
+    if dim <= input._ragged:
+        raise missing("unsqueeze before the ragged dimension")
+    return input.with_elements(input._elements.unsqueeze(dim - 1))
+
+
+@rule("squeeze")
+def squeeze(input, dim):
+    """Without a dimension of one element behind the ragged one."""
+    inner = _inner(input, dim, "squeeze")
+    if inner < input._ragged:
+        raise missing("squeeze before the ragged dimension")
+    return input.with_elements(input._elements.squeeze(inner))
+
+
+@rule("view", "reshape")
+def view(input, *shape):
+    """Dimensions behind the ragged one in another shape; give ``x.size(1)`` or -1 for it."""
+    shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+    ragged = [i for i, n in enumerate(shape) if isinstance(n, RaggedExtent)]
+    ragged = ragged or [i for i, n in enumerate(shape) if n == -1][:1]
+    if input._ragged != 1 or ragged != [1] or shape[0] not in (len(input), -1):
+        raise missing("view or reshape across the ragged dimension")
+    rest = shape[2:]
+    return input.with_elements(input._elements.reshape(input._elements.shape[0], *rest))
+
+
+@rule("unflatten")
+def unflatten(input, dim, sizes):
+    """One dimension behind the ragged one as several."""
+    inner = _inner(input, dim, "unflatten")
+    if inner < input._ragged:
+        raise missing("unflatten before the ragged dimension")
+    return input.with_elements(input._elements.unflatten(inner, sizes))
+
+
+@rule("flatten")
+def flatten(input, start_dim=0, end_dim=-1):
+    """Several dimensions behind the ragged one as one."""
+    first, last = _inner(input, start_dim, "flatten"), _inner(input, end_dim, "flatten")
+    if first < input._ragged:
+        raise missing("flatten across the ragged dimension")
+    return input.with_elements(input._elements.flatten(first, last))
+
+
+@rule("chunk")
+def chunk(input, chunks, dim=0):
+    """Parts along a dimension behind the ragged one, as equal as they can be."""
+    inner = _inner(input, dim, "chunk")
+    if inner < input._ragged:
+        raise missing("chunk before or along the ragged dimension")
+    return tuple(map(input.with_elements, input._elements.chunk(chunks, inner)))
+
+
+@rule("cat", "concat", "concatenate")
+def cat(tensors, dim=0):
+    """Nested tensors of the same lengths side by side, or more sequences (dimension 0)."""
+    tensors = list(tensors)
+    if not all(isinstance(t, NestedTensor) for t in tensors):
+        raise missing("cat of nested and dense tensors")
+    first = tensors[0]
+    if dim % first.dim() == 0:
+        return as_nested_tensor([p for t in tensors for p in unbind(t)], layout=first._layout)
+    inner = _inner(first, dim, "cat")
+    same = all(np.array_equal(t._offsets, first._offsets) for t in tensors)
+    if inner == first._ragged - 1 or not same:
+        raise missing("cat along the ragged dimension or of different lengths")
+    return first.with_elements(cat_dense([t._elements for t in tensors], inner))
