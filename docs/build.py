@@ -116,6 +116,21 @@ def write_guides(target):
         (target / f"{name}.md").write_text(text.replace("```python no-run", "```python"))
 
 
+def fill_measurements(page):
+    """Put the tables of bench/results where a page names them, as ``{{ bench/results/cpu.md }}``."""
+
+    def table(match):
+        path = ROOT / match.group(1)
+        if not path.exists():
+            return f"Not measured yet: `{path.name}` is missing."
+        return path.read_text().partition("\n")[2].strip()  # without its heading
+
+    text = page.read_text()
+    page.write_text(re.sub(r"\{\{ (bench/results/[\w.]+) \}\}", table, text))
+    for chart in (ROOT / "bench" / "results").glob("*.png"):
+        shutil.copy(chart, page.parent / chart.name)
+
+
 def main():
     shutil.rmtree(BUILD, ignore_errors=True)
     shutil.copytree(DOCS / "pages", BUILD)
@@ -123,6 +138,7 @@ def main():
         page.write_text(page.read_text().replace("```python no-run", "```python"))
     shutil.copytree(DOCS / "drawings", BUILD / "drawings")
     write_guides(BUILD / "guides")
+    fill_measurements(BUILD / "speed.md")
     names = write_reference(BUILD / "reference")
     print(f"docs: reference of {names} names")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
