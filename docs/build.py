@@ -117,7 +117,7 @@ def write_guides(target):
 
 
 def fill_measurements(page):
-    """Put the tables of bench/results where a page names them, as ``{{ bench/results/cpu.md }}``."""
+    """Put tables of bench/results where a page names them: ``{{ bench/results/cpu.md }}``."""
 
     def table(match):
         path = ROOT / match.group(1)

@@ -1,0 +1,89 @@
+"""``python -m rushlight.warmup``: compile the usual kernels now instead of in the first step.
+
+Machine code is kept on disk (``RUSHLIGHT_CACHE_DIR``), so once per machine and version is enough:
+in an image that is built, before a timed run, or where many processes start at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import rushlight
+from rushlight import nn
+from rushlight.backends import machine_code
+from rushlight.nn import functional as F
+
+_UNARY = (
+    "abs neg exp log sqrt rsqrt sigmoid tanh relu sin cos floor round sign square reciprocal erf "
+    "log1p isnan isinf"
+).split()
+_BINARY = "add sub mul div maximum minimum eq ne lt le gt ge".split()
+
+
+def _pointwise():
+    """The most used elementwise ops with their gradients."""
+    x = rushlight.rand(8, 33) + 0.5
+    y = rushlight.rand(8, 33) + 0.5
+    for name in _UNARY:
+        leaf = x.clone().requires_grad_()
+        out = getattr(rushlight, name)(leaf)
+        if out.requires_grad:
+            out.sum().backward()
+    for name in _BINARY:
+        left, right = x.clone().requires_grad_(), y.clone().requires_grad_()
+        numbers = () if name in ("maximum", "minimum") else (1.5,)
+        for other in (right, y[0], *numbers):
+            out = getattr(rushlight, name)(left, other)
+            if out.requires_grad:
+                out.sum().backward()
+    for function in (F.gelu, F.silu, F.leaky_relu, F.elu, F.softplus):
+        function(x.clone().requires_grad_()).sum().backward()
+
+
+def _step(model, inputs, loss_of, optimizer):
+    steps = optimizer(model.parameters(), lr=1e-3)
+    loss_of(model(*inputs)).backward()
+    steps.step()
+
+
+def _models():
+    """One training step of small models of the usual kinds."""
+    labels = rushlight.arange(16) % 10
+
+    def entropy(out):
+        return F.cross_entropy(out.reshape(16, -1), labels)
+
+    dense = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Dropout(0.1), nn.Linear(128, 10))
+    _step(dense, (rushlight.rand(16, 784),), entropy, rushlight.optim.Adam)
+    _step(dense, (rushlight.rand(16, 784),), entropy, rushlight.optim.SGD)
+    images = nn.Sequential(
+        nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(16, 64, 3, padding=1), nn.ReLU(), nn.Conv2d(64, 64, 3, padding=1), nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10),
+    )  # fmt: skip
+    _step(images, (rushlight.rand(16, 3, 32, 32),), entropy, rushlight.optim.AdamW)
+    layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True, activation="gelu")
+    _step(layer, (rushlight.rand(16, 24, 64),), entropy, rushlight.optim.AdamW)
+    for kind in (nn.LSTM, nn.GRU):
+        recurrent = kind(32, 40)
+        _step(recurrent, (rushlight.rand(12, 16, 32),), lambda out: out[0].sum(),
+              rushlight.optim.Adam)  # fmt: skip
+
+
+def main() -> int:
+    """Compile, and say how much there is now and where."""
+    start = time.perf_counter()
+    with rushlight.random.fork_rng():
+        _pointwise()
+        _models()
+    count = len(machine_code.compiled_symbols())
+    print(
+        f"{count} kernels in {time.perf_counter() - start:.1f} s, kept in "
+        f"{machine_code.cache_folder()}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
