@@ -139,6 +139,25 @@ def test_loss_scaling_and_saved_states():
     compare(train)
 
 
+def test_adding_sparse_rows_is_seen_by_autograd():
+    table = rushlight.ones(3, 2)
+    x = rushlight.ones(3, 2, requires_grad=True)
+    product = x * table
+    rows = rushlight.sparse_coo_tensor([[2, 0, 2]], rushlight.ones(3, 2), (3, 2))
+    table.add_(rows, alpha=2)
+    assert table.tolist() == [[3.0, 3.0], [1.0, 1.0], [5.0, 5.0]]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+    with pytest.raises(RuntimeError, match="leaf"):
+        x.add_(rows)
+    y = x * 1
+    y.add_(rows)  # recorded
+    y.sum().backward()
+    assert x.grad.tolist() == [[1.0, 1.0]] * 3
+    with pytest.raises(RuntimeError, match="inconsistent"):
+        table.add_(rushlight.sparse_coo_tensor([[7]], rushlight.ones(1, 2), (3, 2)))
+
+
 def test_zeroed_gradients_stay_sparse():
     made = table(rushlight)
     made(rushlight.tensor(WORDS)).sum().backward()

@@ -17,6 +17,7 @@ batch under `vmap`, know their shapes on the meta device, and have a name in ``r
 tensor([12.])
 """
 
+from rushlight import refusals
 from rushlight.library.checks import OpCheckError, opcheck
 from rushlight.library.definitions import (
     CustomOpDef,
@@ -37,6 +38,7 @@ from rushlight.library.operators import Packet as OpOverloadPacket
 from rushlight.library.schema import infer_schema
 
 impl_abstract = register_fake  # its former name
+__getattr__ = refusals.rest_of(__name__)
 
 __all__ = [
     "CustomOpDef",

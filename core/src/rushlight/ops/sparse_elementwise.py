@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from rushlight import dtypes
+from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.ops import _deferred
 from rushlight.ops.joining import cat
-from rushlight.ops.sparse_creation import to_dense
+from rushlight.ops.sparse_creation import _check_places, _picked, to_dense
 from rushlight.ops.sparse_tensors import (
     COO,
     CSR,
@@ -22,6 +23,7 @@ from rushlight.ops.sparse_tensors import (
     rule,
     with_elements,
 )
+from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor
 
 # Functions with f(0) = 0: they act on the elements alone.
@@ -108,6 +110,9 @@ def add_(input, other, *, alpha=1):
             f"add_: expected 'self' and 'other' to have same size, but {shape_text(input.shape)} "
             f"!= {shape_text(other.shape)}"
         )
+    recorded = mode.recording and (input.requires_grad or tensor.requires_grad)
+    if not recorded and type(input._array) is np.ndarray and input._array.flags.writeable:
+        return _add_places(input, coalesced(tensor), alpha)
     elements = _scaled(tensor._elements, alpha).to(input.dtype)
     if pattern.sparse_dim == 1:
         return input.index_add_(0, _tensor(pattern.indices[0]), elements)
@@ -115,6 +120,17 @@ def add_(input, other, *, alpha=1):
         return input.add_(to_dense(other), alpha=alpha)
     flat = input.view(-1, *pattern.size[pattern.sparse_dim :])
     flat.index_add_(0, _tensor(pattern.linear()), elements)
+    return input
+
+
+def _add_places(input, tensor, alpha):
+    """Add into the places of a coalesced tensor, and touch no others: what steps with sparse
+    gradients of large tables come down to."""
+    pattern = tensor._pattern
+    _check_places(pattern.indices, pattern.size)
+    elements = _scaled(tensor._elements.detach(), alpha).to(input.dtype)
+    input._array[tuple(pattern.indices)] += elements._array
+    storage_of(input).version += 1
     return input
 
 
@@ -145,8 +161,6 @@ def mul(input, other):
     tensor = coalesced(tensor)
     if tuple(other.shape) != tensor._pattern.size:
         other = other.expand(tensor._pattern.size)
-    from rushlight.ops.sparse_creation import _picked
-
     made = with_elements(tensor, tensor._elements * _picked(other, tensor._pattern))
     return as_csr(made) if csr else made
 
