@@ -12,9 +12,11 @@ import rushlight
 SOURCE = str(Path(rushlight.__file__).parents[1])
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
-# PyTorch is imported once; each program runs in a fork, so that none leaves anything behind.
+# PyTorch is imported once, with what an optimizer's first step imports (a second's work); each
+# program runs in a fork, so that none leaves anything behind.
 DRIVER = """
-import os, runpy, sys, torch, torch.optim, torch.nn.functional
+import os, runpy, sys, torch, torch.distributions, torch.func, torch.utils.data
+torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0).step()
 out = sys.argv.pop(1)
 for path in sys.argv[1:]:
     child = os.fork()
