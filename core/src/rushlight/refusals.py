@@ -1,7 +1,7 @@
 """What PyTorch has and Rushlight has not: names that refuse when they are used, with advice.
 
-Importing such a module, and taking a name from it, works, so that ``import torch.distributed as
-dist`` or ``from torch.utils.tensorboard import SummaryWriter`` at the head of a program does no
+Importing such a module, and taking a name from it, works, so that ``import torch.export`` or
+``from torch.ao.quantization import QConfig`` at the head of a program does no
 harm to runs that never come to use it. *Using* the name - calling it, taking an attribute of it,
 deriving a class from it - raises NotImplementedError with the name and what to use instead.
 ``isinstance(x, name)`` is False: no object is of a kind that does not exist here.
@@ -39,7 +39,7 @@ ADVICE = {
     "sparse_bsr_tensor": "use sparse_coo_tensor or sparse_csr_tensor",
     "sparse_bsc_tensor": "use sparse_coo_tensor or sparse_csr_tensor",
     "sparse_compressed_tensor": "use sparse_csr_tensor",
-    "nested": "pad with nn.utils.rnn.pad_sequence and pass a mask",
+    "nested": "use the functions of rushlight.nested that are there",
     "quantization": "use bfloat16 or float16 tensors",
     "ao": "use bfloat16 or float16 tensors",
     "quantize_per_tensor": "use bfloat16 or float16 tensors",
@@ -58,16 +58,10 @@ ADVICE = {
     "classes": "write the class in Python",
     "futures": "use concurrent.futures",
     "package": "use rushlight.save and rushlight.load",
-    "profiler": "use cProfile, or rushlight.utils.benchmark.Timer for one statement",
-    "autograd.profiler": "use cProfile, or rushlight.utils.benchmark.Timer for one statement",
     "autograd.graph": "use Tensor.register_hook and module hooks",
-    "utils.tensorboard": "write values with csv or json, or install tensorboardX, which needs no "
-    "PyTorch",
     "utils.cpp_extension": "write the operation in Python, with rushlight.autograd.Function for "
     "its gradient; there is no C++ interface",
-    "utils.bottleneck": "use cProfile",
     "utils.mobile_optimizer": "use the model itself",
-    "utils.flop_counter": "count from the shapes of the layers",
     "_dynamo": _EAGER,
     "_inductor": _EAGER,
     "_export": "save the state dict with rushlight.save and call the model itself",
@@ -94,10 +88,10 @@ ADVICE = {
 
 # Modules that may be imported although nothing in them exists; their submodules too.
 ABSENT = frozenset(
-    "ao autograd.graph autograd.profiler export futures fx "
-    "nested nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package profiler "
+    "ao autograd.graph export futures fx "
+    "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
     "quantization utils.bottleneck utils.cpp_extension utils.flop_counter "
-    "utils.data.datapipes utils.mobile_optimizer utils.tensorboard _dynamo _export _functorch "
+    "utils.data.datapipes utils.mobile_optimizer _dynamo _export _functorch "
     "_higher_order_ops _inductor _logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
     "distributed._composable distributed._shard distributed._tensor "

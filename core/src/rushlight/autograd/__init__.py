@@ -27,8 +27,14 @@ __all__ = [
     "set_grad_enabled",
 ]
 
-_LATE = {"Variable": "variable", "forward_ad": None, "functional": None, "variable": None}
-_ABSENT = frozenset(("graph", "profiler"))
+_LATE = {
+    "Variable": "variable",
+    "forward_ad": None,
+    "functional": None,
+    "profiler": None,
+    "variable": None,
+}
+_ABSENT = frozenset(("graph",))
 
 
 def __getattr__(name):

@@ -12,6 +12,7 @@ import sys
 import threading
 from operator import attrgetter
 
+from rushlight.autograd import observer
 from rushlight.autograd.anomaly import anomaly
 from rushlight.autograd.anomaly import check as check_anomaly
 from rushlight.autograd.mode import mode
@@ -214,6 +215,7 @@ class _Run:
         retain, create, pending, ready = self.retain, self.create, self.pending, self.ready
         waiting, counts = self.leaf_pending, self.leaf_counts
         plain, getrefcount = self.wanted is None, sys.getrefcount
+        watch = observer.around_node
         order = sorted(nodes, key=_by_sequence, reverse=True) if len(nodes) > 1 else nodes
         for node in order:
             grads = pending.pop(node, None)
@@ -224,7 +226,10 @@ class _Run:
                 continue
             if node.pre_hooks:
                 grads = _run_prehooks(node, grads)
-            pieces = node.op.backward(node, grads, create)
+            if watch is None:
+                pieces = node.op.backward(node, grads, create)
+            else:
+                pieces = watch(node, grads, create)
             if anomaly.enabled:
                 check_anomaly(node, pieces)
             if node.hooks:

@@ -11,6 +11,7 @@ The machine is described in CPython's ``Lib/pickletools.py``.
 
 from __future__ import annotations
 
+import codecs
 import pickle
 import reprlib
 import struct
@@ -294,7 +295,7 @@ def _float(machine):
 
 @_step(b"V")
 def _unicode(machine):
-    value = machine.line().encode("latin1", "strict").decode("raw-unicode-escape")
+    value = codecs.raw_unicode_escape_decode(machine.line().encode("latin1"))[0]
     machine.push(value, sys.getsizeof(value) + _SLOT)
 
 

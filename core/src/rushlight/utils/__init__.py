@@ -4,17 +4,22 @@ from rushlight.utils import data
 
 __all__ = [
     "benchmark",
+    "bottleneck",
     "checkpoint",
+    "collect_env",
     "data",
     "dlpack",
+    "flop_counter",
     "hooks",
     "model_zoo",
+    "summary",
+    "tensorboard",
 ]
 
-# Imported at first use; the last ones have names that refuse.
+# Imported at first use; some have names that refuse.
 _PARTS = frozenset(
-    "_pytree benchmark checkpoint dlpack hooks model_zoo bottleneck cpp_extension flop_counter "
-    "mobile_optimizer tensorboard".split()
+    "_pytree benchmark bottleneck checkpoint collect_env cpp_extension dlpack flop_counter hooks "
+    "mobile_optimizer model_zoo summary tensorboard".split()
 )
 
 

@@ -1,0 +1,28 @@
+"""Where the time of a program goes: op times forward and backward, memory, shapes, traces."""
+
+from __future__ import annotations
+
+from rushlight.profiler.profile import (
+    ProfilerAction,
+    ProfilerActivity,
+    profile,
+    schedule,
+    supported_activities,
+    tensorboard_trace_handler,
+)
+from rushlight.profiler.ranges import record_function
+
+__all__ = [
+    "ProfilerAction",
+    "ProfilerActivity",
+    "profile",
+    "record_function",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
+
+
+def kineto_available() -> bool:
+    """Whether PyTorch's library Kineto is there: never; traces are written without it."""
+    return False
