@@ -73,6 +73,26 @@ def test_second_derivatives():
     assert rushlight.autograd.gradgradcheck(product, (values, other))
 
 
+def test_function_transforms():
+    s = matrix()
+    rows = rushlight.randn(4, 3, dtype=rushlight.float64)
+    batches = rushlight.randn(4, 3, 2, dtype=rushlight.float64)
+    dense = s.to_dense()
+    vmap, close = rushlight.func.vmap, rushlight.testing.assert_close
+    close(vmap(lambda x: s @ x)(rows), rows @ dense.T)
+    close(vmap(lambda x: s @ x)(batches), dense @ batches)
+    close(rushlight.func.jacrev(lambda x: s @ x)(rows[0]), dense)
+    close(rushlight.func.jacfwd(lambda x: s @ x)(rows[0]), dense)
+    values = rushlight.ones(3, dtype=rushlight.float64)
+
+    def loss(v):
+        return rushlight.sparse.mm(s.with_elements(v), batches[0]).pow(2).sum()
+
+    leaf = values.clone().requires_grad_()
+    loss(leaf).backward()
+    close(rushlight.func.grad(loss)(values), leaf.grad)
+
+
 def test_sampled_products_have_gradients():
     pattern = matrix().to_sparse_csr()
     left = rushlight.randn(2, 4, dtype=rushlight.float64, requires_grad=True)

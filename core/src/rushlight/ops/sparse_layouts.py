@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.ops import (
+    _batching_sparse,
     sparse_arrangement,
     sparse_creation,
     sparse_elementwise,
@@ -12,7 +13,7 @@ from rushlight.ops import (
 from rushlight.ops.sparse_tensors import RULES, SparseTensor
 from rushlight.tensor.tensor import Tensor
 
-__all__ = ["sparse_arrangement", "sparse_elementwise", "sparse_reduction"]
+__all__ = ["_batching_sparse", "sparse_arrangement", "sparse_elementwise", "sparse_reduction"]
 
 _OF_LISTS = {"cat", "concat", "concatenate", "stack", "getitem", "__getitem__"}
 for _name, _function in RULES.items():
