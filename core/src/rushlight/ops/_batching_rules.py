@@ -87,7 +87,8 @@ def _masked_fill(level, op, values):
     "sum mean prod amax amin all any count_nonzero _norm2 linalg_vector_norm cumsum cumprod cummax "
     "cummin logcumsumexp _softmax _log_softmax _softmax_backward _log_softmax_backward kthvalue "
     "_median _nanmedian mode sort topk flip narrow select split unbind unfold transpose diagonal "
-    "_fft_c2c _fft_r2c _fft_c2r linalg_cross argmax argmin roll _max_dim _min_dim"
+    "_fft_c2c _fft_r2c _fft_c2r linalg_cross argmax argmin roll _max_dim _min_dim "
+    "_variance"
 )
 def with_dims(level, op, values):
     """The same op with its dimensions counted from behind the first."""

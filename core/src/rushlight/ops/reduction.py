@@ -231,6 +231,46 @@ def _cat(tensors, dim):
 prod.gradient(input=_prod_gradient)
 
 
+def _variance_sizes(make):
+    x = make(3, 4, 2)
+    return [
+        ((x, None, 1, False), {}),
+        ((x, (0, 2), 0, True), {}),
+        ((x, -1, 0.5, False), {}),
+        ((make(), None, 0, False), {}),
+    ]
+
+
+def _meta_variance(input, dim, _correction, keepdim):
+    return reduced_shape(input.shape, dim, keepdim), dtype_of(input)
+
+
+@op(method=False, samples=_variance_sizes, meta=_meta_variance, node="Var")
+def _variance(input: Tensor, dim, correction, keepdim):
+    """The variance of real numbers over dimensions; divided by their count less `correction`."""
+    axes = wrap_dims(dim, input.ndim)
+    count = math.prod(input.shape[a] for a in axes)
+    wide = _wide(input)
+    with np.errstate(all="ignore"):
+        centred = np.asarray(wide - _summed(wide, axes, True) / wide.dtype.type(count))
+        total = kernels.reduced(centred, tuple(sorted(axes)), keepdim, "squares")
+        if total is None:
+            total = np.square(centred, out=centred).sum(axis=axes, keepdims=keepdim)
+        divisor = wide.dtype.type(builtins.max(0.0, count - correction))
+        return np.asarray(np.divide(total, divisor), input.dtype)
+
+
+def _variance_gradient(grad, input, dim, correction, keepdim):
+    shape = tuple(input.shape)
+    count = math.prod(shape[d] for d in wrap_dims(dim, len(shape)))
+    divisor = builtins.max(0.0, count - correction)
+    centred = input - input.mean(dim, True)
+    return restore(grad, shape, dim, keepdim) * centred * (2.0 / divisor if divisor else math.inf)
+
+
+_variance.gradient(input=_variance_gradient)
+
+
 @composite()
 def var(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """The variance over `dim`; the divisor is the count minus `correction` (default 1)."""
@@ -239,9 +279,11 @@ def var(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=Non
     if not input.is_floating_point() and not input.is_complex():
         raise RuntimeError("std and var only support floating point and complex dtypes")
     correction = _correction(unbiased, correction)
+    if not input.is_complex():
+        return _variance(input, dim, correction, keepdim)
     count = math.prod(input.shape[d] for d in wrap_dims(dim, input.dim()))
     centred = input - input.mean(dim, True)
-    squares = (centred * conj_of(centred)).real if input.is_complex() else centred * centred
+    squares = (centred * conj_of(centred)).real
     divisor = builtins.max(0.0, count - correction)
     total = squares.sum(dim, keepdim)
     return total / divisor if divisor else total / 0.0
