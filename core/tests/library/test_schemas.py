@@ -3,6 +3,8 @@
 # ruff: noqa: UP006, UP007, UP035, UP045 - annotations as users write them
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import List, Optional, Tuple, Union
 
@@ -199,3 +201,23 @@ def test_overload_names_are_pytorchs():
     for name, overloads in _OF.items():
         assert set(overloads) <= set(getattr(torch.ops.aten, name).overloads()), name
         assert getattr(rushlight.ops.aten, name).overloads() == overloads
+
+
+def test_torch_ops_in_programs_for_pytorch(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from rushlight import compat\n"
+        "compat.install()\n"
+        "import torch\n"
+        "before = torch.ops.mine\n"
+        "@torch.library.custom_op('mine::double', mutates_args=())\n"
+        "def double(x: torch.Tensor) -> torch.Tensor:\n"
+        "    return x * 2\n"
+        "assert torch.ops.mine.double(torch.ones(1)).item() == 2\n"
+        "assert before is torch.ops.mine\n"
+        "assert torch.ops.aten.mul.Tensor(torch.ones(1), 3).item() == 3\n"
+        "assert torch.eye(2).to_sparse().layout is torch.sparse_coo\n"
+        "print('OK')\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "OK", done.stderr

@@ -30,6 +30,7 @@ OTHER_NAMES = {
     "torch.version": "rushlight.compat.version",
     "torch.torch_version": "rushlight.compat.version",
     "torch.functional": "rushlight",
+    "torch.ops": "rushlight.library.namespaces",
     "torch._tensor": "rushlight.tensor.tensor",
     "torch.amp.autocast_mode": "rushlight.amp.mode",
     "torch.autograd.grad_mode": "rushlight.autograd.mode",
@@ -54,7 +55,7 @@ OTHER_NAMES = {
 OWN_MODULES = frozenset(
     "torch." + name
     for name in (
-        "compat devices directory dtypes errors extend inspection kernels legacy_types ops "
+        "compat devices directory dtypes errors extend inspection kernels legacy_types "
         "refusals settings tensor"
     ).split()
 )

@@ -231,7 +231,7 @@ def lookup(name):
         from rushlight.library.aten import AtenNamespace
 
         NAMESPACES[name] = AtenNamespace()
-    return NAMESPACES[name] if name in NAMESPACES else Namespace(name)
+    return NAMESPACES.setdefault(name, Namespace(name))
 
 
 def namespace(name):
