@@ -1,5 +1,7 @@
 """Hooks, groups, names, options and errors that all optimizers share."""
 
+import copy
+
 import pytest
 
 import rushlight
@@ -226,3 +228,41 @@ def test_parameters_and_state_are_swapped_for_a_while():
         ):
             optimizer.step()
     assert (w == before).all()
+
+
+def test_counters_that_are_plain_numbers_stay_so():
+    """Only the optimizers that count in tensors make tensors of the counters of older states."""
+
+    class Own(rushlight.optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, {"lr": 0.5})
+
+        @rushlight.no_grad()
+        def step(self, closure=None):
+            for p in self.param_groups[0]["params"]:
+                self.state[p]["step"] = self.state[p].get("step", 0) + 1
+                p.sub_(p.grad, alpha=self.param_groups[0]["lr"] / self.state[p]["step"])
+
+    def sparse_step(p, optimizer):
+        optimizer.zero_grad()
+        p.square().sum().backward()
+        p.grad = (p.grad * rushlight.tensor([[1.0], [0.0]])).to_sparse(1)
+        optimizer.step()
+
+    p = rushlight.ones(2, 3, requires_grad=True)
+    own = Own([p])
+    p.sum().backward()
+    own.step()
+    other = copy.deepcopy(own)
+    other.load_state_dict(own.state_dict())
+    (state,) = other.state.values()
+    assert type(state["step"]) is int and set(other.param_groups[0]) == {"params", "lr"}
+    p = rushlight.ones(2, 3, requires_grad=True)
+    sparse = rushlight.optim.SparseAdam([p])
+    for _ in range(3):
+        sparse_step(p, sparse)
+    q, again = copy.deepcopy((p, sparse))
+    for _ in range(3):
+        sparse_step(p, sparse)
+        sparse_step(q, again)
+    assert p.tolist() == q.tolist() and list(again.param_groups[0]) == list(sparse.param_groups[0])

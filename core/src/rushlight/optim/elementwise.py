@@ -14,6 +14,12 @@ from rushlight.optim.optimizer import Optimizer, scalar_dtype
 from rushlight.optim.options import scalar
 from rushlight.tensor.tensor import EXACT, Tensor
 
+# What an option means in a state dict that was saved before the option existed.
+_ABSENT = {
+    "amsgrad": False, "capturable": False, "centered": False, "decoupled_weight_decay": False,
+    "differentiable": False, "foreach": None, "fused": None, "maximize": False, "momentum": 0,
+    "nesterov": False,
+}  # fmt: skip
 ACCELERATORS = ("cuda", "xpu", "hpu", "privateuseone", "xla")
 
 
@@ -37,6 +43,21 @@ class FormulaOptimizer(Optimizer):
         """Update many parameters in place; the formula one by one where there is no kernel."""
         for parameter, grad, state, step in zip(params, grads, states, steps, strict=True):
             self._apply(group, parameter, grad, state, step)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in _ABSENT.items():
+                if name in self.defaults:
+                    group.setdefault(name, value)
+            for parameter in group["params"]:
+                self._modernize(self.state.get(parameter))
+
+    @staticmethod
+    def _modernize(state):
+        """Old state dicts count steps in plain numbers: make them tensors, as they are now."""
+        if state and isinstance(state.get("step"), (int, float)):
+            state["step"] = tensor(float(state["step"]), dtype=scalar_dtype())
 
     # ------------------------------------------------------------------ the step
     def step(self, closure=None):

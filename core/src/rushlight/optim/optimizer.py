@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 from rushlight.autograd.mode import enable_grad
 from rushlight.autograd.node import HookHandle
 from rushlight.dtypes import float32, float64, get_default_dtype
-from rushlight.ops.creation import tensor
 from rushlight.tensor.tensor import Tensor
 
 __all__ = [
@@ -26,13 +25,6 @@ __all__ = [
 
 _global_optimizer_pre_hooks: OrderedDict = OrderedDict()
 _global_optimizer_post_hooks: OrderedDict = OrderedDict()
-
-# What an option means in a state dict that was saved before the option existed.
-_ABSENT = {
-    "amsgrad": False, "capturable": False, "centered": False, "decoupled_weight_decay": False,
-    "differentiable": False, "foreach": None, "fused": None, "maximize": False, "momentum": 0,
-    "nesterov": False,
-}  # fmt: skip
 
 # The orders in which an optimizer calls its hooks; each is a dict on the instance.
 _HOOKS = (
@@ -279,18 +271,6 @@ class Optimizer:
         for name in _HOOKS:
             self.__dict__.setdefault(name, OrderedDict())
         self.defaults.setdefault("differentiable", False)
-        for group in self.param_groups:
-            for name, value in _ABSENT.items():
-                if name in self.defaults:
-                    group.setdefault(name, value)
-            for parameter in group["params"]:
-                self._modernize(self.state.get(parameter))
-
-    @staticmethod
-    def _modernize(state):
-        """Old state dicts count steps in plain numbers: make them tensors, as they are now."""
-        if state and isinstance(state.get("step"), (int, float)):
-            state["step"] = tensor(float(state["step"]), dtype=scalar_dtype())
 
     # ------------------------------------------------------------------ for subclasses
     def _evaluate(self, closure):
