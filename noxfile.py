@@ -89,6 +89,21 @@ def programs(session: nox.Session) -> None:
 
 
 @nox.session
+def errors(session: nox.Session) -> None:
+    """Errors of elementwise functions over all float32 inputs; writes docs/pages/errors.md."""
+    install(session, folders=("core",))
+    session.run("python", "ci/errors.py", *session.posargs)
+
+
+@nox.session
+def transforms(session: nox.Session) -> None:
+    """PyTorch's op table under vmap, forward mode and their compositions: at least 600 agree."""
+    install(session, folders=("core",))
+    session.run("python", "ci/oracle.py", "--required")
+    session.run("python", "ci/torch_func.py", "--least", "600", *session.posargs)
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """100,000 damaged and hostile files are loaded, 200 savers killed; `-- --cases N` for fewer."""
     install(session, folders=("core",))
