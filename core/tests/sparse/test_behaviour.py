@@ -93,6 +93,42 @@ def test_function_transforms():
     close(rushlight.func.grad(loss)(values), leaf.grad)
 
 
+def test_assert_close():
+    close, s = rushlight.testing.assert_close, matrix()
+    close(s, s.clone())
+    close(s.to_sparse_csr(), s.to_sparse_csr().clone())
+    close(s, s.to_dense(), check_layout=False)
+    for other, message in (
+        (s * 2, "Sparse COO values"),
+        (s.to_dense(), "'layout' do not match"),
+        (rushlight.ones(2, 3, dtype=s.dtype).to_sparse(), "number of specified values"),
+        (s.to_dense()[:1].to_sparse(), "'shape' do not match"),
+        (s.float(), "'dtype' do not match"),
+    ):
+        with pytest.raises(AssertionError, match=message):
+            close(s, other)
+
+
+def test_modules_with_sparse_buffers():
+    class Layer(rushlight.nn.Module):
+        def __init__(self, adjacency):
+            super().__init__()
+            self.register_buffer("adjacency", adjacency)
+            self.linear = rushlight.nn.Linear(3, 2, dtype=rushlight.float64)
+
+        def forward(self, x):
+            return self.adjacency @ self.linear(x)
+
+    square = rushlight.sparse_coo_tensor(
+        [[0, 1], [1, 2]], rushlight.ones(2, dtype=rushlight.float64), (3, 3)
+    )
+    first, second = Layer(square), Layer(square * 0)
+    x = rushlight.randn(3, 3, dtype=rushlight.float64)
+    second.load_state_dict(first.state_dict())
+    rushlight.testing.assert_close(second(x), first(x))
+    rushlight.testing.assert_close(copy.deepcopy(first)(x), first(x))
+
+
 def test_sampled_products_have_gradients():
     pattern = matrix().to_sparse_csr()
     left = rushlight.randn(2, 4, dtype=rushlight.float64, requires_grad=True)

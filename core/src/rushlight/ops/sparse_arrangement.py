@@ -234,6 +234,15 @@ def stack(tensors, dim=0):
     return cat([unsqueeze(x, dim) for x in tensors], dim)
 
 
+@rule("reshape")
+def reshape(input, *shape):
+    """The tensor itself where the shape is its own; there is no other reshaping."""
+    shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+    if tuple(shape) != input._pattern.size:
+        raise missing("reshape")
+    return input
+
+
 @rule("unbind")
 def unbind(input, dim=0):
     """The slices along a dimension."""

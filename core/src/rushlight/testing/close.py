@@ -32,7 +32,7 @@ def assert_close(
     """
     if (rtol is None) != (atol is None):
         raise ValueError("assert_close: give both rtol and atol, or neither")
-    options = (rtol, atol, equal_nan, check_device, check_dtype, check_stride)
+    options = (rtol, atol, equal_nan, check_device, check_dtype, check_stride, check_layout)
     _compare(actual, expected, "", options, msg)
 
 
@@ -84,11 +84,38 @@ def _compare(actual, expected, where, options, msg):
         return
     numbers = not isinstance(actual, Tensor) and not isinstance(expected, Tensor)
     actual, expected = rushlight.as_tensor(actual), rushlight.as_tensor(expected)
-    _compare_tensors(actual.detach(), expected.detach(), where, options, msg, numbers)
+    actual, expected = actual.detach(), expected.detach()
+    if actual.layout == expected.layout == "strided":
+        _compare_tensors(actual, expected, where, options, msg, numbers)
+    else:
+        _compare_layouts(actual, expected, where, options, msg)
+
+
+def _compare_layouts(actual, expected, where, options, msg):
+    """Sparse tensors by their parts; of different layouts, where that is allowed, as dense ones."""
+    if actual.shape == expected.shape and actual.layout != expected.layout:
+        if options[-1]:
+            text = f"The values for attribute 'layout' do not match: {actual.layout} != "
+            _fail(where, f"{text}{expected.layout}.", msg)
+        _compare_tensors(actual.to_dense(), expected.to_dense(), where, options, msg, False)
+        return
+    if actual.shape != expected.shape:
+        text = f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}."
+        _fail(where, text, msg)
+    kind = "COO" if actual.is_sparse else "CSR"
+    names = ("indices",) if actual.is_sparse else ("crow_indices", "col_indices")
+    if actual.is_sparse:
+        actual, expected = actual.coalesce(), expected.coalesce()
+    if actual._nnz() != expected._nnz():
+        text = f"The number of specified values in sparse {kind} tensors does not match: "
+        _fail(where, f"{text}{actual._nnz()} != {expected._nnz()}", msg)
+    for name in (*names, "values"):
+        parts = getattr(actual, name)(), getattr(expected, name)()
+        _compare_tensors(*parts, f"{where}Sparse {kind} {name}", options, msg, False)
 
 
 def _compare_tensors(actual, expected, where, options, msg, numbers):
-    rtol, atol, equal_nan, check_device, check_dtype, check_stride = options
+    rtol, atol, equal_nan, check_device, check_dtype, check_stride, _ = options
     if actual.shape != expected.shape:
         _fail(
             where,
