@@ -90,7 +90,7 @@ ADVICE = {
 ABSENT = frozenset(
     "ao autograd.graph export futures fx "
     "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
-    "quantization utils.bottleneck utils.cpp_extension utils.flop_counter "
+    "quantization utils.cpp_extension "
     "utils.data.datapipes utils.mobile_optimizer _dynamo _export _functorch "
     "_higher_order_ops _inductor _logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "
