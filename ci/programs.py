@@ -49,7 +49,7 @@ run unchanged under both libraries with the same seeds: by `python FILE` and by 
 FILE`. This page is generated:
 
 ```bash
-python3 -m nox -s programs
+python3 -m nox -s programs -- --repeats 5 --threads 1
 ```
 
 **{agree} of {count} agree**: each of the first {first} losses within {rtol:g} of PyTorch's
@@ -237,7 +237,7 @@ def write_page(path: Path, results: list[Result], facts: dict) -> None:
         MEASURED.format(
             date=datetime.now(UTC).date(),
             machine=machine(),
-            threads=f"{facts['threads']} threads" if facts["threads"] else "threads as they come",
+            threads=f"threads: {facts['threads']}" if facts["threads"] else "threads as they come",
             python=platform.python_version(),
             torch=oracle.VERSION,
             repeats=facts["repeats"],
