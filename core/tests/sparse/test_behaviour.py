@@ -27,6 +27,8 @@ def test_what_is_missing_names_to_dense():
         lambda s: rushlight.maximum(s, s),
         lambda s: rushlight.nn.functional.conv1d(s, s),
         lambda s: s.tolist(),
+        lambda s: s.softmax(1),  # sparse.softmax is another function: absent elements count as -inf
+        lambda s: rushlight.nn.functional.cross_entropy(s, rushlight.tensor([0, 1])),
     ):
         with pytest.raises(NotImplementedError, match=r"to_dense\(\)"):
             call(matrix())
@@ -59,6 +61,15 @@ def test_sparse_parameters_are_refused_but_buffers_are_not():
     module.float()
     assert module.adjacency.dtype is rushlight.float32
     assert module.state_dict()["adjacency"].is_sparse
+
+
+def test_no_array_is_handed_out():
+    nested = rushlight.nested.nested_tensor([rushlight.ones(1), rushlight.ones(2)])
+    for made in (matrix(), matrix().to_sparse_csr(), nested):
+        with pytest.raises(BufferError, match="layout"):
+            rushlight.from_dlpack(made)
+        with pytest.raises((TypeError, NotImplementedError)):
+            np.asarray(made)
 
 
 def test_second_derivatives():

@@ -94,4 +94,8 @@ class ElementsTensor(Tensor):
         self._elements = self._elements.detach()
         return self
 
+    def __dlpack__(self, **options):
+        """There is no array to hand out."""
+        raise BufferError(f"Can't export tensors with layout {self.layout}; make it dense first")
+
     _version = property(lambda self: self._elements._version)

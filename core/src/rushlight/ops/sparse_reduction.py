@@ -96,13 +96,13 @@ def _softmax(input, dim, dtype, logarithm):
     return as_csr(made) if csr else made
 
 
-@rule("softmax", "_sparse_softmax")
+@rule("_sparse_softmax")
 def softmax(input, dim, *, dtype=None):
     """The softmax along a dimension, over the given elements only: absent ones count as -inf."""
     return _softmax(input, dim, dtype, False)
 
 
-@rule("log_softmax", "_sparse_log_softmax")
+@rule("_sparse_log_softmax")
 def log_softmax(input, dim, *, dtype=None):
     """The logarithm of :func:`softmax`."""
     return _softmax(input, dim, dtype, True)

@@ -218,10 +218,6 @@ class SparseTensor(ElementsTensor):
         """Sparse tensors have no array."""
         return self.numpy()
 
-    def __dlpack__(self, **options):
-        """Sparse tensors have no memory to hand out."""
-        raise BufferError("Can't export tensors with layout other than strided")
-
     def tolist(self):
         """The elements of the dense tensor as nested lists."""
         raise missing("tolist")
