@@ -7,6 +7,7 @@ import pytest
 import lightning_lite as L
 import rushlight as rl
 from lightning_lite.callbacks import Callback, EarlyStopping, LambdaCallback
+from lightning_lite.errors import MisconfigurationException
 from rushlight import nn
 from rushlight.utils.data import DataLoader, TensorDataset
 
@@ -224,10 +225,62 @@ def test_precision_sets_weights_inputs_and_new_tensors(
     assert rl.get_default_dtype() is rl.float32
 
 
-@pytest.mark.parametrize("precision", ["16-mixed", "bf16-mixed", 16, "transformer-engine"])
-def test_mixed_precision_names_what_to_use(precision):
-    with pytest.raises(NotImplementedError, match="'bf16-true'"):
-        L.Trainer(max_epochs=1, precision=precision)
+# Gradients that overflow are what the scaler is for; NumPy warns of products and sums of them.
+overflows = pytest.mark.filterwarnings("ignore:invalid value encountered")
+
+
+@overflows
+@pytest.mark.parametrize(
+    ("precision", "name"),
+    [("16-mixed", "float16"), ("bf16-mixed", "bfloat16"), (16, "float16"), ("bf16", "bfloat16")],
+)
+def test_mixed_precision(model_class, loader, trainer, precision, name):
+    """Products run in the low dtype, weights and their gradients stay float32, the loss falls."""
+    seen, losses = set(), []
+
+    class Look(model_class):
+        def training_step(self, batch, batch_idx):
+            seen.add((self.layer(batch[0]) if hasattr(self, "layer") else self(batch[0])).dtype)
+            loss = super().training_step(batch, batch_idx)
+            losses.append(float(loss if not isinstance(loss, dict) else loss["loss"]))
+            return loss
+
+    look = Look()
+    run = trainer(max_epochs=3, precision=precision, gradient_clip_val=100.0)
+    run.fit(look, loader(32), loader(8))
+    assert seen == {getattr(rl, name)}
+    assert {each.dtype for each in look.parameters()} == {rl.float32}
+    assert run.precision == f"{str(precision).removesuffix('-mixed')}-mixed"
+    assert losses[-1] < losses[0]
+    assert not rl.is_autocast_cpu_enabled()
+
+
+@overflows
+def test_an_overflow_skips_the_step_and_halves_the_scale(model_class, loader, trainer):
+    module = model_class()
+    run = trainer(max_epochs=1, precision="16-mixed", limit_train_batches=1)
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    run.precision_settings.scaler.update(2.0**127)
+    run.fit(module, loader(8), loader(8))
+    assert all(rl.equal(value, before[name]) for name, value in module.state_dict().items())
+    assert run.precision_settings.scaler.get_scale() == 2.0**126
+
+
+@overflows
+def test_the_scale_is_kept_in_checkpoints(model_class, loader, trainer, tmp_path):
+    run = trainer(max_epochs=1, precision="16-mixed")
+    run.precision_settings.scaler.update(1024.0)
+    run.fit(model_class(), loader(8), loader(8))
+    run.save_checkpoint(tmp_path / "x.ckpt")
+    assert rl.load(tmp_path / "x.ckpt", weights_only=False)["MixedPrecision"]["scale"] == 1024.0
+    again = trainer(max_epochs=1, precision="16-mixed")
+    again.fit(model_class(), loader(8), loader(8), ckpt_path=tmp_path / "x.ckpt")
+    assert again.precision_settings.scaler.get_scale() == 1024.0
+
+
+def test_unknown_precisions_are_refused():
+    with pytest.raises(MisconfigurationException, match="'transformer-engine': expected one of"):
+        L.Trainer(max_epochs=1, precision="transformer-engine")
 
 
 def test_validation_runs_at_shares_of_an_epoch(model_class, loader, trainer):

@@ -129,6 +129,8 @@ def dump(trainer: Any, weights_only: bool = False) -> dict[str, Any]:
             for callback in trainer.callbacks
             if (state := callback.state_dict())
         }
+        if state := trainer.precision_settings.state_dict():
+            checkpoint["MixedPrecision"] = state
         checkpoint["optimizer_states"] = [each.state_dict() for each in trainer.optimizers]
         configs = trainer.lr_scheduler_configs
         checkpoint["lr_schedulers"] = [config.scheduler.state_dict() for config in configs]
@@ -240,6 +242,7 @@ def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
         raise MisconfigurationException(
             f"the checkpoint is of epoch {trainer.current_epoch}, beyond max_epochs={limit}"
         )
+    trainer.precision_settings.load_state_dict(checkpoint.get("MixedPrecision", {}))
     states = checkpoint["optimizer_states"]
     if len(states) != len(trainer.optimizers):
         raise MisconfigurationException(

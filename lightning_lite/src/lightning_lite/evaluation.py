@@ -61,7 +61,7 @@ def evaluate_loader(trainer: Any, loader: Any, length: float, number: int, sever
         trainer.in_evaluation_batch = True
         hooks.call(f"on_{prefix}_batch_start", batch, batch_idx, *which)
         arguments = trainer.evaluation_signature.arguments(batch, batch_idx, number, several)
-        with trainer.precision_context():
+        with trainer.precision_context(), trainer.precision_settings.forward():
             output = hooks.step(name, step, *arguments)
         hooks.call(f"on_{prefix}_batch_end", output, batch, batch_idx, *which)
         if results and trainer.state.stage is not RunningStage.SANITY_CHECKING:
@@ -177,7 +177,7 @@ def predict_loader(
         batch = trainer.on_device(batch, number)
         hooks.call("on_predict_batch_start", batch, batch_idx, *which)
         arguments = trainer.evaluation_signature.arguments(batch, batch_idx, number, several)
-        with trainer.precision_context():
+        with trainer.precision_context(), trainer.precision_settings.forward():
             output = hooks.step("predict_step", module.predict_step, *arguments)
         hooks.call("on_predict_batch_end", output, batch, batch_idx, *which)
         if trainer.return_predictions:

@@ -248,7 +248,8 @@ class LightningModule(HyperparametersMixin, ModuleHooks, DataHooks, CheckpointHo
             )
         hooks = self.trainer.hooks
         hooks.call("on_before_backward", loss)
-        self.backward(loss, *args, **kwargs)
+        with self.trainer.precision_settings.outside():
+            self.backward(loss, *args, **kwargs)
         hooks.call("on_after_backward")
 
     def optimizer_step(

@@ -54,7 +54,8 @@ class Closure:
         module, hooks = trainer.lightning_module, trainer.hooks
         factor = trainer.accumulate_grad_batches
         with rl.enable_grad():
-            output = hooks.step("training_step", module.training_step, *self.arguments)
+            with trainer.precision_settings.forward():
+                output = hooks.step("training_step", module.training_step, *self.arguments)
             loss, rest = split_output(output)
             if self.batch_idx % factor == 0:
                 optimizer = trainer.lightning_optimizers[0]
@@ -67,7 +68,7 @@ class Closure:
                 loss = loss / factor
             self.outputs = {"loss": loss.detach(), **rest}
             hooks.call("on_before_backward", loss)
-            module.backward(loss)
+            module.backward(trainer.precision_settings.scaled(loss))
             hooks.call("on_after_backward")
         return loss
 
@@ -76,6 +77,8 @@ class Closure:
         loss = self()
         trainer = self.trainer
         optimizer = trainer.optimizers[0]
+        if loss is not None:
+            trainer.precision_settings.unscale(optimizer)
         trainer.hooks.call("on_before_optimizer_step", optimizer)
         if trainer.clips_gradients:
             trainer.lightning_module.configure_gradient_clipping(
@@ -90,7 +93,8 @@ def optimize(trainer: Any, arguments: tuple[Any, ...], batch_idx: int) -> dict[s
     """Train on one batch; return what `on_train_batch_end` gets."""
     module = trainer.lightning_module
     if not module.automatic_optimization:
-        output = trainer.hooks.step("training_step", module.training_step, *arguments)
+        with trainer.precision_settings.forward():
+            output = trainer.hooks.step("training_step", module.training_step, *arguments)
         if isinstance(output, Mapping):
             return detached(dict(output))
         loss, _ = split_output(output)

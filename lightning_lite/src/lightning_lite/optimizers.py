@@ -203,7 +203,7 @@ class LightningOptimizer:
         """Run the hooks before a step, then step, and count it."""
         trainer = self._module.trainer
         if self._module.automatic_optimization:
-            result = self._optimizer.step(closure=closure, **kwargs)
+            result = trainer.precision_settings.step(self._optimizer, closure, kwargs)
         else:
             if closure is None:
                 trainer.hooks.call("on_before_optimizer_step", self._optimizer)

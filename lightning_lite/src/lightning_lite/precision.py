@@ -18,26 +18,77 @@ TRUE = {
     "bf16-true": "bfloat16",
     "16-true": "float16",
 }
-MIXED = ("16-mixed", "bf16-mixed", "16", "bf16", "transformer-engine", "transformer-engine-float16")
+MIXED = {
+    "16-mixed": "float16",
+    "16": "float16",
+    "bf16-mixed": "bfloat16",
+    "bf16": "bfloat16",
+}
 
 
 class Precision:
-    """The dtype that weights and floating-point inputs have in a run."""
+    """The dtype that weights and floating-point inputs have in a run, and the one that products
+    run in: in mixed precision weights stay float32, and steps run under autocast; with float16 the
+    loss is scaled, and steps whose gradients overflow are skipped."""
 
     def __init__(self, given: str | int | None) -> None:
         name = "32-true" if given is None else str(given)
-        if name in MIXED:
-            raise NotImplementedError(
-                f"precision {name!r}: mixed precision is not there yet; use 'bf16-true' for half "
-                "the "
-                "memory, or '32-true'"
+        if name not in TRUE and name not in MIXED:
+            raise MisconfigurationException(
+                f"precision {given!r}: expected one of {sorted({**TRUE, **MIXED})}"
             )
-        if name not in TRUE:
-            raise MisconfigurationException(f"precision {given!r}: expected one of {sorted(TRUE)}")
-        bits = name.removesuffix("-true")
-        self.name = f"{bits}-true"
-        self.dtype = getattr(rl, TRUE[name])
+        mixed = name in MIXED
+        self.name = (
+            f"{name.removesuffix('-mixed')}-mixed"
+            if mixed
+            else (f"{name.removesuffix('-true')}-true")
+        )
+        self.dtype = rl.float32 if mixed else getattr(rl, TRUE[name])
+        self.low = getattr(rl, MIXED[name]) if mixed else None
         self.converts = self.dtype is not rl.float32
+        self.scaler = rl.amp.GradScaler("cpu") if self.low is rl.float16 else None
+
+    def forward(self) -> Any:
+        """The block in which a module computes."""
+        return nullcontext() if self.low is None else rl.autocast("cpu", self.low)
+
+    def outside(self) -> Any:
+        """Inside of :meth:`forward`, a block in which nothing is cast: for gradients."""
+        return nullcontext() if self.low is None else rl.autocast("cpu", enabled=False)
+
+    def scaled(self, loss: Any) -> Any:
+        """The loss whose gradients are computed."""
+        return loss if self.scaler is None else self.scaler.scale(loss)
+
+    def unscale(self, optimizer: Any) -> None:
+        """Give gradients their true size: before hooks look at them and they are clipped."""
+        if self.scaler is not None:
+            self.scaler.unscale_(optimizer)
+
+    def step(self, optimizer: Any, closure: Any, kwargs: dict[str, Any]) -> Any:
+        """Step; scaled gradients are made before, and one that is infinite skips the step."""
+        if self.scaler is None:
+            return optimizer.step(closure=closure, **kwargs)
+        if isinstance(optimizer, rl.optim.LBFGS):
+            raise MisconfigurationException(
+                "precision '16-mixed' and LBFGS, which computes losses inside of its step; use "
+                "'bf16-mixed'"
+            )
+        loss = closure()
+        if loss is None:
+            return None
+        self.scaler.step(optimizer, **kwargs)
+        self.scaler.update()
+        return loss
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint keeps: the state of the scaler."""
+        return {} if self.scaler is None else self.scaler.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what a checkpoint kept."""
+        if self.scaler is not None and state:
+            self.scaler.load_state_dict(state)
 
     def convert_module(self, module: Any) -> Any:
         """Give the module's floating-point parameters and buffers this dtype."""
