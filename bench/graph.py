@@ -64,23 +64,23 @@ def steps(library):
     }
 
 
-def median_of(step, seconds):
-    """Median milliseconds of a call."""
+def times_of(step, seconds):
+    """Median and shortest milliseconds of a call; the shortest suffers least from other programs."""
     step()
     times, end = [], time.perf_counter() + seconds
     while len(times) < 3 or time.perf_counter() < end:
         start = time.perf_counter()
         step()
         times.append(time.perf_counter() - start)
-    return 1e3 * statistics.median(times)
+    return 1e3 * statistics.median(times), 1e3 * min(times)
 
 
 def measure(name, seconds):
-    """Milliseconds of every case with one library, in this process."""
+    """Median and shortest milliseconds of every case with one library, in this process."""
     warnings.simplefilter("ignore")
     library = importlib.import_module(name)
     importlib.import_module(name + ".nn.functional")
-    return {case: median_of(step, seconds) for case, step in steps(library).items()}
+    return {case: times_of(step, seconds) for case, step in steps(library).items()}
 
 
 def in_process(name, seconds):
@@ -110,14 +110,17 @@ def main():
     table = {}
     for case in rounds["rushlight"][0]:
         times = {
-            name: statistics.median(r[case] for r in found)
+            name: (statistics.median(r[case][0] for r in found), min(r[case][1] for r in found))
             for name, found in rounds.items()
             if all(found)
         }
-        table[case] = times
-        line = f"{case:16} " + "  ".join(f"{n} {t:8.3f} ms" for n, t in times.items())
+        table[case] = {n: {"median_ms": t[0], "fastest_ms": t[1]} for n, t in times.items()}
+        line = f"{case:14} " + "  ".join(
+            f"{n} {t[0]:.3f} ({t[1]:.3f}) ms" for n, t in times.items()
+        )
         if "torch" in times:
-            line += f"  {times['torch'] / times['rushlight']:.2f}x PyTorch's speed"
+            ratios = [a / b for a, b in zip(times["torch"], times["rushlight"], strict=True)]
+            line += f"  {ratios[0]:.2f}x PyTorch's speed, {ratios[1]:.2f}x of the fastest"
         print(line)
     if given.json:
         with open(given.json, "w") as file:
