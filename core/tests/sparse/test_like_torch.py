@@ -11,7 +11,7 @@ import pytest
 import rushlight
 
 sys.path.insert(0, str(Path(__file__).parent))
-from oracle import compare, torch
+from comparison import compare, torch
 
 INDICES = [[0, 1, 1, 0, 2], [2, 0, 2, 2, 1]]
 

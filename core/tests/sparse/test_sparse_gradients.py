@@ -11,7 +11,7 @@ import pytest
 import rushlight
 
 sys.path.insert(0, str(Path(__file__).parent))
-from oracle import compare, torch
+from comparison import compare, torch
 
 WORDS = [[1, 3], [1, 0]]
 
