@@ -226,7 +226,7 @@ def test_precision_sets_weights_inputs_and_new_tensors(
 
 
 # Gradients that overflow are what the scaler is for; NumPy warns of products and sums of them.
-overflows = pytest.mark.filterwarnings("ignore:invalid value encountered")
+overflows = pytest.mark.filterwarnings("ignore:(invalid value|overflow) encountered")
 
 
 @overflows

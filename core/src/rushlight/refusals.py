@@ -61,6 +61,7 @@ ADVICE = {
     "autograd.graph": "use Tensor.register_hook and module hooks",
     "utils.cpp_extension": "write the operation in Python, with rushlight.autograd.Function for "
     "its gradient; there is no C++ interface",
+    "utils.bottleneck": "use rushlight.profiler.where_does_my_step_go",
     "utils.mobile_optimizer": "use the model itself",
     "_dynamo": _EAGER,
     "_inductor": _EAGER,
@@ -90,7 +91,7 @@ ADVICE = {
 ABSENT = frozenset(
     "ao autograd.graph export futures fx "
     "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
-    "quantization utils.cpp_extension "
+    "quantization utils.bottleneck utils.cpp_extension "
     "utils.data.datapipes utils.mobile_optimizer _dynamo _export _functorch "
     "_higher_order_ops _inductor _logging _prims _refs _subclasses jit._recursive jit._script "
     "onnx.symbolic_helper onnx.symbolic_opset9 onnx.utils onnx.operators "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.profiler.bottleneck import StepReport, where_does_my_step_go
 from rushlight.profiler.profile import (
     ProfilerAction,
     ProfilerActivity,
@@ -15,11 +16,13 @@ from rushlight.profiler.ranges import record_function
 __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
+    "StepReport",
     "profile",
     "record_function",
     "schedule",
     "supported_activities",
     "tensorboard_trace_handler",
+    "where_does_my_step_go",
 ]
 
 

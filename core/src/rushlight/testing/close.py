@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import rushlight
 from rushlight.tensor.tensor import Tensor
 
@@ -31,8 +33,15 @@ def assert_close(
     both are given.
     """
     if (rtol is None) != (atol is None):
-        raise ValueError("assert_close: give both rtol and atol, or neither")
-    options = (rtol, atol, equal_nan, check_device, check_dtype, check_stride, check_layout)
+        raise ValueError(
+            "rtol and atol must both be specified or both be unspecified, but got no "
+            f"{'rtol' if rtol is None else 'atol'}"
+        )
+    options = {
+        "rtol": rtol, "atol": atol, "equal_nan": equal_nan, "check_device": check_device,
+        "check_dtype": check_dtype, "check_layout": check_layout, "check_stride": check_stride,
+        "allow_subclasses": allow_subclasses,
+    }  # fmt: skip
     _compare(actual, expected, "", options, msg)
 
 
@@ -65,98 +74,143 @@ def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=
 
 
 def _fail(where, text, msg):
-    text = f"{where or 'values'}: {text}" if where else text
+    text = f"{text}\n\nThe failure occurred for item {where}" if where else text
     raise AssertionError(msg(text) if callable(msg) else msg or text)
 
 
 def _compare(actual, expected, where, options, msg):
-    if isinstance(expected, dict):
-        if not isinstance(actual, dict) or actual.keys() != expected.keys():
-            _fail(where, "The keys of the mappings do not match", msg)
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        missing = [key for key in expected if key not in actual]
+        additional = [key for key in actual if key not in expected]
+        if missing or additional:
+            _fail(
+                where,
+                "The keys of the mappings do not match:\n"
+                f"Missing keys in the actual mapping: {missing}\n"
+                f"Additional keys in the actual mapping: {additional}",
+                msg,
+            )
         for key in expected:
             _compare(actual[key], expected[key], f"{where}[{key!r}]", options, msg)
-        return
-    if isinstance(expected, (list, tuple)):
-        if not isinstance(actual, (list, tuple)) or len(actual) != len(expected):
-            _fail(where, "The length of the sequences do not match", msg)
+    elif _is_sequence(expected) and _is_sequence(actual):
+        if len(actual) != len(expected):
+            _fail(
+                where,
+                f"The length of the sequences mismatch: {len(actual)} != {len(expected)}",
+                msg,
+            )
         for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
             _compare(a, e, f"{where}[{i}]", options, msg)
-        return
-    numbers = not isinstance(actual, Tensor) and not isinstance(expected, Tensor)
-    actual, expected = rushlight.as_tensor(actual), rushlight.as_tensor(expected)
-    actual, expected = actual.detach(), expected.detach()
-    if actual.layout == expected.layout == "strided":
-        _compare_tensors(actual, expected, where, options, msg, numbers)
+    elif actual is None or expected is None:
+        if actual is not expected:
+            _fail(where, f"None mismatch: {actual} is not {expected}", msg)
     else:
-        _compare_layouts(actual, expected, where, options, msg)
+        _compare_leaves(actual, expected, where, options, msg)
 
 
-def _compare_layouts(actual, expected, where, options, msg):
-    """Sparse tensors by their parts; of different layouts, where that is allowed, as dense ones."""
-    if actual.shape == expected.shape and actual.layout != expected.layout:
-        if options[-1]:
-            text = f"The values for attribute 'layout' do not match: {actual.layout} != "
-            _fail(where, f"{text}{expected.layout}.", msg)
-        _compare_tensors(actual.to_dense(), expected.to_dense(), where, options, msg, False)
+def _is_sequence(value):
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _compare_leaves(actual, expected, where, options, msg):
+    """Two tensors, arrays or numbers."""
+    plain = not isinstance(actual, Tensor) and not isinstance(expected, Tensor)
+    numbers = plain and not hasattr(actual, "__array__") and not hasattr(expected, "__array__")
+    if numbers:
+        for value in (actual, expected):
+            if not isinstance(value, int | float | complex):
+                raise TypeError(
+                    "No comparison pair was able to handle inputs of type "
+                    f"{type(actual)} and {type(expected)}."
+                )
+        if isinstance(actual, bool) and isinstance(expected, bool):
+            if actual is not expected:
+                _fail(where, f"Booleans mismatch: {actual} is not {expected}", msg)
+            return
+        if options["check_dtype"] and type(actual) is not type(expected):
+            text = f"The (d)types do not match: {type(actual)} != {type(expected)}."
+            _fail(where, text, msg)
+        kinds = [rushlight.float64 if isinstance(v, int | float) else rushlight.complex128
+                 for v in (actual, expected)]  # fmt: skip
+        if isinstance(actual, int) and isinstance(expected, int):
+            kinds = [rushlight.int64] * 2
+        pair = [
+            rushlight.tensor(v, dtype=k) for v, k in zip((actual, expected), kinds, strict=True)
+        ]
+        _compare_values(*pair, where, options, msg, "Scalars")
         return
-    if actual.shape != expected.shape:
-        text = f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}."
-        _fail(where, text, msg)
-    kind = "COO" if actual.is_sparse else "CSR"
-    names = ("indices",) if actual.is_sparse else ("crow_indices", "col_indices")
-    if actual.is_sparse:
-        actual, expected = actual.coalesce(), expected.coalesce()
-    if actual._nnz() != expected._nnz():
-        text = f"The number of specified values in sparse {kind} tensors does not match: "
-        _fail(where, f"{text}{actual._nnz()} != {expected._nnz()}", msg)
-    for name in (*names, "values"):
-        parts = getattr(actual, name)(), getattr(expected, name)()
-        _compare_tensors(*parts, f"{where}Sparse {kind} {name}", options, msg, False)
+    if not options["allow_subclasses"] and type(actual) is not type(expected):
+        raise TypeError(
+            "No comparison pair was able to handle inputs of type "
+            f"{type(actual)} and {type(expected)}."
+        )
+    actual, expected = rushlight.as_tensor(actual), rushlight.as_tensor(expected)
+    _compare_attributes(actual, expected, where, options, msg)
+    _compare_values(actual.detach(), expected.detach(), where, options, msg, "Tensor-likes")
 
 
-def _compare_tensors(actual, expected, where, options, msg, numbers):
-    rtol, atol, equal_nan, check_device, check_dtype, check_stride, _ = options
-    if actual.shape != expected.shape:
-        _fail(
-            where,
-            f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}.",
-            msg,
-        )
-    if check_device and actual.device != expected.device:
-        _fail(
-            where,
-            f"The values for attribute 'device' do not match: {actual.device} != "
-            f"{expected.device}.",
-            msg,
-        )
-    if check_dtype and not numbers and actual.dtype is not expected.dtype:
-        _fail(
-            where,
-            f"The values for attribute 'dtype' do not match: {actual.dtype} != {expected.dtype}.",
-            msg,
-        )
-    if check_stride and actual.stride() != expected.stride():
-        _fail(
-            where,
-            f"The values for attribute 'stride()' do not match: {actual.stride()} != "
-            f"{expected.stride()}.",
-            msg,
-        )
+def _compare_attributes(actual, expected, where, options, msg):
+    pairs = [("shape", actual.shape, expected.shape)]
+    if options["check_layout"]:
+        pairs.append(("layout", actual.layout, expected.layout))
+    if options["check_device"]:
+        pairs.append(("device", actual.device, expected.device))
+    if options["check_dtype"]:
+        pairs.append(("dtype", actual.dtype, expected.dtype))
+    if options["check_stride"] and actual.layout == expected.layout == "strided":
+        pairs.append(("stride()", tuple(actual.stride()), tuple(expected.stride())))
+    for name, ours, theirs in pairs:
+        if ours != theirs:
+            shown = f"The values for attribute '{name}' do not match: {ours} != {theirs}."
+            _fail(where, shown, msg)
+
+
+def _compare_values(actual, expected, where, options, msg, kind):
+    rtol, atol = options["rtol"], options["atol"]
     if rtol is None:
         pairs = [_TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (actual, expected)]
         rtol, atol = max(p[0] for p in pairs), max(p[1] for p in pairs)
-    common = rushlight.promote_types(actual.dtype, expected.dtype)
+    if str(actual.layout) != "strided":
+        actual, expected = actual.to_dense(), expected.to_dense()
+    common = both = rushlight.promote_types(actual.dtype, expected.dtype)
     if common.is_floating_point:
         common = rushlight.float64
+    elif common.is_complex:
+        common = rushlight.complex128
+    elif common is rushlight.bool or rtol or atol:
+        common = rushlight.int64
     actual, expected = actual.to(common), expected.to(common)
-    close = rushlight.isclose(actual, expected, rtol, atol, equal_nan)
-    if not bool(close.all()):
-        bad = int((~close).sum())
-        worst = (actual - expected).abs().max().item() if not common == rushlight.bool else 1
-        _fail(
-            where,
-            f"Tensor-likes are not close!\n\nMismatched elements: {bad} / "
-            f"{close.numel()}\nGreatest absolute difference: {worst} (up to {atol} "
-            f"allowed, rtol {rtol})",
-            msg,
+    close = rushlight.isclose(actual, expected, rtol, atol, options["equal_nan"])
+    if bool(close.all()):
+        return
+    exact = not rtol and not atol
+    kind = kind if close.ndim else "Scalars"
+    head = f"{kind} are not {'equal' if exact else 'close'}!\n\n"
+    if both.is_floating_point or both.is_complex:  # figures as the tensors' dtype has them
+        actual, expected = actual.to(both), expected.to(both)
+    difference = (actual - expected).abs()
+    relative = difference / expected.abs()
+    if not close.ndim:
+        text = f"{head}Expected {expected.item()} but got {actual.item()}.\n"
+        text += f"Absolute difference: {_number(difference, common)}"
+        text += f"{'' if exact else f' (up to {atol} allowed)'}\n"
+        text += (
+            f"Relative difference: {relative.item()}{'' if exact else f' (up to {rtol} allowed)'}"
         )
+        _fail(where, text, msg)
+    count = int((~close).sum())
+    text = f"{head}Mismatched elements: {count} / {close.numel()} ({count / close.numel():.1%})\n"
+    for name, values, limit in (("absolute", difference, atol), ("relative", relative, rtol)):
+        values = values.masked_fill(close, 0.0)
+        place = int(values.argmax())
+        index = tuple(int(i) for i in rushlight.unravel_index(rushlight.tensor(place), close.shape))
+        worst = values.reshape(-1)[place]
+        worst = _number(worst, common) if name == "absolute" else worst.item()
+        text += f"Greatest {name} difference: {worst} at index {index}"
+        text += "\n" if exact else f" (up to {limit} allowed)\n"
+    _fail(where, text.rstrip("\n"), msg)
+
+
+def _number(value, common):
+    """A difference as a number of the kind that was compared."""
+    return value.item() if common.is_floating_point or common.is_complex else int(value.item())

@@ -4,7 +4,6 @@ from rushlight.utils import data
 
 __all__ = [
     "benchmark",
-    "bottleneck",
     "checkpoint",
     "collect_env",
     "data",
@@ -18,7 +17,7 @@ __all__ = [
 
 # Imported at first use; some have names that refuse.
 _PARTS = frozenset(
-    "_pytree benchmark bottleneck checkpoint collect_env cpp_extension dlpack flop_counter hooks "
+    "_pytree benchmark checkpoint collect_env cpp_extension dlpack flop_counter hooks "
     "mobile_optimizer model_zoo summary tensorboard".split()
 )
 
