@@ -146,7 +146,25 @@ def _compare_leaves(actual, expected, where, options, msg):
         )
     actual, expected = rushlight.as_tensor(actual), rushlight.as_tensor(expected)
     _compare_attributes(actual, expected, where, options, msg)
-    _compare_values(actual.detach(), expected.detach(), where, options, msg, "Tensor-likes")
+    actual, expected = actual.detach(), expected.detach()
+    if actual.layout == expected.layout != "strided":
+        _compare_sparse(actual, expected, where, options, msg)
+    else:
+        _compare_values(actual, expected, where, options, msg, "Tensor-likes")
+
+
+def _compare_sparse(actual, expected, where, options, msg):
+    """Sparse tensors of one layout, by their parts."""
+    kind = "COO" if actual.is_sparse else "CSR"
+    names = ("indices",) if actual.is_sparse else ("crow_indices", "col_indices")
+    if actual.is_sparse:
+        actual, expected = actual.coalesce(), expected.coalesce()
+    if actual._nnz() != expected._nnz():
+        text = f"The number of specified values in sparse {kind} tensors does not match: "
+        _fail(where, f"{text}{actual._nnz()} != {expected._nnz()}", msg)
+    for name in (*names, "values"):
+        parts = getattr(actual, name)(), getattr(expected, name)()
+        _compare_values(*parts, where, options, msg, f"Sparse {kind} {name}")
 
 
 def _compare_attributes(actual, expected, where, options, msg):
@@ -184,7 +202,7 @@ def _compare_values(actual, expected, where, options, msg, kind):
     if bool(close.all()):
         return
     exact = not rtol and not atol
-    kind = kind if close.ndim else "Scalars"
+    kind = "Scalars" if not close.ndim else kind
     head = f"{kind} are not {'equal' if exact else 'close'}!\n\n"
     if both.is_floating_point or both.is_complex:  # figures as the tensors' dtype has them
         actual, expected = actual.to(both), expected.to(both)
