@@ -156,7 +156,11 @@ def erfc(x):
     mantissa, shifted = exp_core(-square)
     scaled = mantissa * ratio
     y = ldexp(fma(scaled, error, scaled), integer(shifted))
-    return where(x < 0.0, 2.0 - y, where(fabs(x) > last, 0.0, y))
+    y = where(x < 0.0, 2.0 - y, where(fabs(x) > last, 0.0, y))
+    if x.dtype == "f64":
+        return y
+    near = fma(horner(x * x, ERF_HEAD), x, x)  # nothing cancels while erf(x) is below a half
+    return where((x > -0.9) & (x < 0.47), 1.0 - near, y)
 
 
 # M. Giles, "Approximating the erfinv function" (2010): one polynomial in w = -log(1 - x*x) for the
