@@ -19,6 +19,8 @@ nox.options.sessions = ["tests"]
 
 FOLDERS = ("core", "vision", "text", "audio", "lightning_lite")
 TEST_TOOLS = ("pytest>=8", "rich>=13.7")
+# Libraries that tests show working with ours; they skip where one is absent.
+NEIGHBOURS = ("scipy", "scikit-learn", "array-api-strict", "array-api-compat", "numba")
 
 
 def install(session: nox.Session, *more: str, folders: tuple[str, ...] = FOLDERS) -> None:
@@ -42,7 +44,7 @@ def quickstart(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """All tests of all packages; `-- core -k name` chooses a package and passes on the rest."""
-    install(session, *TEST_TOOLS)
+    install(session, *TEST_TOOLS, *NEIGHBOURS)
     session.run("python", "ci/oracle.py")
     session.run("python", "ci/tests.py", *session.posargs)
 
