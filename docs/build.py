@@ -37,6 +37,8 @@ REFERENCE = {
     "rushlight.multiprocessing": "Tensors that processes share",
     "rushlight.autograd": "Automatic differentiation",
     "rushlight.serialization": "Checkpoints",
+    "rushlight.profiler": "Where the time goes",
+    "rushlight.utils.tensorboard": "Event files for TensorBoard",
     "rushlight.testing": "Comparing results",
 }
 ROLE = re.compile(r":(?:func|class|meth|mod):`~?([^`]+)`")

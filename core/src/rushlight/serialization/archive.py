@@ -12,7 +12,6 @@ import struct
 import sys
 import threading
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 
 from rushlight.backends import np
 
@@ -185,6 +184,8 @@ class Archive:
             raise Damaged(f"the checksum of entry {name[:80]} is wrong")
 
     def _fill_parallel(self, start, target):
+        from concurrent.futures import ThreadPoolExecutor
+
         starts = range(0, len(target), _PIECE)
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
             found = pool.map(lambda at: self._checked(start + at, target[at : at + _PIECE]), starts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import pickletools
 import warnings
 
 from rushlight import devices
@@ -358,6 +357,8 @@ def names_in(f):
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
             return names_in(file)
+    import pickletools
+
     data = bytes(Archive(f).read("data.pkl"))
     found: dict = {}
     texts: list = []
