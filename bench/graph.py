@@ -65,7 +65,7 @@ def steps(library):
 
 
 def times_of(step, seconds):
-    """Median and shortest milliseconds of a call; the shortest suffers least from other programs."""
+    """Median and shortest milliseconds of a call; other programs disturb the shortest least."""
     step()
     times, end = [], time.perf_counter() + seconds
     while len(times) < 3 or time.perf_counter() < end:
