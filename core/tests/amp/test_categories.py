@@ -64,7 +64,7 @@ CASES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:dropout option|ignore:enable_nested_tensor")
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("low", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", CASES)
 def test_result_dtypes(name, low):
