@@ -107,8 +107,9 @@ def _tensor(storage, dtype, offset, size, stride, requires_grad, metadata):
     if isinstance(metadata, dict) and (metadata.get("conj") or metadata.get("neg")):
         if math.prod(size) > count:
             raise ValueError(f"a lazy tensor of size {size} repeats its elements")
-        out = out.conj() if metadata.get("conj") else out
-        out = -out if metadata.get("neg") else out
+        if storage.array is not None:  # on the arrays: nothing is compiled for a file
+            array = np.conj(out._array) if metadata.get("conj") else out._array
+            out = make_tensor(np.negative(array) if metadata.get("neg") else array, dtype)
     return _recorded(out, requires_grad)
 
 
