@@ -43,4 +43,7 @@ def cast(array, target):
     if array.dtype == target:
         return array
     found = converted(array, target)
-    return array.astype(target) if found is None else found
+    if found is None:
+        with np.errstate(all="ignore"):  # numbers too large for float16 are infinite, as elsewhere
+            found = array.astype(target)
+    return found
