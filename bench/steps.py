@@ -211,6 +211,8 @@ def chart(report, path):
     figure, axes = pyplot.subplots(figsize=(8, 0.32 * len(names) + 1.2))
     colours = ["#2a78b5" if r >= 1 else "#c9503c" for r in ratios]
     axes.barh(names, ratios, xerr=bounds, color=colours, error_kw={"lw": 1})
+    axes.set_xscale("log", base=2)
+    axes.set_xticks([0.5, 1, 2, 4, 8], labels=["0.5", "1", "2", "4", "8"])
     axes.axvline(1, color="black", lw=1)
     axes.invert_yaxis()
     axes.set_xlabel("PyTorch's time over ours (right of 1: ours is faster)")
