@@ -16,19 +16,10 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     stack,
 )
-from rushlight.backends.microkernel import (
-    MAX_ROWS,
-    PANEL,
-    START_C,
-    START_ZERO,
-    TILE_WORDS,
-    call_tile,
-    pack_rows,
-    split,
-    transpose,
-)
+from rushlight.backends.microkernel import PANEL, START_C, START_ZERO, TILE_WORDS
 from rushlight.backends.worker_pool import memset, scratch
 from rushlight.kernels.exponential import exponential, logarithm
+from rushlight.kernels.tile_products import multiply, pack, pack_transposed, panels, ready_block
 
 # Argument words. The first seven are given at each call, by the backward pass eleven; strides
 # (bytes, of batch, head and row) follow for every array.
@@ -44,55 +35,6 @@ masked = Parameter("masked")
 def address(g, base, strides, batch, head):
     """Where the first row of a head lies."""
     return g[base] + batch * g[strides] + head * g[strides + 1]
-
-
-@function
-def multiply(tiles, block, a, a_row, a_k, rows, depth, packed, panel_bytes, columns, c, c_row,
-             start):  # fmt: skip
-    """C = A times packed panels, or with START_C added to what C holds."""
-    p = array(i64, block)
-    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a_row, a_k, c_row
-    p[mk.DEPTH], p[mk.START] = depth, start
-    for t in range((rows + MAX_ROWS - 1) // MAX_ROWS):
-        row, size = split(rows, MAX_ROWS, t)
-        p[mk.A] = a + row * a_row
-        for j in range((columns + PANEL - 1) // PANEL):
-            p[mk.B] = packed + j * panel_bytes
-            p[mk.C] = c + row * c_row + 4 * PANEL * j
-            p[mk.COLUMNS] = columns - j * PANEL
-            call_tile(tiles, size, block)
-
-
-@function
-def pack_transposed(source, row, target, rows, depth):
-    """Panels of the transpose: PANEL rows of the source side by side."""
-    for j in range((rows + PANEL - 1) // PANEL):
-        transpose(source + j * PANEL * row, row, target + 4 * PANEL * depth * j, 4 * PANEL,
-                  min(i64(PANEL), rows - j * PANEL), depth, PANEL)  # fmt: skip
-
-
-@function
-def pack(source, row, target, rows, columns):
-    """Panels of PANEL columns."""
-    for j in range((columns + PANEL - 1) // PANEL):
-        pack_rows(source + 4 * PANEL * j, row, target + 4 * PANEL * rows * j, rows,
-                  min(i64(PANEL), columns - j * PANEL))  # fmt: skip
-
-
-@function
-def ready_block(block):
-    """A parameter block for tile kernels: one segment, no epilogue."""
-    segment = stack(2)
-    array(i64, segment)[0] = 0
-    array(i64, segment)[1] = 0
-    p = array(i64, block)
-    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = segment, 1, 0
-
-
-@function
-def panels(columns):
-    """Columns of packed panels, rounded up."""
-    return (columns + PANEL - 1) // PANEL * PANEL
 
 
 @function
@@ -147,7 +89,8 @@ def forward_blocks(args, lo, hi, tid):
         limit = visible(g, first + rows - 1, keys)
         q = address(g, Q, SQ, batch, head) + first * g[SQ + 2]
         multiply(g[TILES], block, q, g[SQ + 2], i64(4), rows, width, packed_k, 4 * PANEL * width,
-                 limit, scores, 4 * pitch, i64(START_ZERO))  # fmt: skip
+                 limit, scores, 4 * pitch, i64(START_ZERO),
+                     i64(0))  # fmt: skip
         lse = array(f32, g[LSE] + 4 * (both * length + first))
         for i in range(rows):
             x = array(f32, scores + 4 * pitch * i)
@@ -172,7 +115,7 @@ def forward_blocks(args, lo, hi, tid):
                 lse[i] = best + logarithm(total)
         out = address(g, OUT, SO, batch, head) + first * g[SO + 2]
         multiply(g[TILES], block, scores, 4 * pitch, i64(4), rows, limit, packed_v,
-                 4 * PANEL * keys, values, out, g[SO + 2], i64(START_ZERO))  # fmt: skip
+                 4 * PANEL * keys, values, out, g[SO + 2], i64(START_ZERO), i64(0))  # fmt: skip
 
 
 @function
@@ -251,21 +194,23 @@ def backward_heads(args, lo, hi, tid):
             grad = address(g, GRAD, SG, batch, head) + first * g[SG + 2]
             out = address(g, OUT, SO, batch, head) + first * g[SO + 2]
             multiply(g[TILES], block, q, g[SQ + 2], i64(4), rows, width, turned_k,
-                     4 * PANEL * width, limit, scores, 4 * pitch, i64(START_ZERO))  # fmt: skip
+                     4 * PANEL * width, limit, scores, 4 * pitch, i64(START_ZERO),
+                     i64(0))  # fmt: skip
             probabilities(g, batch, head, batch * g[HEADS] + head, first, rows, limit, scores,
                           pitch, scale)  # fmt: skip
             multiply(g[TILES], block, grad, g[SG + 2], i64(4), rows, values, turned_v,
-                     4 * PANEL * values, limit, changes, 4 * pitch, i64(START_ZERO))  # fmt: skip
+                     4 * PANEL * values, limit, changes, 4 * pitch, i64(START_ZERO),
+                     i64(0))  # fmt: skip
             score_gradients(g, out, grad, first, rows, limit, scores, changes, pitch, scale)
             pack(grad, g[SG + 2], packed_g, rows, values)
             multiply(g[TILES_OF_COLUMNS], block, scores, i64(4), 4 * pitch, limit, rows, packed_g,
-                     4 * PANEL * rows, values, dv, g[SDV + 2], i64(START_C))  # fmt: skip
+                     4 * PANEL * rows, values, dv, g[SDV + 2], i64(START_C), i64(0))  # fmt: skip
             pack(q, g[SQ + 2], packed_q, rows, width)
             multiply(g[TILES_OF_COLUMNS], block, changes, i64(4), 4 * pitch, limit, rows, packed_q,
-                     4 * PANEL * rows, width, dk, g[SDK + 2], i64(START_C))  # fmt: skip
+                     4 * PANEL * rows, width, dk, g[SDK + 2], i64(START_C), i64(0))  # fmt: skip
             dq = address(g, DQ, SDQ, batch, head) + first * g[SDQ + 2]
             multiply(g[TILES], block, changes, 4 * pitch, i64(4), rows, limit, packed_k,
-                     4 * PANEL * keys, width, dq, g[SDQ + 2], i64(START_ZERO))  # fmt: skip
+                     4 * PANEL * keys, width, dq, g[SDQ + 2], i64(START_ZERO), i64(0))  # fmt: skip
 
 
 def tiles_for(length, keys, causal, blocks):

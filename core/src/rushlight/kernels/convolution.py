@@ -206,23 +206,24 @@ def _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
     )
 
 
-def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups):
+def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, flipped=False):
+    """``flipped``: the weight is that of the convolution whose input gradient this is."""
     size = output_size(image, kernel, stride, padding, dilation)
     if _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
         from rushlight.kernels.winograd import Forward
 
-        return Forward(n, c, image, o, padding, False)
+        return Forward(n, c, image, o, padding, flipped)
     if groups == 1:
         from rushlight.kernels import plane_convolution, pointwise
 
         if pointwise.fits(c, image, o, kernel, stride, padding):
-            return pointwise.Forward(False)
+            return pointwise.Forward(flipped)
         if plane_convolution.fits(c, image, o, kernel, stride, padding):
             sizes = (n, c, image, o, size, kernel)
-            return plane_convolution.Forward(*sizes, stride, padding, dilation, False)
+            return plane_convolution.Forward(*sizes, stride, padding, dilation, flipped)
     from rushlight.kernels.direct_convolution import Forward
 
-    return Forward(n, c // groups, image, o // groups, kernel, stride, padding, dilation, False,
+    return Forward(n, c // groups, image, o // groups, kernel, stride, padding, dilation, flipped,
                    c, o)  # fmt: skip
 
 
@@ -231,22 +232,7 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
     size = output_size(image, kernel, stride, padding, dilation)
     back = tuple(d * (k - 1) - p for k, d, p in zip(kernel, dilation, padding, strict=True))
     if stride == (1, 1) and min(back) >= 0:
-        if _is_winograd(kernel, c, o, stride, padding, dilation, groups, image):
-            from rushlight.kernels.winograd import Forward
-
-            return Forward(n, o, size, c, back, True)
-        if groups == 1:
-            from rushlight.kernels import plane_convolution, pointwise
-
-            if pointwise.fits(o, size, c, kernel, stride, back):
-                return pointwise.Forward(True)
-            if plane_convolution.fits(o, size, c, kernel, stride, back):
-                sizes = (n, o, size, c, image, kernel)
-                return plane_convolution.Forward(*sizes, stride, back, dilation, True)
-        from rushlight.kernels.direct_convolution import Forward
-
-        return Forward(n, o // groups, size, c // groups, kernel, stride, back, dilation, True,
-                       o, c)  # fmt: skip
+        return _build_forward(n, o, size, c, kernel, stride, back, dilation, groups, True)
     if dilation == (1, 1) and all(p < k for p, k in zip(padding, kernel, strict=True)):
         from rushlight.kernels.direct_convolution import InputGradient
 

@@ -47,6 +47,13 @@ def copy_plane(source, rows, columns, target, pitch, size):
 
 
 @function
+def split_sizes(g):
+    """The pitch of rows and the values of a padded plane that is split by the strides."""
+    pitch = (g[WIDTH] + 2 * g[PX] + step_x - 1) // step_x
+    return pitch, (g[H] + 2 * g[PY] + step_y - 1) // step_y * pitch
+
+
+@function
 def split_plane(g, source, target, pitch, plane):
     """The input plane at ``source`` to the interior of padded phases, ``plane`` values each."""
     size = 4 if real is f32 else 8
@@ -116,8 +123,7 @@ def forward_planes(args, lo, hi, tid):
     g = array(i64, args)
     size = 4 if real is f32 else 8
     ho, wo, phases, multiple = g[HO], g[WO], step_y * step_x, g[O] // g[C]
-    pitch = (g[WIDTH] + 2 * g[PX] + step_x - 1) // step_x
-    plane = (g[H] + 2 * g[PY] + step_y - 1) // step_y * pitch
+    pitch, plane = split_sizes(g)
     count = (ho - 1) * pitch + wo
     padded = scratch(tid, size * (phases * plane + count))
     memset(padded, i32(0), size * phases * plane)
@@ -173,8 +179,7 @@ def weight_gradient_planes(args, lo, hi, tid):
     g = array(i64, args)
     size = 4 if real is f32 else 8
     ho, wo, phases, multiple = g[HO], g[WO], step_y * step_x, g[O] // g[C]
-    pitch = (g[WIDTH] + 2 * g[PX] + step_x - 1) // step_x
-    plane = (g[H] + 2 * g[PY] + step_y - 1) // step_y * pitch
+    pitch, plane = split_sizes(g)
     count = (ho - 1) * pitch + wo
     padded = scratch(tid, size * (phases * plane + count))
     memset(padded, i32(0), size * (phases * plane + count))

@@ -16,9 +16,9 @@ from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import array, f32, i32, i64, range_kernel, stack
 from rushlight.backends.microkernel import MAX_ROWS, PANEL, START_ZERO, TILE_WORDS, call_tile, split
 from rushlight.backends.worker_pool import memset, scratch
-from rushlight.kernels.attention_kernels import ready_block
-from rushlight.kernels.depthwise import split_plane, step_x, step_y
+from rushlight.kernels.depthwise import split_plane, split_sizes, step_x, step_y
 from rushlight.kernels.execution import chunk
+from rushlight.kernels.tile_products import ready_block
 
 __all__ = ["Forward", "fits"]
 
@@ -33,8 +33,7 @@ def forward_images(args, lo, hi, tid):
     """Items are images."""
     g = array(i64, args)
     ho, wo, outputs, depth, phases = g[HO], g[WO], g[O], g[C] * g[TAPS], step_y * step_x
-    pitch = (g[WIDTH] + 2 * g[PX] + step_x - 1) // step_x
-    plane = (g[H] + 2 * g[PY] + step_y - 1) // step_y * pitch
+    pitch, plane = split_sizes(g)
     count = (ho - 1) * pitch + wo
     values = g[C] * phases * plane + PANEL  # tiles read on behind the last row
     padded = scratch(tid, 4 * (values + outputs * count))

@@ -24,11 +24,10 @@ from rushlight.backends.microkernel import (
     START_C,
     START_ZERO,
     TILE_WORDS,
-    call_tile,
 )
 from rushlight.backends.worker_pool import memcpy, memset, scratch
-from rushlight.kernels.attention_kernels import multiply, pack, pack_transposed, panels, ready_block
 from rushlight.kernels.exponential import exponential32
+from rushlight.kernels.tile_products import multiply, pack, pack_transposed, panels, ready_block
 
 # Argument words. The forward pass is given those up to BIAS, the backward pass all of them.
 GATES, FIRST, CELL, WEIGHT, OUT, LAST, ACTS, CELLS, BIAS = range(9)
@@ -144,15 +143,15 @@ def forward_blocks(args, lo, hi, tid):
                 acts = g[ACTS] + 4 * place * wide
                 memcpy(acts, gates, 4 * rows * wide)
                 multiply(g[TILES], block, h_before, 4 * width, i64(4), rows, width, packed,
-                         4 * PANEL * width, wide, acts, 4 * wide, i64(START_C))  # fmt: skip
+                         4 * PANEL * width, wide, acts, 4 * wide, i64(START_C), i64(0))  # fmt: skip
                 cells, earlier = g[CELLS] + 4 * place * width, cell_before(g, i, first)
                 for r in range(rows):
                     lstm_row(array(f32, acts + 4 * r * wide), array(f32, earlier + 4 * r * width),
                              array(f32, cells + 4 * r * width), array(f32, out + 4 * r * width),
                              width)  # fmt: skip
             elif kind == GRU:
-                array(i64, block)[mk.BIAS] = g[BIAS]
-                multiply_biased(g, block, h_before, rows, width, packed, wide, sums, start)
+                multiply(g[TILES], block, h_before, 4 * width, i64(4), rows, width, packed,
+                         4 * PANEL * width, wide, sums, 4 * wide, start, g[BIAS])  # fmt: skip
                 for r in range(rows):
                     gru_row(array(f32, gates + 4 * r * wide), array(f32, sums + 4 * r * wide),
                             array(f32, h_before + 4 * r * width),
@@ -161,7 +160,7 @@ def forward_blocks(args, lo, hi, tid):
             else:
                 memcpy(out, gates, 4 * rows * width)
                 multiply(g[TILES], block, h_before, 4 * width, i64(4), rows, width, packed,
-                         4 * PANEL * width, wide, out, 4 * width, i64(START_C))  # fmt: skip
+                         4 * PANEL * width, wide, out, 4 * width, i64(START_C), i64(0))  # fmt: skip
                 h = array(f32, out)
                 for j in range(rows * width):
                     if kind == TANH:
@@ -171,20 +170,6 @@ def forward_blocks(args, lo, hi, tid):
         if kind == LSTM:
             last = g[CELLS] + 4 * (step_at(g, steps - 1) * g[N] + first) * width
             memcpy(g[LAST] + 4 * first * width, last, 4 * rows * width)
-
-
-@function
-def multiply_biased(g, block, h, rows, width, packed, wide, sums, start):
-    """The part of the gates that comes from the state, with its bias."""
-    p = array(i64, block)
-    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = 4 * width, 4, 4 * wide
-    p[mk.DEPTH], p[mk.START], p[mk.A] = width, start, h
-    for j in range((wide + PANEL - 1) // PANEL):
-        p[mk.B] = packed + j * 4 * PANEL * width
-        p[mk.C] = sums + 4 * PANEL * j
-        p[mk.BIAS] = g[BIAS] + 4 * PANEL * j
-        p[mk.COLUMNS] = wide - j * PANEL
-        call_tile(g[TILES], rows, block)
 
 
 @function
@@ -277,4 +262,4 @@ def backward_blocks(args, lo, hi, tid):
                 else:
                     plain_row_back(array(f32, g[OUT] + 4 * (place + r) * width), dy, dh, row, width)
             multiply(g[TILES], block, from_state, 4 * wide, i64(4), rows, wide, packed,
-                     4 * PANEL * wide, width, carried, 4 * width, start)  # fmt: skip
+                     4 * PANEL * wide, width, carried, 4 * width, start, i64(0))  # fmt: skip

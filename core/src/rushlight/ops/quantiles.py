@@ -12,8 +12,8 @@ from rushlight.ops._shape_rules import chosen
 from rushlight.ops.arithmetic import lerp
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import tensor
-from rushlight.ops.reduction import ValuesIndices, amax, amin
-from rushlight.ops.sorting import selected_back, sort, sortable
+from rushlight.ops.reduction import ValuesIndices, amax, amin, selected_back
+from rushlight.ops.sorting import sort, sortable
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor

@@ -446,8 +446,8 @@ def _selected(name, pick, arg, input, dim, keepdim):
     return np.asarray(pick(ordered, axis, None, None, keepdim)).view(input.dtype), indices
 
 
-def _selected_gradient(grad, out1, input_shape, dim, keepdim):
-    """All of it to the element that was selected."""
+def selected_back(grad, out1, input_shape, dim, keepdim):
+    """The gradient of one element selected along `dim`: written where the element was."""
     from rushlight.ops.creation import zeros
 
     if not input_shape:
@@ -473,8 +473,8 @@ def _min_dim(input: Tensor, dim, keepdim):
     return _selected("min", np.minimum.reduce, np.argmin, input, dim, keepdim)
 
 
-_max_dim.gradient(input=_selected_gradient)
-_min_dim.gradient(input=_selected_gradient)
+_max_dim.gradient(input=selected_back)
+_min_dim.gradient(input=selected_back)
 
 
 max = _extreme("max")

@@ -13,7 +13,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops._rules import result_type
 from rushlight.ops._shape_rules import chosen, chosen_after
 from rushlight.ops.comparison import where
-from rushlight.ops.reduction import ValuesIndices
+from rushlight.ops.reduction import ValuesIndices, selected_back
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -143,16 +143,6 @@ def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
     order = np.take(_order(input, axis, False), [k - 1], axis)
     found = [np.take_along_axis(input, order, axis), order]
     return found if keepdim else [f.squeeze(axis) for f in found]
-
-
-def _kept(tensor, dim, keepdim, input_shape):
-    return tensor if keepdim or tensor.dim() == len(input_shape) else tensor.unsqueeze(dim)
-
-
-def selected_back(grad, out1, input_shape, dim, keepdim):
-    """The gradient of one element selected along `dim`: written where the element was."""
-    index = _kept(out1, dim, keepdim, input_shape)
-    return _sort_gradient(_kept(grad, dim, keepdim, input_shape), index, input_shape, dim)
 
 
 kthvalue.gradient(input=selected_back)
