@@ -186,7 +186,7 @@ def run_view(op, values):
         found = BY_ARRAY_DTYPE[array.dtype]
     out = make_tensor(array, found, base._device)
     if isinstance(array, MetaArray) or _shares(array, base._array):
-        _link(out, base, op, values)
+        link(out, base, op, values)
     if mode.recording and base._node is not None:
         record(op, (base,), [None, *values[1:]], (out,))
     return out
@@ -201,7 +201,8 @@ def _shares(array, source):
     )
 
 
-def _link(out, base, op, values):
+def link(out, base, op, values):
+    """Note that `out` is a view of `base`, so that writes to either reach the other."""
     storage = out._storage = storage_of(base)
     storage.add_view(out)
     if base._base is None:
@@ -221,7 +222,7 @@ def _many_views(op, base, arrays, values):
     )
     for array in arrays:
         out = make_tensor(array, base._dtype, base._device)
-        _link(out, base, op, values)
+        link(out, base, op, values)
         out._path = ()
         out._writable = reason
         outs.append(out)

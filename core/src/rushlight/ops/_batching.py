@@ -13,15 +13,16 @@ from collections import Counter
 
 from rushlight.autograd.engine import grad
 from rushlight.errors import shape_text
+from rushlight.ops._arrays import link
 from rushlight.ops._op import TABLE, TENSORS
 from rushlight.ops._rules import result_type
-from rushlight.ops._wrapped_writes import link
 from rushlight.ops._wrappers import (
     Level,
     ReadsValuesError,
     Wrapped,
     below,
     call_op,
+    in_form,
     replace,
     shed,
     take_out,
@@ -162,7 +163,7 @@ def call(level, op, values):
 def _note_path(op, values, result):
     """What functions that put values back into a view ask for."""
     for out in result if isinstance(result, tuple) else (result,):
-        link(op, out, values[0], values)
+        link(out, values[0], op, values)
 
 
 def rewrapped(result, level):
@@ -170,7 +171,7 @@ def rewrapped(result, level):
     if isinstance(result, Tensor):  # a rule may also be written in terms of single examples
         return result if is_batched(result, level) else batched(result, level)
     items = [r if r is None or is_batched(r, level) else batched(r, level) for r in result]
-    return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+    return in_form(result, items)
 
 
 def front(value, level):
@@ -272,7 +273,7 @@ def stacked(results, level):
         None if column[0] is None else stacked(list(column), level)
         for column in zip(*results, strict=True)
     ]
-    return type(first)(*items) if hasattr(first, "_fields") else tuple(items)
+    return in_form(first, items)
 
 
 def tensors_of(op, values):

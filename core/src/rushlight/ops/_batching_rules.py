@@ -18,7 +18,7 @@ from rushlight.ops._batching import (
     unbatched,
 )
 from rushlight.ops._op import TABLE
-from rushlight.ops._wrappers import Wrapped, call_op
+from rushlight.ops._wrappers import Wrapped, call_op, in_form
 from rushlight.tensor.shape import normalize_size, wrap_dim
 from rushlight.tensor.tensor import Tensor
 
@@ -146,7 +146,7 @@ def _of_scalars(level, op, values):
     if isinstance(result, Tensor):
         return result.reshape(level.size) if result._array.ndim > 1 else result
     items = [r.reshape(level.size) for r in result]
-    return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+    return in_form(result, items)
 
 
 @rule("clone")
@@ -304,7 +304,7 @@ def trailing(level, op, values):
     if isinstance(result, Tensor):
         return result
     items = [r if r is None or r.numel() else _empty(r, level) for r in result]
-    return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+    return in_form(result, items)
 
 
 def _empty(result, level):

@@ -34,17 +34,42 @@ def make_door(op, form):
     """The door for a form, or None where the op or the form does not allow one."""
     if op.kind not in ("op", "view") or op.list_position >= 0 and len(op.tensor_positions) > 1:
         return None
-    given, keywords = (form, ()) if type(form) is int else (form[0], form[1:])
+    found = texts_of(op, form)
     source = _Source(op)
-    if not source.read_arguments(given, keywords):
+    if found is None or not source.read_arguments(*found):
         return None
     text = source.view() if op.kind == "view" else source.arrays()
     space = {**_SPACE, "op": op, "kernel": op.body if op.kind == "view" else op.cpu_kernel,
              **source.values}  # fmt: skip
-    file = f"<door of {op.name}, form {form}>"
+    return built(f"<door of {op.name}, form {form}>", text, space)
+
+
+def built(file, text, space):
+    """The function ``door`` of a text."""
     linecache.cache[file] = len(text), None, text.splitlines(True), file  # for tracebacks and pdb
     exec(compile(text, file, "exec"), space)  # noqa: S102 - our own text
     return space["door"]
+
+
+def texts_of(op, form):
+    """The arguments of a form: names of the door's parameters, and for each declared position that
+    is given the text of its value; None where the form does not fit."""
+    given, keywords = (form, ()) if type(form) is int else (form[0], form[1:])
+    head = [f"p{i}" for i in range(given)]
+    texts = dict(enumerate(head))
+    if given > op.positional:  # sizes one by one: x.permute(1, 0)
+        at = op.sizes_position
+        if at != op.positional - 1:
+            return None
+        texts = {**{i: f"p{i}" for i in range(at)}, at: f"({', '.join(head[at:])})"}
+    for name in keywords:
+        position = op.index.get(name, op.index.get(_ALIASES.get(name)))
+        if position is None or position in texts:
+            return None
+        texts[position] = name
+        head.append(name)
+    required = (i for i, value in enumerate(op.defaults) if value is REQUIRED)
+    return (head, texts) if all(i in texts for i in required) else None
 
 
 def is_plain(value):
@@ -81,27 +106,12 @@ class _Source:
         self.bound, self.tensors, self.optional = [], [], []
         self.attributes, self.listed = False, None
 
-    def read_arguments(self, given, keywords):
-        """Bind the form's arguments to the declared ones; False if they do not fit."""
-        op = self.op
-        self.head = [f"p{i}" for i in range(given)]
-        texts = dict(enumerate(self.head))
-        if given > op.positional:  # sizes one by one: x.permute(1, 0)
-            at = op.sizes_position
-            if at != op.positional - 1:
-                return False
-            texts = {**{i: f"p{i}" for i in range(at)}, at: f"({', '.join(self.head[at:])})"}
-        for name in keywords:
-            position = op.index.get(name, op.index.get(_ALIASES.get(name)))
-            if position is None or position in texts:
-                return False
-            texts[position] = name
-            self.head.append(name)
+    def read_arguments(self, head, texts):
+        """Bind the form's arguments to the declared ones; False where none is a tensor."""
+        op, self.head = self.op, head
         for position, kind in enumerate(op.kinds):
             text = texts.get(position)
             if text is None:
-                if op.defaults[position] is REQUIRED:
-                    return False
                 if kind in (TENSOR, OPTIONAL):
                     self.tensors.append("None")
                 self.bound.append(("None", "None"))

@@ -8,14 +8,13 @@ Anything that is not a plain tensor or number makes a door answer NotImplemented
 
 from __future__ import annotations
 
-import linecache
-
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.devices import cpu
 from rushlight.dtypes import FLOAT
+from rushlight.ops._doors import built, texts_of
 from rushlight.ops._elementwise import _EXACT, Call
-from rushlight.ops._op import _ALIASES, ATTRIBUTE, OPTIONAL, REQUIRED, TENSOR
+from rushlight.ops._op import ATTRIBUTE, OPTIONAL, TENSOR
 from rushlight.ops._recording import record
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
@@ -30,17 +29,14 @@ def make_elementwise_door(op, form, inplace=False):
     """The door for a form of call (or of ``x.op_()``), or None where there can be none."""
     if op.outputs != 1 or op.kind != "elementwise":
         return None
-    given, keywords = (form, ()) if type(form) is int else (form[0], form[1:])
+    found = texts_of(op, form)
     source = _Source(op)
-    if not source.read_arguments(given, keywords):
+    if found is None or not source.read_arguments(*found):
         return None
-    text = source.inplace() if inplace else source.fresh()
-    space = {**_SPACE, **source.values, "op": op, "table": {}, "known": {}.get}
-    space["known"] = space["table"].get
-    file = f"<{'in-place ' if inplace else ''}door of {op.name}, form {form}>"
-    linecache.cache[file] = len(text), None, text.splitlines(True), file  # for tracebacks and pdb
-    exec(compile(text, file, "exec"), space)  # noqa: S102 - our own text
-    return space["door"]
+    text, table = source.inplace() if inplace else source.fresh(), {}
+    space = {**_SPACE, **source.values, "op": op, "table": table, "known": table.get}
+    kind = "in-place door" if inplace else "door"
+    return built(f"<{kind} of {op.name}, form {form}>", text, space)
 
 
 class _Entry:
@@ -73,24 +69,14 @@ class _Source:
         self.head, self.lines, self.keys, self.bound = [], [], [], []
         self.tensors, self.saved = [], []
 
-    def read_arguments(self, given, keywords):
-        """Bind the form's arguments to the declared ones; False if they do not fit."""
-        op = self.op
-        if given > op.positional or not given:
+    def read_arguments(self, head, texts):
+        """Bind the form's arguments to the declared ones; False where a kind is not for doors."""
+        op, self.head = self.op, head
+        if "p0" not in head:
             return False
-        texts = {i: f"p{i}" for i in range(given)}
-        self.head = list(texts.values())
-        for name in keywords:
-            position = op.index.get(name, op.index.get(_ALIASES.get(name)))
-            if position is None or position in texts:
-                return False
-            texts[position] = name
-            self.head.append(name)
         for position, kind in enumerate(op.kinds):
             text = texts.get(position)
             if text is None:
-                if op.defaults[position] is REQUIRED:
-                    return False
                 self.values[f"d{position}"] = op.defaults[position]
                 self.bound.append(f"d{position}")
                 self.saved.append(f"d{position}")

@@ -16,11 +16,10 @@ from rushlight.ops._wrappers import (
     Level,
     Wrapped,
     call_op,
+    in_form,
     replace,
     shed,
-    take_out,
     wrap,
-    write_out,
 )
 from rushlight.ops.creation import ones_like, zeros_like
 from rushlight.tensor.tensor import Tensor
@@ -149,18 +148,7 @@ def tangent_of(tensor, level):
 
 def process(level, function, args, kwargs):
     """Run a call on primals and tangents."""
-    op = getattr(function, "op", None)
-    if op is None:
-        return writes.special(level, function, args, kwargs)
-    variant = getattr(function, "variant", None)
-    if variant == "inplace":
-        return writes.write(level, op, args[0], op.bind(args, kwargs))
-    if variant == "inplace view":
-        return writes.inplace_view(level, op, args[0], op.bind(args, kwargs))
-    out = take_out(op, kwargs)
-    values = op.bind(args, kwargs)
-    result = op.run(values) if op.kind == "composite" else _call(level, op, values)
-    return result if out is None else write_out(out, result)
+    return writes.process(level, function, args, kwargs, _call)
 
 
 def _call(level, op, values):
@@ -179,14 +167,9 @@ def _call(level, op, values):
         for r, t, ok in zip(results, tangents, floats, strict=True)
     ]
     if op.kind == "view" and isinstance(values[0], Dual):
-        for out in outs:
-            if isinstance(out, Dual) and out._level is level:
-                writes.link(op, out, values[0], values)
-                if many:
-                    out._writable = f"Output of '{op.name}' is one of several views: clone it."
-    if not many:
-        return outs[0]
-    return type(result)(*outs) if hasattr(result, "_fields") else tuple(outs)
+        views = [o for o in outs if isinstance(o, Dual) and o._level is level]
+        writes.link_views(op, views, values, many)
+    return in_form(result, outs) if many else outs[0]
 
 
 def _tangents(level, op, values, primals, results):

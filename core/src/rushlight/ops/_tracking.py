@@ -19,11 +19,10 @@ from rushlight.ops._wrappers import (
     Level,
     Wrapped,
     call_op,
+    in_form,
     replace,
     shed,
-    take_out,
     wrap,
-    write_out,
 )
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor
@@ -64,18 +63,7 @@ def lifted(tensor, level):
 
 def process(level, function, args, kwargs):
     """Run a call at a recording level."""
-    op = getattr(function, "op", None)
-    if op is None:
-        return writes.special(level, function, args, kwargs)
-    variant = getattr(function, "variant", None)
-    if variant == "inplace":
-        return writes.write(level, op, args[0], op.bind(args, kwargs))
-    if variant == "inplace view":
-        return writes.inplace_view(level, op, args[0], op.bind(args, kwargs))
-    out = take_out(op, kwargs)
-    values = op.bind(args, kwargs)
-    result = op.run(values) if op.kind == "composite" else _call(level, op, values)
-    return result if out is None else write_out(out, result)
+    return writes.process(level, function, args, kwargs, _call)
 
 
 def _call(level, op, values):
@@ -96,13 +84,8 @@ def _call(level, op, values):
     ):
         _record(level, op, tensors, values, outs)
     if op.kind == "view" and isinstance(values[0], Tracked):
-        for out in tracked:
-            writes.link(op, out, values[0], values)
-            if many:
-                out._writable = f"Output of '{op.name}' is one of several views: clone it first."
-    if not many:
-        return outs[0]
-    return type(result)(*outs) if hasattr(result, "_fields") else tuple(outs)
+        writes.link_views(op, tracked, values, many)
+    return in_form(result, outs) if many else outs[0]
 
 
 def _tensors(level, op, values):

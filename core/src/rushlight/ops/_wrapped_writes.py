@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from rushlight.dtypes import can_cast
 from rushlight.errors import shape_text
+from rushlight.ops._arrays import link
 from rushlight.ops._op import TABLE
-from rushlight.ops._wrappers import call_op, placeholder
+from rushlight.ops._wrappers import call_op, placeholder, take_out, write_out
 from rushlight.tensor.storage import storage_of
 
 _new = object.__new__
@@ -103,17 +104,29 @@ def assign(target, new):
         view.rebind(follow(view._path, alias(base)))
 
 
-def link(op, out, base, values):
-    """Note that `out` is a view of `base`, so that writes to either reach the other."""
-    storage = out._storage = storage_of(base)
-    storage.add_view(out)
-    step = (op, [v for v in values[1:]])
-    if base._base is None:
-        out._base, out._path = base, (step,)
-    else:
-        out._base, out._path = base._base, (*base._path, step)
-    if base._writable is not None:
-        out._writable = base._writable
+def link_views(op, views, values, many):
+    """Note that wrappers are views of the first argument, and that one of several is not written
+    to."""
+    for out in views:
+        link(out, values[0], op, values)
+        if many:
+            out._writable = f"Output of '{op.name}' is one of several views: clone it first."
+
+
+def process(level, function, args, kwargs, call):
+    """Run a call at a level: ``call(level, op, values)`` runs ops that are no composites."""
+    op = getattr(function, "op", None)
+    if op is None:
+        return special(level, function, args, kwargs)
+    variant = getattr(function, "variant", None)
+    if variant == "inplace":
+        return write(level, op, args[0], op.bind(args, kwargs))
+    if variant == "inplace view":
+        return inplace_view(level, op, args[0], op.bind(args, kwargs))
+    out = take_out(op, kwargs)
+    values = op.bind(args, kwargs)
+    result = op.run(values) if op.kind == "composite" else call(level, op, values)
+    return result if out is None else write_out(out, result)
 
 
 def special(level, function, args, kwargs):

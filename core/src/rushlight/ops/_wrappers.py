@@ -313,6 +313,11 @@ def call_op(op, values):
     )
 
 
+def in_form(result, items):
+    """Several results in the form of others: a named tuple of their kind, or a tuple."""
+    return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+
+
 def take_out(op, kwargs):
     """The tensors given as ``out=``, taken out of the keywords; None if there are none."""
     if op is not None and "out" in kwargs and "out" not in op.index:
