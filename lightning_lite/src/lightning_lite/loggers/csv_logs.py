@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from lightning_lite.loggers.logger import Logger
+from lightning_lite.loggers.folder import FolderLogger
 
 
-class CSVLogger(Logger):
+class CSVLogger(FolderLogger):
     """Writes `save_dir/name/version_0/metrics.csv`, a row per logged step.
 
     A name that appears later adds a column: the file is then written anew, aside, and renamed.
@@ -21,7 +19,6 @@ class CSVLogger(Logger):
     file at the latest every `flush_logs_every_n_steps` steps.
     """
 
-    LOGGER_JOIN_CHAR = "-"
     METRICS_FILE = "metrics.csv"
     HPARAMS_FILE = "hparams.yaml"
 
@@ -33,44 +30,10 @@ class CSVLogger(Logger):
         prefix: str = "",
         flush_logs_every_n_steps: int = 100,
     ) -> None:
-        super().__init__()
-        self._save_dir = os.fspath(save_dir)
-        self._name = name or ""
-        self._version = version
-        self._prefix = prefix
+        super().__init__(save_dir, name, version, prefix)
         self._flush_every = flush_logs_every_n_steps
         self._rows: list[dict[str, Any]] = []
         self._columns: list[str] = []
-        self._count = 0
-        self.hparams: dict[str, Any] = {}
-
-    @property
-    def name(self) -> str:
-        """The name of the experiment."""
-        return self._name
-
-    @property
-    def version(self) -> int | str:
-        """The number or name of this run."""
-        if self._version is None:
-            self._version = self._unused_version()
-        return self._version
-
-    @property
-    def save_dir(self) -> str:
-        """The folder of all experiments."""
-        return self._save_dir
-
-    @property
-    def root_dir(self) -> str:
-        """The folder of all runs of the experiment."""
-        return os.path.join(self._save_dir, self._name)
-
-    @property
-    def log_dir(self) -> str:
-        """The folder of this run."""
-        version = self.version if isinstance(self.version, str) else f"version_{self.version}"
-        return os.path.join(self.root_dir, version)
 
     @property
     def metrics_file_path(self) -> str:
@@ -82,16 +45,9 @@ class CSVLogger(Logger):
         """The logger itself: there is nothing behind it."""
         return self
 
-    def _unused_version(self) -> int:
-        root = Path(self.root_dir)
-        names = [path.name for path in root.glob("version_*")] if root.is_dir() else []
-        numbers = [int(name[8:]) for name in names if name[8:].isdigit()]
-        return max(numbers, default=-1) + 1
-
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         """Take a row; `step` defaults to the number of rows."""
-        prefix = f"{self._prefix}{self.LOGGER_JOIN_CHAR}" if self._prefix else ""
-        row = {prefix + name: _number(value) for name, value in metrics.items()}
+        row = {self._prefixed(name): _number(value) for name, value in metrics.items()}
         row["step"] = self._count if step is None else step
         self._count += 1
         self._rows.append(row)
@@ -100,12 +56,8 @@ class CSVLogger(Logger):
 
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         """Take the hyper-parameters; they are written with the next rows."""
-        given = vars(params) if isinstance(params, Namespace) else dict(params or {})
-        self.hparams.update(given)
-        Path(self.log_dir).mkdir(parents=True, exist_ok=True)
-        # JSON is YAML too, and needs no library to write
-        text = json.dumps(self.hparams, indent=2, default=str, ensure_ascii=False)
-        Path(self.log_dir, self.HPARAMS_FILE).write_text(text + "\n", encoding="utf-8")
+        self._take_hyperparams(params)
+        self._write_hyperparams(self.HPARAMS_FILE)
 
     def save(self) -> None:
         """Write the rows that are held."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
-from lightning_lite.loggers.logger import Logger
+from lightning_lite.loggers.folder import FolderLogger
 
 
-class TensorBoardLogger(Logger):
+class TensorBoardLogger(FolderLogger):
     """Writes `save_dir/name/version_0/events...`; show them with ``tensorboard --logdir save_dir``.
 
     Without a `version`, the first unused number is taken. `log_graph` writes the model's graph
@@ -21,7 +18,6 @@ class TensorBoardLogger(Logger):
     to it.
     """
 
-    LOGGER_JOIN_CHAR = "-"
     NAME_HPARAMS_FILE = "hparams.yaml"
 
     def __init__(
@@ -35,36 +31,9 @@ class TensorBoardLogger(Logger):
         sub_dir: Any = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__()
-        self._save_dir, self._name = os.fspath(save_dir), name or ""
-        self._version, self._prefix, self._sub_dir = version, prefix, sub_dir
+        super().__init__(save_dir, name, version, prefix)
+        self._sub_dir, self._kwargs, self._writer = sub_dir, kwargs, None
         self._log_graph, self._default_hp_metric = log_graph, default_hp_metric
-        self._kwargs, self._writer, self._count = kwargs, None, 0
-        self.hparams: dict[str, Any] = {}
-
-    @property
-    def name(self) -> str:
-        """The name of the experiment."""
-        return self._name
-
-    @property
-    def version(self) -> int | str:
-        """The number or name of this run."""
-        if self._version is None:
-            root = Path(self.root_dir)
-            names = [path.name[8:] for path in root.glob("version_*")] if root.is_dir() else []
-            self._version = max((int(n) for n in names if n.isdigit()), default=-1) + 1
-        return self._version
-
-    @property
-    def save_dir(self) -> str:
-        """The folder of all experiments."""
-        return self._save_dir
-
-    @property
-    def root_dir(self) -> str:
-        """The folder of all runs of the experiment."""
-        return os.path.join(self._save_dir, self._name)
 
     @property
     def sub_dir(self) -> Any:
@@ -74,8 +43,7 @@ class TensorBoardLogger(Logger):
     @property
     def log_dir(self) -> str:
         """The folder of this run."""
-        version = self.version if isinstance(self.version, str) else f"version_{self.version}"
-        return os.path.join(self.root_dir, version, *([self._sub_dir] if self._sub_dir else []))
+        return os.path.join(super().log_dir, *([self._sub_dir] if self._sub_dir else []))
 
     @property
     def experiment(self) -> Any:
@@ -90,12 +58,11 @@ class TensorBoardLogger(Logger):
         """Add points to curves; a dictionary is a chart of several."""
         step = self._count if step is None else step
         self._count = step + 1
-        prefix = f"{self._prefix}{self.LOGGER_JOIN_CHAR}" if self._prefix else ""
         for name, value in metrics.items():
             if isinstance(value, dict):
-                self.experiment.add_scalars(prefix + name, value, step)
+                self.experiment.add_scalars(self._prefixed(name), value, step)
             else:
-                self.experiment.add_scalar(prefix + name, value, step)
+                self.experiment.add_scalar(self._prefixed(name), value, step)
 
     def log_hyperparams(
         self, params: Any, metrics: dict[str, Any] | float | None = None, step: int | None = None
@@ -103,8 +70,7 @@ class TensorBoardLogger(Logger):
         """Take the hyper-parameters, with the metrics that came of them."""
         from rushlight.utils.tensorboard import summaries
 
-        given = vars(params) if isinstance(params, Namespace) else dict(params or {})
-        self.hparams.update(given)
+        given = self._take_hyperparams(params)
         if metrics is None and self._default_hp_metric:
             metrics = -1.0
         metrics = metrics if isinstance(metrics, dict | None) else {"hp_metric": metrics}
@@ -127,11 +93,7 @@ class TensorBoardLogger(Logger):
         if self._writer is not None:
             self._writer.flush()
         if self.hparams:
-            path = Path(self.log_dir, self.NAME_HPARAMS_FILE)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # JSON is YAML too, and needs no library to write
-            text = json.dumps(self.hparams, indent=2, default=str, ensure_ascii=False)
-            path.write_text(text + "\n", encoding="utf-8")
+            self._write_hyperparams(self.NAME_HPARAMS_FILE)
 
     def finalize(self, status: str) -> None:
         """The run is over: close the file."""
