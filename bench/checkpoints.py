@@ -28,7 +28,7 @@ def work(name: str, action: str, path: str, megabytes: int) -> None:
     """One measurement, in this process."""
     library = __import__(name)
     library.save({"x": library.ones(10)}, path + ".small")
-    library.load(path + ".small")
+    float(library.load(path + ".small")["x"].sum())
     count = megabytes << 20
     state = None
     if action == "save":

@@ -218,14 +218,12 @@ def test_a_saver_killed_ten_times_leaves_a_whole_file(tmp_path):
     path = tmp_path / "checkpoint.pt"
     random, last = np.random.default_rng(0), 0
     rushlight.save({"number": 0, "data": rushlight.zeros(300_000)}, path)
-    start = None
     for number in range(10):
-        if start is None:
-            start = subprocess.Popen(
-                [sys.executable, "-c", SAVER, str(path)], stdout=subprocess.PIPE
-            )
-            start.stdout.readline()
-        os.kill(start.pid, 0)
+        start = subprocess.Popen([sys.executable, "-c", SAVER, str(path)], stdout=subprocess.PIPE)
+        start.stdout.readline()
+        first, end = path.stat().st_ino, time.monotonic() + 20
+        while number % 2 and path.stat().st_ino == first and time.monotonic() < end:
+            time.sleep(0.001)  # every other run is killed in the midst of a later save
         time.sleep(float(random.uniform(0.002, 0.02)))
         start.send_signal(signal.SIGKILL)
         start.wait()
@@ -233,8 +231,6 @@ def test_a_saver_killed_ten_times_leaves_a_whole_file(tmp_path):
         loaded = rushlight.load(path)
         assert (loaded["data"] == float(loaded["number"])).all()
         last += loaded["number"] > 0
-        start = None
-        del number
     assert last > 0, "no save finished in 10 runs: the test saw nothing"
 
 

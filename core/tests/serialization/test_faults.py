@@ -7,14 +7,14 @@ import pickle
 import resource
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import pytest
 
 import rushlight
 from rushlight import nn, safetensors, serialization
-from rushlight.serialization import archive
+from rushlight.backends import threads
+from rushlight.kernels import checksum
 
 ROOT = Path(__file__).parents[3]
 
@@ -56,34 +56,39 @@ def test_the_judge_sees_faults(fuzz, tmp_path, monkeypatch, words):
     assert words in fuzz.judge("x.pt", b"x", str(tmp_path))
 
 
-def test_a_full_disk_leaves_the_last_good_file(tmp_path):
-    """The file system refuses more than 1 MB: the save fails with the path, the old file loads."""
+@pytest.mark.parametrize("elements", (1_000_000, 6_000_000))
+def test_a_full_disk_leaves_the_last_good_file(tmp_path, elements):
+    """The file system refuses more than 1 MB: the save fails with the path, the old file loads,
+    whether Python or compiled code writes."""
     path = tmp_path / "kept.pt"
     rushlight.save({"x": rushlight.ones(10)}, path)
     program = (
         "import resource, signal, sys, rushlight\n"
+        "from rushlight.backends import threads\n"
+        "threads.pool()\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
         "try:\n"
-        "    rushlight.save({'x': rushlight.ones(1_000_000)}, sys.argv[1])\n"
+        "    rushlight.save({'x': rushlight.ones(int(sys.argv[2]))}, sys.argv[1])\n"
         "except OSError as error:\n"
         "    print(error)\n"
     )
     found = subprocess.run(
-        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program, str(path), str(elements)],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert f"cannot write '{path}': File too large (the old file is untouched)" in found.stdout
     assert rushlight.load(path)["x"].tolist() == [1.0] * 10
     assert [p.name for p in tmp_path.iterdir()] == ["kept.pt"]
 
 
-def test_checksums_of_pieces_combine():
-    first, second = b"rushlight" * 1000, b"checkpoint" * 777
-    combined = archive.combine(zlib.crc32(first), zlib.crc32(second), len(second))
-    assert combined == zlib.crc32(first + second)
-
-
-def test_large_entries_read_by_several_threads_are_checked(tmp_path):
+@pytest.mark.parametrize("compiled", (True, False))
+def test_large_entries_read_by_several_threads_are_checked(tmp_path, monkeypatch, compiled):
+    threads.pool()
+    if not compiled:
+        monkeypatch.setattr(checksum, "_available", lambda: False)
     path = tmp_path / "large.pt"
     rushlight.save(rushlight.arange(5_000_000), path)
     assert (rushlight.load(path) == rushlight.arange(5_000_000)).all()
@@ -91,6 +96,9 @@ def test_large_entries_read_by_several_threads_are_checked(tmp_path):
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with pytest.raises(RuntimeError, match=r"large.pt' is .* checksum of entry data/0 is wrong"):
+        rushlight.load(path)
+    path.write_bytes(data[: len(data) // 2] + data[-4096:])
+    with pytest.raises(RuntimeError, match=r"large.pt' is .* damaged"):
         rushlight.load(path)
 
 

@@ -14,6 +14,7 @@ import threading
 import zlib
 
 from rushlight.backends import np
+from rushlight.kernels import checksum as sums
 
 _END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _PARALLEL = 8 << 20  # bytes from which on an entry is read by several threads
@@ -171,10 +172,12 @@ class Archive:
         """The first ``len(target)`` bytes of an entry; all of it is checked."""
         entry, start = self.entry(name), self.start(name)
         size = len(target)
-        if size >= _PARALLEL and self.descriptor is not None:
-            checksum = self._fill_parallel(start, target)
-        else:
-            checksum = self._checked(start, target)
+        checksum = None
+        if self.descriptor is not None and sums.compiled(size, self.size):
+            checksum = sums.read(self.descriptor, start, target)
+        if checksum is None:
+            parallel = size >= _PARALLEL and self.descriptor is not None
+            checksum = (self._fill_parallel if parallel else self._checked)(start, target)
         scratch = memoryview(bytearray(min(entry.size - size, 1 << 20)))
         for at in range(size, entry.size, 1 << 20):
             piece = scratch[: min(entry.size - at, 1 << 20)]
@@ -191,7 +194,7 @@ class Archive:
             found = pool.map(lambda at: self._checked(start + at, target[at : at + _PIECE]), starts)
             checksum = 0
             for at, piece in zip(starts, found, strict=True):
-                checksum = combine(checksum, piece, min(_PIECE, len(target) - at))
+                checksum = sums.combine(checksum, piece, min(_PIECE, len(target) - at))
         return checksum
 
     def read(self, name):
@@ -265,31 +268,3 @@ class _Stream(io.RawIOBase):
         self.position += count
         self.left -= count
         return count
-
-
-# ---------------------------------------------------------------------------------------- checksums
-_POLYNOMIAL = 0xEDB88320
-
-
-def _times(a, b):
-    """The product of two polynomials modulo CRC-32's, bits reversed."""
-    product = 0
-    for bit in range(31, -1, -1):
-        if a >> bit & 1:
-            product ^= b
-        b = b >> 1 ^ (_POLYNOMIAL if b & 1 else 0)
-    return product
-
-
-def combine(first, second, length):
-    """The CRC-32 of two pieces one after the other, from theirs and the second's `length`.
-
-    Appending a byte multiplies by x^8 (M. Adler's ``crc32_combine`` in zlib).
-    """
-    power, base = 0x80000000, 0x00800000  # 1 and x^8
-    while length:
-        if length & 1:
-            power = _times(power, base)
-        base = _times(base, base)
-        length >>= 1
-    return _times(power, first) ^ second

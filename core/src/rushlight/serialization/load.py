@@ -9,6 +9,7 @@ import warnings
 from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
+from rushlight.backends.memory import empty
 from rushlight.dtypes import dtype as dtype_class
 from rushlight.serialization import names, safe_globals
 from rushlight.serialization.archive import Archive, Damaged
@@ -344,7 +345,7 @@ def _elements(archive, loading, entry, array_dtype, count, mmap_path):
     if mmap_path is not None and not archive.swap:
         return np.asarray(archive.map(entry, mmap_path, size)).view(array_dtype)
     loading.spend(size)
-    array = np.empty(count, array_dtype)
+    array = empty(count, array_dtype)
     archive.fill(entry, memoryview(array.reshape(-1).view(np.uint8)))
     if archive.swap:
         parts = array.view(array.real.dtype) if array.dtype.kind == "c" else array

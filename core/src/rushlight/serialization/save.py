@@ -5,21 +5,19 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import struct
 import sys
 import types
-import zipfile
 
 from rushlight import devices, dtypes
 from rushlight.backends import np
 from rushlight.serialization import sparse
+from rushlight.serialization.archive_writer import ALIGNMENT, ArchiveWriter
 from rushlight.serialization.atomic import replacing
 from rushlight.serialization.names import STORAGE_OF, Global, torch_home
 from rushlight.tensor.shape import Size, contiguous_strides
 from rushlight.tensor.storage import Storage, _root
 from rushlight.tensor.tensor import Parameter, Tensor
 
-_ALIGNMENT = 64
 UNTYPED = "untyped"
 
 
@@ -196,13 +194,6 @@ def _ordered():
 
 
 class _Layout:
-    """A layout on its way into the pickle."""
-
-    def __init__(self, name):
-        self.name = name
-
-
-class _Layout:
     """A sparse layout, which PyTorch writes as a call."""
 
     __slots__ = ("name",)
@@ -218,29 +209,6 @@ class _Stored:
 
     def __init__(self, number, dtype, count, array):
         self.number, self.dtype, self.count, self.array = number, dtype, count, array
-
-
-class _Archive:
-    """Uncompressed zip entries whose data start at multiples of 64 bytes, as in PyTorch."""
-
-    def __init__(self, file, name):
-        self.zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
-        self.file, self.name = file, name
-
-    def write(self, entry, data):
-        """Add one entry."""
-        info = zipfile.ZipInfo(f"{self.name}/{entry}")
-        start = self.file.tell() + 30 + len(info.filename)
-        # Beyond 4 GiB zipfile adds a 20-byte zip64 field in front of ours.
-        start += 20 if len(data) * 1.05 > zipfile.ZIP64_LIMIT else 0
-        padding = -(start + 4) % _ALIGNMENT
-        info.extra = struct.pack("<HH", 0x4246, padding) + b"Z" * padding
-        with self.zip.open(info, "w") as stream:
-            stream.write(data)
-
-    def close(self):
-        """Write the directory."""
-        self.zip.close()
 
 
 def save(
@@ -273,10 +241,11 @@ def _write(obj, file, name, protocol):
     stream = io.BytesIO()
     pickler = _Pickler(stream, protocol)
     pickler.dump(obj)
-    archive = _Archive(file, name)
+    size = sum(stored.array.nbytes for stored in pickler.storages.values())
+    archive = ArchiveWriter(file, name, size)
     archive.write("data.pkl", stream.getvalue())
     archive.write(".format_version", b"1")
-    archive.write(".storage_alignment", str(_ALIGNMENT).encode())
+    archive.write(".storage_alignment", str(ALIGNMENT).encode())
     archive.write("byteorder", sys.byteorder.encode())
     for stored in pickler.storages.values():
         flat = stored.array.reshape(-1).view(np.uint8)
