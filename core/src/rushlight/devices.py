@@ -83,10 +83,35 @@ def as_device(value) -> device:
         return cpu
     if found.type == "meta":
         return meta
-    raise RuntimeError(
-        f"device '{found}' is not available: this build of rushlight computes on the CPU only; "
-        "guard GPU code with rushlight.cuda.is_available()"
-    )
+    return _existing(found)
+
+
+_cuda_devices: dict[int, device] = {}
+
+
+def cuda_device(index: int) -> device:
+    """The one object for a GPU: devices of tensors are compared by identity."""
+    found = _cuda_devices.get(index)
+    if found is None:
+        found = _cuda_devices[index] = device("cuda", index)
+    return found
+
+
+def _existing(found):
+    """The GPU that is meant, or the error that says why it cannot be used."""
+    import importlib
+
+    runtime = importlib.import_module("rushlight.backends.cuda.runtime")
+    if not runtime.available():
+        raise RuntimeError(
+            f"device '{found}' is not available: rushlight computes on the CPU only here, because "
+            f"{runtime.why_unavailable()}; guard GPU code with rushlight.cuda.is_available()"
+        )
+    index = runtime.streams.current_device() if found.index is None else found.index
+    count = runtime.current().device_count()
+    if index >= count:
+        raise RuntimeError(f"device '{found}' does not exist: there are {count} CUDA devices")
+    return cuda_device(index)
 
 
 def set_default_device(device) -> None:

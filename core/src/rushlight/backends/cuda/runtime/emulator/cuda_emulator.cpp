@@ -76,7 +76,7 @@ emu_switch:
 )");
 static void change(Fiber& from, Fiber& to) { emu_switch(&from.stack_pointer, to.stack_pointer); }
 static void prepare(Fiber& fiber, char* stack) {
-  void** top = reinterpret_cast<void**>(stack + STACK) - 2;
+  void** top = reinterpret_cast<void**>(stack + STACK) - 3;  // aligned as after a call
   *top = nullptr;                                        // a return address nobody uses
   *--top = reinterpret_cast<void*>(&fiber_main);
   for (int i = 0; i < 6; i++) *--top = nullptr;

@@ -1,0 +1,343 @@
+"""Array-language functions, made to run on device arrays.
+
+The body of an op and the references of its kernels are written for NumPy. The same text runs on a
+device when the names it looks up mean something else there: ``np`` is a namespace whose new arrays
+lie on the device, a kernel is the handwritten one of :mod:`rushlight.kernels.cuda` or else the
+CPU kernel's reference. `on_device` makes a function with the code of another and such names,
+translated when they are first looked up. The functions of the CPU are left as they are.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import threading
+import types
+
+from rushlight.backends import np
+from rushlight.backends.cuda import array_code
+from rushlight.backends.cuda.array_code import running
+from rushlight.backends.cuda.device_array import DeviceArray, empty, zeros
+
+
+class NoDeviceKernelError(NotImplementedError):
+    """Array code reached a kernel that was compiled for the CPU."""
+
+
+# Modules whose functions compute on arrays. Those of `backends` that run compiled code refuse.
+_ARRAY_LAYERS = (
+    "rushlight.kernels.",
+    "rushlight.ops.",
+    "rushlight.backends.arrays",
+    "rushlight.backends.memory",
+    "rushlight.compiler.evaluation",
+    "rushlight.compiler.storage",
+    "rushlight.compiler.vocabulary",
+    "rushlight.compiler.layout",
+    "rushlight.tensor.memory_format",
+)
+_COMPILED = (
+    "rushlight.backends.threads",
+    "rushlight.backends.machine_code",
+    "rushlight.backends.openblas",
+    "rushlight.backends.worker_pool",
+    "rushlight.backends.kernel_compiler",
+    "rushlight.kernels.lapack",
+    "rushlight.kernels.execution.launch",
+)
+_lock = threading.RLock()
+_functions: dict = {}
+_namespaces: dict = {}
+_modules: dict = {}
+
+
+def on_device(function):
+    """The function with its names translated for device arrays."""
+    found = _functions.get(function)
+    if found is None:
+        with _lock:
+            found = _functions.get(function)
+            if found is None:
+                found = _functions[function] = _translated(function)
+    return found
+
+
+def _translated(function):
+    if type(function) is not types.FunctionType:
+        return function
+    closure = function.__closure__
+    if closure is not None:
+        closure = tuple(types.CellType(_value(_content(cell))) for cell in closure)
+    made = types.FunctionType(
+        function.__code__,
+        _namespace(function.__globals__),
+        function.__name__,
+        function.__defaults__,
+        closure,
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__dict__.update(function.__dict__)
+    return made
+
+
+def _content(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet: a function that calls itself
+        return None
+
+
+class _Namespace(dict):
+    """The global names of a module, each translated when it is first looked up."""
+
+    def __init__(self, names):
+        super().__init__({"__builtins__": names["__builtins__"], "__name__": names["__name__"]})
+        self.names = names
+
+    def __missing__(self, name):
+        value = _value(self.names[name], name)
+        self[name] = value
+        return value
+
+
+def _namespace(names):
+    found = _namespaces.get(id(names))
+    if found is None:
+        found = _namespaces[id(names)] = _Namespace(names)
+    return found
+
+
+class _Module:
+    """A module of array code, with its functions translated."""
+
+    def __init__(self, module):
+        self.__dict__["_module"] = module
+
+    def __getattr__(self, name):
+        value = _value(getattr(self._module, name), name)
+        self.__dict__[name] = value
+        return value
+
+
+class _Compiled:
+    """A module that runs machine code of the CPU: every function of it refuses."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        value = getattr(self._module, name)
+        if not callable(value) or isinstance(value, type):
+            return value
+
+        def refuse(*args, **kwargs):
+            raise NoDeviceKernelError(
+                f"{running.op}: its kernel {self._module.__name__.rsplit('.', 1)[-1]}.{name} was "
+                "compiled for the CPU; there is none for CUDA devices yet. Compute it on the CPU: "
+                "tensor.cpu()"
+            )
+
+        return refuse
+
+
+def _value(value, name=None):
+    """What a name means on a device."""
+    if name == "REFERENCE":
+        return True
+    if value is np:
+        return device_numpy
+    if value is np.ndarray:
+        return device_numpy.ndarray
+    if isinstance(value, types.ModuleType):
+        return _module(value)
+    if isinstance(value, types.FunctionType):
+        return _function(value)
+    return value
+
+
+def _module(module):
+    name = module.__name__
+    if name in _COMPILED:
+        return _modules.setdefault(name, _Compiled(module))
+    if name.startswith(_ARRAY_LAYERS):
+        return _modules.setdefault(name, _Module(module))
+    return module
+
+
+def _function(function):
+    module = function.__module__ or ""
+    own = _OWN.get((module, function.__name__))
+    if own is not None:
+        return own
+    if module in _COMPILED:
+        return getattr(_modules.setdefault(module, _Compiled(importlib.import_module(module))), function.__name__)
+    if not module.startswith(_ARRAY_LAYERS) or hasattr(function, "op"):
+        return function
+    if module.startswith("rushlight.kernels."):
+        return _kernel(function, module)
+    return on_device(function)
+
+
+def _kernel(function, module):
+    """The handwritten kernel of that family and name; else the reference; else the text."""
+    reference = getattr(function, "reference", None)
+    other = on_device(function if reference is None else reference)
+    if module.startswith("rushlight.kernels.cuda"):
+        return function
+    family = module.rsplit(".", 1)[-1]
+    written = handwritten(family, function.__name__)
+    if written is None:
+        return other
+
+    def call(*args, **kwargs):
+        result = written(*args, **kwargs)
+        if result is NotImplemented:
+            return other(*args, **kwargs)
+        used[running.op] = used.get(running.op, 0) + 1
+        return result
+
+    call.__name__ = function.__name__
+    return call
+
+
+used: dict[str, int] = {}  # op -> calls of handwritten kernels
+_families: dict = {}
+
+
+def handwritten(family, name):
+    """The function of :mod:`rushlight.kernels.cuda` for a kernel, or None."""
+    if family not in _families:
+        path = f"rushlight.kernels.cuda.{family}"
+        try:
+            found = importlib.util.find_spec(path)
+        except ModuleNotFoundError:
+            found = None
+        _families[family] = None if found is None else importlib.import_module(path)
+    module = _families[family]
+    return None if module is None else getattr(module, name, None)
+
+
+# ----------------------------------------------------------------------------- NumPy on a device
+class _ArrayType(type):
+    """``isinstance(x, np.ndarray)`` holds for device arrays too."""
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, (DeviceArray, np.ndarray))
+
+
+class _AnyArray(metaclass=_ArrayType):
+    """What ``np.ndarray`` is in array code on a device."""
+
+
+def _dtype_of(dtype):
+    return np.dtype(np.float64 if dtype is None else dtype)
+
+
+def _empty(shape, dtype=None, order="C"):
+    return empty(shape, _dtype_of(dtype), running.device)
+
+
+def _zeros(shape, dtype=None, order="C"):
+    return zeros(shape, _dtype_of(dtype), running.device)
+
+
+def _full(shape, fill_value, dtype=None, order="C"):
+    if dtype is None:
+        dtype = fill_value.dtype if isinstance(fill_value, DeviceArray) else np.asarray(fill_value).dtype
+    out = empty(shape, dtype, running.device)
+    out[...] = fill_value
+    return out
+
+
+def _ones(shape, dtype=None, order="C"):
+    return _full(shape, 1, _dtype_of(dtype))
+
+
+def _as_array(value, dtype=None, order=None, *, copy=None, **options):
+    if type(value) is DeviceArray:
+        if dtype is not None and np.dtype(dtype) != value.dtype:
+            return value.astype(dtype)
+        return value.copy() if copy else value
+    if isinstance(value, (list, tuple)) and any(type(v) is DeviceArray for v in value):
+        return np.stack([np.asarray(v) if type(v) is not DeviceArray else v for v in value])
+    return np.asarray(value, dtype)
+
+
+def _array(value, dtype=None, copy=True, order="K", **options):
+    return _as_array(value, dtype, copy=copy)
+
+
+def _contiguous(value, dtype=None):
+    found = _as_array(value, dtype)
+    return found.contiguous() if type(found) is DeviceArray else np.ascontiguousarray(found)
+
+
+def _made(name):
+    """A function that makes an array from numbers: made by the library, where the op runs."""
+
+    def call(*args, **kwargs):
+        return array_code.run(getattr(array_code.library(), name), args, kwargs)
+
+    return call
+
+
+class _StrideTricks:
+    as_strided = staticmethod(
+        lambda x, *args, **kwargs: (
+            array_code.as_strided(x, *args, **kwargs)
+            if type(x) is DeviceArray
+            else np.lib.stride_tricks.as_strided(x, *args, **kwargs)
+        )
+    )
+    sliding_window_view = staticmethod(np.lib.stride_tricks.sliding_window_view)
+
+
+class _Lib:
+    stride_tricks = _StrideTricks
+
+    def __getattr__(self, name):
+        return getattr(np.lib, name)
+
+
+class DeviceNumpy:
+    """``np`` in array code on a device: what makes arrays makes them there, what takes them
+    dispatches by itself."""
+
+    ndarray = _AnyArray
+    empty, zeros, ones, full = map(staticmethod, (_empty, _zeros, _ones, _full))
+    asarray = asanyarray = staticmethod(_as_array)
+    array = staticmethod(_array)
+    ascontiguousarray = staticmethod(_contiguous)
+    arange, eye, tri, linspace, identity = map(
+        staticmethod, map(_made, ("arange", "eye", "tri", "linspace", "identity"))
+    )
+    lib = _Lib()
+
+    def __getattr__(self, name):
+        value = getattr(np, name)
+        setattr(self, name, value)
+        return value
+
+
+device_numpy = DeviceNumpy()
+
+
+def _memory_empty(shape, dtype):
+    return empty(shape, dtype, running.device)
+
+
+def _memory_zeros(shape, dtype):
+    return zeros(shape, dtype, running.device)
+
+
+def _converted(array, target):
+    return None
+
+
+# Functions of the CPU's layers that mean something of their own on a device.
+_OWN = {
+    ("rushlight.backends.memory", "empty"): _memory_empty,
+    ("rushlight.backends.memory", "zeros"): _memory_zeros,
+    ("rushlight.settings", "kernels_mode"): lambda: "reference",
+    ("rushlight.kernels.conversion", "converted"): _converted,
+}

@@ -1,0 +1,206 @@
+"""Copies, casts and fills of device arrays, by generated kernels; and to and from the host."""
+
+from __future__ import annotations
+
+import functools
+
+from rushlight.backends import np
+from rushlight.backends.cuda import runtime
+from rushlight.backends.cuda.device_array import DeviceArray, empty
+from rushlight.backends.cuda.strides import contiguous_strides
+from rushlight.compiler.cuda_kernel import DeviceKernel
+from rushlight.compiler.graph import trace
+from rushlight.compiler.storage import NAME
+
+_BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+
+
+@functools.cache
+def cast_kernel(source, target):
+    """The kernel that converts between two dtypes, by their short names."""
+    program = trace(lambda x: x, {"x": source}, {"x": source}, {}, {}, (target,))
+    return DeviceKernel(program)
+
+
+@functools.cache
+def fill_kernel(target, kind):
+    """The kernel that sets every element to a number; its input gives the shape only."""
+    program = trace(lambda value: value, {}, {}, {"value": kind}, {}, (target,))
+    return DeviceKernel(program)
+
+
+def _as_bits(array):
+    """The array as whole numbers of its width: copying moves bits."""
+    if array.dtype.itemsize == 16:
+        halves = array._with(
+            (*array.shape, 2), (*array.strides, 8), None, _BITS[8]
+        )
+        return halves
+    return array._with(array.shape, array.strides, None, _BITS[array.dtype.itemsize])
+
+
+def _moved(out, source):
+    """Copy elements of one dtype, any strides."""
+    out, source = _as_bits(out), _as_bits(source)
+    name = NAME[out.dtype]
+    cast_kernel(name, name).into((out,), source)
+
+
+def write(out, value) -> None:
+    """``out[...] = value``: another device array, an array of the host, or a number."""
+    if type(value) is not DeviceArray:
+        if isinstance(value, np.ndarray) and value.size > 1 or isinstance(value, (list, tuple)):
+            value = from_host(np.asarray(value, out.dtype), out.device)
+        else:
+            _fill(out, value.item() if isinstance(value, np.ndarray | np.generic) else value)
+            return
+    while value.ndim > out.ndim and value.shape[0] == 1:
+        value = value[0]
+    if value.shape != out.shape:
+        value = value.broadcast_to(out.shape)
+    if not out.size:
+        return
+    if value.device != out.device:
+        value = to_device(value.contiguous(), out.device)
+    if value.dtype != out.dtype:
+        if value.dtype.kind == "c" or out.dtype.kind == "c":
+            _write_complex(out, value)
+            return
+        convert(out, value)
+        return
+    if out.flags.c_contiguous and value.flags.c_contiguous:
+        if out.address != value.address:
+            current = runtime.current()
+            stream = current.streams.current(out.device)
+            current.copy_within(out.address, value.address, out.nbytes, stream)
+        return
+    _moved(out, value)
+
+
+def convert(out, value):
+    """``out[...] = value`` between dtypes of real numbers."""
+    cast_kernel(NAME[value.dtype], NAME[out.dtype]).into((out,), value)
+
+
+def _write_complex(out, value):
+    if out.dtype.kind == "c":
+        write(out.real, value.real)
+        write(out.imag, value.imag if value.dtype.kind == "c" else 0)
+    else:
+        write(out, value.real)
+
+
+def _fill(out, value):
+    if not out.size:
+        return
+    if out.dtype.kind == "c":
+        value = complex(value)
+        _fill(out.real, value.real)
+        _fill(out.imag, value.imag)
+        return
+    if isinstance(value, complex):
+        value = value.real
+    if value == 0 and not (isinstance(value, float) and str(value) == "-0.0"):
+        if out.flags.c_contiguous:
+            current = runtime.current()
+            current.fill_bytes(out.address, 0, out.nbytes, current.streams.current(out.device))
+            return
+    kind = "f64" if isinstance(value, float) else "i64"
+    if kind == "i64" and not -(1 << 63) <= value < 1 << 63:
+        value, kind = float(value), "f64"
+    kernel = fill_kernel(NAME[out.dtype], kind)
+    kernel.into((out,), value if kind == "f64" else int(value))
+
+
+def empty_like(array, dtype) -> DeviceArray:
+    """Uninitialised memory with the shape and, where it is dense, the order of an array."""
+    out = empty(array.shape, dtype, array.device)
+    order = sorted(range(array.ndim), key=lambda d: -abs(array.strides[d]))
+    step = array.itemsize
+    for d in reversed(order):
+        if array.shape[d] != 1:
+            if array.strides[d] != step:
+                return out
+            step *= array.shape[d]
+    inner = contiguous_strides([array.shape[d] for d in order], out.itemsize)
+    strides = [0] * array.ndim
+    for d, s in zip(order, inner, strict=True):
+        strides[d] = s
+    out.strides = tuple(strides)
+    return out
+
+
+def copied(array, order="C") -> DeviceArray:
+    """The elements in memory of their own."""
+    out = empty_like(array, array.dtype) if order in ("K", "A") else empty(
+        array.shape, array.dtype, array.device
+    )
+    if out.size:
+        if out.strides == array.strides and _is_dense(out, array):
+            current = runtime.current()
+            stream = current.streams.current(out.device)
+            current.copy_within(out.address, array.address, out.nbytes, stream)
+        else:
+            _moved(out, array)
+    return out
+
+
+def _is_dense(out, array):
+    return out.strides == array.strides
+
+
+def converted(array, dtype) -> DeviceArray:
+    """The elements in another dtype, in the same order of dimensions."""
+    if dtype == array.dtype:
+        return copied(array, "K")
+    out = empty_like(array, dtype)
+    if out.size:
+        write(out, array)
+    return out
+
+
+# ------------------------------------------------------------------------------- host and devices
+def from_host(array, device=0, blocking=True) -> DeviceArray:
+    """A copy of a NumPy array in device memory."""
+    array = np.asarray(array)
+    dense = np.ascontiguousarray(array).reshape(array.shape)
+    out = empty(array.shape, array.dtype, device)
+    if out.size:
+        current = runtime.current()
+        current.copy_in(out.address, dense, current.streams.current(device), blocking)
+    return out
+
+
+def to_host(array, blocking=True) -> np.ndarray:
+    """A copy of a device array in host memory. Waits for the device unless not `blocking`."""
+    dense = array.contiguous()
+    out = np.empty(array.shape, array.dtype)
+    if out.size:
+        current = runtime.current()
+        current.copy_out(out, dense.address, current.streams.current(array.device), blocking)
+    return out
+
+
+def to_device(array, device) -> DeviceArray:
+    """A copy on another device."""
+    source = array.contiguous()
+    out = empty(array.shape, array.dtype, device)
+    if out.size:
+        current = runtime.current()
+        current.copy_within(
+            out.address, source.address, out.nbytes, current.streams.current(array.device)
+        )
+    return out
+
+
+__all__ = [
+    "cast_kernel",
+    "converted",
+    "copied",
+    "empty_like",
+    "fill_kernel",
+    "from_host",
+    "to_device",
+    "to_host",
+    "write",
+]
