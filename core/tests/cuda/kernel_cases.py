@@ -1,0 +1,81 @@
+"""What the tests of CUDA kernels share: arrays on the emulated device, both orders of threads."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+from rushlight.backends.cuda import runtime
+from rushlight.backends.cuda.device_array import DeviceArray, empty
+from rushlight.backends.cuda.runtime.emulator_build import why_unavailable
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+FLOAT32 = np.dtype(np.float32)
+INT64 = np.dtype(np.int64)
+FLOATS = (FLOAT32, BFLOAT16)
+
+
+def emulator():
+    """The emulated runtime; an error that says what to install where it cannot run."""
+    reason = why_unavailable()
+    if reason:
+        raise RuntimeError(reason)
+    found = runtime.current()
+    assert found.name == "emu"
+    return found
+
+
+def on_device(array, dtype=None):
+    """A host array on device 0; None stays None."""
+    if array is None:
+        return None
+    array = np.array(array, dtype or np.asarray(array).dtype, order="C")
+    out = empty(array.shape, array.dtype, 0)
+    if array.size:
+        emulator().copy_in(out.address, array)
+    return out
+
+
+def on_host(array):
+    """A device array's elements (strided too); other values as they are."""
+    if isinstance(array, (tuple, list)):
+        return type(array)(map(on_host, array))
+    if not isinstance(array, DeviceArray):
+        return array
+    return emulator().view(array.address, array.shape, array.strides, array.dtype).copy()
+
+
+def wide(array):
+    """As float64, for references; integers stay."""
+    array = np.asarray(array)
+    return array if array.dtype.kind in "iub" else array.astype(np.float64)
+
+
+def both_orders(call):
+    """The call's results on the host; equal in bits when threads and blocks run in reverse."""
+    found = emulator()
+    first = on_host(call())
+    found.synchronize(0)
+    with found.reversed_order():
+        second = on_host(call())
+    found.synchronize(0)
+    for a, b in zip(_flat(first), _flat(second), strict=True):
+        assert a.tobytes() == b.tobytes(), "results depend on the order of threads: a race"
+    return first
+
+
+def _flat(value):
+    if isinstance(value, (tuple, list)):
+        return [leaf for part in value for leaf in _flat(part)]
+    return [] if value is None or not isinstance(value, np.ndarray) else [value]
+
+
+def close(found, expected, dtype=None, scale=1.0):
+    """Compare with a float64 reference at a tolerance of the dtype."""
+    dtype = np.dtype(dtype or np.asarray(found).dtype)
+    step = {"bfloat16": 2**-8, "float16": 2**-11, "float32": 2e-6, "float64": 1e-12}[dtype.name]
+    expected = np.asarray(expected, np.float64)
+    size = max(1e-3, float(np.abs(expected[np.isfinite(expected)]).max(initial=0)))
+    np.testing.assert_allclose(
+        np.asarray(found).astype(np.float64), expected, rtol=2 * step, atol=scale * step * size
+    )
