@@ -50,6 +50,12 @@ class device:  # noqa: N801 - PyTorch's public name
     def __reduce__(self):
         return device, (self.type, self.index)
 
+    def __copy__(self):
+        return self  # devices do not change, and tensors compare theirs by identity
+
+    def __deepcopy__(self, memo):
+        return self
+
     def __enter__(self):
         current.stack.append(self)
         return self

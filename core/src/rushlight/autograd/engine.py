@@ -178,6 +178,8 @@ def _root(tensor, gradient, create_graph):
 def _filled(tensor, value):
     if tensor._device.type == "meta":
         array = meta_array(tensor._array.shape, tensor._array.dtype)
+    elif tensor._device.type == "cuda":
+        array = np.full_like(tensor._array, value)
     else:
         array = np.empty(tensor._array.shape, tensor._array.dtype)
         array.fill(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
+from rushlight import devices
 from rushlight.dtypes import ALL
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
@@ -16,6 +17,12 @@ class MetaArray(np.ndarray):
     """Shape and dtype without memory: every stride is zero, over one element that reads as 0."""
 
     __slots__ = ()
+    home = devices.meta
+
+
+def is_array(value) -> bool:
+    """Whether a value is an array, of NumPy or on a device."""
+    return isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__")
 
 
 def meta_array(shape, array_dtype) -> MetaArray:

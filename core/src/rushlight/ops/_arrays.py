@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+
 from rushlight import devices
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
@@ -15,12 +18,18 @@ from rushlight.backends.arrays import (
 )
 from rushlight.errors import argument_error
 from rushlight.ops._op import OPTIONAL, TENSORS
-from rushlight.ops._recording import record
+from rushlight.ops._recording import argument_name, record
 from rushlight.ops._rules import result_type
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
 ndarray = np.ndarray
+
+
+@functools.cache
+def _cuda():
+    """How ops run on GPUs; loaded with the first tensor there."""
+    return importlib.import_module("rushlight.ops._cuda")
 
 
 def run_arrays(op, values):
@@ -30,8 +39,10 @@ def run_arrays(op, values):
     if tensors is None:
         tensors, device = collect(op, values)
         arrays = _to_arrays(op, values, tensors)
-    if device is not devices.cpu:
+    if device is devices.meta:
         results = _meta(op, arrays)
+    elif device is not devices.cpu:
+        results = _cuda().results_of(op, arrays, device)
     elif len(arrays) == op.positional:
         results = op.cpu_kernel(*arrays)
     else:
@@ -92,7 +103,7 @@ def _keywords(op, arrays):
 
 
 def _wrap(result, device):
-    array = result if type(result) is MetaArray else as_array(result)
+    array = result if device is not devices.cpu else as_array(result)
     dtype = BY_ARRAY_DTYPE.get(array.dtype)
     if dtype is None:
         raise TypeError(f"a kernel returned dtype {array.dtype}")
@@ -141,11 +152,30 @@ def collect(op, values):
         if device is None:
             device = tensor._device
         else:
-            raise RuntimeError(
-                f"{op.name}: Expected all tensors to be on the same device, but found at least two "
-                f"devices, {device} and {tensor._device}!"
-            )
+            return tensors, common_device(op, tensors)
     return tensors, device or devices.cpu
+
+
+def common_device(op, tensors):
+    """The device of tensors that are not all on one: 0-d tensors of the CPU may join a GPU's. Else
+    the error that names two arguments and where they are."""
+    found, first = devices.cpu, None
+    for i, tensor in enumerate(tensors):
+        if tensor is not None and tensor._device is not devices.cpu:
+            found, first = tensor._device, i
+            break
+    for i, tensor in enumerate(tensors):
+        if tensor is None or tensor._device is found:
+            continue
+        if tensor._device is devices.cpu and not tensor._array.ndim and found is not devices.meta:
+            continue
+        names = [argument_name(op, n, len(tensors)) for n in (first, i)]
+        raise RuntimeError(
+            f"{op.name}: Expected all tensors to be on the same device, but found at least two "
+            f"devices, {found} and {tensor._device}! (argument '{names[0]}' is on {found}, "
+            f"argument '{names[1]}' on {tensor._device})"
+        )
+    return found
 
 
 def _to_arrays(op, values, tensors):
@@ -178,7 +208,11 @@ def run_view(op, values):
     base = values[0]
     if not isinstance(base, Tensor):
         raise argument_error(op.name, op.names[0], "Tensor", base)
-    array = op.body(base._array, *values[1 : op.positional])
+    array = base._array
+    if type(array) is ndarray or base._device.type != "cuda":
+        array = op.body(array, *values[1 : op.positional])
+    else:
+        array = _cuda().view_of(op, array, values[1 : op.positional])
     if isinstance(array, (tuple, list)):
         return _many_views(op, base, array, values)
     found = base._dtype

@@ -30,6 +30,7 @@ def public_function(op):
     call.__doc__ = op.body.__doc__
     call.__wrapped__ = op.body
     call.op, call.gradient, call.gradients, call.cpu = op, op.gradient, op.gradients, op.cpu
+    call.cuda = op.cuda
     call.variant = None
     op.function = call
     return call

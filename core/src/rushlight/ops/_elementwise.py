@@ -65,24 +65,12 @@ class Call:
 
     def _one_device(self):
         """The device of the tensors; a 0-d CPU tensor may join any device."""
-        found = devices.cpu
         for tensor in self.tensors:
-            if tensor is None or tensor._device is found:
-                continue
-            if found is not devices.cpu and tensor._array.ndim:
-                raise RuntimeError(
-                    f"{self.op.name}: Expected all tensors to be on the same device, but found at "
-                    f"least two devices, {found} and {tensor._device}!"
-                )
-            found = tensor._device if tensor._device is not devices.cpu else found
-        if found is not devices.cpu:
-            for tensor in self.tensors:
-                if tensor is not None and tensor._device is devices.cpu and tensor._array.ndim:
-                    raise RuntimeError(
-                        f"{self.op.name}: Expected all tensors to be on the same device, but found "
-                        f"at least two devices, {found} and cpu!"
-                    )
-        return found
+            if tensor is not None and tensor._device is not devices.cpu:
+                from rushlight.ops._arrays import common_device
+
+                return common_device(self.op, self.tensors)
+        return devices.cpu
 
     def _choose_dtypes(self, promoting, numbers):
         promoted = result_type(promoting, numbers + self._promoting_attributes())
@@ -116,7 +104,12 @@ class Call:
         else:
             kernel, scalars = self.kernel()
             try:
-                results = kernel(*arrays, *scalars)
+                if self.device is devices.cpu:
+                    results = kernel(*arrays, *scalars)
+                else:
+                    from rushlight.ops._cuda import run_elementwise
+
+                    results = run_elementwise(self.op, kernel, arrays, scalars, self.device)
             except ValueError:
                 self.broadcast_shape()
                 raise
@@ -148,6 +141,10 @@ class Call:
             else:
                 key.append((kind == ATTRIBUTE, type(value), value))
         key = tuple(key)
+        if self.device is not devices.cpu:
+            from rushlight.ops._cuda import kernel_of
+
+            return kernel_of(op, key, self._compile), scalars
         kernel = op.kernels.get(key)
         if kernel is None:
             kernel = op.kernels[key] = self._compile()
@@ -174,8 +171,9 @@ class Call:
             return value
         return value.__index__() if hasattr(value, "__index__") else float(value)
 
-    def _compile(self):
-        from rushlight.compiler import compile
+    def _compile(self, compile=None):
+        if compile is None:
+            from rushlight.compiler import compile
 
         op = self.op
         inputs, operands, scalars, static = {}, {}, {}, {}

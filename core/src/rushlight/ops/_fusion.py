@@ -11,7 +11,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.settings import kernels_mode
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, make_tensor
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -29,7 +29,7 @@ class FusedFormula:
 
     def __call__(self, grad, *args):
         if mode.recording or type(grad._array) is not _ndarray:
-            return self.formula(grad, *args)
+            return self._elsewhere(grad, args)
         if self.identity:
             return grad
         dtype = grad._dtype
@@ -61,11 +61,21 @@ class FusedFormula:
         out._array, out._dtype, out._node, out._storage = array, dtype, None, None
         return out
 
-    def _build(self, dtype, args):
+    def _elsewhere(self, grad, args):
+        """Recorded, on the meta device, or on a GPU, where one kernel does it too."""
+        if mode.recording or grad._device.type != "cuda" or self.identity:
+            return grad if self.identity and not mode.recording else self.formula(grad, *args)
+        from rushlight.ops._cuda import fused
+
+        array = fused(self, grad, args)
+        return self.formula(grad, *args) if array is None else make_tensor(array, grad._dtype)
+
+    def _build(self, dtype, args, compile=None):
         """``(kernel, door)`` for one dtype and pattern of attributes, or ``(None, None)``."""
         if kernels_mode() == "reference" or dtype.category != FLOAT:
             return None, None
-        from rushlight.compiler import compile
+        if compile is None:
+            from rushlight.compiler import compile
 
         inputs, scalars, static = {"grad": dtype.short}, {}, {}
         for name, tensor, value in zip(self.parameters[1:], self.tensors[1:], args, strict=True):

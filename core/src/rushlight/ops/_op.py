@@ -120,6 +120,11 @@ class Op:
         self.cpu_kernel = kernel
         return self.function
 
+    def cuda(self, kernel):
+        """Run a kernel of the same signature, on device arrays, in place of the body on GPUs."""
+        self.cuda_kernel = kernel
+        return self.function
+
     # ------------------------------------------------------------------ calling
     def bind(self, args, kwargs):
         """Arguments in declared order, defaults filled in."""

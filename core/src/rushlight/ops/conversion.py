@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
@@ -41,14 +43,35 @@ def _converted(tensor, dtype):
     return _cast(tensor, dtype)
 
 
-def _move(tensor, device):
+def _move(tensor, device, non_blocking=False):
     if device is tensor._device:
         return tensor
     if device is devices.meta:
         return make_tensor(
             meta_array(tensor._array.shape, tensor._array.dtype), tensor._dtype, device
         )
-    raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    if tensor._device is devices.meta:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    transfers = importlib.import_module("rushlight.ops._transfers")
+    out = make_tensor(transfers.moved(tensor._array, device, non_blocking), tensor._dtype, device)
+    if mode.recording and tensor._node is not None:
+        record(_transfer.op, (tensor,), [None, tensor._device, device], (out,))
+    return out
+
+
+@op(
+    method=False,
+    samples=lambda make: [],
+    tested_by="tests/cuda/test_tensors.py",
+    meta=lambda input, source, device: (input.shape, dtype_of(input)),
+)
+def _transfer(input: Tensor, source, device):
+    """`input` on another device: a copy."""
+    return importlib.import_module("rushlight.ops._transfers").moved(input, device)
+
+
+_transfer.op.node_name = "ToCopyBackward0"
+_transfer.gradient(input=lambda grad, source: grad.to(source))
 
 
 def parse_to(args, kwargs):
@@ -83,12 +106,12 @@ def parse_to(args, kwargs):
 def to(input, *args, **kwargs):
     """`input` with another dtype and/or device: ``to(dtype)``, ``to(device)``,
     ``to(device, dtype)``, ``to(other)``; the tensor itself when nothing changes, unless `copy`."""
-    dtype, device, copy, _, layout = parse_to(args, kwargs)
+    dtype, device, copy, non_blocking, layout = parse_to(args, kwargs)
     out = input
     if dtype is not None and dtype is not input._dtype:
         out = _converted(out, dtype)
     if device is not None:
-        out = _move(out, devices.as_device(device))
+        out = _move(out, devices.as_device(device), non_blocking)
     chosen = check_format("to", layout)
     if chosen is not preserve_format:
         out = out.contiguous(memory_format=chosen)
@@ -125,8 +148,10 @@ def _cpu(self, memory_format=None):
 
 
 def _cuda(self, device=None, non_blocking=False, memory_format=None):
-    """The tensor on a GPU; raises where there is none."""
-    return self.to(devices.device("cuda") if device is None else device)
+    """The tensor on a GPU (the current one by default); raises where there is none."""
+    if device is None:
+        device = devices.device("cuda") if not self.is_cuda else self._device
+    return self.to(device, non_blocking=non_blocking, memory_format=memory_format)
 
 
 def _type(self, dtype=None, non_blocking=False):
@@ -167,6 +192,14 @@ _copy.gradient(input=lambda grad: grad * 0, src=lambda grad: grad)
 _copy.op.node_name = "CopyBackwards"
 
 
+def _placed(src, value, device, non_blocking):
+    """What is copied from another device: moved before it is broadcast."""
+    if src._device.type == "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    moved = importlib.import_module("rushlight.ops._transfers").moved
+    return np.broadcast_to(moved(src._array, device, non_blocking), value.shape)
+
+
 def copy_(self, src, non_blocking=False):
     """Write the elements of `src`, broadcast and cast, into this tensor."""
     if not isinstance(src, Tensor):
@@ -193,8 +226,8 @@ def copy_(self, src, non_blocking=False):
             (make_tensor(self._array, self._dtype),),
         )
     if self._device.type != "meta":
-        if src._device.type == "meta":
-            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        if src._device is not self._device:
+            value = _placed(src, value, self._device, non_blocking)
         self._array[...] = cast(value, self._dtype.code)
     written(self, node)
     return self
@@ -260,5 +293,29 @@ def detach_(self):
 
 Tensor.detach_ = detach_
 Tensor.is_nonzero = lambda self: bool(self)
-Tensor.pin_memory = lambda self, device=None: self
-Tensor.is_pinned = lambda self, device=None: False
+
+
+def pin_memory(self, device=None):
+    """A copy in page-locked memory, from which copies to a GPU need not wait; the tensor itself
+    where there is no GPU."""
+    runtime = importlib.import_module("rushlight.backends.cuda.runtime")
+    if self._device is not devices.cpu:
+        raise RuntimeError(f"cannot pin '{self.type()}': only dense CPU tensors can be pinned")
+    if not runtime.available() or is_pinned(self):
+        return self
+    array = self._array
+    row = runtime.current().allocate_pinned(max(array.nbytes, 1))
+    pinned = row[: array.nbytes].view(array.dtype).reshape(array.shape)
+    pinned[...] = array
+    out = make_tensor(pinned, self._dtype)
+    out._pinned = True
+    return out
+
+
+def is_pinned(self, device=None):
+    """Whether the memory is page-locked, by :meth:`pin_memory`."""
+    tensor = self if self._base is None else self._base
+    return tensor.__dict__.get("_pinned", False)
+
+
+Tensor.pin_memory, Tensor.is_pinned = pin_memory, is_pinned

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
 import types
 
@@ -25,11 +27,20 @@ from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
+@functools.cache
+def _elsewhere():
+    """How arrays are made on GPUs and moved there; loaded at first use."""
+    return importlib.import_module("rushlight.ops._transfers")
+
+
 def finish(array, dtype, device, requires_grad):
     """A new leaf around an array, moved to the device that was asked for."""
     device = devices.as_device(device)
-    if device is devices.meta and not isinstance(array, MetaArray):
-        array = meta_array(array.shape, array.dtype)
+    if device is not devices.cpu:
+        if device is not devices.meta:
+            array = _elsewhere().placed(array, device)
+        elif not isinstance(array, MetaArray):
+            array = meta_array(array.shape, array.dtype)
     out = make_tensor(array, dtype, device)
     return out.requires_grad_() if requires_grad else out
 
@@ -137,6 +148,12 @@ def _filled(size, fill, dtype, device, requires_grad, out):
     device = devices.as_device(device)
     if device is devices.meta:
         array = meta_array(size, BY_CODE[dtype.code])
+    elif device is not devices.cpu:
+        kind = BY_CODE[dtype.code]
+        if fill is None:
+            array = _elsewhere().empty(size, kind, device)
+        else:
+            array = _elsewhere().filled(size, kind, device, fill)
     elif fill is None:
         array = memory.empty(size, BY_CODE[dtype.code])
     elif fill == 0:
@@ -166,6 +183,8 @@ def empty(
         raise RuntimeError("empty: unsupported memory format option preserve_format")
     if chosen.order is not None and made._device is devices.cpu:
         made._array = empty_in(size, made._array.dtype, chosen)
+    elif chosen.order is not None and made._device is not devices.meta:
+        made._array = _elsewhere().empty_in(size, made._array.dtype, chosen, made._device)
     return made
 
 
@@ -209,13 +228,21 @@ def _like(fill):
         dtype = input._dtype if dtype is None else dtype
         device = input._device if device is None else device
         made = _filled(input._array.shape, fill, dtype, device, requires_grad, None)
-        if devices.as_device(device) is devices.cpu:
+        home = made._device
+        if home is not devices.meta:
             chosen = check_format("empty_like", memory_format)
             kind, array = BY_CODE[dtype.code], input._array
+            on_cpu = home is devices.cpu
             if chosen.order is not None:
-                made._array = empty_in(array.shape, kind, chosen)
+                make_in = empty_in if on_cpu else _elsewhere().empty_in
+                rest = () if on_cpu else (home,)
+                made._array = make_in(array.shape, kind, chosen, *rest)
             elif chosen is preserve_format and not array.flags.c_contiguous:
-                made._array = _like_strides(array, kind)
+                made._array = (
+                    _like_strides(array, kind)
+                    if on_cpu
+                    else _elsewhere().empty_like(array, kind, home)
+                )
             else:
                 return made
             if fill is not None:
@@ -245,7 +272,7 @@ def full_like(
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
     if transforms.levels:
         return made.fill_(fill_value)
-    if made._device is devices.cpu:
+    if made._device is not devices.meta:
         made._array[...] = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     return made.requires_grad_() if requires_grad else made
 

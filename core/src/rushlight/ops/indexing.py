@@ -7,7 +7,7 @@ import importlib
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
-from rushlight.backends.arrays import cast, dtype_of
+from rushlight.backends.arrays import cast, dtype_of, is_array
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._inplace import check_writable, written
@@ -48,7 +48,7 @@ def _plain(item):
     if isinstance(item, (list, tuple, range)):
         array = np.asarray([i.item() if isinstance(i, Tensor) else i for i in item])
         return array.astype(np.int64) if array.size == 0 else array
-    if isinstance(item, np.ndarray):
+    if is_array(item):
         return item
     if hasattr(item, "__index__"):
         return item.__index__()
@@ -98,7 +98,7 @@ def _consumed(item):
     """How many dimensions an index item uses up."""
     if item is None:
         return 0
-    return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
+    return item.ndim if is_array(item) and item.dtype == bool else 1
 
 
 def _in_two_steps(index, ndim):
@@ -116,10 +116,10 @@ def _in_two_steps(index, ndim):
             rest = max(ndim - used, 0)
             first += [whole] * rest
             second += [whole] * rest
-        elif isinstance(item, np.ndarray) and not (item.dtype == bool and item.ndim == 0):
+        elif is_array(item) and not (item.dtype == bool and item.ndim == 0):
             first += [whole] * _consumed(item)
             second.append(item)
-        elif isinstance(item, np.ndarray):
+        elif is_array(item):
             first.append(None)
             second.append(item.reshape(1))
         else:
@@ -133,7 +133,7 @@ def _in_two_steps(index, ndim):
 def _explain(error, shape, index):
     """NumPy's index errors in PyTorch's words."""
     used = sum(
-        1 if not isinstance(i, np.ndarray) or i.dtype != bool else i.ndim
+        1 if not is_array(i) or i.dtype != bool else i.ndim
         for i in index
         if i is not None and i is not Ellipsis
     )
@@ -146,7 +146,7 @@ def _explain(error, shape, index):
             return IndexError(
                 f"index {item} is out of bounds for dimension {dim} with size {shape[dim]}"
             )
-        if isinstance(item, np.ndarray) and item.dtype == bool and item.ndim == 1:
+        if is_array(item) and item.dtype == bool and item.ndim == 1:
             if item.shape[0] != shape[dim]:
                 return IndexError(
                     f"The shape of the mask {shape_text(item.shape)} at index {dim} does not match "
@@ -170,7 +170,7 @@ def _slice(input: Tensor, index):
         out = input[index]
     except IndexError as error:
         raise _explain(error, input.shape, index) from None
-    return out if isinstance(out, np.ndarray) else input[(*index, ...)]
+    return out if is_array(out) else input[(*index, ...)]
 
 
 def _slice_gradient(grad, input_shape, index):

@@ -131,8 +131,13 @@ def item(self):
 def tolist(self):
     """The elements as nested lists of Python numbers."""
     _has_data(self, "tolist")
-    array = self._array
+    array = _on_host(self._array)
     return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()
+
+
+def _on_host(array):
+    """The array itself, or a copy in host memory of one on a GPU."""
+    return array if isinstance(array, np.ndarray) else array.get()
 
 
 def _has_data(tensor, what):
@@ -183,6 +188,13 @@ def numpy(self, *, force=False):
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
     _has_data(self, "numpy")
+    if self._device.type == "cuda":
+        if not force:
+            raise TypeError(
+                f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to "
+                "copy the tensor to host memory first."
+            )
+        self = self.to("cpu")
     if self._dtype.name == "bfloat16":
         raise TypeError("Got unsupported ScalarType BFloat16; convert with .float() first")
     storage_of(self)
@@ -198,7 +210,34 @@ def _dlpack(self, **options):
     """A DLPack capsule of this tensor's memory."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self._device.type == "cuda":
+        return _capsules().export(self._array, **options)
     return self._array.__dlpack__(**options)
+
+
+def _capsules():
+    return importlib.import_module("rushlight.backends.cuda.capsules")
+
+
+def _dlpack_device(self):
+    """DLPack's numbers of the device: kind (1 the CPU, 2 CUDA) and index."""
+    return (2, self._device.index) if self._device.type == "cuda" else (1, 0)
+
+
+def _cuda_array_interface(self):
+    """The tensor's device memory for other libraries; AttributeError on other devices."""
+    if self._device.type != "cuda":
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA "
+            "data is required use tensor.cuda() to copy tensor to device memory."
+        )
+    if self.requires_grad:
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients "
+            "aren't required, use var.detach() to get Variable that doesn't require grad."
+        )
+    storage_of(self)
+    return self._array.__cuda_array_interface__
 
 
 _STANDARD_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
@@ -216,7 +255,7 @@ def array_namespace(self, *, api_version=None):
 
 def to_device(self, device, /, *, stream=None):
     """The tensor on `device`; `stream` must be None, since the CPU has no streams."""
-    if stream is not None:
+    if stream is not None and self._device.type == "cpu":
         raise ValueError(f"to_device: stream must be None on the CPU, got {stream!r}")
     return self.to(device)
 
@@ -267,11 +306,24 @@ def _reduce(self, protocol):
             "detach() first."
         )
     _has_data(self, "__reduce__")
-    array = self._array
+    array = _on_host(self._array)
     if self._dtype.name == "bfloat16":
         array = array.view(np.uint16)
     state = {k: v for k, v in self.__dict__.items() if k in _KEPT or not k.startswith("_")}
+    state.pop("_device", None)
+    if self._device.type == "cuda":
+        return rebuild_on, (
+            str(self._device), type(self), array, self._dtype.name, self._node is LEAF, state
+        )  # fmt: skip
     return rebuild, (type(self), array, self._dtype.name, self._node is LEAF, state)
+
+
+def rebuild_on(device, kind, array, dtype_name, requires_grad, state):
+    """:func:`rebuild` of a tensor that was on a GPU."""
+    out = rebuild(kind, array, dtype_name, False, state)
+    moved = Tensor.to(out, device)
+    out._array, out._device = moved._array, moved._device
+    return out.requires_grad_(requires_grad)
 
 
 Tensor.item, Tensor.tolist, Tensor.numpy = item, tolist, numpy
@@ -281,7 +333,8 @@ Tensor.__int__ = lambda self: int(item(self))
 Tensor.__complex__ = lambda self: complex(item(self))
 Tensor.__iter__, Tensor.__array__ = _iter, _array_interface
 Tensor.__dlpack__ = _dlpack
-Tensor.__dlpack_device__ = lambda self: (1, 0)
+Tensor.__dlpack_device__ = _dlpack_device
+Tensor.__cuda_array_interface__ = property(_cuda_array_interface)
 Tensor.__array_priority__ = 1000
 Tensor.__array_namespace__, Tensor.to_device = array_namespace, to_device
 Tensor.__deepcopy__ = _deepcopy

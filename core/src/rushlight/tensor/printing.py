@@ -117,7 +117,7 @@ def tensor_text(tensor, prefix="tensor("):
             suffixes.append(f"size={tuple(array.shape)}")
         body = "[]"
     else:
-        body = _body(array, dtype, len(prefix))
+        body = _body(array if isinstance(array, np.ndarray) else array.get(), dtype, len(prefix))
     if dtype not in shown or (array.size == 0 and dtype is not default.float):
         suffixes.append(f"dtype={dtype}")
     node = tensor.grad_fn

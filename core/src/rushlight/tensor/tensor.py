@@ -13,6 +13,7 @@ from typing import Any
 from rushlight import devices
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE, HookHandle, as_function
+from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.tensor.dispatch import PLAIN, _disabled
 from rushlight.tensor.layout import strided
@@ -20,6 +21,7 @@ from rushlight.tensor.shape import Size
 from rushlight.tensor.storage import Storage, storage_of
 
 _new = object.__new__
+_ndarray = np.ndarray
 _engine: Any = None  # the engine module, which needs this one: it puts itself here
 
 
@@ -406,9 +408,12 @@ PLAIN.update(EXACT)
 
 
 def make_tensor(array, dtype, device=devices.cpu) -> Tensor:
-    """A tensor around an array that already has the dtype; no copy."""
+    """A tensor around an array that already has the dtype; no copy. Arrays of other kinds than
+    NumPy's own know the device they are on."""
     out = _new(Tensor)
     out._array, out._dtype, out._node, out._storage = array, dtype, None, None
+    if type(array) is not _ndarray:
+        device = getattr(array, "home", device)
     if device is not devices.cpu:
         out._device = device
     if mode.inference:
