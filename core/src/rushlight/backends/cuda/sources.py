@@ -98,6 +98,8 @@ def kernel(name: str, function: str, /, **parameters):
 def _value(word):
     if word.lstrip("-").isdigit():
         return int(word)
+    if word.isupper():
+        return word
     return np.dtype(ml_dtypes.bfloat16 if word == "bfloat16" else word)
 
 
@@ -113,4 +115,12 @@ def instances(name: str) -> list[tuple]:
         parts = [part.partition("=") for part in line.split()]
         choices = [[(key, _value(word)) for word in words.split(",")] for key, _, words in parts]
         found += itertools.product(*choices)
-    return found
+    return [_linked(parameters) for parameters in found]
+
+
+def _linked(parameters):
+    """``W=T`` stands for the value of T."""
+    values = dict(parameters)
+    return tuple(
+        (key, values[value] if isinstance(value, str) else value) for key, value in parameters
+    )

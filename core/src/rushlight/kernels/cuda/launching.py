@@ -52,5 +52,3 @@ def outer_inner(shape, axis: int) -> tuple[int, int, int]:
     for n in shape[axis + 1 :]:
         inner *= n
     return outer, shape[axis] if shape else 1, inner
-
-

@@ -108,9 +108,7 @@ def compile_text(source: str, architecture: str, options=()) -> tuple[bytes, str
     if nvrtc is None:
         raise RuntimeError(NOT_FOUND)
     program = ctypes.c_void_p()
-    nvrtc.nvrtcCreateProgram(
-        ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None
-    )
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None)
     words = [*FLAGS, f"-arch={architecture}", *options]
     words += [f"-I{folder}" for folder in header_folders()]
     array = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
