@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
-from rushlight.backends.cuda import runtime, sources
+from rushlight.backends.cuda import runtime
 from rushlight.backends.cuda.device_array import DeviceArray, empty
 
 __all__ = ["DeviceArray", "address", "empty", "grid_of", "launch", "outer_inner", "row_shape"]

@@ -135,3 +135,8 @@ __device__ __forceinline__ void map_row(const E* a, const E* b, E* y, i64 n, F f
     for (i64 i = threadIdx.x; i < n; i += blockDim.x) y[i] = f(i, a[i], b[i]);
   }
 }
+
+// An index outside of what it indexes: the launch fails, as on PyTorch's CUDA.
+__device__ __forceinline__ void check_index(i64 index, i64 size) {
+  if (index < 0 || index >= size) __trap();
+}
