@@ -11,6 +11,7 @@ from rushlight.backends.cuda.strides import contiguous_strides
 from rushlight.compiler.cuda_kernel import DeviceKernel
 from rushlight.compiler.graph import trace
 from rushlight.compiler.storage import NAME
+from rushlight.compiler.vocabulary import xp
 
 _BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 
@@ -27,6 +28,17 @@ def fill_kernel(target, kind):
     """The kernel that sets every element to a number; its input gives the shape only."""
     program = trace(lambda value: value, {}, {}, {"value": kind}, {}, (target,))
     return DeviceKernel(program)
+
+
+@functools.cache
+def _word_kernel(name, short):
+    word = getattr(xp, name)
+    return DeviceKernel(trace(lambda x: word(x), {"x": short}, {"x": short}, {}, {}, (short,)))
+
+
+def word(name, array) -> DeviceArray:
+    """One word of the compiler's vocabulary, such as ``lgamma``, of every element."""
+    return _word_kernel(name, NAME[array.dtype])(array)
 
 
 def _as_bits(array):

@@ -138,6 +138,15 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     return finish(array, dtype, None, requires_grad)
 
 
+def beside(tensor, array):
+    """A tensor of an array, on the device of another tensor; shares memory where it can."""
+    if tensor._device is devices.cpu:
+        return from_numpy(array)
+    if tensor._device is not devices.meta:
+        array = _elsewhere().placed(array, tensor._device)
+    return make_tensor(array, BY_ARRAY_DTYPE[array.dtype], tensor._device)
+
+
 def _filled(size, fill, dtype, device, requires_grad, out):
     size = normalize_size(size)
     if any(n < 0 for n in size):

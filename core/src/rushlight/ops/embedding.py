@@ -39,14 +39,14 @@ _embedding.gradient(
 def _double(grad, indices, padding_idx, scale_grad_by_freq):
     """Transpose of the (linear) accumulation: gather rows, scaled and masked likewise."""
     from rushlight.backends import np
-    from rushlight.ops.creation import from_numpy
+    from rushlight.ops.creation import beside
 
     rows = _embedding(grad, indices, padding_idx, False)
     if scale_grad_by_freq:
         numbers = indices._array
         counts = np.bincount(numbers.reshape(-1), minlength=grad.shape[0])
         scale = (1.0 / np.maximum(counts, 1))[numbers][..., None]
-        rows = rows * from_numpy(scale).to(grad.dtype)
+        rows = rows * beside(grad, scale).to(grad.dtype)
     if padding_idx >= 0:
         rows = rows * (indices != padding_idx).unsqueeze(-1).to(grad.dtype)
     return rows
@@ -204,7 +204,7 @@ def _embedding_bag_gradient(
 def _max_rows(grad, weight, indices, offsets, include_last_offset, padding_idx):
     """Each gradient element added at the row that held its column's maximum."""
     from rushlight.backends import np
-    from rushlight.ops.creation import from_numpy, zeros
+    from rushlight.ops.creation import beside, zeros
 
     starts = None if offsets is None else offsets._array
     _, saved = kernels.embedding_bag_forward(
@@ -214,29 +214,29 @@ def _max_rows(grad, weight, indices, offsets, include_last_offset, padding_idx):
     found = np.nonzero(rows.reshape(-1) >= 0)[0]
     target = rows.reshape(-1)[found] * width + found % width
     flat = zeros(weight.numel(), dtype=grad.dtype, device=grad._device)
-    values = grad.reshape(-1).index_select(0, from_numpy(found))
-    return flat.index_add(0, from_numpy(target), values).reshape(tuple(weight.shape))
+    values = grad.reshape(-1).index_select(0, beside(grad, found))
+    return flat.index_add(0, beside(grad, target), values).reshape(tuple(weight.shape))
 
 
 def _bag_places(indices, offsets, include_last_offset):
     """The bag of every flat index."""
     from rushlight.backends import np
-    from rushlight.ops.creation import from_numpy
+    from rushlight.ops.creation import beside
 
     if indices.dim() == 2:
-        return from_numpy(np.repeat(np.arange(indices.shape[0]), indices.shape[1]))
+        return beside(indices, np.repeat(np.arange(indices.shape[0]), indices.shape[1]))
     starts = offsets._array[:-1] if include_last_offset else offsets._array
     lengths = np.diff(np.append(starts, indices.numel()))
-    return from_numpy(np.repeat(np.arange(len(starts)), lengths))
+    return beside(indices, np.repeat(np.arange(len(starts)), lengths))
 
 
 def _bag_scale(flat, places, padding_idx, grad):
     from rushlight.backends import np
-    from rushlight.ops.creation import from_numpy
+    from rushlight.ops.creation import beside
 
     counted = flat._array != padding_idx
     counts = np.bincount(places._array, weights=counted, minlength=grad.shape[0])
-    return from_numpy((1.0 / np.maximum(counts, 1))[places._array][:, None]).to(grad.dtype)
+    return beside(grad, (1.0 / np.maximum(counts, 1))[places._array][:, None]).to(grad.dtype)
 
 
 @op(
@@ -332,4 +332,4 @@ def one_hot(tensor, num_classes=-1):
         num_classes = int(tensor.max()) + 1
     elif known and int(tensor.max()) >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return (tensor.unsqueeze(-1) == arange(num_classes)).long()
+    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor._device)).long()

@@ -271,7 +271,7 @@ linalg_lu_factor_ex.gradient(A=_lu_gradient)
 @op(method=False, differentiable=False, tested_by="linalg_lu", samples=lambda make: [])
 def _permutation(pivots: Tensor, size):
     """The row order ``order`` with ``A[order] = L @ U`` that a sequence of exchanges makes."""
-    order = np.tile(np.arange(size), (*pivots.shape[:-1], 1))
+    order = np.zeros((*pivots.shape[:-1], size), np.int64) + np.arange(size)
     for i in range(pivots.shape[-1]):
         other = np.asarray(pivots[..., i : i + 1], np.int64) - 1
         there = np.take_along_axis(order, other, -1)

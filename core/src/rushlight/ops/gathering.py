@@ -237,7 +237,9 @@ def _source(input, index, src, value):
     value = src if value is None else value
     if value is None:
         raise TypeError("scatter() missing required argument: 'src' or 'value'")
-    return make_tensor(np.full(index._array.shape, value, input._array.dtype), input._dtype)
+    return make_tensor(
+        np.full_like(index._array, value, input._array.dtype, subok=False), input._dtype
+    )
 
 
 def _check_reduce(reduce):

@@ -7,7 +7,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops.activation import logsigmoid, relu
-from rushlight.ops.creation import from_numpy
+from rushlight.ops.creation import beside
 from rushlight.ops.losses import _reduce, cross_entropy, pairwise_distance, reduction_of
 from rushlight.ops.matrix import linear
 from rushlight.tensor.tensor import Tensor
@@ -63,7 +63,7 @@ def multi_margin_loss(
         apart = apart * apart
     if weight is not None:
         apart = apart * weight[index]
-    others = from_numpy(np.arange(classes) != index._array)
+    others = beside(input, np.arange(classes) != index._array)
     losses = (apart * others.to(apart.dtype)).sum(1) / classes
     return _reduce(losses.reshape(tuple(target.shape)), reduction)
 
@@ -97,8 +97,8 @@ def multilabel_margin_loss(
     chosen = np.zeros(labels.shape, bool)
     rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
     chosen[rows[valid], index[valid]] = True
-    pairs = from_numpy(valid[:, :, None] & ~chosen[:, None, :])
-    found = scores.gather(1, from_numpy(index.astype(np.int64)))
+    pairs = beside(input, valid[:, :, None] & ~chosen[:, None, :])
+    found = scores.gather(1, beside(input, index.astype(np.int64)))
     apart = relu(1 - found.unsqueeze(2) + scores.unsqueeze(1)) * pairs.to(scores.dtype)
     losses = apart.sum((1, 2)) / classes
     return _reduce(losses if input.dim() == 2 else losses.squeeze(0), reduction)

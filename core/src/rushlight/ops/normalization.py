@@ -130,6 +130,9 @@ def batch_norm(
     if stack.levels and getattr(mean, "_level", None) is not None:
         _fold_wrapped(running_mean, running_var, mean, invstd, momentum, eps, count)
         return out
+    if input._device.type == "cuda":
+        _fold_on_device(running_mean, running_var, mean, invstd, momentum, eps, count)
+        return out
     _fold(running_mean, mean._array, momentum)
     if running_var is not None:
         variance = (1.0 / np.square(invstd._array, dtype=np.float64) - eps) * count / (count - 1)
@@ -155,6 +158,18 @@ def _fold(running, value, momentum):
     array = running._array
     array[...] = array * (1 - momentum) + momentum * value
     storage_of(running).version += 1
+
+
+def _fold_on_device(running_mean, running_var, mean, invstd, momentum, eps, count):
+    """The running statistics by a few generated kernels."""
+    from rushlight.autograd.mode import no_grad
+
+    with no_grad():
+        if running_mean is not None:
+            running_mean.lerp_(mean.to(running_mean.dtype), momentum)
+        if running_var is not None:
+            variance = (1.0 / invstd.square() - eps) * (count / (count - 1))
+            running_var.lerp_(variance.to(running_var.dtype), momentum)
 
 
 def _fold_wrapped(running_mean, running_var, mean, invstd, momentum, eps, count):

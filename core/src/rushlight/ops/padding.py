@@ -100,7 +100,7 @@ def pad(input, pad, mode="constant", value=None):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    from rushlight.ops.creation import from_numpy
+    from rushlight.ops.creation import beside
 
     for i in range(0, len(pad), 2):
         dim = input.dim() - 1 - i // 2
@@ -112,5 +112,5 @@ def pad(input, pad, mode="constant", value=None):
             input = _circular(input, dim, before, after)
         elif before or after:
             index = _index_map(mode, size, before, after)
-            input = input.index_select(dim, from_numpy(index.astype(np.int64)))
+            input = input.index_select(dim, beside(input, index.astype(np.int64)))
     return input

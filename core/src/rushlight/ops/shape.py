@@ -444,13 +444,14 @@ def tile(input: Tensor, dims):
 @composite()
 def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
     """Each element (or slice along `dim`) repeated in place."""
-    from rushlight.ops.creation import arange, tensor
+    from rushlight.ops.creation import arange, beside
 
     if dim is None:
         input, dim = input.flatten(), 0
     counts = repeats._array if isinstance(repeats, Tensor) else repeats
     index = np.repeat(np.arange(input.shape[dim]), counts)
-    return input.index_select(dim, tensor(index) if index.size else arange(0))
+    index = beside(input, index) if index.size else arange(0, device=input._device)
+    return input.index_select(dim, index)
 
 
 @op(meta=like, method=False, samples=lambda make: [], tested_by="tests/autograd/test_views.py")

@@ -119,7 +119,7 @@ def _unfold_gradient(grad, input_shape, dimension, size, step):
     if not input_shape:
         return grad.sum().reshape(())
     dim = dimension % len(input_shape)
-    index = arange(input_shape[dim]).unfold(0, size, step).reshape(-1)
+    index = arange(input_shape[dim], device=grad._device).unfold(0, size, step).reshape(-1)
     flat = grad.movedim(-1, dim + 1).flatten(dim, dim + 1)
     return zeros(input_shape, dtype=grad._dtype, device=grad._device).index_add(dim, index, flat)
 
@@ -164,7 +164,7 @@ def _as_strided_gradient(
     count = 1 + max(
         last(size, stride, storage_offset), last(input_shape, input_stride, input_offset)
     )
-    places = arange(count)
+    places = arange(count, device=grad._device)
     index = places.as_strided(size, stride, storage_offset).reshape(-1)
     total = zeros(count, dtype=grad._dtype, device=grad._device).index_add(
         0, index, grad.reshape(-1)
@@ -172,7 +172,7 @@ def _as_strided_gradient(
     own = places.as_strided(input_shape, input_stride, input_offset).reshape(-1)
     if 0 in input_stride:
         held = zeros(count, dtype=grad._dtype, device=grad._device).index_add(
-            0, own, ones(own.shape, dtype=grad._dtype)
+            0, own, ones(own.shape, dtype=grad._dtype, device=grad._device)
         )
         total = total / held.clamp_min(1)
     return total[own].reshape(input_shape)
@@ -212,7 +212,7 @@ def _picked(input, size, stride, offset):
             "as_strided of a tensor that is not contiguous, inside of a function transform: use "
             "contiguous() first, or unfold, select and narrow"
         )
-    places = arange(input.numel()).as_strided(size, stride, offset)
+    places = arange(input.numel(), device=input._device).as_strided(size, stride, offset)
     return input.reshape(-1)[places]
 
 

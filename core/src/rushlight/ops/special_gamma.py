@@ -312,7 +312,7 @@ def mvlgamma(input: Tensor, p):
         raise RuntimeError(f'"mvlgamma" not implemented for dtype {input._dtype}')
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, got {p}")
-    shifts = arange(p, dtype=input._dtype) * -0.5
+    shifts = arange(p, dtype=input._dtype, device=input._device) * -0.5
     total = lgamma(input.unsqueeze(-1) + shifts).sum(-1)
     return total + p * (p - 1) / 4 * math.log(math.pi)
 

@@ -6,7 +6,7 @@ from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops.convolution import spatial
-from rushlight.ops.creation import from_numpy, zeros
+from rushlight.ops.creation import beside, zeros
 from rushlight.ops.pooling import (
     adaptive_max_pool1d,
     adaptive_max_pool2d,
@@ -188,7 +188,7 @@ def _fractional(name, count, input, kernel_size, output_size, output_ratio, samp
     values = batched.detach().reshape(n, c, 1, area)._array
     windows = np.take_along_axis(values, flat, 3)
     best = _first_largest(windows)
-    index = from_numpy(np.take_along_axis(flat, best[..., None], 3)[..., 0])
+    index = beside(input, np.take_along_axis(flat, best[..., None], 3)[..., 0])
     out = batched.reshape(n, c, area).gather(2, index).reshape(n, c, *sizes)
     index = index.reshape(n, c, *sizes)
     if batched is not input:

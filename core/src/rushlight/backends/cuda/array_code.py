@@ -60,8 +60,7 @@ class _Inputs:
             self.views[id(found)] = value, found
             return found
         if kind is np.ndarray and value.ndim and value.dtype.kind != "O":
-            uploads[running.op] += 1
-            return self.convert(from_host(value, running.device))
+            return self.convert(_uploaded(value))
         if kind is tuple or kind is list:
             return kind(self.convert(v) for v in value)
         if kind is dict:
@@ -81,6 +80,10 @@ class _Inputs:
             result, "__cuda_array_interface__"
         ):
             return result
+        if result.dtype.kind == "O":
+            raise NotImplementedError(
+                f"{running.op}: array code gave Python objects, which a device cannot hold"
+            )
         known = self.views.get(id(result))
         if known is not None:
             return known[0]
@@ -99,6 +102,31 @@ class _Inputs:
                 made._writeable = array._writeable and getattr(flags, "writeable", True)
                 return made
         return None
+
+
+_SMALL = 1 << 14  # bytes up to which an uploaded array is kept: index tables come again and again
+_KEPT = 512
+_tables: collections.OrderedDict = collections.OrderedDict()
+
+
+def _uploaded(value):
+    """A host array on the device. Small ones are looked up first, so that a graph can be captured
+    once a step has run."""
+    if value.nbytes > _SMALL:
+        uploads[running.op] += 1
+        found = from_host(value, running.device)
+        found._writeable = False  # what is written there would be lost to the host
+        return found
+    key = value.tobytes(), value.shape, value.dtype, running.device, runtime.current().name
+    found = _tables.get(key)
+    if found is None:
+        uploads[running.op] += 1
+        found = from_host(value, running.device)
+        found._writeable = False
+        _tables[key] = found
+        if len(_tables) > _KEPT:
+            _tables.popitem(last=False)
+    return found
 
 
 def _address(array):

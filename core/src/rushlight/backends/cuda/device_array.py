@@ -265,7 +265,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         old, new = self.itemsize, dtype.itemsize
         if old == new:
             return self._with(self.shape, self.strides, None, dtype)
-        if not self.shape or self.strides[-1] != old or self.shape[-1] * old % new:
+        dense = self.shape and (self.strides[-1] == old or self.shape[-1] == 1)
+        if not dense or self.shape[-1] * old % new:
             raise ValueError(
                 f"view of {self.dtype} as {dtype}: the last dimension must be contiguous and hold "
                 f"a whole number of elements, shape {self.shape}"

@@ -9,15 +9,17 @@ translated when they are first looked up. The functions of the CPU are left as t
 
 from __future__ import annotations
 
+import collections
 import importlib
 import importlib.util
+import math
 import threading
 import types
 
 from rushlight.backends import np
-from rushlight.backends.cuda import array_code
+from rushlight.backends.cuda import array_code, runtime
 from rushlight.backends.cuda.array_code import running
-from rushlight.backends.cuda.device_array import DeviceArray, empty, zeros
+from rushlight.backends.cuda.device_array import DeviceArray, copies, empty, from_host, zeros
 
 
 class NoDeviceKernelError(NotImplementedError):
@@ -140,6 +142,33 @@ class _Compiled:
         return refuse
 
 
+class _Solver:
+    """LAPACK's part: a device's own library (`rushlight.kernels.cuda.lapack`); the emulator, which
+    has none, computes with the CPU's on the same memory, as it does products."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        value = getattr(self._module, name)
+        if not isinstance(value, types.FunctionType):
+            return value
+        written = handwritten("lapack", name)
+        if written is not None:
+            return written
+        if runtime.current().name != "emu":
+            return getattr(_Compiled(self._module), name)
+
+        def call(*args, **kwargs):
+            solved[running.op] += 1
+            return array_code.run(value, args, kwargs)
+
+        return call
+
+
+solved: collections.Counter = collections.Counter()  # op -> calls of the solver library
+
+
 def _value(value, name=None):
     """What a name means on a device."""
     if name == "REFERENCE":
@@ -152,11 +181,15 @@ def _value(value, name=None):
         return _module(value)
     if isinstance(value, types.FunctionType):
         return _function(value)
+    if type(value) is dict:  # tables of functions; caches, which must not mix with the CPU's
+        return {k: _value(v) for k, v in value.items()}
     return value
 
 
 def _module(module):
     name = module.__name__
+    if name == "rushlight.kernels.lapack":
+        return _modules.setdefault(name, _Solver(module))
     if name in _COMPILED:
         return _modules.setdefault(name, _Compiled(module))
     if name.startswith(_ARRAY_LAYERS):
@@ -228,6 +261,12 @@ class _ArrayType(type):
 class _AnyArray(metaclass=_ArrayType):
     """What ``np.ndarray`` is in array code on a device."""
 
+    def __new__(cls, shape, dtype=float, buffer=None, offset=0, strides=None):
+        """A view of another device array's memory, or new memory."""
+        if type(buffer) is not DeviceArray:
+            return empty(shape, dtype, running.device)
+        return buffer._with(tuple(shape), tuple(strides), buffer.address + offset, np.dtype(dtype))
+
 
 def _dtype_of(dtype):
     return np.dtype(np.float64 if dtype is None else dtype)
@@ -259,7 +298,9 @@ def _as_array(value, dtype=None, order=None, *, copy=None, **options):
             return value.astype(dtype)
         return value.copy() if copy else value
     if isinstance(value, (list, tuple)) and any(type(v) is DeviceArray for v in value):
-        return np.stack([np.asarray(v) if type(v) is not DeviceArray else v for v in value])
+        parts = [v if type(v) is DeviceArray else from_host(np.asarray(v), running.device) for v in value]
+        found = np.stack(parts)
+        return found if dtype is None else found.astype(dtype, copy=False)
     return np.asarray(value, dtype)
 
 
@@ -272,13 +313,22 @@ def _contiguous(value, dtype=None):
     return found.contiguous() if type(found) is DeviceArray else np.ascontiguousarray(found)
 
 
-def _made(name):
-    """A function that makes an array from numbers: made by the library, where the op runs."""
+_WORDS = {math.erf: "erf", math.erfc: "erfc", math.lgamma: "lgamma"}
 
-    def call(*args, **kwargs):
-        return array_code.run(getattr(array_code.library(), name), args, kwargs)
 
-    return call
+def _from_python(function, nin, nout):
+    """``np.frompyfunc`` of functions that have a generated kernel."""
+    name = _WORDS.get(function)
+    if name is None:
+        raise NoDeviceKernelError(
+            f"{running.op}: a Python function of single numbers ({function!r}) does not run on a "
+            "CUDA device; compute it on the CPU: tensor.cpu()"
+        )
+    return lambda array: copies().word(name, array)
+
+
+def _log_gamma(a):
+    return copies().word("lgamma", a)
 
 
 class _StrideTricks:
@@ -300,18 +350,17 @@ class _Lib:
 
 
 class DeviceNumpy:
-    """``np`` in array code on a device: what makes arrays makes them there, what takes them
-    dispatches by itself."""
+    """``np`` in array code on a device: results are made there, what takes arrays dispatches by
+    itself. Tables of indices (``arange``) stay with the host, which often reads them, and are
+    uploaded where they meet a device array."""
 
     ndarray = _AnyArray
     empty, zeros, ones, full = map(staticmethod, (_empty, _zeros, _ones, _full))
     asarray = asanyarray = staticmethod(_as_array)
     array = staticmethod(_array)
     ascontiguousarray = staticmethod(_contiguous)
-    arange, eye, tri, linspace, identity = map(
-        staticmethod, map(_made, ("arange", "eye", "tri", "linspace", "identity"))
-    )
     lib = _Lib()
+    frompyfunc = staticmethod(_from_python)
 
     def __getattr__(self, name):
         value = getattr(np, name)
@@ -340,4 +389,5 @@ _OWN = {
     ("rushlight.backends.memory", "zeros"): _memory_zeros,
     ("rushlight.settings", "kernels_mode"): lambda: "reference",
     ("rushlight.kernels.conversion", "converted"): _converted,
+    ("rushlight.ops.special_gamma", "_log_gamma"): _log_gamma,
 }
