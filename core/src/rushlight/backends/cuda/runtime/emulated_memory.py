@@ -6,7 +6,9 @@ when it is freed and on synchronisation; memory taken from the pool must still h
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import sys
 import threading
 import weakref
 from collections import defaultdict
@@ -42,7 +44,7 @@ class Block:
 
     def __del__(self):
         pool = self._pool
-        if pool is not None:
+        if pool is not None and not pool.closed:
             self._pool = None
             pool.release(self)
 
@@ -69,6 +71,8 @@ class _Region:
 class Pool:
     """The pool of one device. `private` pools belong to graphs, whose replays write into memory
     that is free in between: it is not checked for poison."""
+
+    closed = False  # at the interpreter's end, when modules lose their names
 
     def __init__(self, device, total, private=False):
         self.device, self.total, self.private = device, total, private
@@ -180,6 +184,9 @@ class Pool:
     def reset_peak(self):
         """Start the peaks again from what is held now."""
         self.peak_allocated, self.peak_reserved = self.allocated, self.reserved
+
+
+atexit.register(setattr, Pool, "closed", True)
 
 
 def size_text(nbytes: int) -> str:
