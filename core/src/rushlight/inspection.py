@@ -113,8 +113,10 @@ def get_deterministic_debug_mode() -> int:
 def set_float32_matmul_precision(precision: str) -> None:
     """Say how exact products of float32 matrices must be: "highest", "high" or "medium".
 
-    Kept for :func:`get_float32_matmul_precision` and ``backends.cuda.matmul.allow_tf32``; on the
-    CPU products of float32 are always computed in float32.
+    Processors with matrix units (Intel AMX) compute them from bfloat16 pieces of the operands:
+    "highest" (the default) from three pieces a value, as exact as float32 arithmetic; "high" from
+    two (16 bits), "medium" from one (8 bits), which is faster. Other processors always compute in
+    float32. Also sets ``backends.cuda.matmul.allow_tf32``. Raises RuntimeError for other words.
     """
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(
@@ -122,8 +124,10 @@ def set_float32_matmul_precision(precision: str) -> None:
             f"{precision!r}"
         )
     from rushlight.backends import cuda
+    from rushlight.kernels.precision import set_float32_precision
 
     cuda.matmul.precision = precision
+    set_float32_precision(precision)
 
 
 def get_float32_matmul_precision() -> str:

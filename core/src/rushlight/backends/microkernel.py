@@ -80,7 +80,7 @@ def load_vector(builder, address, mask=None):
     if mask is None:
         return builder.load(where, align=4)
     name = f"llvm.masked.load.v{VL}f32.p0"
-    if _alignment_is_argument():
+    if alignment_is_argument():
         load = _declare(builder, VECTOR, [where.type, I32, MASK, VECTOR], name)
         return builder.call(load, [where, I32(4), mask, ZERO])
     load = _declare(builder, VECTOR, [where.type, MASK, VECTOR], name)
@@ -94,7 +94,7 @@ def store_vector(builder, value, address, mask=None):
         builder.store(value, where, align=4)
         return
     name = f"llvm.masked.store.v{VL}f32.p0"
-    if _alignment_is_argument():
+    if alignment_is_argument():
         store = _declare(builder, ir.VoidType(), [VECTOR, where.type, I32, MASK], name)
         builder.call(store, [value, where, I32(4), mask])
     else:
@@ -103,7 +103,7 @@ def store_vector(builder, value, address, mask=None):
 
 
 @functools.cache
-def _alignment_is_argument():
+def alignment_is_argument():
     """LLVM 22 took the alignment out of the arguments of masked memory operations."""
     import llvmlite.binding as llvm
 

@@ -37,6 +37,7 @@ from rushlight.backends.microkernel import (
 from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
 from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.execution import language_type
+from rushlight.kernels.precision import planes_of_float32
 
 # Argument words. The first four are given at each call.
 A, B, C, BIAS, M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(13)
@@ -47,6 +48,9 @@ MAX_DEPTH = 4096  # a panel of this depth takes half of a 1 MB L2
 L2_BUDGET = 512 * 1024  # bytes of packed B in one item
 SMALL_WORK = 33_000  # multiply-adds below which OpenBLAS wins
 INLINE_WORK = 130_000  # multiply-adds below which a second thread does not pay
+SPLIT_SIDES = 80  # m * n / (m + n) from which splitting (m + n) * k values pays
+SPLIT_WORK = 1_500_000  # multiply-adds from which two more launches pay
+HALF_SIDES = 12  # the same where operands are bfloat16 already
 ITEMS = 16  # parts of a large product
 
 
@@ -170,10 +174,34 @@ def layout(shape, strides, itemsize):
     return None
 
 
+def fit_matrix_units(m, n, k):
+    """Whether a product of these sizes is quicker on matrix units, packing included."""
+    if k < 32 or m * n < SPLIT_SIDES * (m + n) or m * n * k < SPLIT_WORK:
+        return False
+    from rushlight.backends import matrix_units
+
+    return matrix_units.available()
+
+
+def bfloat16_plan(a_shape, a_strides, b_shape, b_strides):
+    """How to multiply bfloat16 matrices on matrix units, or None: convert them first."""
+    (m, k), n = a_shape, b_shape[1]
+    a, b = layout(a_shape, a_strides, 2), layout(b_shape, b_strides, 2)
+    if a is None or b is None or k < 32 or m * n < HALF_SIDES * (m + n):
+        return None
+    from rushlight.backends import matrix_units
+
+    if not matrix_units.available():
+        return None
+    from rushlight.kernels.split_products import SplitProduct
+
+    return SplitProduct(m, n, k, a, b, START_BIAS, 0)
+
+
 class Product:
     """How to run ``C = op(A) op(B)`` for one set of shapes, strides and dtype."""
 
-    __slots__ = ("copy_a", "copy_b", "dtype", "words")
+    __slots__ = ("copy_a", "copy_b", "dtype", "split", "words")
 
     def __init__(self, a_shape, a_strides, b_shape, b_strides, dtype, accumulate):
         size, self.dtype = dtype.itemsize, dtype
@@ -185,7 +213,13 @@ class Product:
         words[M], words[N], words[K] = m, n, k
         words[A_ROW], words[B_ROW], words[C_ROW] = a[0], b[0], n * size
         words[TRANS_A], words[TRANS_B], words[ACCUMULATE] = a[1], b[1], accumulate
-        if size == 4 and n >= PANEL and m > 1 and m * n * k >= SMALL_WORK:
+        self.split = None
+        if size == 4 and fit_matrix_units(m, n, k):
+            from rushlight.kernels.split_products import SplitProduct
+
+            start = START_C if accumulate else START_BIAS
+            self.split = SplitProduct(m, n, k, a, b, start, planes_of_float32())
+        elif size == 4 and n >= PANEL and m > 1 and m * n * k >= SMALL_WORK:
             self.words = self._tiles(words)
         else:
             self.words = self._blas(words, dtype)
@@ -226,7 +260,10 @@ class Product:
             a = np.ascontiguousarray(a)
         if self.copy_b:
             b = np.ascontiguousarray(b)
-        threads.run(self.words, a, b, out, bias)
+        if self.split is not None:
+            self.split.run(a, b, out, bias)
+        else:
+            threads.run(self.words, a, b, out, bias)
 
 
 class BatchProduct:

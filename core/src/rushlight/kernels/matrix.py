@@ -97,6 +97,11 @@ def _product(a, b, out, bias, accumulate=False):
     return out
 
 
+def forget_plans():
+    """Plan every product anew."""
+    _plans.clear()
+
+
 _EMPTY = object()
 
 
@@ -139,6 +144,10 @@ def _general_matmul(a, b, out):
         return _deliver(result, out)
     _check_inner(a, b)
     if not _is_plain(a, b):
+        if b.ndim == 2:
+            result = _bfloat16_product(a, b, None)
+            if result is not None:
+                return _deliver(result, out)
         dtype = np.result_type(a, b)
         if is_low_precision(dtype):
             a, b = cast(a, FLOAT32), cast(b, FLOAT32)
@@ -152,6 +161,24 @@ def _general_matmul(a, b, out):
     if a.ndim == 2 and b.ndim == 2:
         return _product(a, b, out, None)
     return _batched(a, b, out)
+
+
+def _bfloat16_product(a, b, bias):
+    """bfloat16 (..., M, K) times (K, N) on matrix units, rounded once; None if it does not fit."""
+    if a.dtype != b.dtype or a.itemsize != 2 or a.dtype.kind != "V":
+        return None
+    flat = a if a.ndim == 2 else a.reshape(-1, a.shape[-1])
+    key = (flat.shape, flat.strides, b.shape, b.strides, 2, False)
+    plan = _plans.get(key)
+    if plan is None:
+        from rushlight.kernels.gemm import bfloat16_plan
+
+        plan = _remember(key, bfloat16_plan(*key[:4]) or _EMPTY)
+    if plan is _EMPTY:
+        return None
+    out = empty((flat.shape[0], b.shape[1]), a.dtype)
+    plan.run(flat, b, out, None if bias is None else cast(bias, FLOAT32))
+    return out if a.ndim == 2 else out.reshape(*a.shape[:-1], b.shape[1])
 
 
 def _deliver(result, out):
@@ -254,6 +281,9 @@ def linear(input, weight, bias=None):
         if not (is_low_precision(dtype) or dtype in COMPILED_DTYPES):
             result = matmul(input, weight.T)
             return result if bias is None else result + bias
+        result = _bfloat16_product(input, weight.T, bias)
+        if result is not None:
+            return result
         wide = FLOAT64 if dtype == FLOAT64 else FLOAT32
         wide_bias = None if bias is None else cast(bias, wide)
         return cast(linear(cast(input, wide), cast(weight, wide), wide_bias), dtype)

@@ -1,0 +1,335 @@
+"""Matrix units (Intel AMX): float32 products out of bfloat16 tiles, as pieces of LLVM IR.
+
+A tile register holds 16 rows of 64 bytes. One instruction multiplies 16 x 32 by 32 x 16 bfloat16
+values and adds into 16 x 16 float32 values: 16 times the multiply-adds of a float32 vector unit.
+A float32 value is the exact sum of three bfloat16 values (8 + 8 + 8 bits): ``high + middle + low``.
+Of the nine products of two such sums the six largest give float32 accuracy; the three left out are
+below 2**-24 of the product, half of a unit in the last place. (The same splitting in other formats:
+Henry, Tang and Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For
+Higher-Precision Computations", ARITH 2019.)
+
+Packed operands are sequences of tiles of 1 KB. A block is 32 rows of A (or 32 columns of B) times
+32 steps of k: for every plane (high, middle, low) two tiles side by side. In a tile of A a row
+holds 32 steps of k; in a tile of B a row holds, for each column, two steps of k.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import sys
+
+from llvmlite import ir
+
+from rushlight.backends.kernel_language import Emitted, i64
+from rushlight.backends.kernel_values import counted_loop
+from rushlight.backends.machine_code import engine
+from rushlight.backends.microkernel import VL, alignment_is_argument, load_vector
+
+I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+LANES = 16
+FLOATS, WORDS = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(I32, LANES)
+HALVES = ir.VectorType(I16, 2 * LANES)
+TILE = 1024  # bytes of a tile
+SIDE = 32  # rows (of A) or columns (of B) of a block, and its steps of k
+
+# Orders in which planes meet: (plane of A, plane of B); neighbours share an operand. Small products
+# come first.
+PATHS = {
+    0: ((0, 0),),
+    1: ((0, 0),),
+    2: ((1, 0), (0, 0), (0, 1)),
+    3: ((2, 0), (1, 0), (1, 1), (0, 1), (0, 2), (0, 0)),
+}
+
+
+@functools.cache
+def available():
+    """Whether this processor has the units and the operating system lets this process use them.
+
+    ``RUSHLIGHT_MATRIX_UNITS=0`` turns them off.
+    """
+    if os.environ.get("RUSHLIGHT_MATRIX_UNITS", "1") == "0":
+        return False
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return False
+    features = engine().features
+    wanted = ("avx512f", "avx512bw", "amx-tile", "amx-bf16")
+    return VL == LANES and all(features.get(name) for name in wanted) and _permitted()
+
+
+def _permitted():
+    """Ask Linux for the tile registers: 158 is arch_prctl, 0x1023 its permission request."""
+    return ctypes.CDLL(None, use_errno=True).syscall(158, 0x1023, 18) == 0
+
+
+# ---- instructions --------------------------------------------------------------------------------
+
+
+def _call(builder, name, *arguments):
+    kinds = [argument.type for argument in arguments]
+    found = builder.module.globals.get(name)
+    if found is None:
+        found = ir.Function(builder.module, ir.FunctionType(ir.VoidType(), kinds), name)
+    builder.call(found, arguments)
+
+
+def _bytes(builder, address):
+    return builder.inttoptr(address, I8.as_pointer())
+
+
+def _load(builder, tile, address, stride):
+    _call(builder, "llvm.x86.tileloadd64", I8(tile), _bytes(builder, address), stride)
+
+
+def _store(builder, tile, address, stride):
+    _call(builder, "llvm.x86.tilestored64", I8(tile), _bytes(builder, address), stride)
+
+
+def _emit_configure(builder, _):
+    """Palette 1; eight tiles of 16 rows and 64 bytes."""
+    setting = [1, 0] + [0] * 14 + [64, 0] * 8 + [0] * 16 + [16] * 8 + [0] * 8
+    kind = ir.ArrayType(I8, 64)
+    slot = builder.alloca(kind)
+    builder.store(ir.Constant(kind, setting), slot)
+    _call(builder, "llvm.x86.ldtilecfg", builder.bitcast(slot, I8.as_pointer()))
+
+
+# Every kernel that uses tiles configures them first and releases them last.
+configure = Emitted("tiles_configure", None, (), _emit_configure)
+release = Emitted("tiles_release", None, (), lambda b, _: _call(b, "llvm.x86.tilerelease"))
+
+
+# ---- accumulators: tiles 0 to 3 are the quarters of a block of C ---------------------------------
+
+
+def _quarters(builder, address, stride):
+    down = builder.add(address, builder.mul(stride, I64(16)))
+    return [address, builder.add(address, I64(64)), down, builder.add(down, I64(64))]
+
+
+def _emit_zero(builder, _):
+    for tile in range(4):
+        _call(builder, "llvm.x86.tilezero", I8(tile))
+
+
+def _emit_load(builder, values):
+    for tile, address in enumerate(_quarters(builder, *values)):
+        _load(builder, tile, address, values[1])
+
+
+def _emit_store(builder, values):
+    for tile, address in enumerate(_quarters(builder, *values)):
+        _store(builder, tile, address, values[1])
+
+
+zero_block = Emitted("block_zero", None, (), _emit_zero)
+# (address, row stride); with stride 0 every row is the same one
+load_block = Emitted("block_load", None, (i64,) * 2, _emit_load)
+store_block = Emitted("block_store", None, (i64,) * 2, _emit_store)
+
+
+def _emit_multiply(builder, values, planes):
+    a, b, count = values
+    step = I64(max(planes, 1) * 2 * TILE)
+    with counted_loop(builder, count) as index:
+        offset = builder.mul(index, step)
+        sides = [builder.add(a, offset), builder.add(b, offset)]
+        loaded = [None, None]
+        for wanted in PATHS[planes]:
+            for side in (0, 1):
+                if loaded[side] != wanted[side]:
+                    loaded[side] = wanted[side]
+                    for half in (0, 1):
+                        where = builder.add(sides[side], I64((2 * wanted[side] + half) * TILE))
+                        _load(builder, 4 + 2 * side + half, where, I64(64))
+            for tile in range(4):
+                operands = I8(tile), I8(4 + tile // 2), I8(6 + tile % 2)
+                _call(builder, "llvm.x86.tdpbf16ps", *operands)
+
+
+def multiplier(planes):
+    """Fragment (packed A, packed B, blocks of k): add the product into the accumulators."""
+    emit = functools.partial(_emit_multiply, planes=planes)
+    return Emitted(f"block_multiply_{planes}", None, (i64,) * 3, emit)
+
+
+# ---- splitting and packing -----------------------------------------------------------------------
+
+
+def _constant(value, kind=WORDS):
+    return ir.Constant(kind, [value] * kind.count)
+
+
+def _round(builder, value):
+    """The nearest bfloat16 value (ties away from zero), as float32 bits."""
+    words = builder.add(builder.bitcast(value, WORDS), _constant(0x8000))
+    return builder.and_(words, _constant(0xFFFF0000 - (1 << 32)))
+
+
+def _split(builder, value, planes):
+    """float32 bits of ``planes`` bfloat16 values; three of them sum exactly to ``value``."""
+    parts = []
+    for plane in range(planes):
+        if plane == 2:
+            parts.append(builder.bitcast(value, WORDS))  # 8 bits are left
+            break
+        part = _round(builder, value)
+        parts.append(part)
+        value = builder.fsub(value, builder.bitcast(part, FLOATS))
+    return parts
+
+
+def _side_by_side(builder, first, second):
+    """Upper halves of the words of two vectors, one vector after the other."""
+    order = ir.Constant(ir.VectorType(I32, 32), [2 * i + 1 for i in range(32)])
+    pair = [builder.bitcast(part, HALVES) for part in (first, second)]
+    return builder.bitcast(builder.shuffle_vector(*pair, order), WORDS)
+
+
+def _in_pairs(builder, first, second):
+    """Words whose lower half is from ``first`` and whose upper half from ``second``."""
+    upper = builder.and_(second, _constant(0xFFFF0000 - (1 << 32)))  # subnormals have lower bits
+    return builder.or_(builder.lshr(first, _constant(16)), upper)
+
+
+def _below(builder, count, first=0):
+    kind = ir.VectorType(I64, LANES)
+    index = ir.Constant(kind, [first + i for i in range(LANES)])
+    undefined = ir.Constant(kind, ir.Undefined)
+    one = builder.insert_element(undefined, count, I32(0))
+    splat = builder.shuffle_vector(one, undefined, _constant(0, ir.VectorType(I32, LANES)))
+    return builder.icmp_signed("<", index, splat)
+
+
+def _word_pointer(builder, address):
+    return builder.inttoptr(address, WORDS.as_pointer())
+
+
+def _larger(builder, peak, value):
+    words = builder.and_(builder.bitcast(value, WORDS), _constant(0x7FFFFFFF))
+    return builder.select(builder.icmp_signed(">", words, peak), words, peak)
+
+
+def _emit_pack(builder, values, planes, paired, edge):
+    """One tile for each plane from 16 rows of 32 values, or from 32 rows of 16 (``paired``).
+
+    Arguments: source, row stride, target, address of the largest magnitudes so far and, at an
+    edge, rows and columns that exist.
+    """
+    source, stride, target, peak_address = values[:4]
+    if planes:
+        peak = builder.load(_word_pointer(builder, peak_address), align=4)
+    masks = [None, None]
+    if edge:
+        columns = [0] if paired else [0, LANES]
+        masks = [_below(builder, values[5], first) for first in columns]
+    for line in range(LANES):
+        loaded = []
+        for i in (0, 1):
+            row, column = (2 * line + i, 0) if paired else (line, LANES * i)
+            mask = None
+            if edge:
+                inside = builder.icmp_signed("<", I64(row), values[4])
+                mask = masks[0 if paired else i]
+                nothing = ir.Constant(mask.type, [0] * LANES)
+                mask = builder.select(inside, mask, nothing)
+            address = builder.add(source, builder.mul(stride, I64(row)))
+            load, size = (load_vector, 4) if planes else (_load_halves, 2)
+            loaded.append(load(builder, builder.add(address, I64(size * column)), mask))
+        if planes:
+            peak = _larger(builder, _larger(builder, peak, loaded[0]), loaded[1])
+            parts = [_split(builder, value, planes) for value in loaded]
+        else:
+            parts = [[value] for value in loaded]
+        join = _in_pairs if paired else _side_by_side
+        for plane, (first, second) in enumerate(zip(*parts, strict=True)):
+            where = builder.add(target, I64(2 * TILE * plane + 64 * line))
+            builder.store(join(builder, first, second), _word_pointer(builder, where), align=4)
+    if planes:
+        builder.store(peak, _word_pointer(builder, peak_address), align=4)
+
+
+def _emit_round_row(builder, values):
+    """32 float32 values to bfloat16, to the nearest, ties to even; NaN stays NaN."""
+    source, target, count = values
+    kind = ir.VectorType(I16, LANES)
+    for i in (0, 1):
+        where = builder.add(source, I64(64 * i))
+        value = builder.load(builder.inttoptr(where, FLOATS.as_pointer()), align=4)
+        words = builder.bitcast(value, WORDS)
+        last = builder.and_(builder.lshr(words, _constant(16)), _constant(1))
+        rounded = builder.add(builder.add(words, _constant(0x7FFF)), last)
+        is_nan = builder.fcmp_unordered("uno", value, value)
+        rounded = builder.select(is_nan, _constant(0x7FC00000), rounded)
+        halves = builder.trunc(builder.lshr(rounded, _constant(16)), kind)
+        to = builder.inttoptr(builder.add(target, I64(32 * i)), kind.as_pointer())
+        mask = _below(builder, count, LANES * i)
+        arguments = [halves, to, mask]
+        if alignment_is_argument():
+            arguments.insert(2, I32(2))
+        _call(builder, "llvm.masked.store.v16i16.p0", *arguments)
+
+
+# (32 float32 values, target, how many of them to store)
+round_row = Emitted("round_row", None, (i64,) * 3, _emit_round_row)
+
+
+def _emit_transpose(builder, values):
+    """A tile as 16 x 16 words, transposed where it lies."""
+    places = [
+        _word_pointer(builder, builder.add(values[0], I64(64 * line))) for line in range(LANES)
+    ]
+    rows = [builder.load(place, align=4) for place in places]
+    low = [i // 2 + (LANES if i % 2 else 0) for i in range(LANES)]
+    kind = ir.VectorType(I32, LANES)
+    orders = [ir.Constant(kind, low), ir.Constant(kind, [i + LANES // 2 for i in low])]
+    for _ in range(4):
+        rows = [
+            builder.shuffle_vector(rows[i // 2], rows[i // 2 + 8], orders[i % 2])
+            for i in range(LANES)
+        ]
+    for row, place in zip(rows, places, strict=True):
+        builder.store(row, place, align=4)
+
+
+transpose_tile = Emitted("tile_transpose", None, (i64,), _emit_transpose)
+
+
+def _load_halves(builder, address, mask):
+    """Sixteen bfloat16 values as the upper halves of words."""
+    kind = ir.VectorType(I16, LANES)
+    where = builder.inttoptr(address, kind.as_pointer())
+    if mask is None:
+        halves = builder.load(where, align=2)
+    else:
+        halves = _masked_load(builder, where, mask, kind)
+    return builder.shl(builder.zext(halves, WORDS), _constant(16))
+
+
+def _masked_load(builder, where, mask, kind):
+    name = "llvm.masked.load.v16i16.p0"
+    arguments = [where, mask, ir.Constant(kind, [0] * LANES)]
+    if alignment_is_argument():
+        arguments.insert(1, I32(2))
+    found = builder.module.globals.get(name)
+    if found is None:
+        signature = ir.FunctionType(kind, [argument.type for argument in arguments])
+        found = ir.Function(builder.module, signature, name)
+    return builder.call(found, arguments)
+
+
+def packers(planes):
+    """Fragments that pack rows, rows at an edge, pairs, pairs at an edge: :func:`_emit_pack`.
+
+    ``planes`` 0 stands for operands that are bfloat16 already.
+    """
+    made = []
+    for paired in (False, True):
+        for edge in (False, True):
+            name = f"tile_pack_{planes}{'_paired' if paired else ''}{'_edge' if edge else ''}"
+            emit = functools.partial(_emit_pack, planes=planes, paired=paired, edge=edge)
+            made.append(Emitted(name, None, (i64,) * (6 if edge else 4), emit))
+    return made

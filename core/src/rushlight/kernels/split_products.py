@@ -1,0 +1,398 @@
+"""float32 products on matrix units: operands split into bfloat16 planes, packed and multiplied.
+
+Two launches. The first packs B, all of it, in blocks of 32 columns by 32 steps of k. In the second
+an item is a range of rows of A and a group of B's panels; it goes over k in chunks, packs 32 rows
+of A at a time (they stay in the first cache) and multiplies them by every panel of the group.
+Between chunks C holds the sums. Edges of C go by way of a block in scratch memory.
+
+Values that splitting cannot carry (infinities, NaN, magnitudes near the ends of float32) are found
+while packing; rows that meet them are multiplied by the vector units instead, so results have the
+same special values as everywhere else. Import at first need: it imports the compiler.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import matrix_units as mu
+from rushlight.backends import microkernel as mk
+from rushlight.backends import np, threads
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    f32,
+    function,
+    i32,
+    i64,
+    range_kernel,
+    stack,
+)
+from rushlight.backends.matrix_units import (
+    SIDE,
+    TILE,
+    configure,
+    load_block,
+    release,
+    round_row,
+    store_block,
+    transpose_tile,
+    zero_block,
+)
+from rushlight.backends.memory import empty
+from rushlight.backends.microkernel import TILE_WORDS
+from rushlight.backends.worker_pool import scratch
+from rushlight.kernels.gemm import pack_b
+from rushlight.kernels.tile_products import multiply, ready_block
+
+# Argument words. The first eight are given at each call.
+A, B, C, BIAS, PACKED_A, PACKED_B, PEAKS_A, PEAKS_B = range(8)
+M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(8, 17)
+START, TILES, GROUP, ROW_PARTS, CHUNK, FIRST_K, A_PACKED, A_PEAK_COUNT, B_PEAK_COUNT = range(17, 26)
+WORDS = 26
+# Words of a packing job: the first three are given at each call.
+SOURCE, TARGET, PEAKS, STRIDE, ALONG_K, TRANSPOSED, LINES, DEPTH, OFFSET = range(9)
+PACKING_WORDS = 9
+
+EDGE = SIDE * SIDE * 4  # bytes of a block of C
+
+# What a kernel is compiled for: the planes of its operands (0: they are bfloat16 already), their
+# bytes per element, and the bytes of a packed block.
+planes, size, block_bytes = Parameter("planes"), Parameter("size"), Parameter("block_bytes")
+rows_0, rows_edge_0, pairs_0, pairs_edge_0 = mu.packers(0)
+rows_1, rows_edge_1, pairs_1, pairs_edge_1 = mu.packers(1)
+rows_2, rows_edge_2, pairs_2, pairs_edge_2 = mu.packers(2)
+rows_3, rows_edge_3, pairs_3, pairs_edge_3 = mu.packers(3)
+multiply_0, multiply_1, multiply_2, multiply_3 = (mu.multiplier(count) for count in range(4))
+
+
+@function
+def pack_rows(source, stride, to, peaks, rows, columns):
+    """Tiles of 16 rows by 32 steps of k, of which some may not exist."""
+    whole = i64(1) if rows == 16 and columns == SIDE else i64(0)
+    if planes == 0:
+        if whole != 0:
+            rows_0(source, stride, to, peaks)
+        else:
+            rows_edge_0(source, stride, to, peaks, rows, columns)
+    elif planes == 1:
+        if whole != 0:
+            rows_1(source, stride, to, peaks)
+        else:
+            rows_edge_1(source, stride, to, peaks, rows, columns)
+    elif planes == 2:
+        if whole != 0:
+            rows_2(source, stride, to, peaks)
+        else:
+            rows_edge_2(source, stride, to, peaks, rows, columns)
+    elif whole != 0:
+        rows_3(source, stride, to, peaks)
+    else:
+        rows_edge_3(source, stride, to, peaks, rows, columns)
+
+
+@function
+def pack_pairs(source, stride, to, peaks, rows, columns):
+    """Tiles of 32 steps of k by 16 columns, of which some may not exist."""
+    whole = i64(1) if rows == SIDE and columns == 16 else i64(0)
+    if planes == 0:
+        if whole != 0:
+            pairs_0(source, stride, to, peaks)
+        else:
+            pairs_edge_0(source, stride, to, peaks, rows, columns)
+    elif planes == 1:
+        if whole != 0:
+            pairs_1(source, stride, to, peaks)
+        else:
+            pairs_edge_1(source, stride, to, peaks, rows, columns)
+    elif planes == 2:
+        if whole != 0:
+            pairs_2(source, stride, to, peaks)
+        else:
+            pairs_edge_2(source, stride, to, peaks, rows, columns)
+    elif whole != 0:
+        pairs_3(source, stride, to, peaks)
+    else:
+        pairs_edge_3(source, stride, to, peaks, rows, columns)
+
+
+@function
+def multiply_blocks(a, b, count):
+    """Add the product of ``count`` packed blocks of each into the accumulators."""
+    if planes == 0:
+        multiply_0(a, b, count)
+    elif planes == 1:
+        multiply_1(a, b, count)
+    elif planes == 2:
+        multiply_2(a, b, count)
+    else:
+        multiply_3(a, b, count)
+
+
+@function
+def clear_peaks(peaks):
+    """Sixteen largest magnitudes, as float bits: none yet."""
+    p = array(i32, peaks)
+    for i in range(16):
+        p[i] = i32(0)
+
+
+@function
+def largest(peaks):
+    """The largest of the sixteen."""
+    p = array(i32, peaks)
+    found = p[0]
+    for i in range(1, 16):
+        found = max(found, p[i])
+    return i64(found)
+
+
+@function
+def pack_blocks(source, stride, along_k, transposed, lines, depth, target, peaks):
+    """Pack up to 32 lines (rows of A, columns of B) of ``depth`` steps of k.
+
+    ``along_k``: k is the dense dimension, lines are ``stride`` apart; otherwise lines are dense.
+    """
+    for block in range((depth + SIDE - 1) // SIDE):
+        steps = min(i64(SIDE), depth - SIDE * block)
+        for half in range(2):
+            count = min(i64(16), lines - 16 * half)
+            to = target + block * block_bytes + half * TILE
+            if along_k != 0:
+                origin = source + 16 * half * stride + size * SIDE * block
+                pack_rows(origin, stride, to, peaks, count, steps)
+            else:
+                origin = source + SIDE * block * stride + 16 * size * half
+                pack_pairs(origin, stride, to, peaks, steps, count)
+            if transposed != 0:
+                for plane in range(block_bytes // (2 * TILE)):
+                    transpose_tile(to + 2 * TILE * plane)
+
+
+@range_kernel
+def pack_kernel(args, lo, hi, tid):
+    """Items: 32 lines, all of k, or where lines are dense 32 steps of k and all lines."""
+    g = array(i64, args)
+    stride, lines, depth = g[STRIDE], g[LINES], g[DEPTH]
+    source, target = g[SOURCE] + g[OFFSET], g[TARGET]
+    blocks = (depth + SIDE - 1) // SIDE
+    peaks = stack(8)
+    for item in range(lo, hi):
+        clear_peaks(peaks)
+        if g[ALONG_K] != 0:
+            pack_blocks(source + item * SIDE * stride, stride, g[ALONG_K], g[TRANSPOSED],
+                        lines - item * SIDE, depth, target + item * blocks * block_bytes,
+                        peaks)  # fmt: skip
+        else:
+            for panel in range((lines + SIDE - 1) // SIDE):
+                pack_blocks(source + item * SIDE * stride + size * SIDE * panel, stride, g[ALONG_K],
+                            g[TRANSPOSED], lines - panel * SIDE,
+                            min(i64(SIDE), depth - item * SIDE),
+                            target + (panel * blocks + item) * block_bytes, peaks)  # fmt: skip
+        array(i64, g[PEAKS])[item] = largest(peaks)
+
+
+@function
+def peak_of(peaks, count):
+    """The largest magnitude of the packed operand."""
+    p = array(i64, peaks)
+    found = i64(0)
+    for i in range(count):
+        found = max(found, p[i])
+    return found
+
+
+@function
+def splits(a, b):
+    """Whether operands with these largest magnitudes (float bits) may be split.
+
+    Both below 2**127, and their exponents together at least -90: the smallest pieces of products
+    near the largest one are then normal numbers.
+    """
+    small = min(a, b) != 0 and (a >> 23) + (b >> 23) < 254 - 90
+    return 0 if max(a, b) >= 0x7F000000 or small else 1
+
+
+@function
+def copy_part(source, source_row, target, target_row, rows, columns):
+    """The first rows and columns of a block."""
+    for i in range(rows):
+        x, y = array(f32, source + i * source_row), array(f32, target + i * target_row)
+        for j in range(columns):
+            y[j] = x[j]
+
+
+@function
+def add_part(source, source_row, target, target_row, rows, columns):
+    """The first rows and columns of a block, added to what is there."""
+    for i in range(rows):
+        x, y = array(f32, source + i * source_row), array(f32, target + i * target_row)
+        for j in range(columns):
+            y[j] += x[j]
+
+
+@function
+def begin_block(bias, start, columns, edge):
+    """Fill the accumulators with zeros or a row of bias."""
+    if start != mk.START_BIAS:
+        zero_block()
+    elif columns == SIDE:
+        load_block(bias, i64(0))
+    else:
+        copy_part(bias, i64(0), edge, i64(0), i64(1), columns)
+        load_block(edge, i64(0))
+
+
+@function
+def end_block(c, c_row, start, rows, columns, edge):
+    """Put the accumulators into C, or add them: sums of chunks, so that errors grow slower."""
+    if start != mk.START_C and rows == SIDE and columns == SIDE:
+        store_block(c, c_row)
+    else:
+        store_block(edge, i64(4 * SIDE))
+        if start == mk.START_C:
+            add_part(edge, i64(4 * SIDE), c, c_row, rows, columns)
+        else:
+            copy_part(edge, i64(4 * SIDE), c, c_row, rows, columns)
+
+
+@function
+def round_block(c, c_row, rows, columns, edge):
+    """Put the accumulators into a C of bfloat16."""
+    store_block(edge, i64(4 * SIDE))
+    for i in range(rows):
+        round_row(edge + 4 * SIDE * i, c + i * c_row, columns)
+
+
+@range_kernel
+def product_kernel(args, lo, hi, tid):
+    """Items: groups of panels times parts of the rows."""
+    g = array(i64, args)
+    m, n, k_total, group_size, row_parts = g[M], g[N], g[K], g[GROUP], g[ROW_PARTS]
+    a_row, a_k, c_row, bias, chunk = g[A_ROW], g[A_K], g[C_ROW], g[BIAS], g[CHUNK]
+    panels, blocks = (n + SIDE - 1) // SIDE, (k_total + SIDE - 1) // SIDE
+    strips = (m + SIDE - 1) // SIDE
+    room = scratch(tid, chunk // SIDE * block_bytes + EDGE + 4 * SIDE * chunk)
+    edge = room + chunk // SIDE * block_bytes
+    plain = edge + EDGE
+    space = stack(8)
+    block = stack(TILE_WORDS)
+    ready_block(block)
+    peak_of_a = peak_of(g[PEAKS_A], g[A_PEAK_COUNT])
+    peak_of_b = peak_of(g[PEAKS_B], g[B_PEAK_COUNT])
+    configure()
+    for item in range(lo, hi):
+        group, part = item // row_parts, item % row_parts
+        first_panel = group * group_size
+        last_panel = min(first_panel + group_size, panels)
+        for k in range(0, k_total, chunk):
+            depth = min(chunk, k_total - k)
+            start = i64(mk.START_C) if k > 0 else g[START]
+            if start == mk.START_BIAS and bias == 0:
+                start = i64(mk.START_ZERO)
+            for s in range(strips * part // row_parts, strips * (part + 1) // row_parts):
+                row = s * SIDE
+                rows = min(i64(SIDE), m - row)
+                a = g[A] + row * a_row + (g[FIRST_K] + k) * a_k
+                strip = room
+                if g[A_PACKED] != 0:
+                    strip = g[PACKED_A] + (s * blocks + k // SIDE) * block_bytes
+                else:
+                    clear_peaks(space)
+                    pack_blocks(a, a_row, i64(1), i64(0), rows, depth, strip, space)
+                    peak_of_a = largest(space)
+                fits = i64(1)
+                if planes != 0:
+                    fits = splits(peak_of_a, peak_of_b)
+                for j in range(first_panel, last_panel):
+                    column = j * SIDE
+                    columns = min(n - column, i64(SIDE))
+                    c = g[C] + row * c_row + size * column
+                    if fits != 0:
+                        begin_block(bias + 4 * column, start, columns, edge)
+                        multiply_blocks(strip, g[PACKED_B] + (j * blocks + k // SIDE) * block_bytes,
+                                        (depth + SIDE - 1) // SIDE)  # fmt: skip
+                        if planes == 0:
+                            round_block(c, c_row, rows, columns, edge)
+                        else:
+                            end_block(c, c_row, start, rows, columns, edge)
+                    elif planes != 0:
+                        pack_b(g[B], g[B_ROW], g[TRANS_B], g[FIRST_K] + k, depth, column, columns,
+                               plain)  # fmt: skip
+                        multiply(g[TILES], block, a, a_row, a_k, rows, depth, plain,
+                                 depth * SIDE * 4, columns, c, c_row, start,
+                                 bias + 4 * column)  # fmt: skip
+    release()
+
+
+# ---- plans ---------------------------------------------------------------------------------------
+
+BYTES = np.dtype(np.uint8)
+ITEMS = 16  # parts of a large product
+PACKED_LIMIT = 4 << 20  # bytes of packed B (and A, if packed whole) at a time
+CHUNK_LIMIT = 24  # blocks of k in a chunk
+GROUP_LIMIT = 1200 << 10  # bytes of packed B that stay in the second cache
+
+
+def _packing(kind, stride, along_k, transposed, lines, depth, offset):
+    words = [0] * PACKING_WORDS
+    words[STRIDE], words[ALONG_K], words[TRANSPOSED] = stride, along_k, transposed
+    words[LINES], words[DEPTH], words[OFFSET] = lines, depth, offset
+    items = -(-(lines if along_k else depth) // SIDE)
+    return threads.plan(pack_kernel.address(**kind), items, 1, words), items
+
+
+def _parts(total, limit):
+    """Size of the fewest nearly equal parts of at most ``limit``."""
+    return -(-total // -(-total // max(1, limit)))
+
+
+class SplitProduct:
+    """How to run one product of float32 matrices (or, with 0 planes, of bfloat16 ones).
+
+    ``a`` and ``b`` are (row stride in bytes, is transposed), ``start`` is START_BIAS or START_C.
+    """
+
+    __slots__ = ("bytes_a", "bytes_b", "peaks", "steps")
+
+    def __init__(self, m, n, k, a, b, start, planes):
+        (a_row, trans_a), (b_row, trans_b) = a, b
+        size, block = (4 if planes else 2), max(1, planes) * 2 * TILE
+        kind = {"planes": planes, "size": size, "block_bytes": block}
+        panels, strips, blocks = -(-n // SIDE), -(-m // SIDE), -(-k // SIDE)
+        if planes:  # several passes over k, if the packed operands would not stay in the caches
+            blocks = _parts(blocks, PACKED_LIMIT // (block * (panels + trans_a * strips)))
+        depth, chunk = min(blocks * SIDE, k), _parts(blocks, CHUNK_LIMIT if planes else blocks)
+        self.bytes_b = panels * blocks * block
+        self.bytes_a = strips * blocks * block if trans_a else 0
+        group = _parts(panels, GROUP_LIMIT // (chunk * block))
+        groups = -(-panels // group)
+        parts = max(1, min(-(-ITEMS // groups), strips))
+        words = [0] * WORDS
+        words[M], words[N], words[C_ROW] = m, n, size * n
+        words[A_ROW], words[A_K] = (size, a_row) if trans_a else (a_row, size)
+        words[B_ROW], words[TRANS_A], words[TRANS_B] = b_row, trans_a, trans_b
+        table = mk.COLUMNS_OF_A if trans_a else mk.ROWS
+        words[TILES] = table.need(SIDE, (m - 1) % SIDE + 1)
+        words[GROUP], words[ROW_PARTS], words[CHUNK] = group, parts, chunk * SIDE
+        words[A_PACKED] = trans_a
+        self.peaks, self.steps = 0, []
+        for first in range(0, k, depth):
+            here = min(depth, k - first)
+            pack_a, words[A_PEAK_COUNT] = None, 0
+            if trans_a:
+                pack_a, words[A_PEAK_COUNT] = _packing(kind, a_row, 0, 1, m, here, first * a_row)
+            offset = first * (size if trans_b else b_row)
+            pack, words[B_PEAK_COUNT] = _packing(kind, b_row, trans_b, trans_b, n, here, offset)
+            words[K], words[FIRST_K] = here, first
+            words[START] = start if first == 0 else mk.START_C
+            run = threads.plan(product_kernel.address(**kind), groups * parts, 1, words)
+            self.steps.append((pack_a, pack, run))
+            self.peaks = max(self.peaks, words[A_PEAK_COUNT], words[B_PEAK_COUNT])
+
+    def run(self, a, b, out, bias):
+        """Write the product (plus a float32 bias, or plus ``out``) into a dense ``out``."""
+        packed_a, packed_b = empty((self.bytes_a,), BYTES), empty((self.bytes_b,), BYTES)
+        peaks_a, peaks_b = np.empty((2, self.peaks), np.int64)
+        for for_a, for_b, product in self.steps:
+            if for_a is not None:
+                threads.run(for_a, a, packed_a, peaks_a)
+            threads.run(for_b, b, packed_b, peaks_b)
+            threads.run(product, a, b, out, bias, packed_a, packed_b, peaks_a, peaks_b)

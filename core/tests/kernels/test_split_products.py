@@ -1,0 +1,204 @@
+"""Products on matrix units: exact to float32, at every size, layout and special value."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rushlight.backends import matrix_units, threads
+from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.precision import float32_precision, set_float32_precision
+
+if REFERENCE or not matrix_units.available():
+    pytest.skip("this processor has no matrix units", allow_module_level=True)
+
+from rushlight.backends.microkernel import START_BIAS, START_C
+from rushlight.kernels import gemm, matrix
+from rushlight.kernels.split_products import SplitProduct
+
+GUARD = 64  # elements of NaN before and after every buffer
+SIZES = [(32, 32, 32), (1, 1, 1), (33, 31, 65), (64, 96, 128), (100, 45, 770), (31, 200, 97),
+         (70, 33, 1601)]  # fmt: skip
+
+
+def guarded(values, transposed=False):
+    """The same matrix inside of NaN, stored by rows or by columns."""
+    stored = values.T if transposed else values
+    room = np.full(stored.size + 2 * GUARD, np.nan, values.dtype)
+    inside = room[GUARD : GUARD + stored.size].reshape(stored.shape)
+    inside[...] = stored
+    return room, (inside.T if transposed else inside)
+
+
+def product(a, b, planes=3, bias=None, start=None):
+    """Run the plan itself, and look at the guards of C."""
+    size = a.itemsize
+    (m, k), n = a.shape, b.shape[1]
+    begin = np.full((m, n), np.nan) if start is None else start
+    room, out = guarded(begin.astype(a.dtype))
+    layouts = [gemm.layout(x.shape, x.strides, size) for x in (a, b)]
+    mode = START_BIAS if start is None else START_C
+    SplitProduct(m, n, k, *layouts, mode, planes).run(a, b, out, bias)
+    assert np.isnan(room[:GUARD].astype(np.float32)).all()
+    assert np.isnan(room[-GUARD:].astype(np.float32)).all()
+    return out
+
+
+def relative_error(result, a, b, extra=0):
+    """Root mean square error over that of the exact result."""
+    exact = a.astype(np.float64) @ b.astype(np.float64) + extra
+    return np.sqrt(np.square(result - exact).mean() / np.square(exact).mean())
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
+def test_as_exact_as_float32(rng, size, transposed):
+    m, n, k = size
+    _, a = guarded(rng.standard_normal((m, k)).astype(np.float32), transposed[0])
+    _, b = guarded(rng.standard_normal((k, n)).astype(np.float32), transposed[1])
+    bias = rng.standard_normal(n).astype(np.float32)
+    start = rng.standard_normal((m, n)).astype(np.float32)
+    assert relative_error(product(a, b), a, b) < 4e-7
+    assert relative_error(product(a, b, bias=bias), a, b, bias) < 4e-7
+    assert relative_error(product(a, b, start=start), a, b, start) < 4e-7
+
+
+def test_no_less_exact_than_vector_units(rng):
+    a = rng.standard_normal((96, 900)).astype(np.float32)
+    b = rng.standard_normal((900, 96)).astype(np.float32)
+    plain = gemm.Product(a.shape, a.strides, b.shape, b.strides, a.dtype, False)
+    plain.split, plain.words = None, plain._tiles(words_of(a, b))
+    out = np.empty((96, 96), np.float32)
+    plain.run(a, b, out, None)
+    assert relative_error(product(a, b), a, b) < 1.2 * relative_error(out, a, b)
+
+
+def words_of(a, b):
+    """The words of an ordinary plan for two dense matrices."""
+    words = [0] * gemm.WORDS
+    words[gemm.M], words[gemm.N], words[gemm.K] = a.shape[0], b.shape[1], a.shape[1]
+    words[gemm.A_ROW], words[gemm.B_ROW], words[gemm.C_ROW] = (
+        a.strides[0], b.strides[0], 4 * b.shape[1],
+    )  # fmt: skip
+    return words
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.tuples(*[st.integers(1, 140)] * 3),
+    st.tuples(st.booleans(), st.booleans()),
+    st.integers(0, 2**32 - 1),
+)
+def test_any_shape(size, transposed, seed):
+    rng = np.random.default_rng(seed)
+    m, n, k = size
+    _, a = guarded(rng.standard_normal((m, k)).astype(np.float32), transposed[0])
+    _, b = guarded(rng.standard_normal((k, n)).astype(np.float32), transposed[1])
+    result = product(a, b)
+    scale = np.abs(a).astype(np.float64) @ np.abs(b)
+    exact = a.astype(np.float64) @ b
+    assert (np.abs(result - exact) <= 4e-7 * scale).all()
+
+
+def test_exact_where_float32_is():
+    """Products and sums of integers below 2**24 have no error at all."""
+    rng = np.random.default_rng(1)
+    a = rng.integers(-4095, 4096, (64, 64)).astype(np.float32)
+    b = np.eye(64, dtype=np.float32) * 4093
+    np.testing.assert_array_equal(product(a, b), a * 4093)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3.4e38, 1e-39, 1e-44])
+@pytest.mark.parametrize("where", ["a", "b"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_special_values(rng, value, where, transposed):
+    """One value splitting cannot carry: as with ordinary arithmetic."""
+    _, a = guarded(rng.standard_normal((70, 65)).astype(np.float32), transposed)
+    b = rng.standard_normal((65, 40)).astype(np.float32)
+    (a if where == "a" else b)[3, 5] = value
+    with np.errstate(all="ignore"):
+        exact = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(product(a, b), exact, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-18, 1e18])
+def test_small_and_large(rng, scale):
+    """Operands whose pieces would underflow go to the vector units."""
+    a = (rng.standard_normal((64, 64)) * scale).astype(np.float32)
+    b = rng.standard_normal((64, 64)).astype(np.float32)
+    assert relative_error(product(a, b), a, b) < 4e-7
+    assert relative_error(product(b, a), b, a) < 4e-7
+    tiny = (rng.standard_normal((64, 64)) * 1e-17).astype(np.float32)
+    assert relative_error(product(tiny, tiny), tiny, tiny) < 4e-7
+
+
+def test_zero_operands(rng):
+    a, b = np.zeros((64, 64), np.float32), rng.standard_normal((64, 64)).astype(np.float32)
+    np.testing.assert_array_equal(product(a, b), a)
+    np.testing.assert_array_equal(product(b, a), a)
+
+
+def test_bits_do_not_depend_on_threads(rng):
+    a = rng.standard_normal((300, 500)).astype(np.float32)
+    b = rng.standard_normal((500, 260)).astype(np.float32)
+    before, results = threads.get_num_threads(), []
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            results.append(matrix.matmul(a, b))
+    finally:
+        threads.set_num_threads(before)
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("planes", [(2, 4e-5, 1e-7), (1, 1e-2, 1e-4)])
+def test_fewer_planes(rng, planes):
+    count, most, least = planes
+    a = rng.standard_normal((64, 256)).astype(np.float32)
+    b = rng.standard_normal((256, 64)).astype(np.float32)
+    assert least < relative_error(product(a, b, count), a, b) < most
+
+
+def test_chosen_precision(rng):
+    """`set_float32_matmul_precision` reaches products planned before it."""
+    a = rng.standard_normal((256, 256)).astype(np.float32)
+    assert float32_precision() == "highest"
+    errors = []
+    try:
+        for precision in ("highest", "high", "medium", "highest"):
+            set_float32_precision(precision)
+            errors.append(relative_error(matrix.matmul(a, a), a, a))
+    finally:
+        set_float32_precision("highest")
+    assert errors[0] == errors[3] < 4e-7 < errors[1] < 4e-5 < errors[2] < 1e-2
+
+
+@pytest.mark.parametrize("size", [*SIZES, (128, 64, 5000)])
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
+def test_bfloat16(rng, size, transposed):
+    """bfloat16 operands: summed in float32, rounded once."""
+    m, n, k = size
+    kind = ml_dtypes.bfloat16
+    _, a = guarded(rng.standard_normal((m, k)).astype(kind), transposed[0])
+    _, b = guarded(rng.standard_normal((k, n)).astype(kind), transposed[1])
+    bias = rng.standard_normal(n).astype(np.float32)
+    result = product(a, b, 0, bias).astype(np.float64)
+    exact = a.astype(np.float64) @ b.astype(np.float64) + bias
+    scale = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
+    assert (np.abs(result - exact) <= np.abs(exact) * 2.0**-8 + scale * 1e-6).all()
+
+
+def test_bfloat16_special_values(rng):
+    kind = ml_dtypes.bfloat16
+    a = rng.standard_normal((64, 64)).astype(kind)
+    a[3, 4], a[5, 6] = np.inf, np.nan
+    b = rng.standard_normal((64, 64)).astype(kind)
+    with np.errstate(all="ignore"):
+        exact = a.astype(np.float32) @ b.astype(np.float32)
+    result = matrix.matmul(a, b).astype(np.float32)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, exact, rtol=1e-2, atol=1e-2)
