@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import sys
 import threading
 import weakref
 from collections import defaultdict
