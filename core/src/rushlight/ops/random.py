@@ -25,11 +25,16 @@ _DEFAULT_SEED = 67280421310721
 
 
 class Generator:
-    """A stream of random numbers: MT19937 with PyTorch's seeding and transforms."""
+    """A stream of random numbers: MT19937 with PyTorch's seeding and transforms on the CPU, Philox
+    on a GPU."""
 
     def __init__(self, device="cpu"):
         self.device = devices.as_device(device)
-        self.engine = MersenneTwister(_DEFAULT_SEED)
+        if self.device.type == "cuda":
+            philox = importlib.import_module("rushlight.backends.cuda.philox")
+            self.engine = philox.PhiloxEngine(_DEFAULT_SEED, self.device.index)
+        else:
+            self.engine = MersenneTwister(_DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of a seed."""
@@ -59,17 +64,52 @@ class Generator:
         self.engine.set_state(new_state._array.tobytes())
         return self
 
+    def get_offset(self) -> int:
+        """How far a GPU's stream has been drawn. Waits for the device."""
+        return int.from_bytes(self._philox("get_offset").get_state()[8:], "little")
+
+    def set_offset(self, offset: int) -> None:
+        """Continue a GPU's stream from an offset, a multiple of 4."""
+        engine = self._philox("set_offset")
+        engine.set_state(engine.get_state()[:8] + int(offset).to_bytes(8, "little"))
+
+    def _philox(self, name):
+        if self.device.type != "cuda":
+            raise RuntimeError(f"Generator.{name}: only the generators of GPUs have an offset")
+        return self.engine
+
     def __reduce__(self):
-        return _restore, (self.engine.get_state(),)
+        return _restore, (self.engine.get_state(), str(self.device))
 
 
-def _restore(state):
-    generator = Generator()
+def _restore(state, device="cpu"):
+    generator = Generator(device)
     generator.engine.set_state(state)
     return generator
 
 
 default_generator = Generator()
+_on_devices: dict[int, Generator] = {}  # the default generators of GPUs
+_seeds: list[int] = []  # the seed of `manual_seed`, for those that come later
+
+
+def generator_of(device) -> Generator:
+    """The default generator of a device."""
+    if device.type != "cuda":
+        return default_generator
+    found = _on_devices.get(device.index)
+    if found is None:
+        found = _on_devices[device.index] = Generator(device)
+        if _seeds:
+            found.manual_seed(_seeds[-1])
+    return found
+
+
+def _seed_devices(seed):
+    """Seed the default generators of all GPUs, now or when they come to be."""
+    _seeds[:] = [seed]
+    for generator in _on_devices.values():
+        generator.manual_seed(seed)
 
 
 def transformable(function):
@@ -92,12 +132,15 @@ def manual_seed(seed: int) -> Generator:
     >>> rushlight.rand(2)
     tensor([0.4963, 0.7682])
     """
+    _seed_devices(int(seed))
     return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
     """Seed the default generator from the operating system; returns the seed."""
-    return default_generator.seed()
+    found = default_generator.seed()
+    _seed_devices(found)
+    return found
 
 
 def initial_seed() -> int:
@@ -115,11 +158,18 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-def _engine(generator):
-    return (default_generator if generator is None else generator).engine
+def _engine(generator, device=devices.cpu):
+    if generator is None:
+        return generator_of(device).engine
+    if device is not devices.meta and generator.device is not device:
+        raise RuntimeError(
+            f"Expected a '{device.type}' device type for generator but found "
+            f"'{generator.device.type}'"
+        )
+    return generator.engine
 
 
-def _sample(draw, size, dtype, generator):
+def _sample(draw, size, dtype, generator, device=devices.cpu):
     """An array of `size` in `dtype` from ``draw(engine, count, double)``."""
     size = normalize_size(size)
     count = 1
@@ -127,7 +177,7 @@ def _sample(draw, size, dtype, generator):
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
         count *= n
-    engine = _engine(generator)
+    engine = _engine(generator, device)
     with engine.lock:
         values = draw(engine, count, dtype is dtypes.float64)
     return values.reshape(size).astype(BY_CODE[dtype.code], copy=False)
@@ -137,26 +187,30 @@ def _is_half(dtype):
     return dtype.category == FLOAT and dtype.itemsize == 2
 
 
-def _uniforms(low, high, size, dtype, generator):
+def _uniforms(low, high, size, dtype, generator, device=devices.cpu):
     """Uniforms from [low, high); where rounding to a half-width dtype gives `high`, `low`."""
 
     def draw(engine, count, double):
         return engine.uniform_between(count, low, high, double)
 
-    array = _sample(draw, size, dtype, generator)
-    if _is_half(dtype):
-        array[array == array.dtype.type(high)] = low
+    array = _sample(draw, size, dtype, generator, device)
+    if not _is_half(dtype):
+        return array
+    if type(array) is not np.ndarray:
+        kind = array.dtype.type
+        return np.where(array == kind(high), kind(low), array)
+    array[array == array.dtype.type(high)] = low
     return array
 
 
-def _normals(mean, std, size, dtype, generator):
+def _normals(mean, std, size, dtype, generator, device=devices.cpu):
     """Normal samples of a dtype."""
     half = _is_half(dtype)
 
     def draw(engine, count, double):
         return engine.normal(count, mean, std, double, half, box_muller)
 
-    return _sample(draw, size, dtype, generator)
+    return _sample(draw, size, dtype, generator, device)
 
 
 def _float(dtype, name, complex_too=False):
@@ -179,11 +233,12 @@ def _maker(name, sample, doc):
     ):
         dtype = out._dtype if out is not None and dtype is None else dtype
         dtype = _float(dtype, name, True)
+        place = _place(device if out is None else out._device)
         if dtype.is_complex:
             draw = _complex_normals if name == "randn" else _complex_uniforms
-            array = draw(size, dtype, generator)
+            array = draw(size, dtype, generator, place)
         else:
-            array = sample(0.0, 1.0, size, dtype, generator)
+            array = sample(0.0, 1.0, size, dtype, generator, place)
         if out is not None:
             from rushlight.ops.creation import _write
 
@@ -195,16 +250,22 @@ def _maker(name, sample, doc):
     return transformable(make)
 
 
-def _complex_normals(size, dtype, generator):
+def _place(device):
+    """Where samples for a device are drawn: on a GPU there, else on the CPU."""
+    device = devices.as_device(device)
+    return device if device.type == "cuda" else devices.cpu
+
+
+def _complex_normals(size, dtype, generator, device=devices.cpu):
     """Complex normal samples of variance 1: parts of variance 1/2, one after the other."""
     size, real = normalize_size(size), dtype.to_real()
-    parts = _normals(0.0, math.sqrt(0.5), (*size, 2), real, generator)
+    parts = _normals(0.0, math.sqrt(0.5), (*size, 2), real, generator, device)
     return parts.view(BY_CODE[dtype.code])[..., 0]
 
 
-def _complex_uniforms(size, dtype, generator):
+def _complex_uniforms(size, dtype, generator, device=devices.cpu):
     """Complex samples whose parts are uniform on [0, 1), one after the other."""
-    parts = _uniforms(0.0, 1.0, (*normalize_size(size), 2), dtype.to_real(), generator)
+    parts = _uniforms(0.0, 1.0, (*normalize_size(size), 2), dtype.to_real(), generator, device)
     return parts.view(BY_CODE[dtype.code])[..., 0]
 
 
@@ -252,7 +313,10 @@ def randint(
     _check_bounds(low, high)
     if dtype is None:
         dtype = dtypes.int64 if out is None else out._dtype
-    array = _sample(lambda e, count, _: e.integers(count, low, high), (size,), dtype, generator)
+    place = _place(device if out is None else out._device)
+    array = _sample(
+        lambda e, count, _: e.integers(count, low, high), (size,), dtype, generator, place
+    )
     if out is not None:
         from rushlight.ops.creation import _write
 
@@ -291,12 +355,15 @@ def randperm(
         raise RuntimeError(f"n must be non-negative, got {n}")
     if dtype is None:
         dtype = dtypes.int64 if out is None else out._dtype
-    engine = _engine(generator)
+    engine = _engine(generator, _place(device if out is None else out._device))
     with engine.lock:
-        steps = engine.swap_steps(n)
-    from rushlight.kernels import shuffling  # with the first shuffle, not with the package
+        if engine is not default_generator.engine and hasattr(engine, "permutation"):
+            array = engine.permutation(n)
+        else:
+            steps = engine.swap_steps(n)
+            from rushlight.kernels import shuffling  # with the first shuffle, not the package
 
-    array = shuffling.permutation(steps) if n else np.empty(0, np.int64)
+            array = shuffling.permutation(steps) if n else np.empty(0, np.int64)
     array = array.astype(BY_CODE[dtype.code], copy=False)
     if out is not None:
         from rushlight.ops.creation import _write
@@ -335,10 +402,11 @@ def normal(
         dtype = _float(dtype or (found[0] if found else None), "normal", True)
         shape = normalize_size((size,))
         if dtype.is_complex:
-            array = _complex_normals(shape, dtype, generator)
+            array = _complex_normals(shape, dtype, generator, _place(device))
             made = finish(array * std + _both_parts(mean, dtype), dtype, device, False)
         else:
-            made = finish(_normals(mean, std, shape, dtype, generator), dtype, device, False)
+            array = _normals(mean, std, shape, dtype, generator, _place(device))
+            made = finish(array, dtype, device, False)
     else:
         dtype = _float(found[0], "normal", True)
         try:
@@ -348,8 +416,10 @@ def normal(
                 f"normal: the shapes of mean {list(mean.shape)} and std {list(std.shape)} do not "
                 "broadcast"
             ) from None
-        sample = _complex_normals(shape, dtype, generator) if dtype.is_complex else None
-        sample = _normals(0.0, 1.0, shape, dtype, generator) if sample is None else sample
+        tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
+        device = tensors[0]._device if device is None else device
+        draw = _complex_normals if dtype.is_complex else functools.partial(_normals, 0.0, 1.0)
+        sample = draw(shape, dtype, generator, _place(device))
         parts = [v.detach() if isinstance(v, Tensor) else v for v in (std, mean)]
         made = (finish(sample, dtype, device, False) * parts[0] + parts[1]).to(dtype)
         for part in (mean, std):
@@ -366,7 +436,7 @@ def _check_std(std):
     if isinstance(std, Tensor):
         if std._dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.numel() and readable(std) and bool((std < 0).any()):
+        if std.is_cpu and std.numel() and readable(std) and bool((std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -380,7 +450,8 @@ def bernoulli(input, p=None, *, generator=None, out=None):
         draw = _with_chances(input._array, input._array.shape)
     else:
         draw = _with_chance(p)
-    array = _sample(draw, (tuple(input._array.shape),), input._dtype, generator)
+    place = _place(input._device)
+    array = _sample(draw, (tuple(input._array.shape),), input._dtype, generator, place)
     made = make_tensor(array, input._dtype, input._device)
     if out is not None:
         from rushlight.ops.creation import _write
@@ -399,7 +470,8 @@ def _with_chances(chances, shape):
     """One probability for each sample: against 53-bit uniforms where they are float64, 24-bit ones
     otherwise."""
     chances = np.broadcast_to(chances, shape).reshape(-1)
-    if chances.size and not bool(((chances >= 0) & (chances <= 1)).all()):
+    known = type(chances) is np.ndarray  # looking at them would wait for a GPU
+    if known and chances.size and not bool(((chances >= 0) & (chances <= 1)).all()):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     double = chances.dtype == np.float64
     chances = chances.astype(np.float64 if double else np.float32)
@@ -413,15 +485,16 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     if out is not None and out._dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out._dtype}")
     rows = np.atleast_2d(input._array).astype(np.float64)
-    if rows.size and ((rows < 0).any() or not np.isfinite(rows).all()):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (rows.sum(1) <= 0).any():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if type(rows) is np.ndarray:  # looking at them would wait for a GPU
+        if rows.size and ((rows < 0).any() or not np.isfinite(rows).all()):
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        if (rows.sum(1) <= 0).any():
+            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement and num_samples > rows.shape[1]:
         raise RuntimeError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         )
-    engine = _engine(generator)
+    engine = _engine(generator, _place(input._device))
     with engine.lock:
         if replacement and num_samples > 1:
             found = _with_replacement(engine, rows, num_samples)
@@ -430,7 +503,9 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
             order = np.argsort(-(rows / keys), axis=1, kind="stable")
             found = order[:, :num_samples]
     shape = (num_samples,) if input.dim() == 1 else (rows.shape[0], num_samples)
-    made = make_tensor(np.ascontiguousarray(found, np.int64).reshape(shape), dtypes.int64)
+    if type(found) is np.ndarray:
+        found = np.ascontiguousarray(found, np.int64)
+    made = make_tensor(found.reshape(shape), dtypes.int64)
     if out is not None:
         from rushlight.ops.creation import _write
 
@@ -454,8 +529,10 @@ def _check_multinomial(input, num_samples):
 
 def _with_replacement(engine, rows, count):
     cumulative = rows.cumsum(1)
-    cumulative /= cumulative[:, -1:]
+    cumulative = cumulative / cumulative[:, -1:]
     draws = engine.uniform(len(rows) * count, True).reshape(len(rows), count)
+    if type(rows) is not np.ndarray:  # how many of the running sums lie below a draw
+        return (cumulative[:, None] < draws[..., None]).sum(2)
     found = [np.searchsorted(c, d) for c, d in zip(cumulative, draws, strict=True)]
     return np.stack(found) if found else np.empty((0, count), np.int64)
 
@@ -463,7 +540,8 @@ def _with_replacement(engine, rows, count):
 # ----------------------------------------------------------------------------------------- in place
 def _fill(self, draw, generator):
     """Fill with samples of ``draw(engine, count, double)``; the old values' gradient is 0."""
-    return fill_with(self, lambda size: _sample(draw, size, self._dtype, generator))
+    place = _place(self._device)
+    return fill_with(self, lambda size: _sample(draw, size, self._dtype, generator, place))
 
 
 def fill_with(self, sample):
@@ -502,15 +580,16 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
         )
     _float(self._dtype, "uniform_", True)
+    place = _place(self._device)
     if self._dtype.is_complex:
         real = self._dtype.to_real()
         return fill_with(
             self,
-            lambda size: _uniforms(low, to, (*size, 2), real, generator).view(
+            lambda size: _uniforms(low, to, (*size, 2), real, generator, place).view(
                 BY_CODE[self._dtype.code]
             )[..., 0],
         )
-    return fill_with(self, lambda size: _uniforms(low, to, size, self._dtype, generator))
+    return fill_with(self, lambda size: _uniforms(low, to, size, self._dtype, generator, place))
 
 
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
@@ -518,17 +597,18 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     if std < 0:
         raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
     _float(self._dtype, "normal_", True)
+    place = _place(self._device)
     if self._dtype.is_complex:
         return fill_with(
             self,
             lambda size: (
-                _complex_normals(size, self._dtype, generator) * std
+                _complex_normals(size, self._dtype, generator, place) * std
                 + _both_parts(mean, self._dtype)
             ),
         )
     if not self._array.flags.c_contiguous:
         return _fill(self, lambda e, n, _: e.serial_normals(n) * std + mean, generator)
-    return fill_with(self, lambda size: _normals(mean, std, size, self._dtype, generator))
+    return fill_with(self, lambda size: _normals(mean, std, size, self._dtype, generator, place))
 
 
 def bernoulli_(self, p=0.5, *, generator=None):

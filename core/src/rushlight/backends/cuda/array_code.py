@@ -87,7 +87,8 @@ class _Inputs:
         known = self.views.get(id(result))
         if known is not None:
             return known[0]
-        return self._shared(result) or fresh(result, self._device())
+        shared = self._shared(result)
+        return fresh(result, self._device()) if shared is None else shared
 
     def _device(self):
         return self.arrays[0].device if self.arrays else running.device
