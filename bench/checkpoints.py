@@ -3,14 +3,16 @@
 python bench/checkpoints.py [--megabytes 1024] [--rounds 3]
 
 Each process does one thing - save, load, load with mmap (and sum what it mapped) - and prints its
-time and its high-water mark beyond what it held before, as a multiple of the data. Files are in
-the page cache when they are read, so that it is the library that is measured.
+time and its high-water mark beyond what it held before, as a multiple of the data. Every round
+writes new files. They are in the page cache when they are read, so that it is the library that is
+measured.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import mmap
 import os
 import statistics
 import subprocess
@@ -24,15 +26,24 @@ def _status(key):
         return next(int(line.split()[1]) << 10 for line in file if line.startswith(key))
 
 
+def _touch(count):
+    """Make the machine have memory for us: a virtual one may give back what is free, and then the
+    first to touch it pays, several times the work that is to be measured."""
+    with mmap.mmap(-1, count) as memory:
+        for at in range(0, count, 1 << 20):
+            memory[at : at + (1 << 20)] = bytes(1 << 20)
+
+
 def work(name: str, action: str, path: str, megabytes: int) -> None:
     """One measurement, in this process."""
     library = __import__(name)
-    library.save({"x": library.ones(10)}, path + ".small")
+    library.save({"x": library.ones(1 << 20)}, path + ".small")
     float(library.load(path + ".small")["x"].sum())
     count = megabytes << 20
     state = None
     if action == "save":
         state = {str(i): library.full((count // 64,), float(i)) for i in range(16)}
+    _touch(count)
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")
@@ -61,15 +72,17 @@ def main() -> None:
     libraries = ("rushlight", "torch")
     found: dict = {}
     with tempfile.TemporaryDirectory(prefix="rushlight-bench-") as folder:
-        for _ in range(options.rounds):
+        for number in range(options.rounds):
             for action in ("save", "load", "mmap"):
                 for library in libraries:
-                    path = os.path.join(folder, f"{library}.pt")
+                    path = os.path.join(folder, f"{library}{number}.pt")
                     command = [sys.executable, __file__, "--megabytes", str(options.megabytes),
                                "--work", library, action, path]  # fmt: skip
                     printed = subprocess.run(command, capture_output=True, text=True, check=True)
                     seconds, peak = map(float, printed.stdout.split())
                     found.setdefault((action, library), []).append((seconds, peak))
+            for library in libraries:
+                os.unlink(os.path.join(folder, f"{library}{number}.pt"))
     print(f"{'':6}{'rushlight':>12}{'torch':>10}{'speed':>8}{'peak':>8}{'torch':>8}")
     for action in ("save", "load", "mmap"):
         times = [statistics.median(s for s, _ in found[action, name]) for name in libraries]

@@ -9,13 +9,13 @@ import warnings
 from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
-from rushlight.backends.memory import empty
 from rushlight.dtypes import dtype as dtype_class
 from rushlight.serialization import names, safe_globals
 from rushlight.serialization.archive import Archive, Damaged
 from rushlight.serialization.legacy import LegacyFile
 from rushlight.serialization.rebuild import LoadedStorage
 from rushlight.serialization.restricted import Machine, shown
+from rushlight.serialization.room import room
 from rushlight.tensor.storage import Storage
 from rushlight.tensor.storage import _root as root_of
 
@@ -345,7 +345,7 @@ def _elements(archive, loading, entry, array_dtype, count, mmap_path):
     if mmap_path is not None and not archive.swap:
         return np.asarray(archive.map(entry, mmap_path, size)).view(array_dtype)
     loading.spend(size)
-    array = empty(count, array_dtype)
+    array = room(count, array_dtype)
     archive.fill(entry, memoryview(array.reshape(-1).view(np.uint8)))
     if archive.swap:
         parts = array.view(array.real.dtype) if array.dtype.kind == "c" else array

@@ -19,6 +19,7 @@ from rushlight.dtypes import NAMES
 from rushlight.serialization.archive import _read_some
 from rushlight.serialization.atomic import replacing
 from rushlight.serialization.restricted import shown
+from rushlight.serialization.room import room
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _CODES = {
@@ -117,7 +118,7 @@ def _tensors(file, size):
 
 
 def _tensor(file, dtype, shape):
-    array = np.empty(shape, BY_CODE[dtype.code])
+    array = room(math.prod(shape), BY_CODE[dtype.code]).reshape(shape)
     target = memoryview(array.reshape(-1).view(np.uint8))
     done = 0
     while done < len(target):
