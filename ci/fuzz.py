@@ -48,6 +48,7 @@ def seeds() -> dict[str, bytes]:
     many = {
         "views": [base, base.t(), base[1:3, ::2]], "model": model.state_dict(),
         "optimizer": optimizer.state_dict(), "parameter": nn.Parameter(rushlight.ones(3)),
+        "storages": [base.storage(), base.untyped_storage()],
         "numbers": [1, 2.5, "text", None, True, 10**30, 1 + 2j, b"bytes", {1, 2}, (1, (2, 3))],
         **{str(d): rushlight.ones(3).to(d) for d in (rushlight.float16, rushlight.bfloat16,
                                                      rushlight.int8, rushlight.bool)},
