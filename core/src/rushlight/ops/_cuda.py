@@ -40,6 +40,23 @@ def results_of(op, arrays, device):
         return _on_device(results, device.index)
 
 
+class Kernels:
+    """A module of kernels as code outside of ops calls it, on device arrays."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        function = translation._value(getattr(self._module, name))
+
+        def call(arrays, *args, **kwargs):
+            with array_code.running_op(name, arrays[0].device):
+                return function(arrays, *args, **kwargs)
+
+        self.__dict__[name] = call
+        return call
+
+
 def _count(op, before):
     code, written = before
     if array_code.counts[op.name] > code:

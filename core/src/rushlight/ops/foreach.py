@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+
+from rushlight.backends import np
 from rushlight.dtypes import COMPLEX
 from rushlight.kernels import foreach as kernels
 from rushlight.tensor.storage import storage_of
@@ -16,6 +20,18 @@ def _arrays(tensors):
 
 def _paired(array):
     return array[..., None].view(array.real.dtype)
+
+
+def _kernels_for(params):
+    """The kernels for the arrays of tensors: the CPU's, or those of the GPU that they are on."""
+    if not params or type(params[0]._array) is np.ndarray:
+        return kernels
+    return _on_device("rushlight.kernels.foreach")
+
+
+@functools.cache
+def _on_device(name):
+    return importlib.import_module("rushlight.ops._cuda").Kernels(importlib.import_module(name))
 
 
 def _written(*lists):
@@ -33,16 +49,22 @@ def count_steps(states):
     steps = []
     for state in states:
         count = state["step"]._array
+        if type(count) is not np.ndarray:  # on the GPU, where a captured step counts too
+            state["step"].add_(1)
+            steps.append(count)
+            continue
         count[()] += 1
         steps.append(float(count))
     return steps
 
 
 def sgd_(
-    params, grads, buffers, *, lr, momentum, dampening, weight_decay, nesterov, maximize, first_step
+    params, grads, buffers, *, lr, momentum, dampening, weight_decay, nesterov, maximize, first_step,
+    **scaling,
 ):
-    """One step of stochastic gradient descent on lists of parameters; see ``optim.SGD``."""
-    kernels.sgd(
+    """One step of stochastic gradient descent on lists of parameters; see ``optim.SGD``. On a GPU,
+    `scaling` may hold ``grad_scale`` and ``found_inf``, scalars there."""
+    _kernels_for(params).sgd(
         _arrays(params),
         _arrays(grads),
         _arrays(buffers),
@@ -53,6 +75,7 @@ def sgd_(
         nesterov,
         maximize,
         first_step,
+        **scaling,
     )
     _written(params, buffers)
 
@@ -71,9 +94,10 @@ def adam_(
     weight_decay,
     maximize,
     decoupled,
+    **scaling,
 ):
     """One step of Adam or AdamW on lists of parameters; see ``optim.Adam``."""
-    kernels.adam(
+    _kernels_for(params).adam(
         _arrays(params),
         _arrays(grads),
         _arrays(averages),
@@ -87,6 +111,7 @@ def adam_(
         weight_decay,
         maximize,
         decoupled,
+        **scaling,
     )
     _written(params, averages, squares, largest)
 
@@ -96,7 +121,9 @@ def scalars_of(states, name):
     return [state[name]._array for state in states]
 
 
-def _adaptive():
+def _adaptive(params):
+    if params and type(params[0]._array) is not np.ndarray:
+        return _on_device("rushlight.kernels.adaptive_steps")
     # loaded at the first step of one of these optimizers
     from rushlight.kernels import adaptive_steps
 
@@ -108,28 +135,28 @@ def rmsprop_(
 ):
     """One step of RMSprop on lists of parameters; see ``optim.RMSprop``."""
     lists = map(_arrays, (params, grads, squares, means, momenta))
-    _adaptive().rmsprop(*lists, lr, alpha, eps, weight_decay, momentum, maximize)
+    _adaptive(params).rmsprop(*lists, lr, alpha, eps, weight_decay, momentum, maximize)
     _written(params, squares, means, momenta)
 
 
 def adagrad_(params, grads, sums, *, rates, eps, weight_decay, maximize):
     """One step of Adagrad on lists of parameters; see ``optim.Adagrad``."""
     lists = map(_arrays, (params, grads, sums))
-    _adaptive().adagrad(*lists, rates, eps, weight_decay, maximize)
+    _adaptive(params).adagrad(*lists, rates, eps, weight_decay, maximize)
     _written(params, sums)
 
 
 def adadelta_(params, grads, squares, deltas, *, lr, rho, eps, weight_decay, maximize):
     """One step of Adadelta on lists of parameters; see ``optim.Adadelta``."""
     lists = map(_arrays, (params, grads, squares, deltas))
-    _adaptive().adadelta(*lists, lr, rho, eps, weight_decay, maximize)
+    _adaptive(params).adadelta(*lists, lr, rho, eps, weight_decay, maximize)
     _written(params, squares, deltas)
 
 
 def adamax_(params, grads, means, largest, *, rates, betas, eps, weight_decay, maximize):
     """One step of Adamax on lists of parameters; see ``optim.Adamax``."""
     lists = map(_arrays, (params, grads, means, largest))
-    _adaptive().adamax(*lists, rates, *betas, eps, weight_decay, maximize)
+    _adaptive(params).adamax(*lists, rates, *betas, eps, weight_decay, maximize)
     _written(params, means, largest)
 
 
@@ -138,7 +165,7 @@ def nadam_(
 ):
     """One step of NAdam on lists of parameters; see ``optim.NAdam``."""
     lists = map(_arrays, (params, grads, means, squares))
-    _adaptive().nadam(*lists, numbers, lr, *betas, eps, weight_decay, maximize, decoupled)
+    _adaptive(params).nadam(*lists, numbers, lr, *betas, eps, weight_decay, maximize, decoupled)
     _written(params, means, squares)
 
 
@@ -147,19 +174,19 @@ def radam_(
 ):
     """One step of RAdam on lists of parameters; see ``optim.RAdam``."""
     lists = map(_arrays, (params, grads, means, squares))
-    _adaptive().radam(*lists, numbers, lr, *betas, eps, weight_decay, maximize, decoupled)
+    _adaptive(params).radam(*lists, numbers, lr, *betas, eps, weight_decay, maximize, decoupled)
     _written(params, means, squares)
 
 
 def rprop_(params, grads, before, sizes, *, etas, step_sizes, maximize):
     """One step of resilient backpropagation on lists of parameters; see ``optim.Rprop``."""
     lists = map(_arrays, (params, grads, before, sizes))
-    _adaptive().rprop(*lists, etas, step_sizes, maximize)
+    _adaptive(params).rprop(*lists, etas, step_sizes, maximize)
     _written(params, before, sizes)
 
 
 def asgd_(params, grads, averages, *, numbers, weight_decay, maximize):
     """One step of averaged descent on lists of parameters; see ``optim.ASGD``."""
     lists = map(_arrays, (params, grads, averages))
-    _adaptive().asgd(*lists, numbers, weight_decay, maximize)
+    _adaptive(params).asgd(*lists, numbers, weight_decay, maximize)
     _written(params, averages)

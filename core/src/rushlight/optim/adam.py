@@ -100,12 +100,13 @@ class Adam(FormulaOptimizer):
             [s["exp_avg_sq"] for s in states],
             [s["max_exp_avg_sq"] for s in states] if group["amsgrad"] else None,
             steps,
-            lr=float(group["lr"]),
+            lr=self._rate(group),
             betas=tuple(float(b) for b in group["betas"]),
             eps=group["eps"],
             weight_decay=float(group["weight_decay"]),
             maximize=group["maximize"],
             decoupled=group["decoupled_weight_decay"],
+            **self._scaling(),
         )
 
 

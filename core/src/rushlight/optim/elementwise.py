@@ -65,8 +65,9 @@ class FormulaOptimizer(Optimizer):
         recording, mode.recording = mode.recording, bool(self.defaults.get("differentiable"))
         try:
             loss = None if closure is None else self._evaluate(closure)
-            if self.found_inf is not None and float(self.found_inf):
-                return loss
+            found = self.found_inf
+            if found is not None and not found.is_cuda and float(found):
+                return loss  # on a GPU the kernels look themselves
             for group in self.param_groups:
                 params = [p for p in group["params"] if p._grad is not None]
                 if params:
@@ -79,7 +80,7 @@ class FormulaOptimizer(Optimizer):
         self._check_group(group, params)
         known = self.state
         states = [known.get(p) or self._state_of(p, group) for p in params]
-        if self.grad_scale is not None:
+        if self.grad_scale is not None and not self.grad_scale.is_cuda:
             self._unscale(grads)
         steps = count_steps(states) if self._counts else [0] * len(params)
         if not EXACT.issuperset(map(type, grads)):
@@ -115,7 +116,12 @@ class FormulaOptimizer(Optimizer):
         if not state:
             with no_grad():
                 if self._counts:
-                    state["step"] = tensor(0.0, dtype=scalar_dtype(group.get("fused")))
+                    kept = group.get("capturable") or group.get("fused")
+                    state["step"] = tensor(
+                        0.0,
+                        dtype=scalar_dtype(group.get("fused")),
+                        device=parameter.device if kept and parameter.is_cuda else None,
+                    )
                 self._begin(state, parameter, group)
         return state
 
@@ -143,6 +149,16 @@ class FormulaOptimizer(Optimizer):
                 state[name].copy_(value)
             else:
                 state[name] = value.clone() if recorded else value
+
+    def _scaling(self):
+        """What the kernels of a GPU are told of loss scaling: scalars there."""
+        named = {"grad_scale": self.grad_scale, "found_inf": self.found_inf}
+        return {k: v._array for k, v in named.items() if v is not None and v.is_cuda}
+
+    def _rate(self, group):
+        """The learning rate: a number, or the scalar of a GPU that a captured step reads."""
+        lr = group["lr"]
+        return lr._array if isinstance(lr, Tensor) and lr.is_cuda else float(lr)
 
     # ------------------------------------------------------------------ options
     def _check_group(self, group, params):

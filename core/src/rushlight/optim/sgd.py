@@ -105,17 +105,17 @@ class SGD(FormulaOptimizer):
             grad = grad + buffer * momentum if group["nesterov"] else buffer
         parameter.add_(grad, alpha=-float(group["lr"]))
 
-    @staticmethod
-    def _launch(group, params, grads, buffers, first):
+    def _launch(self, group, params, grads, buffers, first):
         lists.sgd_(
             params,
             grads,
             buffers,
-            lr=float(group["lr"]),
+            lr=self._rate(group),
             momentum=group["momentum"],
             dampening=group["dampening"],
             weight_decay=float(group["weight_decay"]),
             nesterov=group["nesterov"],
             maximize=group["maximize"],
             first_step=first,
+            **self._scaling(),
         )

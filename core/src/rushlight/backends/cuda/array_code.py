@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
+import importlib
 import threading
 
 from rushlight.backends import np
@@ -198,11 +200,24 @@ def _named(function):
 
 
 # ------------------------------------------------------------------------------------ entry points
+@functools.cache
+def _words():
+    """Kernels that stand for NumPy's functions: the compiler's, loaded at first use."""
+    return importlib.import_module("rushlight.compiler.cuda_words")
+
+
 _KERNELS = {}  # functions that have a way of their own here: filled below
 
 
 def ufunc_call(ufunc, method, inputs, kwargs):
-    """A ufunc, or a method of one, on device arrays."""
+    """A ufunc, or a method of one, on device arrays: a kernel's, where there is one."""
+    words = _words()
+    if method == "__call__":
+        found = words.ufunc(ufunc, inputs, kwargs)
+    else:
+        found = words.ufunc_reduce(ufunc, inputs, kwargs) if method == "reduce" else None
+    if found is not None:
+        return found
     function = _named(ufunc)
     if method != "__call__":
         function = getattr(function, method)
@@ -214,11 +229,21 @@ def function_call(function, args, kwargs):
     own = _KERNELS.get(function)
     if own is not None:
         return own(*args, **kwargs)
+    kernel = _words().FUNCTIONS.get(function)
+    if kernel is not None:
+        found = kernel(*args, **kwargs)
+        if found is not None:
+            return found
     return run(_named(function), args, kwargs)
 
 
 def method_call(array, name, args, kwargs):
     """A method of NumPy's arrays on a device array."""
+    kernel = _words().METHODS.get(name)
+    if kernel is not None:
+        found = kernel(array, *args, **kwargs)
+        if found is not None:
+            return found
 
     def call(array, *args, **kwargs):
         return getattr(array, name)(*args, **kwargs)

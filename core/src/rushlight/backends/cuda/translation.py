@@ -181,7 +181,9 @@ def _value(value, name=None):
         return _module(value)
     if isinstance(value, types.FunctionType):
         return _function(value)
-    if type(value) is dict:  # tables of functions; caches, which must not mix with the CPU's
+    if type(value) is dict:
+        if name is not None and name.islower():
+            return {}  # a cache, of plans that are the CPU's
         return {k: _value(v) for k, v in value.items()}
     return value
 
@@ -226,6 +228,8 @@ def _kernel(function, module):
         result = written(*args, **kwargs)
         if result is NotImplemented:
             return other(*args, **kwargs)
+        if result is None:
+            return None
         used[running.op] = used.get(running.op, 0) + 1
         return result
 
@@ -383,11 +387,22 @@ def _converted(array, target):
     return None
 
 
+def _reduced(array, axes, keepdims, kind):
+    """The reductions that bodies ask for; None leaves one to NumPy's words, which are kernels too
+    (sums of squares in float16 would overflow)."""
+    if kind != "sum" and array.itemsize == 2:
+        return None
+    if kind == "squares":
+        array, kind = array * array, "sum"
+    return array_code._words().reduce(kind, array, axes, None, None, keepdims)
+
+
 # Functions of the CPU's layers that mean something of their own on a device.
 _OWN = {
     ("rushlight.backends.memory", "empty"): _memory_empty,
     ("rushlight.backends.memory", "zeros"): _memory_zeros,
     ("rushlight.settings", "kernels_mode"): lambda: "reference",
     ("rushlight.kernels.conversion", "converted"): _converted,
+    ("rushlight.kernels.reduction", "reduced"): _reduced,
     ("rushlight.ops.special_gamma", "_log_gamma"): _log_gamma,
 }
