@@ -37,13 +37,19 @@ __device__ __forceinline__ i64 global_thread() {
 }
 __device__ __forceinline__ i64 global_threads() { return gridDim.x * (i64)blockDim.x; }
 
+// A value from another lane; structs have overloads of their own.
+template <class V>
+__device__ __forceinline__ V lane_xor(V value, int bits) {
+  return __shfl_xor_sync(EVERY_LANE, value, bits);
+}
+
 // Every lane of a warp gets the combination of all. f must be commutative: lanes combine in pairs,
 // both in the same order of operands up to exchange, so all get equal bits.
 template <class V, class F>
 __device__ __forceinline__ V combine_warp(V value, F f) {
 #pragma unroll
   for (int bits = 16; bits; bits >>= 1)
-    value = f(value, __shfl_xor_sync(EVERY_LANE, value, bits));
+    value = f(value, lane_xor(value, bits));
   return value;
 }
 
