@@ -76,11 +76,12 @@ def _sums(kernel, array, *words, width=None):
     from rushlight.backends.carryless import lanes
     from rushlight.kernels import checksum_kernels as native
 
-    pieces = -(-array.size // native.PIECE)
+    piece = native.WRITTEN if kernel == "summed_and_written" else native.PIECE
+    pieces = -(-array.size // piece)
     sums = np.empty(pieces, np.int64)
     code = getattr(native, kernel).address(width=lanes() if width is None else width)
     threads.run(threads.plan(code, pieces, 1, [0, 0, 0, array.size, *words]), array, sums, _table())
-    return sums.tolist(), native.PIECE
+    return sums.tolist(), piece
 
 
 def _combined(sums, piece, size, start=0):

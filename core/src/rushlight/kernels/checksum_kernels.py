@@ -21,7 +21,9 @@ from rushlight.backends.kernel_language import (
 )
 
 PIECE = 1 << 20  # bytes of one item, each with a checksum of its own
-PART = 1 << 17  # bytes that go through the cache together
+PART = 1 << 17  # bytes that are read and summed while they are in the cache
+# Written at once: the system gives a file large pages for large writes, which halves their time.
+WRITTEN = 8 << 20
 
 # Argument words.
 DATA, SUMS, TABLE, SIZE, FILE, PLACE = range(6)
@@ -32,6 +34,8 @@ _fold_wide, _fold_narrow = fold(4), fold(1)
 
 pread = External("pread", i64, (i32, i64, i64, i64))
 pwrite = External("pwrite", i64, (i32, i64, i64, i64))
+sync_file_range = External("sync_file_range", i32, (i32, i64, i64, i32))
+START_WRITING = 2  # SYNC_FILE_RANGE_WRITE
 
 
 @shared_function
@@ -96,24 +100,20 @@ def read_and_summed(args, lo, hi, tid):
 
 @range_kernel
 def summed_and_written(args, lo, hi, tid):
-    """Items are pieces of memory that are written to their place in a file."""
+    """Items are pieces of memory that are written to their place in a file; the disk begins with
+    each at once, so that little is left for the ``fsync`` at the end."""
     g = array(i64, args)
     sums = array(i64, g[SUMS])
     for i in range(lo, hi):
-        total = 0
-        end = min((i + 1) * PIECE, g[SIZE])
-        at = i * PIECE
-        while at < end:
-            size = min(PART, end - at)
-            total = checksum(g[DATA] + at, size, total, g[TABLE])
-            put = 0
-            while put < size:
-                got = pwrite(i32(g[FILE]), g[DATA] + at + put, size - put, g[PLACE] + at + put)
-                if got <= 0:
-                    break
-                put = put + got
-            if put < size:
+        at = i * WRITTEN
+        size = min(WRITTEN, g[SIZE] - at)
+        total = checksum(g[DATA] + at, size, 0, g[TABLE])
+        put = 0
+        while put < size:
+            got = pwrite(i32(g[FILE]), g[DATA] + at + put, size - put, g[PLACE] + at + put)
+            if got <= 0:
                 total = FAILED
                 break
-            at = at + size
+            put = put + got
+        sync_file_range(i32(g[FILE]), g[PLACE] + at, put, i32(START_WRITING))
         sums[i] = total
