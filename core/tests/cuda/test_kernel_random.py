@@ -132,6 +132,16 @@ def test_dropout(n, dtype):
         np.testing.assert_array_equal(mask, u < 0.75)
 
 
+def test_a_state_in_device_memory():
+    words = on_device(np.array([SEED, 8], np.uint64))
+    found = on_host(random.uniform_(empty((50,), np.float32), 0, 1, words))
+    expected = on_host(random.uniform_(empty((50,), np.float32), 0, 1, state(8)))
+    np.testing.assert_array_equal(found, expected)
+    assert on_host(words).tolist() == [SEED, 12]
+    random.dropout_forward(on_device(np.ones(8, np.float32)), 0.5, words)
+    assert on_host(words).tolist() == [SEED, 16]
+
+
 def test_a_replayed_graph_draws_new_numbers():
     runtime, generator = emulator(), state()
     out = empty((50,), np.float32)

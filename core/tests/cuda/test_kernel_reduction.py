@@ -20,6 +20,7 @@ FUNCTIONS = {
     "sum": np.sum,
     "mean": np.mean,
     "max": np.max,
+    "squares": lambda x, axes: (x * x).sum(axes),
     "norm2": lambda x, axes: np.sqrt((x * x).sum(axes)),
 }
 

@@ -1,7 +1,8 @@
 """Random fills and dropout by Philox 4x32-10, counted as PyTorch counts on CUDA.
 
 A :class:`Philox` is a generator's state: a seed and an offset on the host. In a graph its offset
-counts from a state in device memory, which each replay moves on; nothing waits.
+counts from a state in device memory, which each replay moves on; nothing waits. Wherever one is
+taken, a device array of two uint64, seed and offset, serves too: then a launch moves it on.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import ctypes
 from rushlight.backends import np
 from rushlight.backends.cuda import runtime, sources
 
-from .launching import empty, launch
+from .launching import DeviceArray, empty, launch
 
 __all__ = [
     "Philox",
@@ -75,6 +76,15 @@ class Philox:
         self.offset += count
 
 
+def _reserve(philox, count):
+    """Where `count` outputs of each thread begin, and what is left to do after the launch."""
+    if not isinstance(philox, DeviceArray):
+        return philox.reserve(count), None
+    kernel = sources.kernel("random", "advance_state", T=_FLOAT32)
+    arguments = (philox.address, -(-count // 4) * 4)
+    return _Beginning(0, 0, philox.address), (kernel, 1, 32, arguments, philox.device)
+
+
 def _fill(name, out, philox, numbers, together=4):
     """Launch a fill: the grid that PyTorch takes, on which the order of the numbers depends."""
     n = out.size
@@ -88,8 +98,10 @@ def _fill(name, out, philox, numbers, together=4):
     grid = min(-(-n // THREADS), most)
     rounds = (n - 1) // (THREADS * grid * together) + 1
     kernel = sources.kernel("random", name, T=out.dtype)
-    beginning = philox.reserve(rounds * 4)
+    beginning, after = _reserve(philox, rounds * 4)
     launch(kernel, grid, THREADS, (dense.address, n, beginning, *numbers), out.device)
+    if after:
+        launch(*after)
     if dense is not out:
         out[...] = dense
     return out
@@ -148,9 +160,12 @@ def dropout_forward(input, p, philox):
     grid = min(-(-x.size // (THREADS * together)), most)
     rounds = (x.size - 1) // (THREADS * grid * 4) + 1
     kernel = sources.kernel("random", "dropout", T=x.dtype)
-    arguments = (x.address, out.address, mask.address, x.size, philox.reserve(rounds * 4),
-                 np.float64(1.0 - p), np.int32(together))  # fmt: skip
+    beginning, after = _reserve(philox, rounds * 4)
+    arguments = (x.address, out.address, mask.address, x.size, beginning, np.float64(1.0 - p),
+                 np.int32(together))  # fmt: skip
     launch(kernel, grid, THREADS, arguments, x.device)
+    if after:
+        launch(*after)
     return out, mask
 
 

@@ -27,6 +27,7 @@ KINDS = {
     "norm2": 8,
     "norm_inf": 9,
     "mean": 10,
+    "squares": 14,
 }
 LARGEST_PLACE, SMALLEST_PLACE, VARIANCE = 11, 12, 13
 PART = 1 << 14  # elements of a row that are worth a block of their own
@@ -75,7 +76,7 @@ def _parts(lines, n):
 
 def _state_bytes(dtype, kind):
     size = sources.compute_dtype(dtype).itemsize
-    return 3 * size if kind == VARIANCE else 16 if kind > 10 else size
+    return 3 * size if kind == VARIANCE else 16 if kind in (11, 12) else size
 
 
 def _run(array, axes, kind, dtype, correction=0.0, with_first=True):
@@ -85,7 +86,7 @@ def _run(array, axes, kind, dtype, correction=0.0, with_first=True):
     shape = tuple(array.shape[d] for d in kept)
     first = empty(shape, dtype, device) if with_first else None
     second = None
-    if kind > 10:
+    if 10 < kind < 14:
         second = empty(shape, dtype if kind == VARIANCE else _INT64, device)
     types = {"T": array.dtype, "D": dtype, "KIND": kind}
     if lines:

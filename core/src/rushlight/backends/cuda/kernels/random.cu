@@ -170,3 +170,8 @@ set_state(u64* state, u64 seed, u64 offset) {
   state[0] = seed;
   state[1] = offset;
 }
+
+extern "C" __global__ void __launch_bounds__(32, 1)
+advance_state(u64* state, u64 count) {
+  if (threadIdx.x == 0) state[1] += count;
+}

@@ -2,8 +2,8 @@
 // parts of rows first. Parts depend on the shape alone, so results do not depend on the device.
 // KIND: 0 sum, 1 product, 2 largest, 3 smallest, 4 any, 5 all, 6 number of nonzeros, 7 sum of
 // magnitudes, 8 root of the sum of squares, 9 largest magnitude, 10 mean, 11 place of the largest,
-// 12 place of the smallest, 13 variance and mean. T: elements, D: result.
-// instances: T=float32,float64,float16,bfloat16 D=T KIND=0,1,2,3,7,8,9,10,11,12,13
+// 12 place of the smallest, 13 variance and mean, 14 sum of squares. T: elements, D: result.
+// instances: T=float32,float64,float16,bfloat16 D=T KIND=0,1,2,3,7,8,9,10,11,12,13,14
 // instances: T=int64,int32,uint8 D=T KIND=2,3,11,12
 // instances: T=int64,int32,int16,int8,uint8,bool D=int64 KIND=0,1
 // instances: T=float32,bfloat16,int64,bool D=bool KIND=4,5
@@ -31,7 +31,7 @@ struct Extra {
   double count, correction;
 };
 
-#if KIND <= 10
+#if KIND <= 10 || KIND == 14
 typedef A State;
 __device__ __forceinline__ State none() {
 #if KIND == 1 || KIND == 5
@@ -64,7 +64,7 @@ __device__ __forceinline__ void include(State& s, A x, i64) {
   s += x != 0 ? (A)1 : (A)0;
 #elif KIND == 7 || KIND == 9
   s = join(s, magnitude(x));
-#elif KIND == 8
+#elif KIND == 8 || KIND == 14
   s += x * x;
 #else
   s = join(s, x);

@@ -20,7 +20,16 @@ import tempfile
 from rushlight.backends import llvm_cache
 
 HERE = pathlib.Path(__file__).parent / "emulator"
-FLAGS = ("-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing")
+FLAGS = (
+    "-std=c++17",
+    "-O1",
+    "-w",
+    "-fPIC",
+    "-shared",
+    "-ffp-contract=off",
+    "-fno-strict-aliasing",
+    "-Wl,-Bsymbolic",  # a kernel may be called like a function of the C library
+)
 NO_COMPILER = (
     "RUSHLIGHT_CUDA=emu runs CUDA's text on the CPU and needs the compiler g++, which was not "
     "found; install it (on Debian and Ubuntu: apt-get install g++)"
