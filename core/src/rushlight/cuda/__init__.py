@@ -1,162 +1,182 @@
-"""GPUs. This version computes on the CPU only: there are none, and asking for one raises.
+"""GPUs: availability, devices, streams, memory, random numbers and graphs.
 
-Programs that ask :func:`is_available` first run as they are. Questions have the answers of PyTorch
-on a machine without a GPU (no memory in use, no devices); what needs a device raises.
+Programs that ask :func:`is_available` first run as they are. Without a GPU questions have the
+answers of PyTorch on such a machine (no memory in use, no devices), what needs a device raises, and
+:func:`why_unavailable` says what is missing and how to get it.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections import OrderedDict
+import functools
+import importlib
+from collections.abc import Callable
 
 from rushlight.refusals import rest_of, unavailable
 
 # Modules and names of other modules, imported at first use.
-_PARTS = frozenset(("amp", "nvtx", "random"))
-_ELSEWHERE = {"OutOfMemoryError": "rushlight.errors"}
+_PARTS = frozenset(("amp", "graphs", "memory", "nvtx", "random", "streams"))
+_ELSEWHERE = {
+    "OutOfMemoryError": "rushlight.errors",
+    "CUDAGraph": "rushlight.cuda.graphs",
+    "graph": "rushlight.cuda.graphs",
+    "graph_pool_handle": "rushlight.cuda.graphs",
+    "is_current_stream_capturing": "rushlight.cuda.graphs",
+    "make_graphed_callables": "rushlight.cuda.graphs",
+    "Event": "rushlight.cuda.streams",
+    "ExternalStream": "rushlight.cuda.streams",
+    "Stream": "rushlight.cuda.streams",
+    "StreamContext": "rushlight.cuda.streams",
+    "current_stream": "rushlight.cuda.streams",
+    "default_stream": "rushlight.cuda.streams",
+    "set_stream": "rushlight.cuda.streams",
+    "stream": "rushlight.cuda.streams",
+}
+_MEMORY = frozenset(
+    "empty_cache get_allocator_backend host_memory_stats ipc_collect max_memory_allocated "
+    "max_memory_cached max_memory_reserved mem_get_info memory_allocated memory_cached "
+    "memory_reserved memory_snapshot memory_stats memory_summary reset_accumulated_memory_stats "
+    "reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats "
+    "set_per_process_memory_fraction".split()
+)
+_RANDOM = frozenset(
+    "default_generators get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all "
+    "seed seed_all set_rng_state set_rng_state_all".split()
+)
 _TYPES = frozenset(
     "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor "
     "IntTensor LongTensor ShortTensor".split()
 )
 
 
+@functools.cache
+def _runtime():
+    return importlib.import_module("rushlight.backends.cuda.runtime")
+
+
 def is_available() -> bool:
-    """Whether a GPU can be used: never, in this version."""
-    return False
+    """Whether a GPU can be used. Never raises."""
+    return _runtime().available()
 
 
+def why_unavailable() -> str | None:
+    """Why no GPU can be used and what to install; None where one can. Never raises."""
+    return _runtime().why_unavailable()
+
+
+def needs_gpu(name: str, error: type[Exception] = AssertionError) -> None:
+    """Raise, with what to do, what ``rushlight.cuda.<name>`` raises where there is no GPU."""
+    if not is_available():
+        unavailable(f"cuda.{name}", "a GPU", "GPU code with rushlight.cuda.is_available()", error)()
+
+
+def _on_gpu(function: Callable) -> Callable:
+    """A function that raises where there is no GPU."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        needs_gpu(function.__name__)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def index_of(device=None) -> int:
+    """The number of a device: of an int, a string, a :class:`rushlight.device`, or None for the
+    current one."""
+    streams = _runtime().streams
+    if device is None:
+        return streams.current_device()
+    if isinstance(device, int):
+        return streams.current_device() if device < 0 else device
+    from rushlight import devices
+
+    found = devices.device(device)
+    if found.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {found}")
+    return streams.current_device() if found.index is None else found.index
+
+
+# ----------------------------------------------------------------------------------------- devices
 def device_count() -> int:
-    """The number of usable GPUs: 0."""
-    return 0
+    """The number of usable GPUs."""
+    return _runtime().current().device_count() if is_available() else 0
 
 
 def is_initialized() -> bool:
-    """Whether the GPU runtime has been started: never."""
-    return False
+    """Whether the GPU runtime has been started."""
+    return is_available()
+
+
+@_on_gpu
+def init() -> None:
+    """Start the GPU runtime, which otherwise starts at first use."""
+    _runtime().current()
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the GPU computes in bfloat16: there is none."""
-    return False
+    """Whether the GPU computes in bfloat16."""
+    if not is_available():
+        return False
+    return including_emulation or get_device_capability() >= (8, 0)
 
 
-def manual_seed(seed: int) -> None:
-    """Seed the GPU generator; without a GPU there is none to seed, as in PyTorch."""
+@_on_gpu
+def current_device() -> int:
+    """The number of the GPU that is used where none is named."""
+    return _runtime().streams.current_device()
 
 
-def manual_seed_all(seed: int) -> None:
-    """Seed the generators of all GPUs; there are none."""
-
-
-def get_rng_state_all() -> list:
-    """The states of the generators of all GPUs: an empty list."""
-    return []
-
-
-def set_rng_state_all(new_states) -> None:
-    """Set the generators of all GPUs; a state for a GPU that is not here raises."""
-    for index, _ in enumerate(new_states):
-        raise AssertionError(
-            f"rushlight.cuda.set_rng_state_all: there is no GPU {index} to set a state of; guard "
-            "GPU code with rushlight.cuda.is_available()"
+@_on_gpu
+def set_device(device) -> None:
+    """Make a GPU this thread's current one; negative numbers change nothing."""
+    index = device if isinstance(device, int) else index_of(device)
+    if index < 0:
+        return
+    if index >= device_count():
+        raise RuntimeError(
+            f"cuda.set_device: CUDA device {index} does not exist; there are {device_count()}"
         )
+    _runtime().streams.set_device(index)
 
 
-def empty_cache() -> None:
-    """Free cached GPU memory; there is none."""
+@_on_gpu
+def get_device_properties(device=None):
+    """Name, compute capability, memory and number of multiprocessors of a GPU."""
+    return _runtime().current().properties(index_of(device))
+
+
+@_on_gpu
+def get_device_name(device=None) -> str:
+    """The name of a GPU."""
+    return get_device_properties(device).name
+
+
+@_on_gpu
+def get_device_capability(device=None) -> tuple[int, int]:
+    """The compute capability of a GPU: (major, minor)."""
+    found = get_device_properties(device)
+    return found.major, found.minor
 
 
 def get_arch_list() -> list:
-    """The GPU architectures kernels are built for: none."""
-    return []
+    """The GPU architectures kernels are built for: those of the devices there are, since kernels
+    are compiled for the GPU that runs them."""
+    found = {get_device_capability(i) for i in range(device_count())}
+    return [f"sm_{major}{minor}" for major, minor in sorted(found)]
 
 
-def memory_allocated(device=None) -> int:
-    """Bytes of GPU memory in use: 0, as in PyTorch without a GPU."""
-    return 0
+@_on_gpu
+def can_device_access_peer(device, peer_device) -> bool:
+    """Whether a GPU reads another one's memory directly."""
+    a, b = index_of(device), index_of(peer_device)
+    check = getattr(_runtime().current(), "can_access_peer", None)
+    return a != b and (True if check is None else bool(check(a, b)))
 
 
-max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
-memory_cached = max_memory_cached = memory_allocated
-
-
-def memory_stats(device=None) -> OrderedDict:
-    """Statistics of GPU memory: none."""
-    return OrderedDict()
-
-
-def memory_summary(device=None, abbreviated: bool = False) -> str:
-    """A printable account of GPU memory."""
-    return "No GPU memory is in use: this version computes on the CPU only."
-
-
-def reset_peak_memory_stats(device=None) -> None:
-    """Start measuring peaks of GPU memory anew; all of them are 0."""
-
-
-reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
-reset_accumulated_memory_stats = reset_peak_memory_stats
-
-
-def _unavailable(name):
-    guard = "GPU code with rushlight.cuda.is_available()"
-    return unavailable(f"cuda.{name}", "a GPU", guard, AssertionError)
-
-
-init = _unavailable("init")
-synchronize = _unavailable("synchronize")
-current_device = _unavailable("current_device")
-set_device = _unavailable("set_device")
-get_device_name = _unavailable("get_device_name")
-get_device_properties = _unavailable("get_device_properties")
-get_device_capability = _unavailable("get_device_capability")
-current_stream = _unavailable("current_stream")
-default_stream = _unavailable("default_stream")
-set_stream = _unavailable("set_stream")
-get_rng_state = _unavailable("get_rng_state")
-set_rng_state = _unavailable("set_rng_state")
-initial_seed = _unavailable("initial_seed")
-seed = _unavailable("seed")
-seed_all = _unavailable("seed_all")
-mem_get_info = _unavailable("mem_get_info")
-memory_snapshot = _unavailable("memory_snapshot")
-ipc_collect = _unavailable("ipc_collect")
-utilization = _unavailable("utilization")
-can_device_access_peer = _unavailable("can_device_access_peer")
-set_per_process_memory_fraction = _unavailable("set_per_process_memory_fraction")
-
-
-def is_current_stream_capturing() -> bool:
-    """Whether calls are being recorded as a GPU graph: never."""
-    return False
-
-
-class _NeedsGPU:
-    def __init__(self, *args, **kwargs):
-        raise RuntimeError(
-            f"rushlight.cuda.{type(self).__name__}: this version computes on the CPU only; guard "
-            "GPU code with rushlight.cuda.is_available()"
-        )
-
-
-class Stream(_NeedsGPU):
-    """An order of execution on a GPU; there is none, so making one raises."""
-
-
-class ExternalStream(Stream):
-    """A stream made by another library; there is no GPU, so wrapping one raises."""
-
-
-class Event(_NeedsGPU):
-    """A mark in a stream; there is no GPU, so making one raises."""
-
-
-class CUDAGraph(_NeedsGPU):
-    """A recorded sequence of GPU work; there is no GPU, so making one raises."""
-
-
-class graph(_NeedsGPU):  # noqa: N801 - PyTorch's name
-    """Records a GPU graph; there is no GPU, so making one raises."""
+@_on_gpu
+def synchronize(device=None) -> None:
+    """Wait for all work of a GPU; what went wrong in it is raised here."""
+    _runtime().current().synchronize(index_of(device))
 
 
 class device:  # noqa: N801 - PyTorch's name
@@ -164,17 +184,25 @@ class device:  # noqa: N801 - PyTorch's name
 
     def __init__(self, device):
         index = getattr(device, "index", device)
+        if isinstance(index, str):
+            index = index_of(index)
         self.idx = -1 if index is None else index
+        self._before = -1
 
     def __enter__(self):
         if self.idx != -1:
-            raise RuntimeError(
-                f"rushlight.cuda.device({self.idx}): this version computes on the CPU only; guard "
-                "GPU code with rushlight.cuda.is_available()"
-            )
+            if not is_available():
+                raise RuntimeError(
+                    f"rushlight.cuda.device({self.idx}): this version computes on the CPU only; "
+                    "guard GPU code with rushlight.cuda.is_available()"
+                )
+            self._before = current_device()
+            set_device(self.idx)
         return self
 
     def __exit__(self, *exc):
+        if self.idx != -1:
+            set_device(self._before)
         return False
 
 
@@ -185,27 +213,38 @@ class device_of(device):  # noqa: N801 - PyTorch's name
         super().__init__(obj.device.index if obj.is_cuda else -1)
 
 
-def stream(stream) -> contextlib.AbstractContextManager:
-    """A context that makes a stream the current one; None, the only value there can be without a
-    GPU, changes nothing."""
-    if stream is None:
-        return contextlib.nullcontext()
-    raise RuntimeError(
-        "rushlight.cuda.stream: expected None, because there are no streams without a GPU, got "
-        f"{type(stream).__name__}"
-    )
+def _utilization(name):
+    def call(device=None):
+        needs_gpu(name)
+        raise NotImplementedError(
+            f"cuda.{name} needs NVIDIA's management library, which rushlight does not load; use "
+            "nvidia-smi"
+        )
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = "Needs NVIDIA's management library; raises."
+    return call
+
+
+utilization = _utilization("utilization")
+temperature = _utilization("temperature")
+power_draw = _utilization("power_draw")
+clock_rate = _utilization("clock_rate")
+memory_usage = _utilization("memory_usage")
 
 
 _rest = rest_of(__name__)
 
 
 def __getattr__(name):
-    import importlib
-
     if name in _PARTS:
         return importlib.import_module("rushlight.cuda." + name)
     if name in _ELSEWHERE:
         return getattr(importlib.import_module(_ELSEWHERE[name]), name)
+    if name in _MEMORY:
+        return getattr(importlib.import_module("rushlight.cuda.memory"), name)
+    if name in _RANDOM:
+        return getattr(importlib.import_module("rushlight.cuda.random"), name)
     if name in _TYPES:
         from rushlight import legacy_types
 
