@@ -150,7 +150,7 @@ def ufunc(function, inputs, kwargs):
     if any(k not in ("out", "casting", "dtype") for k in kwargs):
         return None
     kinds = tuple(map(_kind, inputs))
-    if None in kinds:
+    if any(k is None for k in kinds):
         return None
     wanted = kwargs.get("dtype")
     found = _resolved(function, kinds, None if wanted is None else np.dtype(wanted))
@@ -184,7 +184,7 @@ def where(condition, *choices):
     if len(choices) != 2:
         return None
     kinds = [_kind(x) for x in (condition, *choices)]
-    if None in kinds:
+    if any(k is None for k in kinds):
         return None
     result = np.result_type(
         *[x if type(x) in (int, float) else _kind(x) for x in choices]

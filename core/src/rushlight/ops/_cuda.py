@@ -40,6 +40,17 @@ def results_of(op, arrays, device):
         return _on_device(results, device.index)
 
 
+def translated(function):
+    """A function of arrays, outside of an op, as it runs on device arrays."""
+    made = on_device(function)
+
+    def call(array, *args, **kwargs):
+        with array_code.running_op(function.__name__, array.device):
+            return made(array, *args, **kwargs)
+
+    return call
+
+
 class Kernels:
     """A module of kernels as code outside of ops calls it, on device arrays."""
 

@@ -7,11 +7,13 @@ serves ``create_graph``, the meta device and whatever watches the ops.
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.tensor.dispatch import STATE
-from rushlight.tensor.tensor import Parameter, Tensor
+from rushlight.tensor.tensor import EXACT, Parameter, Tensor, make_tensor
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -32,8 +34,25 @@ def on_arrays(*tensors):
     return True
 
 
+def on_gpu(*tensors):
+    """The same for arrays of a GPU, on which the functions of :func:`translated` run."""
+    if mode.recording or STATE.modes:
+        return False
+    for tensor in tensors:
+        if tensor is not None and (type(tensor) not in EXACT or tensor._device.type != "cuda"):
+            return False
+    return True
+
+
+def translated(function):
+    """A function of arrays as it runs on those of a GPU."""
+    return importlib.import_module("rushlight.ops._cuda").translated(function)
+
+
 def tensor_of(array):
     """A tensor around a kernel's result."""
+    if type(array) is not _ndarray:
+        return make_tensor(array, BY_ARRAY_DTYPE[array.dtype])
     out = _new(Tensor)
     out._array, out._dtype = array, BY_ARRAY_DTYPE[array.dtype]
     out._node = out._storage = None

@@ -13,7 +13,7 @@ from rushlight.dtypes import BOOL, FLOAT, float32
 from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
 from rushlight.kernels import attention as kernels
-from rushlight.ops._direct import on_arrays, tensors_of
+from rushlight.ops._direct import on_arrays, on_gpu, tensors_of, translated
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import floating_only
 from rushlight.ops.creation import ones, zeros
@@ -107,12 +107,20 @@ def _attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, c
     return kernels.attention_forward(query, key, value, mask, causal, scale)
 
 
+def _attention_backward(grad, *arrays):
+    return kernels.attention_backward(grad, *arrays)
+
+
 @_attention.gradients("query", "key", "value")
 def _attention_gradient(grad, query, key, value, mask, causal, scale, out0, out1, needs):
     if on_arrays(grad, query, key, value, mask):
         bias = None if mask is None else mask._array
         arrays = (query._array, key._array, value._array, bias, out0._array, out1._array)
         return tensors_of(kernels.attention_backward(grad._array, *arrays, causal, scale))
+    if on_gpu(grad, query, key, value, mask):
+        bias = None if mask is None else mask._array
+        arrays = (query._array, key._array, value._array, bias, out0._array, out1._array)
+        return tensors_of(translated(_attention_backward)(grad._array, *arrays, causal, scale))
     heads, length, keys = query.shape[1], query.shape[2], key.shape[2]
     k, v = _repeated(key, heads), _repeated(value, heads)
     if causal:

@@ -9,7 +9,7 @@ from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import losses as kernels
-from rushlight.ops._direct import on_arrays, tensor_of
+from rushlight.ops._direct import on_arrays, on_gpu, tensor_of, translated
 from rushlight.ops._domains import away_from, real
 from rushlight.ops._op import elementwise, op
 from rushlight.ops._rules import floating_only
@@ -112,6 +112,14 @@ def _cross_entropy_gradient(
         weights = None if weight is None else weight._array
         return tensor_of(
             _cross_entropy_backward(
+                grad._array, input._array, target._array, weights, out1._array, out2._array,
+                reduction, ignore_index, label_smoothing,
+            )
+        )  # fmt: skip
+    if on_gpu(grad, input, target, weight):
+        weights = None if weight is None else weight._array
+        return tensor_of(
+            translated(_cross_entropy_backward)(
                 grad._array, input._array, target._array, weights, out1._array, out2._array,
                 reduction, ignore_index, label_smoothing,
             )

@@ -6,7 +6,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.kernels import recurrence as kernels
 from rushlight.ops._differentiation import pullback
-from rushlight.ops._direct import on_arrays, tensors_of
+from rushlight.ops._direct import on_arrays, on_gpu, tensors_of, translated
 from rushlight.ops._op import op
 from rushlight.ops._rules import floating_only
 from rushlight.ops.joining import stack
@@ -85,6 +85,10 @@ def _recurrence(
     return tuple(np.empty(0, gates.dtype) if part is None else part for part in found)
 
 
+def _recurrence_backward(grad, *rest):
+    return kernels.recurrence_backward(grad, *rest)
+
+
 @_recurrence.gradients("gates", "hidden", "cell", "weight", "bias")
 def _recurrence_gradient(
     grads, gates, hidden, cell, weight, bias, kind, backwards, out0, out2, out3, needs
@@ -95,6 +99,12 @@ def _recurrence_gradient(
         saved = [t._array if t._array.size else None for t in (out0, out2, out3)]
         arrays = [None if t is None else t._array for t in (grad_cell, hidden, cell, weight)]
         found = kernels.recurrence_backward(zero, *arrays, saved, kind, backwards)
+        return [g if need else None for g, need in zip(tensors_of(found), needs, strict=True)]
+    if on_gpu(grad, grad_cell, hidden, cell, weight):
+        zero = np.zeros_like(out0._array) if grad is None else grad._array
+        saved = [t._array if t._array.size else None for t in (out0, out2, out3)]
+        arrays = [None if t is None else t._array for t in (grad_cell, hidden, cell, weight)]
+        found = translated(_recurrence_backward)(zero, *arrays, saved, kind, backwards)
         return [g if need else None for g, need in zip(tensors_of(found), needs, strict=True)]
     inputs = (gates, hidden, cell, weight, bias)
     cotangents = [g for g in grads[:2] if g is not None and g.numel()]

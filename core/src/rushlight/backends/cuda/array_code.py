@@ -18,6 +18,7 @@ from rushlight.backends.cuda import runtime
 from rushlight.backends.cuda.device_array import DeviceArray, empty, from_host
 
 counts: collections.Counter = collections.Counter()  # op -> calls of array code
+functions: collections.Counter = collections.Counter()  # the same, with the function's name
 uploads: collections.Counter = collections.Counter()  # op -> host arrays met
 
 
@@ -151,6 +152,7 @@ def fresh(result, device):
 def run(function, args, kwargs):
     """Call a function of the array library on views; its results are device arrays."""
     counts[running.op] += 1
+    functions[running.op, getattr(function, "__name__", str(function))] += 1
     inputs = _Inputs()
     args, kwargs = inputs.convert(args), inputs.convert(kwargs)
     with np.errstate(all="ignore"):
@@ -248,6 +250,7 @@ def method_call(array, name, args, kwargs):
     def call(array, *args, **kwargs):
         return getattr(array, name)(*args, **kwargs)
 
+    call.__name__ = name
     return run(call, (array, *args), kwargs)
 
 

@@ -397,6 +397,18 @@ def _reduced(array, axes, keepdims, kind):
     return array_code._words().reduce(kind, array, axes, None, None, keepdims)
 
 
+def _divided(total, count):
+    return np.divide(total, count)  # without asking whether the count is zero
+
+
+def _unchecked(*args, **kwargs):
+    """Looking at indices would wait for the device: kernels check them."""
+
+
+def _flat_places(name, index, count):
+    return np.where(index < 0, index + count, index)
+
+
 # Functions of the CPU's layers that mean something of their own on a device.
 _OWN = {
     ("rushlight.backends.memory", "empty"): _memory_empty,
@@ -404,5 +416,8 @@ _OWN = {
     ("rushlight.settings", "kernels_mode"): lambda: "reference",
     ("rushlight.kernels.conversion", "converted"): _converted,
     ("rushlight.kernels.reduction", "reduced"): _reduced,
+    ("rushlight.ops.losses", "_divided"): _divided,
+    ("rushlight.ops.gathering", "check_bounds"): _unchecked,
+    ("rushlight.ops.gathering", "flat_places"): _flat_places,
     ("rushlight.ops.special_gamma", "_log_gamma"): _log_gamma,
 }
