@@ -9,6 +9,8 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
+from rushlight.kernels.conversion import cast
+from rushlight.kernels.execution import FLOAT32, is_low_precision
 from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
@@ -264,6 +266,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     return kernels.linear(input, weight, bias)
 
 
+def _row_sum(rows):
+    """The sum of all rows, numbers of low precision added in float32 and rounded once."""
+    if is_low_precision(rows.dtype):
+        return cast(np.add.reduce(cast(rows, FLOAT32), 0), rows.dtype)
+    return np.add.reduce(rows, 0)
+
+
 def _linear_backward(grad, input, weight, needs):
     """The gradients of a linear layer's arguments that are needed, computed on arrays."""
     rows = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
@@ -277,7 +286,7 @@ def _linear_backward(grad, input, weight, needs):
     return (
         back,
         tensor_of(kernels.matmul(rows.T, flat)) if needs[1] else None,
-        tensor_of(np.add.reduce(rows, 0)) if needs[2] else None,
+        tensor_of(_row_sum(rows)) if needs[2] else None,
     )
 
 
