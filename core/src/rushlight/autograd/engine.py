@@ -218,6 +218,8 @@ class _Run:
         waiting, counts = self.leaf_pending, self.leaf_counts
         plain, getrefcount = self.wanted is None, sys.getrefcount
         watch = observer.around_node
+        if stack.interpreters:
+            watch = _as_recorded(watch)
         order = sorted(nodes, key=_by_sequence, reverse=True) if len(nodes) > 1 else nodes
         for node in order:
             grads = pending.pop(node, None)
@@ -380,6 +382,30 @@ class _Run:
         if leaf._post_hooks:
             for hook in tuple(leaf._post_hooks.values()):
                 hook(leaf)
+
+
+def _as_recorded(watch):
+    """How nodes run in a region whose ops are cast: formulas take tensors in the dtypes of their
+    forward, so no cast has a part in them; functions of users see the region, as in PyTorch."""
+    if not any(getattr(interpreter, "casts", False) for interpreter in stack.interpreters):
+        return watch
+
+    def run(node, grads, create):
+        if watch is not None:
+            return watch(node, grads, create)
+        return node.op.backward(node, grads, create)
+
+    def around(node, grads, create):
+        if getattr(node.op, "of_user", False):
+            return run(node, grads, create)
+        kept = stack.interpreters
+        stack.interpreters = [i for i in kept if not getattr(i, "casts", False)]
+        try:
+            return run(node, grads, create)
+        finally:
+            stack.interpreters = kept
+
+    return around
 
 
 def _call_hooks(hooks, grad):

@@ -100,6 +100,8 @@ class FunctionCtx:
 class _FunctionOp:
     """The op of a custom function's nodes, as the engine calls it."""
 
+    of_user = True
+
     def __init__(self, kind):
         self.kind, self.node_name = kind, kind.__name__ + "Backward"
 
