@@ -21,7 +21,7 @@ from rushlight.tensor.tensor import EXACT, Tensor
 LOWER = frozenset(
     "matmul mm bmm addmm addbmm baddbmm linear linalg_matmul linalg_multi_dot linalg_vecdot "
     "chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d "
-    "conv_transpose3d _convolution scaled_dot_product_attention".split()
+    "conv_transpose3d _convolution scaled_dot_product_attention _recurrence".split()
 )
 HIGHER = frozenset(
     "_cross_entropy _ctc_loss _logits_entropy _squared_error _smooth_l1 _huber "
@@ -62,6 +62,11 @@ state = _State()
 
 class AutocastInterpreter(Interpreter):
     """Sees every op while some region of the thread is cast."""
+
+    @property
+    def casts(self):
+        """Whether it changes dtypes now: backward runs formulas of ops without it."""
+        return state.enabled["cpu"]
 
     def process(self, function, types, args, kwargs):
         """Run an op with its inputs cast as its name says."""

@@ -2,8 +2,8 @@
 
 What depends on the input alone (``gates``) is computed before by one large product. Sequences do
 not depend on each other, so each block of them runs through all steps on one thread; the gradient
-of the weights is one product over all steps again. float32 runs compiled, other dtypes by the
-formulas of the reference.
+of the weights is one product over all steps again. float32 and what is narrower runs compiled,
+other dtypes by the formulas of the reference.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import functools
 
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
-from rushlight.kernels.execution import FLOAT32, referenced_by
+from rushlight.kernels.conversion import cast
+from rushlight.kernels.execution import FLOAT32, is_low_precision, referenced_by
 from rushlight.kernels.matrix import matmul
 
 __all__ = ["GATES", "recurrence_backward", "recurrence_forward"]
@@ -123,6 +124,11 @@ def _plan(kind, steps, rows, width, backwards, back):
     return threads.plan(code, blocks, blocks if work < 60_000 else grain, words)
 
 
+def _each(dtype, arrays):
+    """The arrays in a dtype: low precision is computed in float32 and rounded once."""
+    return tuple(None if array is None else cast(array, dtype) for array in arrays)
+
+
 def _dense(array):
     return None if array is None else np.ascontiguousarray(array)
 
@@ -141,6 +147,9 @@ def recurrence_forward(gates, hidden, cell, weight, bias, kind, backwards):
     ``cell`` are (N, H), ``weight`` (G H, H); ``bias`` (G H) or None belongs to the state's part
     and may be given for "gru" only. ``backwards`` runs from the last step to the first.
     """
+    if is_low_precision(gates.dtype):
+        wide = _each(FLOAT32, (gates, hidden, cell, weight, bias))
+        return _each(gates.dtype, recurrence_forward(*wide, kind, backwards))
     if not _is_compiled(gates, hidden, weight):
         return _forward_reference(gates, hidden, cell, weight, bias, kind, backwards)
     steps, rows, width = len(gates), len(hidden), weight.shape[1]
@@ -174,6 +183,10 @@ def recurrence_backward(grad, grad_cell, hidden, cell, weight, saved, kind, back
 
     ``saved`` is what :func:`recurrence_forward` gave as states, gates and cells.
     """
+    if is_low_precision(grad.dtype):
+        wide = _each(FLOAT32, (grad, grad_cell, hidden, cell, weight))
+        found = recurrence_backward(*wide, _each(FLOAT32, saved), kind, backwards)
+        return _each(grad.dtype, found)
     found = _steps_back(grad, grad_cell, hidden, cell, weight, saved, kind, backwards)
     dgates, dfrom, dhidden, dcell = found
     out, steps = saved[0], len(saved[0])

@@ -12,7 +12,7 @@ from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation import empty, zeros
 from rushlight.ops.joining import cat, stack
 from rushlight.ops.recurrence import _recurrence, gru_step, lstm_step
-from rushlight.tensor.dispatch import STATE
+from rushlight.tensor import dispatch
 from rushlight.tensor.tensor import EXACT
 
 
@@ -123,14 +123,15 @@ class RNNBase(Module):
             outputs.reverse()
         return cat(outputs, 0), state
 
-    @staticmethod
-    def _is_one_op(sizes, tensors, w_hr):
+    def _is_one_op(self, sizes, tensors, w_hr):
         """Whether a layer can run as one op: sequences of one length, ordinary tensors of one
-        dtype, no projection."""
-        if w_hr is not None or sizes[0] != sizes[-1]:
+        dtype, no projection. Where ops are cast GRU goes by steps and keeps states of float32, as
+        in PyTorch."""
+        if w_hr is not None or sizes[0] != sizes[-1] or any(type(t) not in EXACT for t in tensors):
             return False
-        dtype = tensors[0].dtype
-        return all(type(t) in EXACT and t.dtype is dtype for t in tensors) and not STATE.modes
+        if _casting():
+            return self.mode != "GRU"
+        return all(t.dtype is tensors[0].dtype for t in tensors)
 
     def _run_at_once(self, flat, sizes, reverse, initial, weights):
         w_ih, w_hh, b_ih, b_hh = weights
@@ -181,7 +182,7 @@ class RNNBase(Module):
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
         weight = self.weight_ih_l0
-        if input.dtype != weight.dtype:
+        if input.dtype != weight.dtype and not _casting():
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
                 f"Convert input: input.to({weight.dtype}), or convert model: "
@@ -262,6 +263,13 @@ class RNNBase(Module):
         if self.bidirectional is not False:
             text += f", bidirectional={self.bidirectional}"
         return text
+
+
+def _casting():
+    """Whether ops of this thread are cast as they run."""
+    if not dispatch.STATE.modes:
+        return False
+    return any(getattr(mode, "casts", False) for mode in dispatch.stack.interpreters)
 
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
