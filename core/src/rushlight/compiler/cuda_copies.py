@@ -41,6 +41,42 @@ def word(name, array) -> DeviceArray:
     return _word_kernel(name, NAME[array.dtype])(array)
 
 
+_RAMPS = """
+extern "C" __global__ void rushlight_ramp_i64(long long* out, long long n, long long start, long long step) {
+  long long i = (long long)blockIdx.x * 256 + threadIdx.x;
+  if (i < n) out[i] = (long long)((unsigned long long)start + (unsigned long long)i * (unsigned long long)step);
+}
+extern "C" __global__ void rushlight_ramp_f64(double* out, long long n, double start, double step) {
+  long long i = (long long)blockIdx.x * 256 + threadIdx.x;
+  if (i < n) out[i] = start + (double)i * step;
+}
+"""
+
+
+def ramp_source():
+    """(name, text, options), for those who compile all kernels."""
+    return "ramps", _RAMPS, ("--fmad=false",)
+
+
+@functools.cache
+def _ramps(runtime_name, device):
+    return runtime.current().load(_RAMPS, ("--fmad=false",))
+
+
+def ramp(count, start, step, dtype, device) -> DeviceArray:
+    """``start + i * step`` for i below `count`: computed in int64 or float64, then converted."""
+    whole = isinstance(start, int) and isinstance(step, int)
+    kind = np.int64 if whole else np.float64
+    out = empty((count,), kind, device)
+    if count:
+        current = runtime.current()
+        kernel = _ramps(current.name, device).kernel(f"rushlight_ramp_{'i64' if whole else 'f64'}")
+        arguments = (out.address, np.int64(count), kind(start), kind(step))
+        stream = current.streams.current(device)
+        current.launch(kernel, (-(-count // 256), 1, 1), (256, 1, 1), 0, stream, arguments)
+    return out.astype(dtype, copy=False)
+
+
 def _as_bits(array):
     """The array as whole numbers of its width: copying moves bits."""
     if array.dtype.itemsize == 16:

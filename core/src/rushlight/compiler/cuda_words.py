@@ -11,6 +11,7 @@ import functools
 import importlib
 
 from rushlight.backends import np
+from rushlight.backends.cuda import array_code
 from rushlight.backends.cuda.device_array import DeviceArray, empty
 from rushlight.compiler.cuda_kernel import DeviceKernel
 from rushlight.compiler.cuda_text import is_printable
@@ -139,6 +140,8 @@ def _call(word, inputs, loops, out_dtype, out=None):
 
 def ufunc(function, inputs, kwargs):
     """``function(*inputs, **kwargs)`` by a generated kernel, or None."""
+    if function is np.matmul and not kwargs:
+        return _product(*inputs)
     word = WORDS.get(function)
     if word is None or function.nout != 1:
         return None
@@ -149,6 +152,7 @@ def ufunc(function, inputs, kwargs):
             return None
     if any(k not in ("out", "casting", "dtype") for k in kwargs):
         return None
+    inputs = _on_device(inputs)
     kinds = tuple(map(_kind, inputs))
     if any(k is None for k in kinds):
         return None
@@ -168,6 +172,23 @@ def ufunc(function, inputs, kwargs):
     return _call(word, inputs, tuple(loops), target, out)
 
 
+def _on_device(inputs):
+    """The inputs with arrays of the host, such as index tables, on the device."""
+    if any(type(x) is np.ndarray and x.ndim for x in inputs):
+        return tuple(
+            array_code._uploaded(x) if type(x) is np.ndarray and x.ndim else x for x in inputs
+        )
+    return inputs
+
+
+def _product(a, b):
+    """``np.matmul`` by the runtime's products, or None."""
+    if type(a) is not DeviceArray or type(b) is not DeviceArray:
+        return None
+    found = importlib.import_module("rushlight.kernels.cuda.matrix").matmul(a, b)
+    return None if found is NotImplemented else found
+
+
 @functools.lru_cache(maxsize=4096)
 def _resolved(function, kinds, wanted):
     try:
@@ -183,6 +204,7 @@ def where(condition, *choices):
     """``np.where`` of three arguments by a generated kernel, or None."""
     if len(choices) != 2:
         return None
+    condition, *choices = _on_device((condition, *choices))
     kinds = [_kind(x) for x in (condition, *choices)]
     if any(k is None for k in kinds):
         return None

@@ -48,6 +48,11 @@ def filled(shape, dtype, device, value):
     return out
 
 
+def ramp(count, start, step, dtype, device):
+    """Numbers in even steps on a GPU."""
+    return device_array.copies().ramp(count, start, step, dtype, device.index)
+
+
 def empty_in(shape, dtype, chosen, device):
     """Uninitialised memory on a GPU, in a memory format."""
     with array_code.running_op("empty", device.index):

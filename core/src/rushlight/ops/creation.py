@@ -309,6 +309,10 @@ def arange(
     if dtype is dtypes.int64:
         start, end, step = int(start), int(end), int(step)
     count = math.ceil((end - start) / step)
+    place = devices.as_device(device)
+    if place.type == "cuda" and out is None:
+        array = _elsewhere().ramp(count, start, step, BY_CODE[dtype.code], place)
+        return finish(array, dtype, place, requires_grad)
     exact = np.arange(count, dtype=np.float64 if isinstance(start + step, float) else np.int64)
     array = (start + exact * step).astype(BY_CODE[dtype.code])
     if out is not None:
