@@ -55,6 +55,38 @@ def test_attributes_and_wrong_calls():
         assert_close(rushlight.zeros(2), rushlight.ones(2), msg=lambda text: f"mine: {text}")
 
 
+MIXED = {
+    "array": lambda t: (t.ones(3), np.ones(3, "f")),
+    "first array": lambda t: (np.ones(3, "f"), t.ones(3)),
+    "number": lambda t: (t.tensor(1.0), 1.0),
+    "first number": lambda t: (1.0, t.tensor(1.0)),
+    "list": lambda t: (t.ones(2), [1.0, 1.0]),
+    "array and list": lambda t: (np.ones(2), [1.0, 1.0]),
+    "scalar of NumPy": lambda t: (np.float32(1), t.tensor(1.0)),
+    "in a list": lambda t: ([t.ones(3)], [np.ones(3, "f")]),
+    "text": lambda t: ("a", "a"),
+    "dict and list": lambda t: ({"a": t.ones(1)}, [t.ones(1)]),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_different_kinds_are_refused_as_by_pytorch(name):
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError) as ours:
+        assert_close(*MIXED[name](rushlight))
+    with pytest.raises(TypeError) as theirs:
+        torch.testing.assert_close(*MIXED[name](torch))
+    ours = str(ours.value).replace("rushlight.tensor.tensor.", "torch.")
+    assert ours == str(theirs.value)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert_close(np.float32(1), 1.0)
+    assert_close(rushlight.nn.Parameter(rushlight.ones(2)), rushlight.ones(2))
+    with pytest.raises(AssertionError, match=r"types do not match: <class 'int'> != <class 'flo"):
+        assert_close(np.int64(1), np.float32(1))
+
+
 @pytest.mark.parametrize("name", "bool uint8 int8 int64 float16 bfloat16 float32 complex64".split())
 def test_made_tensors_keep_their_bounds(name):
     dtype = getattr(rushlight, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import rushlight
+from rushlight.backends import np
 from rushlight.tensor.tensor import Tensor
 
 _TOLERANCES = {
@@ -29,8 +30,8 @@ def assert_close(
 ):
     """Raise AssertionError unless ``|actual - expected| <= atol + rtol * |expected|`` everywhere.
 
-    Numbers, tensors, and sequences or dicts of them. The tolerances follow from the dtypes unless
-    both are given.
+    Numbers, tensors, arrays, and sequences or dicts of them; a tensor and an array, or a tensor and
+    a number, are a TypeError. The tolerances follow from the dtypes unless both are given.
     """
     if (rtol is None) != (atol is None):
         raise ValueError(
@@ -113,44 +114,54 @@ def _is_sequence(value):
 
 
 def _compare_leaves(actual, expected, where, options, msg):
-    """Two tensors, arrays or numbers."""
-    plain = not isinstance(actual, Tensor) and not isinstance(expected, Tensor)
-    numbers = plain and not hasattr(actual, "__array__") and not hasattr(expected, "__array__")
-    if numbers:
-        for value in (actual, expected):
-            if not isinstance(value, int | float | complex):
-                raise TypeError(
-                    "No comparison pair was able to handle inputs of type "
-                    f"{type(actual)} and {type(expected)}."
-                )
-        if isinstance(actual, bool) and isinstance(expected, bool):
-            if actual is not expected:
-                _fail(where, f"Booleans mismatch: {actual} is not {expected}", msg)
-            return
-        if options["check_dtype"] and type(actual) is not type(expected):
-            text = f"The (d)types do not match: {type(actual)} != {type(expected)}."
-            _fail(where, text, msg)
-        kinds = [rushlight.float64 if isinstance(v, int | float) else rushlight.complex128
-                 for v in (actual, expected)]  # fmt: skip
-        if isinstance(actual, int) and isinstance(expected, int):
-            kinds = [rushlight.int64] * 2
-        pair = [
-            rushlight.tensor(v, dtype=k) for v, k in zip((actual, expected), kinds, strict=True)
-        ]
-        _compare_values(*pair, where, options, msg, "Scalars")
+    """Two numbers, or two tensors, arrays or the like of one kind: nothing is made a tensor to
+    fit the other."""
+    if isinstance(actual, _BOOLEANS) and isinstance(expected, _BOOLEANS):
+        if bool(actual) is not bool(expected):
+            _fail(where, f"Booleans mismatch: {actual} is not {expected}", msg)
         return
-    if not options["allow_subclasses"] and type(actual) is not type(expected):
-        raise TypeError(
-            "No comparison pair was able to handle inputs of type "
-            f"{type(actual)} and {type(expected)}."
-        )
-    actual, expected = rushlight.as_tensor(actual), rushlight.as_tensor(expected)
+    if isinstance(actual, _NUMBERS) and isinstance(expected, _NUMBERS):
+        _compare_numbers(actual, expected, where, options, msg)
+        return
+    related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+    if not related or not options["allow_subclasses"] and type(actual) is not type(expected):
+        raise _unsupported(actual, expected, where)
+    try:
+        actual, expected = rushlight.as_tensor(actual), rushlight.as_tensor(expected)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise _unsupported(actual, expected, where) from error
     _compare_attributes(actual, expected, where, options, msg)
     actual, expected = actual.detach(), expected.detach()
     if actual.layout == expected.layout != "strided":
         _compare_sparse(actual, expected, where, options, msg)
     else:
         _compare_values(actual, expected, where, options, msg, "Tensor-likes")
+
+
+_BOOLEANS = bool, np.bool_
+_NUMBERS = int, float, complex, np.number
+
+
+def _unsupported(actual, expected, where):
+    text = (
+        f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
+    )
+    return TypeError(f"{text}\n\nThe failure occurred for item {where}" if where else text)
+
+
+def _compare_numbers(actual, expected, where, options, msg):
+    """Two numbers, of Python or NumPy."""
+    pair = [v.item() if isinstance(v, np.number) else v for v in (actual, expected)]
+    if options["check_dtype"] and type(pair[0]) is not type(pair[1]):
+        text = f"The (d)types do not match: {type(pair[0])} != {type(pair[1])}."
+        _fail(where, text, msg)
+    if all(isinstance(v, int) for v in pair):
+        kinds = [rushlight.int64] * 2
+    else:
+        kinds = [rushlight.complex128 if isinstance(v, complex) else rushlight.float64
+                 for v in pair]  # fmt: skip
+    pair = [rushlight.tensor(v, dtype=k) for v, k in zip(pair, kinds, strict=True)]
+    _compare_values(*pair, where, options, msg, "Scalars")
 
 
 def _compare_sparse(actual, expected, where, options, msg):
