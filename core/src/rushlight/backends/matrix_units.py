@@ -10,7 +10,8 @@ Higher-Precision Computations", ARITH 2019.)
 
 Packed operands are sequences of tiles of 1 KB. A block is 32 rows of A (or 32 columns of B) times
 32 steps of k: for every plane (high, middle, low) two tiles side by side. In a tile of A a row
-holds 32 steps of k; in a tile of B a row holds, for each column, two steps of k.
+holds 32 steps of k; in a tile of B a row holds, for each column, two steps of k. Steps i and 16 + i
+of a block make a pair in both: joining them takes a shift, neighbours would take permutations.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ from rushlight.backends.microkernel import VL, alignment_is_argument, load_vecto
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 LANES = 16
 FLOATS, WORDS = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(I32, LANES)
-HALVES = ir.VectorType(I16, 2 * LANES)
 TILE = 1024  # bytes of a tile
 SIDE = 32  # rows (of A) or columns (of B) of a block, and its steps of k
 
@@ -182,13 +182,6 @@ def _split(builder, value, planes):
     return parts
 
 
-def _side_by_side(builder, first, second):
-    """Upper halves of the words of two vectors, one vector after the other."""
-    order = ir.Constant(ir.VectorType(I32, 32), [2 * i + 1 for i in range(32)])
-    pair = [builder.bitcast(part, HALVES) for part in (first, second)]
-    return builder.bitcast(builder.shuffle_vector(*pair, order), WORDS)
-
-
 def _in_pairs(builder, first, second):
     """Words whose lower half is from ``first`` and whose upper half from ``second``."""
     upper = builder.and_(second, _constant(0xFFFF0000 - (1 << 32)))  # subnormals have lower bits
@@ -229,7 +222,7 @@ def _emit_pack(builder, values, planes, paired, edge):
     for line in range(LANES):
         loaded = []
         for i in (0, 1):
-            row, column = (2 * line + i, 0) if paired else (line, LANES * i)
+            row, column = (line + LANES * i, 0) if paired else (line, LANES * i)
             mask = None
             if edge:
                 inside = builder.icmp_signed("<", I64(row), values[4])
@@ -244,12 +237,71 @@ def _emit_pack(builder, values, planes, paired, edge):
             parts = [_split(builder, value, planes) for value in loaded]
         else:
             parts = [[value] for value in loaded]
-        join = _in_pairs if paired else _side_by_side
         for plane, (first, second) in enumerate(zip(*parts, strict=True)):
             where = builder.add(target, I64(2 * TILE * plane + 64 * line))
-            builder.store(join(builder, first, second), _word_pointer(builder, where), align=4)
+            builder.store(_in_pairs(builder, first, second), _word_pointer(builder, where), align=4)
     if planes:
         builder.store(peak, _word_pointer(builder, peak_address), align=4)
+
+
+def _gather(builder, base, offsets, mask):
+    """Sixteen float32 values at byte offsets from an address; zeros where the mask says so."""
+    floats, booleans = FLOATS, ir.VectorType(I1, LANES)
+    name = "llvm.x86.avx512.mask.gather.dps.512"
+    found = builder.module.globals.get(name)
+    arguments = [ir.Constant(floats, [0.0] * LANES), _bytes(builder, base), offsets, mask, I32(1)]
+    if found is None:
+        kinds = [floats, arguments[1].type, WORDS, booleans, I32]
+        found = ir.Function(builder.module, ir.FunctionType(floats, kinds), name)
+    return builder.call(found, arguments)
+
+
+def _emit_pack_gathered(builder, values, planes, paired):
+    """One tile for each plane of values that lie at source + line offset + step offset.
+
+    Arguments: source, offsets of the lines (int32, bytes), offsets of the steps of k, target,
+    address of the largest magnitudes, and how many of 16 lines and of 32 steps exist. ``paired``:
+    lanes are lines, as in a tile of B; otherwise lanes are steps, as in a tile of A.
+    """
+    source, lines, steps, target, peak_address, line_count, step_count = values
+
+    def offset_at(table, index):
+        where = builder.add(table, I64(4 * index))
+        return builder.sext(builder.load(builder.inttoptr(where, I32.as_pointer())), I64)
+
+    def offsets_at(table, first):
+        where = builder.add(table, I64(4 * first))
+        return builder.load(_word_pointer(builder, where), align=4)
+
+    nothing = ir.Constant(ir.VectorType(I1, LANES), [0] * LANES)
+    if paired:
+        lanes, masks = [offsets_at(lines, 0)] * 2, [_below(builder, line_count)] * 2
+    else:
+        lanes = [offsets_at(steps, first) for first in (0, LANES)]
+        masks = [_below(builder, step_count, first) for first in (0, LANES)]
+    peak = builder.load(_word_pointer(builder, peak_address), align=4)
+    for row in range(LANES):
+        loaded = []
+        for i in (0, 1):
+            index = row + LANES * i if paired else row
+            inside = builder.icmp_signed("<", I64(index), step_count if paired else line_count)
+            base = builder.add(source, offset_at(steps if paired else lines, index))
+            mask = builder.select(inside, masks[i], nothing)
+            loaded.append(_gather(builder, base, lanes[i], mask))
+        peak = _larger(builder, _larger(builder, peak, loaded[0]), loaded[1])
+        parts = [_split(builder, value, planes) for value in loaded]
+        for plane, (first, second) in enumerate(zip(*parts, strict=True)):
+            where = builder.add(target, I64(2 * TILE * plane + 64 * row))
+            pair = _in_pairs(builder, first, second)
+            builder.store(pair, _word_pointer(builder, where), align=4)
+    builder.store(peak, _word_pointer(builder, peak_address), align=4)
+
+
+def gathering_packer(planes, paired):
+    """Fragment that packs a tile of each plane from anywhere: :func:`_emit_pack_gathered`."""
+    emit = functools.partial(_emit_pack_gathered, planes=planes, paired=paired)
+    name = f"tile_gather_{planes}{'_paired' if paired else ''}"
+    return Emitted(name, None, (i64,) * 7, emit)
 
 
 def _emit_round_row(builder, values):

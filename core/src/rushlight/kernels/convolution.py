@@ -25,6 +25,7 @@ from rushlight.kernels.matrix import matmul
 __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_weight_gradient"]
 
 _WINOGRAD = os.environ.get("RUSHLIGHT_WINOGRAD", "1") != "0"
+_WINOGRAD_PIXELS = 64  # output maps below this are quicker by products on matrix units
 _WINOGRAD_CHANNELS = 32
 _DEPTHWISE_TAPS = 64  # more taps than these are not worth unrolled code
 _COLUMN_BYTES = 64 << 20  # windows gathered at a time on the generic path
@@ -206,14 +207,35 @@ def _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
     )
 
 
-def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, flipped=False):
-    """``flipped``: the weight is that of the convolution whose input gradient this is."""
+def _is_gathered(is_winograd, size, groups):
+    """Whether to look at products of gathered windows: Winograd is quicker where maps are large."""
+    return groups == 1 and (not is_winograd or size[0] * size[1] < _WINOGRAD_PIXELS)
+
+
+def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, flipped=False,
+                   direct=False):  # fmt: skip
+    """``flipped``: the weight is that of the convolution whose input gradient this is.
+
+    ``direct``: nothing but sums of products, which carry infinities and NaN as they should.
+    """
     size = output_size(image, kernel, stride, padding, dilation)
-    if _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
+    is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
+    if not direct and _is_gathered(is_winograd, size, groups):
+        from rushlight.kernels import gathered_convolution, pointwise
+
+        if gathered_convolution.fits(n, c, image, o, size, kernel, padding, flipped) and not (
+            pointwise.fits(c, image, o, kernel, stride, padding)
+        ):
+            return gathered_convolution.Forward(
+                n, c, image, o, size, kernel, stride, padding, dilation, flipped,
+                lambda: _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups,
+                                       flipped, True),
+            )  # fmt: skip
+    if is_winograd and not direct:
         from rushlight.kernels.winograd import Forward
 
         return Forward(n, c, image, o, padding, flipped)
-    if groups == 1:
+    if groups == 1 and not direct:
         from rushlight.kernels import plane_convolution, pointwise
 
         if pointwise.fits(c, image, o, kernel, stride, padding):
@@ -240,9 +262,20 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
     return None
 
 
-def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, groups):
+def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, groups,
+                           direct=False):  # fmt: skip
     size = output_size(image, kernel, stride, padding, dilation)
-    if _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
+    is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
+    if not direct and _is_gathered(is_winograd, size, groups):
+        from rushlight.kernels import gathered_convolution
+
+        if gathered_convolution.fits_weight_gradient(n, c, image, o, size, kernel, padding):
+            return gathered_convolution.WeightGradient(
+                n, c, image, o, size, kernel, stride, padding, dilation,
+                lambda: _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation,
+                                               groups, True),
+            )  # fmt: skip
+    if is_winograd and not direct:
         from rushlight.kernels.winograd import WeightGradient
 
         return WeightGradient(n, c, image, o, padding)

@@ -42,11 +42,14 @@ from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.gemm import pack_b
 from rushlight.kernels.tile_products import multiply, ready_block
 
-# Argument words. The first eight are given at each call.
-A, B, C, BIAS, PACKED_A, PACKED_B, PEAKS_A, PEAKS_B = range(8)
-M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(8, 17)
-START, TILES, GROUP, ROW_PARTS, CHUNK, FIRST_K, A_PACKED, A_PEAK_COUNT, B_PEAK_COUNT = range(17, 26)
-WORDS = 26
+# Argument words. The first nine are given at each call.
+A, B, C, BIAS, PACKED_A, PACKED_B, PEAKS_A, PEAKS_B, REFUSED = range(9)
+M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(9, 18)
+START, TILES, GROUP, ROW_PARTS, CHUNK, FIRST_K, A_PACKED, A_PEAK_COUNT, B_PEAK_COUNT = range(18, 27)
+# Of convolutions: the columns of C are the pixels of images, and rows have a bias. REFUSED is where
+# to say that values cannot be split (0: multiply those rows on the vector units).
+PIXELS, IMAGE_BYTES, ROW_BIAS = range(27, 30)
+WORDS = 30
 # Words of a packing job: the first three are given at each call.
 SOURCE, TARGET, PEAKS, STRIDE, ALONG_K, TRANSPOSED, LINES, DEPTH, OFFSET = range(9)
 PACKING_WORDS = 9
@@ -254,6 +257,32 @@ def end_block(c, c_row, start, rows, columns, edge):
 
 
 @function
+def begin_rows(bias, rows, edge):
+    """Fill the accumulators with a bias for every row."""
+    for i in range(rows):
+        line, value = array(f32, edge + 4 * SIDE * i), array(f32, bias)[i]
+        for j in range(SIDE):
+            line[j] = value
+    load_block(edge, i64(4 * SIDE))
+
+
+@function
+def end_pixels(c, c_row, start, rows, column, columns, pixels, image_bytes, edge):
+    """Put the accumulators into images, or add them; columns are pixels, counted over images."""
+    store_block(edge, i64(4 * SIDE))
+    done = i64(0)
+    while done < columns:
+        image, pixel = (column + done) // pixels, (column + done) % pixels
+        run = min(columns - done, pixels - pixel)
+        target = c + image * image_bytes + 4 * pixel
+        if start == mk.START_C:
+            add_part(edge + 4 * done, i64(4 * SIDE), target, c_row, rows, run)
+        else:
+            copy_part(edge + 4 * done, i64(4 * SIDE), target, c_row, rows, run)
+        done += run
+
+
+@function
 def round_block(c, c_row, rows, columns, edge):
     """Put the accumulators into a C of bfloat16."""
     store_block(edge, i64(4 * SIDE))
@@ -306,13 +335,21 @@ def product_kernel(args, lo, hi, tid):
                     columns = min(n - column, i64(SIDE))
                     c = g[C] + row * c_row + size * column
                     if fits != 0:
-                        begin_block(bias + 4 * column, start, columns, edge)
+                        if g[ROW_BIAS] != 0 and start == mk.START_BIAS:
+                            begin_rows(bias + 4 * row, rows, edge)
+                        else:
+                            begin_block(bias + 4 * column, start, columns, edge)
                         multiply_blocks(strip, g[PACKED_B] + (j * blocks + k // SIDE) * block_bytes,
                                         (depth + SIDE - 1) // SIDE)  # fmt: skip
                         if planes == 0:
                             round_block(c, c_row, rows, columns, edge)
+                        elif g[PIXELS] != 0:
+                            end_pixels(g[C] + row * c_row, c_row, start, rows, column, columns,
+                                       g[PIXELS], g[IMAGE_BYTES], edge)  # fmt: skip
                         else:
                             end_block(c, c_row, start, rows, columns, edge)
+                    elif g[REFUSED] != 0:
+                        array(i64, g[REFUSED])[0] = 1
                     elif planes != 0:
                         pack_b(g[B], g[B_ROW], g[TRANS_B], g[FIRST_K] + k, depth, column, columns,
                                plain)  # fmt: skip
@@ -339,7 +376,7 @@ def _packing(kind, stride, along_k, transposed, lines, depth, offset):
     return threads.plan(pack_kernel.address(**kind), items, 1, words), items
 
 
-def _parts(total, limit):
+def parts_of(total, limit):
     """Size of the fewest nearly equal parts of at most ``limit``."""
     return -(-total // -(-total // max(1, limit)))
 
@@ -358,11 +395,11 @@ class SplitProduct:
         kind = {"planes": planes, "size": size, "block_bytes": block}
         panels, strips, blocks = -(-n // SIDE), -(-m // SIDE), -(-k // SIDE)
         if planes:  # several passes over k, if the packed operands would not stay in the caches
-            blocks = _parts(blocks, PACKED_LIMIT // (block * (panels + trans_a * strips)))
-        depth, chunk = min(blocks * SIDE, k), _parts(blocks, CHUNK_LIMIT if planes else blocks)
+            blocks = parts_of(blocks, PACKED_LIMIT // (block * (panels + trans_a * strips)))
+        depth, chunk = min(blocks * SIDE, k), parts_of(blocks, CHUNK_LIMIT if planes else blocks)
         self.bytes_b = panels * blocks * block
         self.bytes_a = strips * blocks * block if trans_a else 0
-        group = _parts(panels, GROUP_LIMIT // (chunk * block))
+        group = parts_of(panels, GROUP_LIMIT // (chunk * block))
         groups = -(-panels // group)
         parts = max(1, min(-(-ITEMS // groups), strips))
         words = [0] * WORDS
@@ -395,4 +432,4 @@ class SplitProduct:
             if for_a is not None:
                 threads.run(for_a, a, packed_a, peaks_a)
             threads.run(for_b, b, packed_b, peaks_b)
-            threads.run(product, a, b, out, bias, packed_a, packed_b, peaks_a, peaks_b)
+            threads.run(product, a, b, out, bias, packed_a, packed_b, peaks_a, peaks_b, None)

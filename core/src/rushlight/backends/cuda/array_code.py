@@ -303,7 +303,9 @@ def _moveaxis(array, source, destination):
 def _flip(array, axis=None):
     axes = range(array.ndim) if axis is None else axis if np.ndim(axis) else (axis,)
     axes = {a % array.ndim for a in axes}
-    return array[tuple(slice(None, None, -1) if d in axes else slice(None) for d in range(array.ndim))]
+    return array[
+        tuple(slice(None, None, -1) if d in axes else slice(None) for d in range(array.ndim))
+    ]
 
 
 def _split(array, sections, axis=0):
@@ -406,7 +408,9 @@ def _shadow(array):
 
 def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
     """NumPy's ``as_strided`` of a device array."""
-    out = x.as_strided(x.shape if shape is None else shape, x.strides if strides is None else strides)
+    out = x.as_strided(
+        x.shape if shape is None else shape, x.strides if strides is None else strides
+    )
     out._writeable = bool(writeable) and x._writeable
     return out
 

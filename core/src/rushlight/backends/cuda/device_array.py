@@ -144,7 +144,9 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def imag(self) -> DeviceArray:
         """The imaginary part, as a view; zeros for real numbers."""
-        return self._part(1) if self.dtype.kind == "c" else zeros(self.shape, self.dtype, self.device)
+        return (
+            self._part(1) if self.dtype.kind == "c" else zeros(self.shape, self.dtype, self.device)
+        )
 
     @real.setter
     def real(self, value):
@@ -158,9 +160,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if self.dtype.kind != "c":
             return self
         half = np.dtype(f"f{self.itemsize // 2}")
-        return self._with(
-            self.shape, self.strides, self.address + number * half.itemsize, half
-        )
+        return self._with(self.shape, self.strides, self.address + number * half.itemsize, half)
 
     def __len__(self):
         if not self.shape:
@@ -197,8 +197,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """The dimensions in another order (default: reversed)."""
         if len(axes) == 1 and (axes[0] is None or not isinstance(axes[0], (int, np.integer))):
             axes = axes[0]
-        if not axes:
-            axes = range(self.ndim)[::-1] if axes is None or self.ndim else ()
+        if axes is None or len(axes) == 0:
+            axes = range(self.ndim)[::-1]
         axes = [a % self.ndim for a in axes]
         if sorted(axes) != list(range(self.ndim)):
             raise ValueError(f"axes {axes} do not match an array of {self.ndim} dimensions")
@@ -259,7 +259,11 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def view(self, dtype=None, type=None) -> DeviceArray:
         """The same bytes as another dtype."""
-        if dtype is None or not isinstance(dtype, (str, np.dtype)) and issubclass(dtype, np.ndarray):
+        if (
+            dtype is None
+            or not isinstance(dtype, (str, np.dtype))
+            and issubclass(dtype, np.ndarray)
+        ):
             return self._with(self.shape, self.strides)
         dtype = np.dtype(dtype)
         old, new = self.itemsize, dtype.itemsize
@@ -441,4 +445,3 @@ def zeros(shape, dtype, device=0) -> DeviceArray:
 def from_host(array, device=0) -> DeviceArray:
     """A copy of a NumPy array in device memory."""
     return copies().from_host(array, device)
-

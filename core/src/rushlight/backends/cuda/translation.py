@@ -205,7 +205,10 @@ def _function(function):
     if own is not None:
         return own
     if module in _COMPILED:
-        return getattr(_modules.setdefault(module, _Compiled(importlib.import_module(module))), function.__name__)
+        return getattr(
+            _modules.setdefault(module, _Compiled(importlib.import_module(module))),
+            function.__name__,
+        )
     if not module.startswith(_ARRAY_LAYERS) or hasattr(function, "op"):
         return function
     if module.startswith("rushlight.kernels."):
@@ -286,7 +289,11 @@ def _zeros(shape, dtype=None, order="C"):
 
 def _full(shape, fill_value, dtype=None, order="C"):
     if dtype is None:
-        dtype = fill_value.dtype if isinstance(fill_value, DeviceArray) else np.asarray(fill_value).dtype
+        dtype = (
+            fill_value.dtype
+            if isinstance(fill_value, DeviceArray)
+            else np.asarray(fill_value).dtype
+        )
     out = empty(shape, dtype, running.device)
     out[...] = fill_value
     return out
@@ -302,7 +309,9 @@ def _as_array(value, dtype=None, order=None, *, copy=None, **options):
             return value.astype(dtype)
         return value.copy() if copy else value
     if isinstance(value, (list, tuple)) and any(type(v) is DeviceArray for v in value):
-        parts = [v if type(v) is DeviceArray else from_host(np.asarray(v), running.device) for v in value]
+        parts = [
+            v if type(v) is DeviceArray else from_host(np.asarray(v), running.device) for v in value
+        ]
         found = np.stack(parts)
         return found if dtype is None else found.astype(dtype, copy=False)
     return np.asarray(value, dtype)

@@ -1,0 +1,246 @@
+"""float32 convolution on matrix units: products whose operands are gathered while they are packed.
+
+The element (line, step of k) of every operand lies at ``line offset + step offset`` from its array:
+a line of the image operand is an output pixel and a step a (channel, tap); in the weight gradient
+lines are (channel, tap) and steps are pixels. Two tables of offsets replace a matrix of windows.
+Gathering takes about as long as splitting, so this pays where a packed value meets many others:
+small maps with many channels. Images are padded in memory first. Values that cannot be split are
+reported, and the plan given as ``otherwise`` runs instead. Import at first need: it imports the
+compiler.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import matrix_units as mu
+from rushlight.backends import microkernel as mk
+from rushlight.backends import np, threads
+from rushlight.backends.kernel_language import array, function, i64, range_kernel, stack
+from rushlight.backends.matrix_units import SIDE, TILE, transpose_tile
+from rushlight.backends.memory import empty, zeros
+from rushlight.kernels import split_products as sp
+from rushlight.kernels.split_products import clear_peaks, largest
+
+# Argument words of packing. The first five are given at each call.
+SOURCE, TARGET, PEAKS, LINE_OFFSETS, STEP_OFFSETS, LINES, DEPTH, PARTS, PAIRED, TURNED = range(10)
+PACKING_WORDS = 10
+
+FLOAT32 = np.dtype(np.float32)
+PLANES = 3
+KIND = {"planes": PLANES, "size": 4, "block_bytes": PLANES * 2 * TILE}
+BLOCK = KIND["block_bytes"]
+MOST_BYTES = 1 << 31  # offsets are int32
+PACKED_LIMIT = 6 << 20  # bytes of packed windows at a time
+ONE_IMAGE_LIMIT = 16 << 20  # the same of one image
+FEW_PIXELS = 64  # gradients of the input: the weight is gathered too, which pays in small maps
+gather_rows, gather_pairs = (mu.gathering_packer(PLANES, paired) for paired in (False, True))
+
+
+@function
+def pack_panel(g, panel, first, last, blocks, peaks):
+    """Blocks first..last of 32 lines."""
+    for block in range(first, last):
+        steps = g[STEP_OFFSETS] + 4 * SIDE * block
+        for half in range(2):
+            line = panel * SIDE + 16 * half
+            to = g[TARGET] + (panel * blocks + block) * BLOCK + half * TILE
+            count = g[LINES] - line
+            if g[PAIRED] != 0:
+                gather_pairs(g[SOURCE], g[LINE_OFFSETS] + 4 * line, steps, to, peaks, count,
+                             g[DEPTH] - SIDE * block)  # fmt: skip
+            else:
+                gather_rows(g[SOURCE], g[LINE_OFFSETS] + 4 * line, steps, to, peaks, count,
+                            g[DEPTH] - SIDE * block)  # fmt: skip
+            if g[TURNED] != 0:
+                for plane in range(PLANES):
+                    transpose_tile(to + 2 * TILE * plane)
+
+
+@range_kernel
+def pack_kernel(args, lo, hi, tid):
+    """Items: panels of 32 lines times parts of k."""
+    g = array(i64, args)
+    blocks = (g[DEPTH] + SIDE - 1) // SIDE
+    peaks = stack(8)
+    for item in range(lo, hi):
+        panel, part = item // g[PARTS], item % g[PARTS]
+        clear_peaks(peaks)
+        pack_panel(g, panel, blocks * part // g[PARTS], blocks * (part + 1) // g[PARTS], blocks,
+                   peaks)  # fmt: skip
+        array(i64, g[PEAKS])[item] = largest(peaks)
+
+
+# ---- plans ---------------------------------------------------------------------------------------
+
+
+def _table(*offsets):
+    """Sums of every combination of the offsets (in elements), as bytes; padded to whole panels."""
+    total = np.zeros(1, np.int64)
+    for values in offsets:
+        total = (total[:, None] + np.asarray(values, np.int64).reshape(-1)[None]).reshape(-1)
+    table = np.zeros(-(-total.size // SIDE) * SIDE, np.int32)
+    table[: total.size] = 4 * total
+    return table, total.size
+
+
+class Operand:
+    """Packing of one operand: ``lines`` and ``steps`` are tables of offsets and their lengths."""
+
+    def __init__(self, lines, steps, is_a, along_steps):
+        (self.lines, count), (self.steps, depth) = lines, steps
+        words = [0] * PACKING_WORDS
+        panels, blocks = -(-count // SIDE), -(-depth // SIDE)
+        words[LINES], words[DEPTH], words[PAIRED] = count, depth, not along_steps
+        words[TURNED] = is_a != along_steps
+        words[PARTS] = max(1, min(blocks // 4, -(-sp.ITEMS // panels)))
+        self.items = panels * words[PARTS]
+        self.bytes = panels * blocks * BLOCK
+        self.plan = threads.plan(pack_kernel.address(), self.items, 1, words)
+
+    def run(self, source):
+        """The packed operand and its largest magnitudes."""
+        packed, peaks = empty((self.bytes,), sp.BYTES), np.empty(self.items, np.int64)
+        threads.run(self.plan, source, packed, peaks, self.lines, self.steps)
+        return packed, peaks
+
+
+def _product_plan(m, n, k, a_row, c_row, **more):
+    """The multiplication of a (perhaps packed) A with a packed B."""
+    panels, strips, blocks = -(-n // SIDE), -(-m // SIDE), -(-k // SIDE)
+    chunk = sp.parts_of(blocks, sp.CHUNK_LIMIT)
+    group = sp.parts_of(panels, sp.GROUP_LIMIT // (chunk * BLOCK))
+    groups = -(-panels // group)
+    words = [0] * sp.WORDS
+    words[sp.M], words[sp.N], words[sp.K], words[sp.C_ROW] = m, n, k, c_row
+    words[sp.A_ROW], words[sp.A_K] = a_row, 4
+    words[sp.GROUP], words[sp.CHUNK] = group, chunk * SIDE
+    words[sp.ROW_PARTS] = max(1, min(-(-sp.ITEMS // groups), strips))
+    words[sp.START] = mk.START_BIAS
+    for name, value in more.items():
+        words[getattr(sp, name)] = value
+    items = groups * words[sp.ROW_PARTS]
+    return threads.plan(sp.product_kernel.address(**KIND), items, 1, words)
+
+
+def _padded_image(c, image, padding):
+    """(height, width) with padding, and the offsets of channels in it."""
+    height, width = (size + 2 * pad for size, pad in zip(image, padding, strict=True))
+    return height, width, np.arange(c) * height * width
+
+
+def _pixel_offsets(n, image_elements, size, stride, width):
+    rows = np.arange(size[0]) * stride[0] * width
+    return np.arange(n) * image_elements, rows, np.arange(size[1]) * stride[1]
+
+
+def _tap_offsets(kernel, dilation, width):
+    return np.arange(kernel[0]) * dilation[0] * width, np.arange(kernel[1]) * dilation[1]
+
+
+def _padded(x, padding):
+    """A copy with zeros around, or x itself."""
+    if padding == (0, 0):
+        return x
+    (n, c, height, width), (py, px) = x.shape, padding
+    wide = zeros((n, c, height + 2 * py, width + 2 * px), FLOAT32)
+    wide[:, :, py : py + height, px : px + width] = x
+    return wide
+
+
+def _groups(n, image_bytes):
+    """(first image, images) of parts whose packed windows stay in the caches."""
+    most = max(1, PACKED_LIMIT // image_bytes)
+    size = sp.parts_of(n, most)
+    return [(first, min(size, n - first)) for first in range(0, n, size)]
+
+
+def fits(n, c, image, o, size, kernel, padding, flipped=False):
+    """Whether this way is quicker than the others for a forward convolution (shapes as there)."""
+    pixels, depth = size[0] * size[1], c * kernel[0] * kernel[1]
+    if o < 128 or depth < 64 or n * pixels < 96 or flipped and pixels > FEW_PIXELS:
+        return False
+    return _reachable(n, c, image, padding) and depth * pixels * BLOCK // SIDE**2 < ONE_IMAGE_LIMIT
+
+
+def fits_weight_gradient(n, c, image, o, size, kernel, padding):
+    """Whether this way is quicker than the others for a weight gradient."""
+    pixels, lines = size[0] * size[1], c * kernel[0] * kernel[1]
+    if o * lines < 75 * (o + lines) or n * pixels < 64:
+        return False
+    return _reachable(n, c, image, padding) and lines * pixels * BLOCK // SIDE**2 < ONE_IMAGE_LIMIT
+
+
+def _reachable(n, c, image, padding):
+    height, width, _ = _padded_image(c, image, padding)
+    return n * c * height * width * 4 < MOST_BYTES and mu.available()
+
+
+class Forward:
+    """A forward convolution, or (``flipped``) the gradient of its input at stride 1.
+
+    ``otherwise()`` is a plan for values that cannot be split.
+    """
+
+    def __init__(self, n, c, image, o, size, kernel, stride, padding, dilation, flipped, otherwise):
+        self.padding, self.otherwise = padding, otherwise
+        height, width, channels = _padded_image(c, image, padding)
+        taps, pixels = kernel[0] * kernel[1], size[0] * size[1]
+        steps = _table(channels, *_tap_offsets(kernel, dilation, width))
+        self.weight = None
+        if flipped:  # lines are the outputs of this convolution, inputs of the other; taps run back
+            lines, back = np.arange(o) * taps, np.arange(taps)[::-1]
+            self.weight = Operand(_table(lines), _table(np.arange(c) * o * taps, back), True, False)
+        self.groups, self.plans = _groups(n, c * taps * pixels * BLOCK // SIDE**2), {}
+        for count in {count for _, count in self.groups}:
+            lines = _table(*_pixel_offsets(count, c * height * width, size, stride, width))
+            operand = Operand(lines, steps, False, False)
+            product = _product_plan(
+                o, count * pixels, c * taps, 4 * c * taps, 4 * pixels, PIXELS=pixels,
+                IMAGE_BYTES=4 * o * pixels, ROW_BIAS=1, A_PACKED=int(flipped),
+                B_PEAK_COUNT=operand.items, A_PEAK_COUNT=self.weight.items if flipped else 0,
+            )  # fmt: skip
+            self.plans[count] = operand, product
+
+    def run(self, x, w, y, bias):
+        """Write the convolution of x and w, plus bias (or None), into y; all dense."""
+        wide, refused = _padded(x, self.padding), np.zeros(1, np.int64)
+        packed_a, peaks_a = (None, None) if self.weight is None else self.weight.run(w)
+        for first, count in self.groups:
+            operand, product = self.plans[count]
+            packed_b, peaks_b = operand.run(wide[first : first + count])
+            threads.run(product, w, None, y[first : first + count], bias, packed_a, packed_b,
+                        peaks_a, peaks_b, refused)  # fmt: skip
+        if refused[0]:
+            self.otherwise().run(x, w, y, bias)
+
+
+class WeightGradient:
+    """The gradient of the weight; ``otherwise()`` is a plan for values that cannot be split."""
+
+    def __init__(self, n, c, image, o, size, kernel, stride, padding, dilation, otherwise):
+        self.padding, self.otherwise = padding, otherwise
+        height, width, channels = _padded_image(c, image, padding)
+        pixels, count = size[0] * size[1], c * kernel[0] * kernel[1]
+        lines = _table(channels, *_tap_offsets(kernel, dilation, width))
+        rows = _table(np.arange(o) * pixels)
+        self.parts = []
+        for first, images in _groups(n, (count + o) * pixels * BLOCK // SIDE**2):
+            steps = _table(*_pixel_offsets(images, c * height * width, size, stride, width))
+            image = Operand(lines, steps, False, True)
+            steps = _table(np.arange(images) * o * pixels, np.arange(pixels))
+            gradient = Operand(rows, steps, True, True)
+            product = _product_plan(
+                o, count, images * pixels, 0, 4 * count, A_PACKED=1, A_PEAK_COUNT=gradient.items,
+                B_PEAK_COUNT=image.items, START=mk.START_C if first else mk.START_ZERO,
+            )  # fmt: skip
+            self.parts.append((slice(first, first + images), image, gradient, product))
+
+    def run(self, x, dy, dw):
+        """Write the gradient into dw; all dense."""
+        wide, refused = _padded(x, self.padding), np.zeros(1, np.int64)
+        for images, image, gradient, product in self.parts:
+            packed_b, peaks_b = image.run(wide[images])
+            packed_a, peaks_a = gradient.run(dy[images])
+            threads.run(product, None, None, dw, None, packed_a, packed_b, peaks_a, peaks_b,
+                        refused)  # fmt: skip
+        if refused[0]:
+            self.otherwise().run(x, dy, dw)
