@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections import OrderedDict
 
 from rushlight.backends import np
-from rushlight.backends.cuda import runtime, sources
+from rushlight.backends.cuda import sources
 
-from .launching import DeviceArray, empty, launch
+from .launching import DeviceArray, constant, empty, launch
 
 __all__ = ["adam", "clip_", "scale_", "sgd", "total_norm", "unscale_", "update_scale_"]
 
 BLOCK = 2048
-WORDS = 480  # of a table, written by one launch
-KEPT_TABLES = 128
 _INT64 = np.dtype(np.int64)
 _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
-_tables: OrderedDict = OrderedDict()
 
 
 class Settings(ctypes.Structure):
@@ -40,36 +36,13 @@ class Settings(ctypes.Structure):
     )
 
 
-def _write(words, device, dtype):
-    """A table in device memory, by launches that carry its words."""
-    table = empty((len(words),), _INT64, device)
-    kernel = sources.kernel("foreach", "write_words", T=dtype)
-    for start in range(0, len(words), WORDS):
-        part = np.zeros(WORDS, _INT64)
-        count = min(WORDS, len(words) - start)
-        part[:count] = words[start : start + count]
-        launch(kernel, 1, 256, (table.address + 8 * start, count, part), device)
-    return table
-
-
-def _table(rows, device, dtype):
+def _table(rows, device):
     """The table of rows (length, addresses) and the number of blocks; kept for the next step."""
     words, blocks = [], 0
     for length, *addresses in rows:
         words += (blocks, length, *addresses)
         blocks += -(-length // BLOCK)
-    current = runtime.current()
-    stream = runtime.streams.current(device)
-    if current.is_capturing(stream):  # belongs to the graph's memory
-        return _write(words, device, dtype), blocks
-    key = (device, stream, *words)
-    if key in _tables:
-        _tables.move_to_end(key)
-    else:
-        _tables[key] = _write(words, device, dtype)
-        if len(_tables) > KEPT_TABLES:
-            _tables.popitem(last=False)
-    return _tables[key], blocks
+    return constant(np.array(words, _INT64), device), blocks
 
 
 def _is_dense(array):
@@ -141,7 +114,6 @@ def _run(kernel, lists, settings, written, steps=None):
                 for row in rows
             ],
             device,
-            dtype,
         )
         function = sources.kernel("foreach", kernel, T=dtype)
         launch(function, blocks, 256, (table.address, len(rows), *settings), device)
@@ -211,7 +183,7 @@ def total_norm(grads, norm_type):
     blocks, partial = 0, out
     numbers = (np.int32(kind), np.float64(norm_type))
     if rows:
-        table, blocks = _table(rows, device, result)
+        table, blocks = _table(rows, device)
         partial = empty((blocks,), _FLOAT64, device)
         kernel = sources.kernel("foreach", "norm_parts", T=result)
         launch(kernel, blocks, 256, (table.address, len(rows), partial.address, *numbers), device)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from rushlight.backends.cuda import runtime
+from collections import OrderedDict
+
+from rushlight.backends import np
+from rushlight.backends.cuda import runtime, sources
 from rushlight.backends.cuda.device_array import DeviceArray, empty
 
-__all__ = ["DeviceArray", "address", "empty", "grid_of", "launch", "outer_inner", "row_shape"]
+__all__ = [
+    "DeviceArray",
+    "address",
+    "constant",
+    "empty",
+    "grid_of",
+    "launch",
+    "outer_inner",
+    "row_shape",
+]
 
 THREADS = 256
 WAVES = 32  # blocks per multiprocessor that a grid-stride loop is given at most
@@ -23,6 +35,39 @@ def launch(kernel, grid, block, arguments, device, shared=0) -> None:
 def address(array) -> int:
     """An array's address; 0 (a null pointer) for None."""
     return 0 if array is None else array.address
+
+
+_constants: OrderedDict = OrderedDict()
+KEPT_CONSTANTS = 256
+WORDS = 480  # carried by one launch
+
+
+def write_words(words, device):
+    """8-byte words into new device memory, by launches that carry them: can be captured."""
+    table = empty((words.size,), np.dtype(np.int64), device)
+    kernel = sources.kernel("words", "write_words", ALWAYS=1)
+    for start in range(0, words.size, WORDS):
+        part = np.zeros(WORDS, np.int64)
+        count = min(WORDS, words.size - start)
+        part[:count] = words[start : start + count]
+        launch(kernel, 1, 256, (table.address + 8 * start, count, part), device)
+    return table
+
+
+def constant(array, device):
+    """A host array of 8-byte elements in device memory, kept for the next time."""
+    words = np.ascontiguousarray(array).reshape(-1).view(np.int64)
+    stream = runtime.streams.current(device)
+    if runtime.current().is_capturing(stream):  # belongs to the graph's memory
+        return write_words(words, device)
+    key = (device, stream, words.tobytes())
+    if key in _constants:
+        _constants.move_to_end(key)
+    else:
+        _constants[key] = write_words(words, device)
+        if len(_constants) > KEPT_CONSTANTS:
+            _constants.popitem(last=False)
+    return _constants[key]
 
 
 def grid_of(items: int, device: int, threads: int = THREADS) -> int:

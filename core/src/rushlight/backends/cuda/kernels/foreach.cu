@@ -7,15 +7,6 @@
 typedef T_wide A;
 constexpr i64 BLOCK = 2048;
 
-// Rows of a table go from arguments into memory: nothing on the host need outlive the launch.
-struct Words {
-  i64 v[480];
-};
-extern "C" __global__ void __launch_bounds__(256, 1)
-write_words(i64* to, i64 count, Words words) {
-  for (i64 i = threadIdx.x; i < count; i += blockDim.x) to[i] = words.v[i];
-}
-
 struct Part {
   const i64* row;
   i64 start, count;
