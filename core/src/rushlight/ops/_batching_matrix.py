@@ -20,6 +20,10 @@ def _mm(level, op, values):
         return op.function(rows, b).reshape(level.size, n, b._array.shape[1])
     if not is_batched(a, level):
         return _product(a, b._inner)
+    if a._array.shape[1] == 1 == b._array.shape[0]:
+        # Outer products, as in gradients of a layer by each example: bound by memory, and a product
+        # of elements writes past the caches.
+        return TABLE["mul"].function(a._inner, b._inner)
     return TABLE["bmm"].function(a._inner, b._inner)
 
 
