@@ -1,40 +1,46 @@
-"""Whatever computes beside the CPU: in this version nothing does."""
+"""Whatever computes beside the CPU: GPUs, where there are any."""
 
 from __future__ import annotations
 
+import functools
+
+from rushlight import cuda, devices
+
 
 def is_available() -> bool:
-    """Whether there is an accelerator: never, in this version."""
-    return False
+    """Whether there is an accelerator."""
+    return cuda.is_available()
 
 
 def device_count() -> int:
-    """The number of accelerators: 0."""
-    return 0
+    """The number of accelerators."""
+    return cuda.device_count()
 
 
 def current_accelerator(check_available: bool = False):
-    """The accelerator's device, or None: there is none."""
-    return None
+    """The kind of accelerator as a device without a number, or None where there is none."""
+    return devices.device("cuda") if is_available() else None
 
 
-def _unavailable(name):
+def _passed_on(name, own):
+    @functools.wraps(getattr(cuda, own))
     def call(*args, **kwargs):
-        raise RuntimeError(
-            f"rushlight.accelerator.{name}: cannot access an accelerator when none is available; "
-            "guard the call with rushlight.accelerator.is_available()"
-        )
+        if not is_available():
+            raise RuntimeError(
+                f"rushlight.accelerator.{name}: cannot access an accelerator when none is "
+                "available; guard the call with rushlight.accelerator.is_available()"
+            )
+        return getattr(cuda, own)(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = "Needs an accelerator; raises RuntimeError in this version."
     return call
 
 
-current_device_index = current_device_idx = _unavailable("current_device_index")
-set_device_index = set_device_idx = _unavailable("set_device_index")
-current_stream = _unavailable("current_stream")
-set_stream = _unavailable("set_stream")
-synchronize = _unavailable("synchronize")
-empty_cache = _unavailable("empty_cache")
-memory_allocated = _unavailable("memory_allocated")
-max_memory_allocated = _unavailable("max_memory_allocated")
+current_device_index = current_device_idx = _passed_on("current_device_index", "current_device")
+set_device_index = set_device_idx = _passed_on("set_device_index", "set_device")
+current_stream = _passed_on("current_stream", "current_stream")
+set_stream = _passed_on("set_stream", "set_stream")
+synchronize = _passed_on("synchronize", "synchronize")
+empty_cache = _passed_on("empty_cache", "empty_cache")
+memory_allocated = _passed_on("memory_allocated", "memory_allocated")
+max_memory_allocated = _passed_on("max_memory_allocated", "max_memory_allocated")

@@ -19,10 +19,14 @@ class TensorType(type):
     def __call__(cls, *args, device=None, **kwargs):
         """A tensor of the dtype, from sizes or data."""
         if cls.is_cuda:
-            raise TypeError(
-                f"type rushlight.cuda.{cls.__name__} not available: this version computes on the "
-                "CPU only; guard GPU code with rushlight.cuda.is_available()"
-            )
+            from rushlight import cuda
+
+            if not cuda.is_available():
+                raise TypeError(
+                    f"type rushlight.cuda.{cls.__name__} not available: this version computes on "
+                    "the CPU only; guard GPU code with rushlight.cuda.is_available()"
+                )
+            device = "cuda" if device is None else device
         return construct(cls.__name__, cls.dtype, args, device=device, **kwargs)
 
     def __instancecheck__(cls, instance):

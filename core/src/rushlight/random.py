@@ -38,7 +38,10 @@ def fork_rng(
     `devices` names further devices whose generators are kept; there are none on the CPU, so a
     list with an index in it raises.
     """
-    if enabled and devices:
+    from rushlight import cuda
+
+    count = cuda.device_count() if enabled and device_type == "cuda" else 0
+    if enabled and devices and (not count or any(not 0 <= d < count for d in map(_index, devices))):
         raise RuntimeError(
             f"{_caller}(): argument '{_devices_kw}' names {list(devices)}, but there is no "
             f"{device_type} device; only the CPU's generator exists, and it is always kept"
@@ -46,8 +49,15 @@ def fork_rng(
     if not enabled:
         yield
         return
-    state = get_rng_state()
+    chosen = range(count) if devices is None else [_index(d) for d in devices]
+    state, kept = get_rng_state(), [(d, cuda.get_rng_state(d)) for d in chosen if count]
     try:
         yield
     finally:
         set_rng_state(state)
+        for device, there in kept:
+            cuda.set_rng_state(there, device)
+
+
+def _index(device):
+    return device if isinstance(device, int) else getattr(device, "index", None) or 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 import warnings
 from collections import abc
 
+from rushlight.amp.mode import is_autocast_available
 from rushlight.autograd.mode import no_grad
 from rushlight.tensor.tensor import Tensor
 
@@ -35,7 +36,7 @@ class GradScaler:
         enabled: bool = True,
     ):
         self._device = device
-        if enabled and device != "cpu":
+        if enabled and not is_autocast_available(device.partition(":")[0]):
             warnings.warn(
                 f"rushlight.{device}.amp.GradScaler is enabled, but {device.upper()} is not "
                 "available.  Disabling.",
@@ -52,14 +53,26 @@ class GradScaler:
         self._scale, self._growth_factor = float(init_scale), growth_factor
         self._backoff_factor, self._growth_interval = backoff_factor, growth_interval
         self._growth_tracker = 0
+        self._on_device = None  # the factor of a GPU, from the first loss there
         self._optimizers: dict = {}  # id -> [stage, whether a gradient was infinite or NaN]
+
+    def _device_scale(self, tensor):
+        """The factor beside a tensor of a GPU; None on the CPU."""
+        if not tensor.is_cuda:
+            return None
+        if self._on_device is None:
+            from rushlight.amp.device_scale import DeviceScale
+
+            self._on_device = DeviceScale(self._scale, self._growth_tracker, tensor.device)
+        return self._on_device
 
     def scale(self, outputs):
         """The loss, or losses in lists and tuples, times the factor."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
-            return outputs * self._scale
+            there = self._device_scale(outputs)
+            return outputs * self._scale if there is None else there.scaled(outputs)
         if isinstance(outputs, abc.Iterable):
             items = [self.scale(item) for item in outputs]
             return type(outputs)(items) if isinstance(outputs, list | tuple) else iter(items)
@@ -79,6 +92,15 @@ class GradScaler:
             )
         if progress[0] is _STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
+        if self._on_device is not None:
+            there, params = (
+                self._on_device,
+                (p for g in optimizer.param_groups for p in g["params"]),
+            )
+            found = there.found()
+            there.unscale([p.grad for p in params if p.grad is not None], found)
+            progress[:] = _UNSCALED, found
+            return
         inverse, bad = 1.0 / self._scale, False
         with no_grad():
             for group in optimizer.param_groups:
@@ -103,7 +125,10 @@ class GradScaler:
             raise RuntimeError("step() has already been called since the last update().")
         if progress[0] is _READY:
             self.unscale_(optimizer)
-        result = None if progress[1] else optimizer.step(*args, **kwargs)
+        if self._on_device is not None:
+            result = self._on_device.step(optimizer, progress[1], args, kwargs)
+        else:
+            result = None if progress[1] else optimizer.step(*args, **kwargs)
         progress[0] = _STEPPED
         return result
 
@@ -113,11 +138,18 @@ class GradScaler:
             return
         if new_scale is not None:
             self._scale = float(new_scale)
+            if self._on_device is not None:
+                self._on_device.factor.fill_(self._scale)
         else:
             found = [bad for stage, bad in self._optimizers.values() if stage is not _READY]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            self._adapt(any(found))
+            if self._on_device is not None:
+                self._on_device.adapt(
+                    found, self._growth_factor, self._backoff_factor, self._growth_interval
+                )
+            else:
+                self._adapt(any(found))
         self._optimizers = {}
 
     def _adapt(self, bad):
@@ -131,8 +163,15 @@ class GradScaler:
             self._growth_tracker = 0
 
     def get_scale(self) -> float:
-        """The factor; 1 when disabled."""
+        """The factor; 1 when disabled. Waits for a GPU whose losses are scaled."""
+        self._read()
         return self._scale if self._enabled else 1.0
+
+    def _read(self):
+        """Take over what the device knows."""
+        if self._enabled and self._on_device is not None:
+            self._scale = self._on_device.factor.item()
+            self._growth_tracker = self._on_device.tracker.item()
 
     def is_enabled(self) -> bool:
         """Whether anything is scaled."""
@@ -166,6 +205,7 @@ class GradScaler:
         """The factor and its settings; empty when disabled."""
         if not self._enabled:
             return {}
+        self._read()
         return {
             "scale": self._scale,
             "growth_factor": self._growth_factor,
@@ -188,3 +228,4 @@ class GradScaler:
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
         self._growth_tracker = int(state_dict["_growth_tracker"])
+        self._on_device = None

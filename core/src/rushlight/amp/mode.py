@@ -1,6 +1,7 @@
 """Autocast: an interpreter that sees every op of a region and casts its inputs by the op's name.
 
-The lists are what PyTorch 2.13 does on the CPU. Products and convolutions get the low dtype;
+The lists are what PyTorch 2.13 does on the CPU; on a GPU softmax, norms, powers, exponentials and
+sums get float32 too. Products and convolutions get the low dtype;
 losses, transforms and what sums over many terms get float32; ops on several tensors at once get
 the widest dtype among them; all others run in the dtype they are given.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import threading
 import warnings
 import weakref
@@ -42,6 +44,13 @@ WIDEST = frozenset("cat stack index_copy".split())
 APART = frozenset("outer bilinear mv addmv dot vdot addr kron".split())
 NORMS = frozenset("_layer_norm _batch_norm".split())
 
+# On a GPU these are computed in, and give, float32.
+HIGHER_ON_GPU = frozenset(
+    "_softmax _log_softmax _layer_norm _group_norm exp log log2 log10 log1p expm1 pow rsqrt "
+    "reciprocal acos asin cosh sinh tan erfinv softplus sum cumsum cumprod renorm norm _norm2 "
+    "_norm_power dist cosine_similarity pdist logsumexp".split()
+)
+
 _DTYPES = {"cpu": bfloat16, "cuda": float16, "mps": float16, "xpu": float16}
 _ALLOWED = (bfloat16, float16)
 
@@ -66,14 +75,16 @@ class AutocastInterpreter(Interpreter):
     @property
     def casts(self):
         """Whether it changes dtypes now: backward runs formulas of ops without it."""
-        return state.enabled["cpu"]
+        return any(state.enabled.values())
 
     def process(self, function, types, args, kwargs):
         """Run an op with its inputs cast as its name says."""
         op = getattr(function, "op", None)
-        if op is None or not state.enabled["cpu"] or kwargs.get("out") is not None:
+        if op is None or not self.casts or kwargs.get("out") is not None:
             return function(*args, **kwargs)
         name = op.name
+        if name in HIGHER_ON_GPU and _on_gpu((*args, *kwargs.values())):
+            return _cast_call(function, args, kwargs, _higher)
         if name in LOWER:
             return _cast_call(function, args, kwargs, _lower)
         if name in HIGHER:
@@ -89,7 +100,7 @@ class AutocastInterpreter(Interpreter):
     @staticmethod
     def widen(value):
         """The value, a tensor of low precision as float32."""
-        return _mapped(value, _higher) if state.enabled["cpu"] else value
+        return _mapped(value, _higher) if any(state.enabled.values()) else value
 
     def _open(self, op, function, args, kwargs):
         """Run a composite op's body so that the ops in it are seen."""
@@ -109,12 +120,18 @@ _interpreter = AutocastInterpreter()
 
 def _eligible(value):
     return (
-        value.dtype.category == FLOAT and value.dtype is not float64 and value.device.type == "cpu"
+        value.dtype.category == FLOAT
+        and value.dtype is not float64
+        and state.enabled.get(value.device.type, False)
     )
 
 
+def _on_gpu(values):
+    return any(tensor.is_cuda for tensor in _tensors(values)) and state.enabled["cuda"]
+
+
 def _lower(value):
-    target = state.dtypes["cpu"]
+    target = state.dtypes.get(value.device.type)
     if value.dtype is target or not _eligible(value):
         return value
     if not (
@@ -181,12 +198,14 @@ def _norm_call(function, args, kwargs):
 
 # ------------------------------------------------------------------------------------- the region
 def is_autocast_available(device_type: str) -> bool:
-    """Whether regions can be cast on a kind of device: on the CPU."""
+    """Whether regions can be cast on a kind of device: on the CPU, and on a GPU if there is one."""
     if device_type not in _DTYPES:
         raise RuntimeError(
             f"User specified an unsupported autocast device_type '{device_type}'; expected one of "
             f"{', '.join(_DTYPES)}"
         )
+    if device_type == "cuda":
+        return importlib.import_module("rushlight.cuda").is_available()
     return device_type == "cpu"
 
 
@@ -272,7 +291,10 @@ def _set(kept):
 def restore(kept):
     """Inside, the settings are what :func:`snapshot` gave."""
     enabled, dtypes, cache_enabled = kept
-    with autocast("cpu", dtypes["cpu"], enabled["cpu"], cache_enabled):
+    with contextlib.ExitStack() as regions:
+        for kind in ("cpu", "cuda"):
+            if kind == "cpu" or enabled[kind] or state.enabled[kind]:
+                regions.enter_context(autocast(kind, dtypes[kind], enabled[kind], cache_enabled))
         yield
 
 
@@ -310,11 +332,12 @@ def get_autocast_gpu_dtype() -> dtype:
 def set_autocast_enabled(device_type, enabled: bool | None = None) -> None:
     """Switch casting on or off for a kind of device; one argument means CUDA."""
     kind, wanted = ("cuda", device_type) if enabled is None else (_kind(device_type), enabled)
-    if wanted and kind != "cpu":
+    there = is_autocast_available(kind)
+    if wanted and not there:
         raise RuntimeError(
             f"set_autocast_enabled: there is no {kind} device to cast ops of; use 'cpu'"
         )
-    if kind == "cpu":
+    if there:
         present = _interpreter in stack.interpreters
         if wanted and not present:
             push(_interpreter)

@@ -6,7 +6,7 @@ import importlib
 
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.autograd.node import Node, edges_of
-from rushlight.backends import np
+from rushlight.backends.arrays import zeros_on
 from rushlight.dtypes import FLOAT
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.storage import storage_of
@@ -111,8 +111,8 @@ class _FunctionOp:
         values = grads if node.outputs > 1 else [grads]
         if context._materialize:
             values = [
-                make_tensor(np.zeros(shape, dtype), kind) if g is None else g
-                for g, (shape, dtype, kind) in zip(values, metadata, strict=True)
+                make_tensor(zeros_on(device, shape, dtype), kind, device) if g is None else g
+                for g, (shape, dtype, kind, device) in zip(values, metadata, strict=True)
             ]
         if create and getattr(self.kind.backward, "_once", False):
             raise RuntimeError(
@@ -243,7 +243,9 @@ class Function:
         node.saved = []  # not (): what the context saved is freed after the backward pass
         outputs = [cls._own(o, args, context) for o in outputs]
         metadata = [
-            (o._array.shape, o._array.dtype, o._dtype) if isinstance(o, Tensor) else (None,) * 3
+            (o._array.shape, o._array.dtype, o._dtype, o._device)
+            if isinstance(o, Tensor)
+            else (None,) * 4
             for o in outputs
         ]
         node.values = context, [i for i, _ in tensors], metadata

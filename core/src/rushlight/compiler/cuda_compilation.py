@@ -37,9 +37,7 @@ class DeviceReference:
         roots, dtypes = zip(*self.program.outputs, strict=True)
         shape = np.broadcast_shapes(*[x.shape for x in args[:count]])
         results = on_device(evaluate)(roots, loaded, args[count:])
-        return shape, [
-            r.astype(NUMPY[d], copy=False) for r, d in zip(results, dtypes, strict=True)
-        ]
+        return shape, [r.astype(NUMPY[d], copy=False) for r, d in zip(results, dtypes, strict=True)]
 
     def __call__(self, *args):
         """New outputs for arrays, then numbers; a tuple when the program has several."""

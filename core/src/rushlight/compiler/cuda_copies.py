@@ -42,11 +42,13 @@ def word(name, array) -> DeviceArray:
 
 
 _RAMPS = """
-extern "C" __global__ void rushlight_ramp_i64(long long* out, long long n, long long start, long long step) {
+extern "C" __global__ void rushlight_ramp_i64(long long* out, long long n,
+                                              unsigned long long start, unsigned long long step) {
   long long i = (long long)blockIdx.x * 256 + threadIdx.x;
-  if (i < n) out[i] = (long long)((unsigned long long)start + (unsigned long long)i * (unsigned long long)step);
+  if (i < n) out[i] = (long long)(start + (unsigned long long)i * step);
 }
-extern "C" __global__ void rushlight_ramp_f64(double* out, long long n, double start, double step) {
+extern "C" __global__ void rushlight_ramp_f64(double* out, long long n, double start,
+                                              double step) {
   long long i = (long long)blockIdx.x * 256 + threadIdx.x;
   if (i < n) out[i] = start + (double)i * step;
 }
@@ -80,9 +82,7 @@ def ramp(count, start, step, dtype, device) -> DeviceArray:
 def _as_bits(array):
     """The array as whole numbers of its width: copying moves bits."""
     if array.dtype.itemsize == 16:
-        halves = array._with(
-            (*array.shape, 2), (*array.strides, 8), None, _BITS[8]
-        )
+        halves = array._with((*array.shape, 2), (*array.strides, 8), None, _BITS[8])
         return halves
     return array._with(array.shape, array.strides, None, _BITS[array.dtype.itemsize])
 
@@ -180,8 +180,10 @@ def empty_like(array, dtype) -> DeviceArray:
 
 def copied(array, order="C") -> DeviceArray:
     """The elements in memory of their own."""
-    out = empty_like(array, array.dtype) if order in ("K", "A") else empty(
-        array.shape, array.dtype, array.device
+    out = (
+        empty_like(array, array.dtype)
+        if order in ("K", "A")
+        else empty(array.shape, array.dtype, array.device)
     )
     if out.size:
         if out.strides == array.strides and _is_dense(out, array):

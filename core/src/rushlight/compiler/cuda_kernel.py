@@ -1,4 +1,4 @@
-"""Kernels of traced programs on a GPU, called with device arrays like those of the CPU with NumPy's.
+"""Kernels of traced programs on a GPU, called with device arrays as the CPU's are with NumPy's.
 
 A kernel is compiled at its first call, per form (`cuda_text`); texts are shared by all programs
 that are equal. Zero-dimensional arrays of the host are passed as numbers.
@@ -145,7 +145,9 @@ def with_numbers(program, places):
     """The program with some inputs replaced by run-time numbers, which follow its own."""
     roots = [e for e, _ in program.outputs]
     params, mapping = list(program.params), {}
-    moved = {old: new for new, old in enumerate(i for i in range(len(program.inputs)) if i not in places)}
+    moved = {
+        old: new for new, old in enumerate(i for i in range(len(program.inputs)) if i not in places)
+    }
     for e in topological(roots):
         if e.op != "load":
             continue
@@ -220,17 +222,15 @@ def _empty(shape, dtype, order, device):
 def _layout(shape, outs, arrays):
     """The form for a call and, unless it is flat, its struct of counts and steps."""
     operands = [
-        (
-            x.strides
-            if x.shape == shape
-            else broadcast_strides(x.shape, x.strides, shape)
-        )
+        (x.strides if x.shape == shape else broadcast_strides(x.shape, x.strides, shape))
         for x in (*outs, *arrays)
     ]
     sizes = [x.dtype.itemsize for x in (*outs, *arrays)]
     shape, operands = merged(shape, operands, outs)
-    if len(shape) == 0 or len(shape) == 1 and all(
-        step == (size,) for step, size in zip(operands, sizes, strict=True)
+    if (
+        len(shape) == 0
+        or len(shape) == 1
+        and all(step == (size,) for step, size in zip(operands, sizes, strict=True))
     ):
         return "flat", None
     words = _words(shape, operands)
@@ -294,4 +294,3 @@ def _overlaps(out, x):
         return out.dtype.itemsize != x.dtype.itemsize
     (a, b), (c, d) = _bounds(out), _bounds(x)
     return a < d and c < b
-

@@ -80,7 +80,9 @@ static __device__ inline half_bits encode_half(float f) {
 #endif
   return x;
 }
-static __device__ inline float decode(bfloat_bits x) { return __uint_as_float((unsigned)x.bits << 16); }
+static __device__ inline float decode(bfloat_bits x) {
+  return __uint_as_float((unsigned)x.bits << 16);
+}
 static __device__ inline bfloat_bits encode_bfloat(float f) {
   unsigned u = __float_as_uint(f), high = u >> 16;
   bfloat_bits x;
@@ -88,13 +90,19 @@ static __device__ inline bfloat_bits encode_bfloat(float f) {
   return x;
 }
 // Conversions to integers as on x86: what does not fit gives the smallest number.
-static __device__ inline int to_int(float x) { return x >= -2147483648.f && x < 2147483648.f ? (int)x : (-2147483647 - 1); }
-static __device__ inline int to_int(double x) { return x > -2147483649. && x < 2147483648. ? (int)x : (-2147483647 - 1); }
+#define LEAST_INT (-2147483647 - 1)
+#define LEAST_LONG (-9223372036854775807ll - 1)
+static __device__ inline int to_int(float x) {
+  return x >= -2147483648.f && x < 2147483648.f ? (int)x : LEAST_INT;
+}
+static __device__ inline int to_int(double x) {
+  return x > -2147483649. && x < 2147483648. ? (int)x : LEAST_INT;
+}
 static __device__ inline long long to_long(float x) {
-  return x >= -9223372036854775808.f && x < 9223372036854775808.f ? (long long)x : (-9223372036854775807ll - 1);
+  return x >= -9223372036854775808.f && x < 9223372036854775808.f ? (long long)x : LEAST_LONG;
 }
 static __device__ inline long long to_long(double x) {
-  return x >= -9223372036854775808. && x < 9223372036854775808. ? (long long)x : (-9223372036854775807ll - 1);
+  return x >= -9223372036854775808. && x < 9223372036854775808. ? (long long)x : LEAST_LONG;
 }
 static __device__ inline float scaled(float x, int n) {
   int half = n >> 1, rest = n - half;
@@ -104,7 +112,9 @@ static __device__ inline double scaled(double x, long long n) {
   long long half = n >> 1, rest = n - half;
   return x * __longlong_as_double((half + 1023) << 52) * __longlong_as_double((rest + 1023) << 52);
 }
-template <class T> static __device__ inline T sdiv(T x, T y) { return y == 0 ? 0 : y == -1 ? (T)(0 - (unsigned long long)x) : x / y; }
+template <class T> static __device__ inline T sdiv(T x, T y) {
+  return y == 0 ? 0 : y == -1 ? (T)(0 - (unsigned long long)x) : x / y;
+}
 template <class T> static __device__ inline T ipow(T x, T y) {
   if (y < 0) return x == 1 ? 1 : x == -1 ? ((y & 1) ? -1 : 1) : 0;
   unsigned long long result = 1, base = (unsigned long long)x;
@@ -330,10 +340,8 @@ class Printer:
         head += [f"{t} p{j}" for j, t in enumerate(self.params)]
         one = self._call([f"out{j}[i]" for j in outs], [f"in{j}[i]" for j in ins])
         many = self._call([f"b{j}.v[k]" for j in outs], [f"a{j}.v[k]" for j in ins])
-        loads = "".join(
-            f"    pack<{self.inputs[j]}, {width}> a{j} = *(const pack<{self.inputs[j]}, {width}>*)(in{j} + i);\n"
-            for j in ins
-        )
+        packs = [f"pack<{t}, {width}>" for t in self.inputs]
+        loads = "".join(f"    {t} a{j} = *(const {t}*)(in{j} + i);\n" for j, t in enumerate(packs))
         made = "".join(f"    pack<{self.outputs[j]}, {width}> b{j};\n" for j in outs)
         stores = "".join(
             f"    *(pack<{self.outputs[j]}, {width}>*)(out{j} + i) = b{j};\n" for j in outs
@@ -355,13 +363,13 @@ class Printer:
         head = ["Layout layout"]
         head += [f"char* out{j}" for j in outs] + [f"const char* in{j}" for j in ins]
         head += [f"{t} p{j}" for j, t in enumerate(self.params)]
-        offsets = "".join(f"    o{j} += (long long)at * layout.step[d * {count} + {j}];\n" for j in range(count))
+        offsets = "".join(
+            f"    o{j} += (long long)at * layout.step[d * {count} + {j}];\n" for j in range(count)
+        )
         declared = ", ".join(f"o{j} = 0" for j in range(count))
         call = self._call(
             [f"*({self.outputs[j]}*)(out{j} + o{j})" for j in outs],
-            [
-                f"*(const {self.inputs[j]}*)(in{j} + o{len(self.outputs) + j})" for j in ins
-            ],
+            [f"*(const {self.inputs[j]}*)(in{j} + o{len(self.outputs) + j})" for j in ins],
         )
         return (
             f'extern "C" __global__ void {self.name}_{"wide" if wide else "strided"}'
@@ -371,7 +379,8 @@ class Printer:
             f"  {kind} left = ({kind})i;\n"
             f"  long long {declared};\n"
             "  for (int d = (int)layout.dims - 1; d >= 0; --d) {\n"
-            f"    {kind} size = ({kind})layout.size[d], next = left / size, at = left - next * size;\n"
+            f"    {kind} size = ({kind})layout.size[d];\n"
+            f"    {kind} next = left / size, at = left - next * size;\n"
             f"{offsets}    left = next;\n  }}\n  {call}\n}}\n"
         )
 

@@ -84,8 +84,10 @@ def _kernel(word, kinds, loops, out):
     shorts = [NAME.get(d) for d in loops]
     target = NAME.get(out)
     stored = [None if d is None else NAME.get(d) for d in kinds]
-    if target is None or None in shorts or any(
-        s is None for s, d in zip(stored, kinds, strict=True) if d is not None
+    if (
+        target is None
+        or None in shorts
+        or any(s is None for s, d in zip(stored, kinds, strict=True) if d is not None)
     ):
         return None
     if target in COMPLEX or any(s in COMPLEX for s in (*shorts, *stored) if s):
@@ -208,9 +210,7 @@ def where(condition, *choices):
     kinds = [_kind(x) for x in (condition, *choices)]
     if any(k is None for k in kinds):
         return None
-    result = np.result_type(
-        *[x if type(x) in (int, float) else _kind(x) for x in choices]
-    )
+    result = np.result_type(*[x if type(x) in (int, float) else _kind(x) for x in choices])
     loops = (np.dtype(bool), result, result)
     return _call(xp.where, (condition, *choices), loops, result)
 
@@ -350,7 +350,9 @@ def concatenate(arrays, axis=0, out=None, dtype=None, casting="same_kind"):
     first = arrays[0]
     axis %= max(first.ndim, 1)
     rest = [(*a.shape[:axis], *a.shape[axis + 1 :]) for a in arrays]
-    if not first.ndim or any(r != rest[0] or a.ndim != first.ndim for r, a in zip(rest, arrays, strict=True)):
+    if not first.ndim or any(
+        r != rest[0] or a.ndim != first.ndim for r, a in zip(rest, arrays, strict=True)
+    ):
         return None
     dtype = np.result_type(*[a.dtype for a in arrays]) if dtype is None else np.dtype(dtype)
     total = sum(a.shape[axis] for a in arrays)

@@ -27,7 +27,7 @@ class CUDAGraph:
         stream = current_stream()
         shared = getattr(pool, "_recorded", None)
         for generator in generators._on_devices.values():
-            generator.engine._place()  # its state is memory outside of the graph
+            generator.engine.state()  # its state is memory outside of the graph
         runtime.current().graph_begin(stream.stream_id, shared)
         self._stream = stream
 

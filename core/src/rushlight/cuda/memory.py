@@ -62,9 +62,7 @@ _NAMES = {
 def memory_stats(device=None) -> OrderedDict:
     """Statistics of GPU memory by PyTorch's names; empty without a GPU."""
     known = _known(device)
-    return OrderedDict(
-        sorted((name, known[own]) for name, own in _NAMES.items() if own in known)
-    )
+    return OrderedDict(sorted((name, known[own]) for name, own in _NAMES.items() if own in known))
 
 
 def host_memory_stats() -> OrderedDict:

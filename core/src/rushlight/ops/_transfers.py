@@ -69,4 +69,3 @@ def empty_like(array, dtype, device):
 def host(array):
     """The elements as an array of the host. Waits for the device."""
     return array.get() if type(array) is DeviceArray else np.asarray(array)
-

@@ -157,7 +157,8 @@ def _cuda(self, device=None, non_blocking=False, memory_format=None):
 def _type(self, dtype=None, non_blocking=False):
     """The type's name, or the tensor in another dtype."""
     if dtype is None:
-        return f"rushlight.{_LEGACY.get(self._dtype.name, self._dtype.name)}Tensor"
+        home = "rushlight.cuda" if self.is_cuda else "rushlight"
+        return f"{home}.{_LEGACY.get(self._dtype.name, self._dtype.name)}Tensor"
     if isinstance(dtype, str):
         return self.to(_FROM_LEGACY[dtype.rsplit(".", 1)[-1]])
     return self.to(dtype if isinstance(dtype, dtypes.dtype) else dtype.dtype)  # a FloatTensor

@@ -92,6 +92,10 @@ def as_tensor(data, dtype=None, device=None):
     if isinstance(data, np.ndarray):
         out = from_numpy(data)
         return out.to(device=device, dtype=dtype) if (device or dtype) else out
+    if hasattr(data, "__cuda_array_interface__"):
+        array = _capsules().from_interface(data)
+        out = make_tensor(array, BY_ARRAY_DTYPE[array.dtype])
+        return out.to(device=device, dtype=dtype) if (device or dtype) else out
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -117,11 +121,22 @@ def from_numpy(ndarray):
 
 def from_dlpack(ext_tensor):
     """A tensor that shares memory with any array that speaks DLPack."""
-    if not hasattr(ext_tensor, "__dlpack__"):
+    if not hasattr(ext_tensor, "__dlpack__") and type(ext_tensor).__name__ != "PyCapsule":
         raise TypeError(
             f"from_dlpack: expected an object with __dlpack__, got {type(ext_tensor).__name__}"
         )
+    kind = getattr(ext_tensor, "__dlpack_device__", lambda: (1, 0))()
+    if kind[0] == 2 or type(ext_tensor).__name__ == "PyCapsule":
+        capsule = (
+            ext_tensor if type(ext_tensor).__name__ == "PyCapsule" else ext_tensor.__dlpack__()
+        )
+        array = _capsules().from_capsule(capsule)
+        return make_tensor(array, BY_ARRAY_DTYPE[array.dtype])
     return from_numpy(np.from_dlpack(ext_tensor))
+
+
+def _capsules():
+    return importlib.import_module("rushlight.backends.cuda.capsules")
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):

@@ -59,9 +59,9 @@ def count_steps(states):
 
 
 def sgd_(
-    params, grads, buffers, *, lr, momentum, dampening, weight_decay, nesterov, maximize, first_step,
-    **scaling,
-):
+    params, grads, buffers, *, lr, momentum, dampening, weight_decay, nesterov, maximize,
+    first_step, **scaling,
+):  # fmt: skip
     """One step of stochastic gradient descent on lists of parameters; see ``optim.SGD``. On a GPU,
     `scaling` may hold ``grad_scale`` and ``found_inf``, scalars there."""
     _kernels_for(params).sgd(

@@ -64,7 +64,8 @@ def as_strided_scatter(input: Tensor, src: Tensor, size, stride, storage_offset=
     if stack.levels and any(getattr(t, "_level", None) is not None for t in (input, src)):
         from rushlight.ops.creation import arange
 
-        places = arange(base.numel(), device=base._device).as_strided(tuple(size), tuple(stride), offset)
+        places = arange(base.numel(), device=base._device)
+        places = places.as_strided(tuple(size), tuple(stride), offset)
         flat = base.reshape(-1).index_put((places.reshape(-1),), src.reshape(-1))
         return flat.reshape(tuple(base.shape))
     return _replaced(

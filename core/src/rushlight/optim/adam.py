@@ -23,6 +23,8 @@ class Adam(FormulaOptimizer):
     ``p -= lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)``.
     """
 
+    skips_on_device = True  # its kernels look at `found_inf` themselves
+
     def __init__(
         self,
         params,

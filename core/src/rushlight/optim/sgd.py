@@ -16,6 +16,8 @@ class SGD(FormulaOptimizer):
 
     _counts = False
 
+    skips_on_device = True  # its kernels look at `found_inf` themselves
+
     def __init__(
         self,
         params,

@@ -93,6 +93,7 @@ class LegacyFile:
             done += got
         if not self.order:
             storage.array.byteswap(inplace=True)
+        storage.filled()
 
 
 def _text(value):

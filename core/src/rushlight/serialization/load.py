@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import warnings
@@ -103,7 +104,7 @@ class _Loading:
             found = LoadedStorage(None, dtype, count, device)
         else:
             array = read(BY_CODE[dtype.code], count)
-            found = LoadedStorage(array, dtype, count)
+            found = LoadedStorage(array, dtype, count, device)
             self.restore.replace(found, location)
         self.storages.append(found)
         return found
@@ -164,6 +165,9 @@ class _Restore:
             return self.fixed
         if self.table is not None and location in self.table:
             return _there(self.table[location])
+        if location.startswith("cuda") and self.function is None:
+            with contextlib.suppress(RuntimeError):  # it is not here
+                return devices.as_device(location)
         return devices.cpu
 
     def replace(self, storage, location):
@@ -197,11 +201,6 @@ def _there(location):
         device = devices.as_device(location)
     except RuntimeError as error:
         raise RuntimeError(f"load: map_location={location!r}: {error}") from None
-    if device.type not in ("cpu", "meta"):
-        raise RuntimeError(
-            f"load: map_location={str(device)!r}, and there is no such device here; use "
-            "map_location='cpu'"
-        )
     return device
 
 

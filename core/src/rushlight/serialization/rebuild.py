@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 from rushlight import devices
@@ -35,12 +36,25 @@ class PlacedStorage(Storage):
 class LoadedStorage:
     """A buffer from a checkpoint, with its element type; `array` is None on the meta device."""
 
-    __slots__ = ("array", "count", "device", "dtype", "shared", "used")
+    __slots__ = ("_placed", "array", "count", "device", "dtype", "shared", "used")
 
     def __init__(self, array, dtype, count, device=devices.cpu):
         self.array, self.dtype, self.count, self.device = array, dtype, count, device
         self.shared = None if array is None else PlacedStorage(array)
-        self.used = False
+        self.used, self._placed = False, None
+
+    def placed(self):
+        """The whole buffer on the GPU that it belongs to: moved there once, for all its tensors."""
+        if self._placed is None:
+            transfers = importlib.import_module("rushlight.ops._transfers")
+            self._placed = transfers.moved(self.array.reshape(-1), self.device)
+            self.shared = PlacedStorage(self._placed)
+        return self._placed
+
+    def filled(self):
+        """The bytes have come after tensors were made: a buffer that was moved gets them too."""
+        if self._placed is not None:
+            self._placed[...] = self.array.reshape(-1)
 
     def public(self):
         """The storage as users know it, where a file holds one outside of any tensor."""
@@ -55,7 +69,11 @@ def _over(storage, dtype, offset, size, stride):
     item = BY_CODE[dtype.code].itemsize
     if storage.array is None:
         return make_tensor(meta_array(size, BY_CODE[dtype.code]), dtype, storage.device)
-    if math.prod(size):
+    if storage.device.type == "cuda":
+        steps = tuple(s * item for s in stride)
+        whole = storage.placed()
+        array = whole._with(size, steps, whole.address + offset * item, BY_CODE[dtype.code])
+    elif math.prod(size):
         steps = tuple(s * item for s in stride)
         array = np.ndarray(size, BY_CODE[dtype.code], storage.array, offset * item, steps)
     else:

@@ -123,7 +123,7 @@ class _Pickler(pickle._Pickler):
         home, name = ("torch", STORAGE_OF.get(obj.dtype))
         if obj.dtype == UNTYPED:
             home, name = "torch.storage", "UntypedStorage"
-        return ("storage", _name(home, name), str(obj.number), "cpu", obj.count)
+        return ("storage", _name(home, name), str(obj.number), obj.place, obj.count)
 
     def _tensor(self, tensor):
         kind = type(tensor)
@@ -205,10 +205,16 @@ class _Layout:
 class _Stored:
     """A buffer on its way into the archive."""
 
-    __slots__ = ("array", "count", "dtype", "number")
+    __slots__ = ("array", "count", "dtype", "number", "place")
 
     def __init__(self, number, dtype, count, array):
         self.number, self.dtype, self.count, self.array = number, dtype, count, array
+        self.place = str(getattr(array, "home", "cpu"))
+
+    def bytes(self):
+        """The bytes, copied from where they are to the host."""
+        array = self.array if isinstance(self.array, np.ndarray) else self.array.get()
+        return memoryview(array.reshape(-1).view(np.uint8))
 
 
 def save(
@@ -248,7 +254,6 @@ def _write(obj, file, name, protocol):
     archive.write(".storage_alignment", str(ALIGNMENT).encode())
     archive.write("byteorder", sys.byteorder.encode())
     for stored in pickler.storages.values():
-        flat = stored.array.reshape(-1).view(np.uint8)
-        archive.write(f"data/{stored.number}", memoryview(flat))
+        archive.write(f"data/{stored.number}", stored.bytes())
     archive.write("version", b"3\n")
     archive.close()

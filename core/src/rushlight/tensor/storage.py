@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 
+from rushlight import devices
 from rushlight.backends import np
 
 
@@ -36,6 +37,13 @@ class Storage:
     def live_views(self):
         """The views that still exist."""
         return [v for v in (ref() for ref in self.views or ()) if v is not None]
+
+    @property
+    def device(self):
+        """Where the memory lies."""
+        return getattr(self.array, "home", devices.cpu)
+
+    is_cuda = property(lambda self: self.device.type == "cuda", doc="True on a GPU.")
 
     def data_ptr(self) -> int:
         """Address of the first byte."""
@@ -70,7 +78,8 @@ class Storage:
     def __getitem__(self, index):
         if isinstance(index, slice):
             # A buffer of its own, so that the whole is not taken for its memory.
-            return Storage(np.frombuffer(self._bytes()[index].data, "u1"))
+            part = self._bytes()[index]
+            return Storage(np.frombuffer(part.data, "u1") if type(part) is np.ndarray else part)
         return int(self._bytes()[index])
 
     def __setitem__(self, index, value):
@@ -96,8 +105,8 @@ class Storage:
         return Storage(self._bytes().copy())
 
     def cpu(self) -> Storage:
-        """The storage on the CPU: itself."""
-        return self
+        """The storage on the CPU: itself where it is there, else a copy."""
+        return Storage(self._bytes().get()) if self.is_cuda else self
 
     def is_shared(self) -> bool:
         """Whether the memory can be seen by other processes."""
