@@ -249,21 +249,47 @@ def _reductions():
 
 def reduce(kind, array, axis=None, dtype=None, out=None, keepdims=False, **options):
     """A reduction by the handwritten kernels, or None."""
-    if options or out is not None or type(array) is not DeviceArray or not array.size:
+    if options or out is not None or type(array) is not DeviceArray:
         return None
     if array.dtype.kind == "c" or NAME.get(array.dtype) is None:
         return None
     keepdims = bool(keepdims) and keepdims is not np._NoValue
+    if not array.size or not array.ndim:
+        return _trivial(kind, array, axis, dtype, keepdims)
     if kind == "mean" and array.dtype.kind in "biu":
         array = array.astype(np.float64)
     if dtype is not None:
         array = array.astype(dtype, copy=False)
     if kind in ("sum", "product") and array.dtype.kind == "u":
         return None
-    if axis is not None and not array.ndim:
-        return None
     used["reduction"] += 1
     return _reductions().reduced(array, axis, keepdims, kind)
+
+
+_EMPTY = {"sum": 0, "product": 1, "any": 0, "all": 1}
+
+
+def _trivial(kind, array, axis, dtype, keepdims):
+    """Reductions of a single number, and of no elements; None where NumPy knows better."""
+    truth = kind in ("any", "all")
+    if kind in ("sum", "product") and dtype is None:
+        dtype = np.int64 if array.dtype.kind in "bi" else array.dtype
+    dtype = np.dtype(bool) if truth else array.dtype if dtype is None else np.dtype(dtype)
+    if array.dtype.kind == "u" and not truth:
+        return None
+    if not array.ndim:
+        known = kind in ("sum", "product", "max", "min", "any", "all") or dtype.kind == "f"
+        if kind == "count_nonzero" or axis not in (None, (), 0, -1) or not known:
+            return None
+        return array.astype(dtype)
+    if kind not in _EMPTY:
+        return None
+    axes = range(array.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = {a % array.ndim for a in axes}
+    shape = [1 if d in axes else n for d, n in enumerate(array.shape) if keepdims or d not in axes]
+    out = empty(tuple(shape), dtype, array.device)
+    out[...] = _EMPTY[kind]
+    return out
 
 
 def ufunc_reduce(function, inputs, kwargs):

@@ -42,7 +42,7 @@ def results_of(op, arrays, device):
 
 def translated(function):
     """A function of arrays, outside of an op, as it runs on device arrays."""
-    made = on_device(function)
+    made = translation._value(function)
 
     def call(array, *args, **kwargs):
         with array_code.running_op(function.__name__, array.device):

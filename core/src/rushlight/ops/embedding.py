@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight import dtypes
 from rushlight.kernels import embedding as kernels
+from rushlight.ops._direct import translated
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import bags_of, rows_of, shape_of_second, table_gradient
 from rushlight.tensor.dispatch import readable
@@ -207,7 +208,10 @@ def _max_rows(grad, weight, indices, offsets, include_last_offset, padding_idx):
     from rushlight.ops.creation import beside, zeros
 
     starts = None if offsets is None else offsets._array
-    _, saved = kernels.embedding_bag_forward(
+    forward = kernels.embedding_bag_forward
+    if weight.is_cuda:
+        forward = translated(forward)
+    _, saved = forward(
         weight._array, indices._array, starts, "max", None, include_last_offset, padding_idx
     )
     rows, width = saved[3], weight.shape[1]
@@ -225,6 +229,13 @@ def _bag_places(indices, offsets, include_last_offset):
 
     if indices.dim() == 2:
         return beside(indices, np.repeat(np.arange(indices.shape[0]), indices.shape[1]))
+    if offsets.is_cuda:  # by search: nothing waits for how long the bags are
+        from rushlight.ops.creation import arange
+        from rushlight.ops.sorting import searchsorted
+
+        starts = offsets[:-1] if include_last_offset else offsets
+        places = arange(indices.numel(), device=indices._device, dtype=starts._dtype)
+        return searchsorted(starts, places, right=True) - 1
     starts = offsets._array[:-1] if include_last_offset else offsets._array
     lengths = np.diff(np.append(starts, indices.numel()))
     return beside(indices, np.repeat(np.arange(len(starts)), lengths))

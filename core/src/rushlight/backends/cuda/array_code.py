@@ -211,15 +211,22 @@ def _words():
 _KERNELS = {}  # functions that have a way of their own here: filled below
 
 
+@functools.cache
+def _moves():
+    return importlib.import_module("rushlight.compiler.cuda_indices")
+
+
 def ufunc_call(ufunc, method, inputs, kwargs):
     """A ufunc, or a method of one, on device arrays: a kernel's, where there is one."""
     words = _words()
     if method == "__call__":
         found = words.ufunc(ufunc, inputs, kwargs)
     else:
-        found = words.ufunc_reduce(ufunc, inputs, kwargs) if method == "reduce" else None
+        way = {"reduce": words.ufunc_reduce, "at": _moves().ufunc_at,
+               "accumulate": _moves().ufunc_accumulate}.get(method)  # fmt: skip
+        found = None if way is None else way(ufunc, inputs, kwargs)
     if found is not None:
-        return found
+        return None if method == "at" else found
     function = _named(ufunc)
     if method != "__call__":
         function = getattr(function, method)
@@ -231,7 +238,7 @@ def function_call(function, args, kwargs):
     own = _KERNELS.get(function)
     if own is not None:
         return own(*args, **kwargs)
-    kernel = _words().FUNCTIONS.get(function)
+    kernel = _words().FUNCTIONS.get(function) or _moves().FUNCTIONS.get(function)
     if kernel is not None:
         found = kernel(*args, **kwargs)
         if found is not None:
@@ -241,7 +248,7 @@ def function_call(function, args, kwargs):
 
 def method_call(array, name, args, kwargs):
     """A method of NumPy's arrays on a device array."""
-    kernel = _words().METHODS.get(name)
+    kernel = _words().METHODS.get(name) or _moves().METHODS.get(name)
     if kernel is not None:
         found = kernel(array, *args, **kwargs)
         if found is not None:
@@ -256,11 +263,16 @@ def method_call(array, name, args, kwargs):
 
 def take_at(array, index):
     """``array[index]`` where the index holds arrays."""
+    found = _moves().getitem(array, index)
+    if found is not None:
+        return found
     return run(lambda array, index: array[index], (array, index), {})
 
 
 def put_at(array, index, value):
     """``array[index] = value`` where the index holds arrays."""
+    if _moves().setitem(array, index, value):
+        return
 
     def put(array, index, value):
         array[index] = value

@@ -246,15 +246,23 @@ _families: dict = {}
 
 def handwritten(family, name):
     """The function of :mod:`rushlight.kernels.cuda` for a kernel, or None."""
+    for part in _PARTS.get(family, (family,)):
+        module = _family(part)
+        if module is not None and name in getattr(module, "__all__", (name,)):
+            return getattr(module, name, None)
+    return None
+
+
+# Families of the CPU that are several on a device.
+_PARTS = {"line": ("scan", "sorting", "indexing")}
+
+
+def _family(family):
     if family not in _families:
         path = f"rushlight.kernels.cuda.{family}"
-        try:
-            found = importlib.util.find_spec(path)
-        except ModuleNotFoundError:
-            found = None
+        found = importlib.util.find_spec(path)
         _families[family] = None if found is None else importlib.import_module(path)
-    module = _families[family]
-    return None if module is None else getattr(module, name, None)
+    return _families[family]
 
 
 # ----------------------------------------------------------------------------- NumPy on a device
