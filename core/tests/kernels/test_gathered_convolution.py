@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -62,7 +63,9 @@ def test_forward(rng, case, limit, monkeypatch):
     x, w, dy, size = arrays(rng, case)
     bias = rng.standard_normal(case[3]).astype(np.float32)
     n, c, image, o, kernel, stride, padding, dilation = case
-    plan = gathered.Forward(n, c, image, o, size, kernel, stride, padding, dilation, False, never)
+    plan = gathered.Forward(
+        n, c, image, o, size, kernel, stride, padding, dilation, False, 3, never
+    )
     wide = [value.astype(np.float64) for value in (x, w, bias)]
     for b, wide_b in ((None, None), (bias, wide[2])):
         room, y = guarded(dy.shape)
@@ -76,7 +79,7 @@ def test_input_gradient(rng, case):
     x, w, dy, size = arrays(rng, case)
     n, c, image, o, kernel, stride, padding, dilation = case
     back = tuple(d * (k - 1) - p for k, d, p in zip(kernel, dilation, padding, strict=True))
-    plan = gathered.Forward(n, o, size, c, image, kernel, stride, back, dilation, True, never)
+    plan = gathered.Forward(n, o, size, c, image, kernel, stride, back, dilation, True, 3, never)
     room, dx = guarded(x.shape)
     plan.run(dy, w, dx, None)
     wide = dy.astype(np.float64), w.astype(np.float64)
@@ -91,7 +94,9 @@ def test_weight_gradient(rng, case, limit, monkeypatch):
         monkeypatch.setattr(gathered, "PACKED_LIMIT", limit)
     x, w, dy, size = arrays(rng, case)
     n, c, image, o, kernel, stride, padding, dilation = case
-    plan = gathered.WeightGradient(n, c, image, o, size, kernel, stride, padding, dilation, never)
+    plan = gathered.WeightGradient(
+        n, c, image, o, size, kernel, stride, padding, dilation, 3, never
+    )
     room, dw = guarded(w.shape)
     plan.run(x, dy, dw)
     wide = dy.astype(np.float64), x.astype(np.float64)
@@ -132,3 +137,32 @@ def test_values_that_cannot_be_split(rng, value, where):
             wide = dy.astype(np.float64), x.astype(np.float64)
             exact = convolution._weight_gradient_reference(*wide, w.shape, *options, 1)
         np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+
+
+HALF_CASES = [
+    BIG,
+    (2, 40, (12, 9), 48, (3, 2), (1, 1), (0, 1), (1, 1)),
+    (3, 64, (10, 10), 64, (3, 3), (2, 2), (1, 1), (1, 1)),
+]
+
+
+@pytest.mark.parametrize("case", HALF_CASES)
+def test_bfloat16(rng, case):
+    """Values of one plane: exact products, sums in float32, one rounding."""
+    x, w, dy, size = (v if isinstance(v, tuple) else v.astype(ml_dtypes.bfloat16)
+                      for v in arrays(rng, case))  # fmt: skip
+    options = (*case[5:8], 1)
+    wide = {id(v): v.astype(np.float64) for v in (x, w, dy)}
+    pairs = [
+        (convolution.convolution_forward(x, w, None, *options),
+         convolution._forward_reference(wide[id(x)], wide[id(w)], None, *options)),
+        (convolution.convolution_input_gradient(dy, w, x.shape, *options),
+         convolution._input_gradient_reference(wide[id(dy)], wide[id(w)], x.shape, *options)),
+        (convolution.convolution_weight_gradient(dy, x, w.shape, *options),
+         convolution._weight_gradient_reference(wide[id(dy)], wide[id(x)], w.shape, *options)),
+    ]  # fmt: skip
+    for result, exact in pairs:
+        assert result.dtype == ml_dtypes.bfloat16
+        scale = np.sqrt(np.square(exact).mean())
+        error = np.abs(result.astype(np.float64) - exact)
+        assert (error <= np.abs(exact) * 2.0**-8 + 2e-6 * scale).all()

@@ -202,3 +202,15 @@ def test_bfloat16_special_values(rng):
     result = matrix.matmul(a, b).astype(np.float32)
     assert result.dtype == np.float32
     np.testing.assert_allclose(result, exact, rtol=1e-2, atol=1e-2)
+
+
+def test_linear_in_bfloat16_twice(rng):
+    """The second call finds the plan of the first."""
+    kind = ml_dtypes.bfloat16
+    x, w = (rng.standard_normal((64, 64)).astype(kind) for _ in range(2))
+    bias = rng.standard_normal(64).astype(kind)
+    exact = x.astype(np.float32) @ w.astype(np.float32).T + bias.astype(np.float32)
+    for _ in range(2):
+        assert matrix.planned_linear(x, w, bias) is None
+        result = matrix.linear(x, w, bias).astype(np.float32)
+        np.testing.assert_allclose(result, exact, rtol=2e-2, atol=2e-2)

@@ -207,30 +207,38 @@ def _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
     )
 
 
-def _is_gathered(is_winograd, size, groups):
-    """Whether to look at products of gathered windows: Winograd is quicker where maps are large."""
-    return groups == 1 and (not is_winograd or size[0] * size[1] < _WINOGRAD_PIXELS)
+def _gathers_forward(n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes):
+    """Whether a forward convolution is to be a product of gathered windows."""
+    from rushlight.kernels import gathered_convolution, pointwise
+
+    if planes == 1:
+        return gathered_convolution.fits_one_plane(n, c, image, o, size, kernel, padding)
+    if is_winograd and size[0] * size[1] >= _WINOGRAD_PIXELS:
+        return False
+    if pointwise.fits(c, image, o, kernel, stride, padding):
+        return False
+    return gathered_convolution.fits(n, c, image, o, size, kernel, padding, flipped)
 
 
 def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, flipped=False,
-                   direct=False):  # fmt: skip
+                   planes=3, direct=False):  # fmt: skip
     """``flipped``: the weight is that of the convolution whose input gradient this is.
 
-    ``direct``: nothing but sums of products, which carry infinities and NaN as they should.
+    ``planes``: 1 where values have no more bits than bfloat16. ``direct``: nothing but sums of
+    products, which carry infinities and NaN as they should.
     """
     size = output_size(image, kernel, stride, padding, dilation)
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
-    if not direct and _is_gathered(is_winograd, size, groups):
-        from rushlight.kernels import gathered_convolution, pointwise
+    if groups == 1 and not direct and _gathers_forward(
+        n, c, image, o, size, kernel, stride, padding, flipped, is_winograd, planes
+    ):  # fmt: skip
+        from rushlight.kernels import gathered_convolution
 
-        if gathered_convolution.fits(n, c, image, o, size, kernel, padding, flipped) and not (
-            pointwise.fits(c, image, o, kernel, stride, padding)
-        ):
-            return gathered_convolution.Forward(
-                n, c, image, o, size, kernel, stride, padding, dilation, flipped,
-                lambda: _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups,
-                                       flipped, True),
-            )  # fmt: skip
+        return gathered_convolution.Forward(
+            n, c, image, o, size, kernel, stride, padding, dilation, flipped, planes,
+            lambda: _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups,
+                                   flipped, direct=True),
+        )  # fmt: skip
     if is_winograd and not direct:
         from rushlight.kernels.winograd import Forward
 
@@ -249,12 +257,13 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
                    c, o)  # fmt: skip
 
 
-def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, groups):
+def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, groups, planes=3):
     """None where only the generic path can do it."""
     size = output_size(image, kernel, stride, padding, dilation)
     back = tuple(d * (k - 1) - p for k, d, p in zip(kernel, dilation, padding, strict=True))
     if stride == (1, 1) and min(back) >= 0:
-        return _build_forward(n, o, size, c, kernel, stride, back, dilation, groups, True)
+        return _build_forward(n, o, size, c, kernel, stride, back, dilation, groups, True,
+                              planes)  # fmt: skip
     if dilation == (1, 1) and all(p < k for p, k in zip(padding, kernel, strict=True)):
         from rushlight.kernels.direct_convolution import InputGradient
 
@@ -262,19 +271,31 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
     return None
 
 
-def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, groups,
+def _gathers_weight_gradient(n, c, image, o, size, kernel, padding, is_winograd, planes):
+    """Whether a weight gradient is to be a product of gathered windows."""
+    from rushlight.kernels import gathered_convolution
+
+    if planes == 1:
+        return gathered_convolution.fits_one_plane(n, c, image, o, size, kernel, padding)
+    if is_winograd and size[0] * size[1] >= _WINOGRAD_PIXELS:
+        return False
+    return gathered_convolution.fits_weight_gradient(n, c, image, o, size, kernel, padding)
+
+
+def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, groups, planes=3,
                            direct=False):  # fmt: skip
     size = output_size(image, kernel, stride, padding, dilation)
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
-    if not direct and _is_gathered(is_winograd, size, groups):
+    if groups == 1 and not direct and _gathers_weight_gradient(
+        n, c, image, o, size, kernel, padding, is_winograd, planes
+    ):  # fmt: skip
         from rushlight.kernels import gathered_convolution
 
-        if gathered_convolution.fits_weight_gradient(n, c, image, o, size, kernel, padding):
-            return gathered_convolution.WeightGradient(
-                n, c, image, o, size, kernel, stride, padding, dilation,
-                lambda: _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation,
-                                               groups, True),
-            )  # fmt: skip
+        return gathered_convolution.WeightGradient(
+            n, c, image, o, size, kernel, stride, padding, dilation, planes,
+            lambda: _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation,
+                                           groups, direct=True),
+        )  # fmt: skip
     if is_winograd and not direct:
         from rushlight.kernels.winograd import WeightGradient
 
@@ -342,6 +363,11 @@ def _check(op, input_shape, weight_shape, stride, padding, dilation, groups):
     return size
 
 
+def _planes(dtype):
+    """bfloat16 pieces that values of this dtype have when they are float32."""
+    return 1 if dtype.itemsize == 2 and dtype.kind == "V" else 3
+
+
 def _wide_dtype(dtype):
     """dtype to compute in, or None where arrays can stay as they are."""
     if dtype in (FLOAT32, FLOAT64):
@@ -355,18 +381,20 @@ def _check_gradient(op, grad, expected):
 
 
 @referenced_by(_forward_reference)
-def convolution_forward(input, weight, bias, stride, padding, dilation, groups):
+def convolution_forward(input, weight, bias, stride, padding, dilation, groups, planes=3):
     """Cross-correlation of input (N, C, *S) with weight (O, C / groups, *K), plus bias (O,).
 
     ``stride``, ``padding`` (both sides) and ``dilation`` are tuples of one int per spatial dim.
-    Raises ValueError when shapes do not fit.
+    ``planes`` 1 says that values have 8 bits at most (they were bfloat16). Raises ValueError when
+    shapes do not fit.
     """
     args = (stride, padding, dilation, groups)
     size = _check("convolution", input.shape, weight.shape, *args)
     wide = _wide_dtype(input.dtype)
     if wide is not None:
         wide_bias = None if bias is None else cast(bias, wide)
-        found = convolution_forward(cast(input, wide), cast(weight, wide), wide_bias, *args)
+        planes = _planes(input.dtype)
+        found = convolution_forward(cast(input, wide), cast(weight, wide), wide_bias, *args, planes)
         return cast(found, input.dtype)
     n, c = input.shape[:2]
     o = weight.shape[0]
@@ -375,7 +403,7 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups):
     elif input.dtype == FLOAT32 and len(size) < 3:
         out = empty((n, o, *size), input.dtype)
         x, w, row = (None if v is None else compute_array(v) for v in (input, weight, bias))
-        _tile_forward(x, w, row, out, *args)
+        _tile_forward(x, w, row, out, *args, planes)
         return out
     else:
         out = _generic_forward(input, weight, *args)
@@ -384,15 +412,16 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups):
     return out
 
 
-def _tile_forward(x, w, bias, out, stride, padding, dilation, groups):
+def _tile_forward(x, w, bias, out, stride, padding, dilation, groups, planes=3):
     x, w, out, stride, padding, dilation = _as_two_dims((x, w, out), stride, padding, dilation)
     if _is_depthwise(x.shape[1], w.shape, groups):
         _run_depthwise("Forward", x, w, (x, w, out, bias), stride, padding, dilation)
         return
-    key = ("forward", x.shape, w.shape, stride, padding, dilation, groups)
+    key = ("forward", x.shape, w.shape, stride, padding, dilation, groups, planes)
     n, c = x.shape[:2]
     plan = _planned(key, lambda: _build_forward(n, c, x.shape[2:], w.shape[0], w.shape[2:], stride,
-                                                padding, dilation, groups))  # fmt: skip
+                                                padding, dilation, groups, False,
+                                                planes))  # fmt: skip
     if groups == 1:
         plan.run(x, w, out, bias)
         return
@@ -403,7 +432,8 @@ def _tile_forward(x, w, bias, out, stride, padding, dilation, groups):
 
 
 @referenced_by(_input_gradient_reference)
-def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilation, groups):
+def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilation, groups,
+                               planes=3):  # fmt: skip
     """Gradient of :func:`convolution_forward` with respect to its input, of ``input_shape``."""
     input_shape = tuple(input_shape)
     args = (stride, padding, dilation, groups)
@@ -411,27 +441,30 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
     _check_gradient("convolution_input_gradient", grad, (input_shape[0], weight.shape[0], *size))
     wide = _wide_dtype(grad.dtype)
     if wide is not None:
-        found = convolution_input_gradient(cast(grad, wide), cast(weight, wide), input_shape, *args)
+        planes = _planes(grad.dtype)
+        found = convolution_input_gradient(
+            cast(grad, wide), cast(weight, wide), input_shape, *args, planes
+        )
         return cast(found, grad.dtype)
     if 0 in input_shape or weight.shape[0] == 0:
         return np.zeros(input_shape, grad.dtype)
     if grad.dtype == FLOAT32 and len(size) < 3:
         out = empty(input_shape, grad.dtype)
-        if _tile_input_gradient(compute_array(grad), compute_array(weight), out, *args):
+        if _tile_input_gradient(compute_array(grad), compute_array(weight), out, *args, planes):
             return out
     return _generic_input_gradient(grad, weight, input_shape, *args)
 
 
-def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups):
+def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups, planes=3):
     dy, w, out, stride, padding, dilation = _as_two_dims((dy, w, out), stride, padding, dilation)
     if _is_depthwise(out.shape[1], w.shape, groups):
         _run_depthwise("InputGradient", out, w, (dy, w, out), stride, padding, dilation)
         return True
-    key = ("input", out.shape, w.shape, stride, padding, dilation, groups)
+    key = ("input", out.shape, w.shape, stride, padding, dilation, groups, planes)
     n, c = out.shape[:2]
     plan = _planned(key, lambda: _build_input_gradient(n, c, out.shape[2:], w.shape[0],
                                                        w.shape[2:], stride, padding, dilation,
-                                                       groups))  # fmt: skip
+                                                       groups, planes))  # fmt: skip
     if plan is None:
         return False
     if groups == 1:
@@ -444,7 +477,8 @@ def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups):
 
 
 @referenced_by(_weight_gradient_reference)
-def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dilation, groups):
+def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dilation, groups,
+                                planes=3):  # fmt: skip
     """Gradient of :func:`convolution_forward` with respect to its weight, of ``weight_shape``."""
     weight_shape = tuple(weight_shape)
     args = (stride, padding, dilation, groups)
@@ -452,29 +486,30 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
     _check_gradient("convolution_weight_gradient", grad, (input.shape[0], weight_shape[0], *size))
     wide = _wide_dtype(grad.dtype)
     if wide is not None:
+        planes = _planes(grad.dtype)
         found = convolution_weight_gradient(
-            cast(grad, wide), cast(input, wide), weight_shape, *args
+            cast(grad, wide), cast(input, wide), weight_shape, *args, planes
         )
         return cast(found, grad.dtype)
     if 0 in input.shape or 0 in weight_shape:
         return np.zeros(weight_shape, grad.dtype)
     if grad.dtype == FLOAT32 and len(size) < 3:
         out = empty(weight_shape, grad.dtype)
-        _tile_weight_gradient(compute_array(grad), compute_array(input), out, *args)
+        _tile_weight_gradient(compute_array(grad), compute_array(input), out, *args, planes)
         return out
     return _generic_weight_gradient(grad, input, weight_shape, *args)
 
 
-def _tile_weight_gradient(dy, x, out, stride, padding, dilation, groups):
+def _tile_weight_gradient(dy, x, out, stride, padding, dilation, groups, planes=3):
     dy, x, out, stride, padding, dilation = _as_two_dims((dy, x, out), stride, padding, dilation)
     if _is_depthwise(x.shape[1], out.shape, groups):
         _run_depthwise("WeightGradient", x, out, (x, dy, out), stride, padding, dilation)
         return
-    key = ("weight", x.shape, out.shape, stride, padding, dilation, groups)
+    key = ("weight", x.shape, out.shape, stride, padding, dilation, groups, planes)
     n, c = x.shape[:2]
     plan = _planned(key, lambda: _build_weight_gradient(n, c, x.shape[2:], out.shape[0],
                                                         out.shape[2:], stride, padding, dilation,
-                                                        groups))  # fmt: skip
+                                                        groups, planes))  # fmt: skip
     if groups == 1:
         plan.run(x, dy, out)
         return

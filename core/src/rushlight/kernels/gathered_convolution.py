@@ -18,40 +18,46 @@ from rushlight.backends.kernel_language import array, function, i64, range_kerne
 from rushlight.backends.matrix_units import SIDE, TILE, transpose_tile
 from rushlight.backends.memory import empty, zeros
 from rushlight.kernels import split_products as sp
-from rushlight.kernels.split_products import clear_peaks, largest
+from rushlight.kernels.split_products import block_bytes, clear_peaks, largest, planes
 
 # Argument words of packing. The first five are given at each call.
 SOURCE, TARGET, PEAKS, LINE_OFFSETS, STEP_OFFSETS, LINES, DEPTH, PARTS, PAIRED, TURNED = range(10)
 PACKING_WORDS = 10
 
 FLOAT32 = np.dtype(np.float32)
-PLANES = 3
-KIND = {"planes": PLANES, "size": 4, "block_bytes": PLANES * 2 * TILE}
-BLOCK = KIND["block_bytes"]
 MOST_BYTES = 1 << 31  # offsets are int32
 PACKED_LIMIT = 6 << 20  # bytes of packed windows at a time
 ONE_IMAGE_LIMIT = 16 << 20  # the same of one image
 FEW_PIXELS = 64  # gradients of the input: the weight is gathered too, which pays in small maps
-gather_rows, gather_pairs = (mu.gathering_packer(PLANES, paired) for paired in (False, True))
+gather_rows_1, gather_pairs_1 = (mu.gathering_packer(1, paired) for paired in (False, True))
+gather_rows_3, gather_pairs_3 = (mu.gathering_packer(3, paired) for paired in (False, True))
+
+
+@function
+def pack_tile(g, line, block, to, peaks):
+    """A tile for each plane: 16 lines by 32 steps of k."""
+    lines, steps = g[LINE_OFFSETS] + 4 * line, g[STEP_OFFSETS] + 4 * SIDE * block
+    count, depth = g[LINES] - line, g[DEPTH] - SIDE * block
+    if planes == 1:
+        if g[PAIRED] != 0:
+            gather_pairs_1(g[SOURCE], lines, steps, to, peaks, count, depth)
+        else:
+            gather_rows_1(g[SOURCE], lines, steps, to, peaks, count, depth)
+    elif g[PAIRED] != 0:
+        gather_pairs_3(g[SOURCE], lines, steps, to, peaks, count, depth)
+    else:
+        gather_rows_3(g[SOURCE], lines, steps, to, peaks, count, depth)
 
 
 @function
 def pack_panel(g, panel, first, last, blocks, peaks):
     """Blocks first..last of 32 lines."""
     for block in range(first, last):
-        steps = g[STEP_OFFSETS] + 4 * SIDE * block
         for half in range(2):
-            line = panel * SIDE + 16 * half
-            to = g[TARGET] + (panel * blocks + block) * BLOCK + half * TILE
-            count = g[LINES] - line
-            if g[PAIRED] != 0:
-                gather_pairs(g[SOURCE], g[LINE_OFFSETS] + 4 * line, steps, to, peaks, count,
-                             g[DEPTH] - SIDE * block)  # fmt: skip
-            else:
-                gather_rows(g[SOURCE], g[LINE_OFFSETS] + 4 * line, steps, to, peaks, count,
-                            g[DEPTH] - SIDE * block)  # fmt: skip
+            to = g[TARGET] + (panel * blocks + block) * block_bytes + half * TILE
+            pack_tile(g, panel * SIDE + 16 * half, block, to, peaks)
             if g[TURNED] != 0:
-                for plane in range(PLANES):
+                for plane in range(planes):
                     transpose_tile(to + 2 * TILE * plane)
 
 
@@ -82,10 +88,15 @@ def _table(*offsets):
     return table, total.size
 
 
+def _kind(count):
+    """Parameters of the kernels for float32 values of so many planes."""
+    return {"planes": count, "size": 4, "block_bytes": count * 2 * TILE}
+
+
 class Operand:
     """Packing of one operand: ``lines`` and ``steps`` are tables of offsets and their lengths."""
 
-    def __init__(self, lines, steps, is_a, along_steps):
+    def __init__(self, kind, lines, steps, is_a, along_steps):
         (self.lines, count), (self.steps, depth) = lines, steps
         words = [0] * PACKING_WORDS
         panels, blocks = -(-count // SIDE), -(-depth // SIDE)
@@ -93,8 +104,8 @@ class Operand:
         words[TURNED] = is_a != along_steps
         words[PARTS] = max(1, min(blocks // 4, -(-sp.ITEMS // panels)))
         self.items = panels * words[PARTS]
-        self.bytes = panels * blocks * BLOCK
-        self.plan = threads.plan(pack_kernel.address(), self.items, 1, words)
+        self.bytes = panels * blocks * kind["block_bytes"]
+        self.plan = threads.plan(pack_kernel.address(**kind), self.items, 1, words)
 
     def run(self, source):
         """The packed operand and its largest magnitudes."""
@@ -103,11 +114,11 @@ class Operand:
         return packed, peaks
 
 
-def _product_plan(m, n, k, a_row, c_row, **more):
+def _product_plan(kind, m, n, k, a_row, c_row, **more):
     """The multiplication of a (perhaps packed) A with a packed B."""
     panels, strips, blocks = -(-n // SIDE), -(-m // SIDE), -(-k // SIDE)
     chunk = sp.parts_of(blocks, sp.CHUNK_LIMIT)
-    group = sp.parts_of(panels, sp.GROUP_LIMIT // (chunk * BLOCK))
+    group = sp.parts_of(panels, sp.GROUP_LIMIT // (chunk * kind["block_bytes"]))
     groups = -(-panels // group)
     words = [0] * sp.WORDS
     words[sp.M], words[sp.N], words[sp.K], words[sp.C_ROW] = m, n, k, c_row
@@ -118,7 +129,7 @@ def _product_plan(m, n, k, a_row, c_row, **more):
     for name, value in more.items():
         words[getattr(sp, name)] = value
     items = groups * words[sp.ROW_PARTS]
-    return threads.plan(sp.product_kernel.address(**KIND), items, 1, words)
+    return threads.plan(sp.product_kernel.address(**kind), items, 1, words)
 
 
 def _padded_image(c, image, padding):
@@ -158,7 +169,7 @@ def fits(n, c, image, o, size, kernel, padding, flipped=False):
     pixels, depth = size[0] * size[1], c * kernel[0] * kernel[1]
     if o < 128 or depth < 64 or n * pixels < 96 or flipped and pixels > FEW_PIXELS:
         return False
-    return _reachable(n, c, image, padding) and depth * pixels * BLOCK // SIDE**2 < ONE_IMAGE_LIMIT
+    return _reachable(n, c, image, padding, depth * pixels)
 
 
 def fits_weight_gradient(n, c, image, o, size, kernel, padding):
@@ -166,35 +177,49 @@ def fits_weight_gradient(n, c, image, o, size, kernel, padding):
     pixels, lines = size[0] * size[1], c * kernel[0] * kernel[1]
     if o * lines < 75 * (o + lines) or n * pixels < 64:
         return False
-    return _reachable(n, c, image, padding) and lines * pixels * BLOCK // SIDE**2 < ONE_IMAGE_LIMIT
+    return _reachable(n, c, image, padding, lines * pixels)
 
 
-def _reachable(n, c, image, padding):
+def fits_one_plane(n, c, image, o, size, kernel, padding):
+    """The same for values of one plane, forward and for either gradient."""
+    pixels, depth = size[0] * size[1], c * kernel[0] * kernel[1]
+    if min(o, depth) < 32 or n * pixels < 64:
+        return False
+    return _reachable(n, c, image, padding, depth * pixels)
+
+
+def _reachable(n, c, image, padding, windows):
+    """Whether offsets have room for the images, and memory for the windows of one."""
     height, width, _ = _padded_image(c, image, padding)
-    return n * c * height * width * 4 < MOST_BYTES and mu.available()
+    room = n * c * height * width * 4 < MOST_BYTES and windows * 6 < ONE_IMAGE_LIMIT
+    return room and mu.available()
 
 
 class Forward:
     """A forward convolution, or (``flipped``) the gradient of its input at stride 1.
 
-    ``otherwise()`` is a plan for values that cannot be split.
+    ``planes`` as in :mod:`split_products`; ``otherwise()`` is a plan for values that cannot be
+    split.
     """
 
-    def __init__(self, n, c, image, o, size, kernel, stride, padding, dilation, flipped, otherwise):
-        self.padding, self.otherwise = padding, otherwise
+    def __init__(self, n, c, image, o, size, kernel, stride, padding, dilation, flipped, planes,
+                 otherwise):  # fmt: skip
+        self.padding, self.otherwise, kind = padding, otherwise, _kind(planes)
         height, width, channels = _padded_image(c, image, padding)
         taps, pixels = kernel[0] * kernel[1], size[0] * size[1]
         steps = _table(channels, *_tap_offsets(kernel, dilation, width))
         self.weight = None
         if flipped:  # lines are the outputs of this convolution, inputs of the other; taps run back
             lines, back = np.arange(o) * taps, np.arange(taps)[::-1]
-            self.weight = Operand(_table(lines), _table(np.arange(c) * o * taps, back), True, False)
-        self.groups, self.plans = _groups(n, c * taps * pixels * BLOCK // SIDE**2), {}
+            self.weight = Operand(
+                kind, _table(lines), _table(np.arange(c) * o * taps, back), True, False
+            )
+        self.groups, self.plans = _groups(n, c * taps * pixels * 2 * planes), {}
         for count in {count for _, count in self.groups}:
             lines = _table(*_pixel_offsets(count, c * height * width, size, stride, width))
-            operand = Operand(lines, steps, False, False)
+            operand = Operand(kind, lines, steps, False, False)
             product = _product_plan(
-                o, count * pixels, c * taps, 4 * c * taps, 4 * pixels, PIXELS=pixels,
+                kind, o, count * pixels, c * taps, 4 * c * taps, 4 * pixels, PIXELS=pixels,
                 IMAGE_BYTES=4 * o * pixels, ROW_BIAS=1, A_PACKED=int(flipped),
                 B_PEAK_COUNT=operand.items, A_PEAK_COUNT=self.weight.items if flipped else 0,
             )  # fmt: skip
@@ -216,21 +241,22 @@ class Forward:
 class WeightGradient:
     """The gradient of the weight; ``otherwise()`` is a plan for values that cannot be split."""
 
-    def __init__(self, n, c, image, o, size, kernel, stride, padding, dilation, otherwise):
-        self.padding, self.otherwise = padding, otherwise
+    def __init__(self, n, c, image, o, size, kernel, stride, padding, dilation, planes, otherwise):
+        self.padding, self.otherwise, kind = padding, otherwise, _kind(planes)
         height, width, channels = _padded_image(c, image, padding)
         pixels, count = size[0] * size[1], c * kernel[0] * kernel[1]
         lines = _table(channels, *_tap_offsets(kernel, dilation, width))
         rows = _table(np.arange(o) * pixels)
         self.parts = []
-        for first, images in _groups(n, (count + o) * pixels * BLOCK // SIDE**2):
+        for first, images in _groups(n, (count + o) * pixels * 2 * planes):
             steps = _table(*_pixel_offsets(images, c * height * width, size, stride, width))
-            image = Operand(lines, steps, False, True)
+            image = Operand(kind, lines, steps, False, True)
             steps = _table(np.arange(images) * o * pixels, np.arange(pixels))
-            gradient = Operand(rows, steps, True, True)
+            gradient = Operand(kind, rows, steps, True, True)
             product = _product_plan(
-                o, count, images * pixels, 0, 4 * count, A_PACKED=1, A_PEAK_COUNT=gradient.items,
-                B_PEAK_COUNT=image.items, START=mk.START_C if first else mk.START_ZERO,
+                kind, o, count, images * pixels, 0, 4 * count, A_PACKED=1,
+                A_PEAK_COUNT=gradient.items, B_PEAK_COUNT=image.items,
+                START=mk.START_C if first else mk.START_ZERO,
             )  # fmt: skip
             self.parts.append((slice(first, first + images), image, gradient, product))
 

@@ -387,10 +387,11 @@ class SplitProduct:
     ``a`` and ``b`` are (row stride in bytes, is transposed), ``start`` is START_BIAS or START_C.
     """
 
-    __slots__ = ("bytes_a", "bytes_b", "peaks", "steps")
+    __slots__ = ("bytes_a", "bytes_b", "dtype", "peaks", "steps")
 
     def __init__(self, m, n, k, a, b, start, planes):
         (a_row, trans_a), (b_row, trans_b) = a, b
+        self.dtype = None  # not for callers who ask for a plan of their dtype
         size, block = (4 if planes else 2), max(1, planes) * 2 * TILE
         kind = {"planes": planes, "size": size, "block_bytes": block}
         panels, strips, blocks = -(-n // SIDE), -(-m // SIDE), -(-k // SIDE)

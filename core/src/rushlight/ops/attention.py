@@ -178,15 +178,16 @@ def scaled_dot_product_attention(
     """
     _check(query, key, value, attn_mask, is_causal, enable_gqa)
     scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
-    if _fits_kernel(query, key, value, attn_mask, dropout_p, enable_gqa):
-        if attn_mask is not None and attn_mask._dtype.category == BOOL:
-            attn_mask = zeros(attn_mask.shape).masked_fill(~attn_mask, -math.inf)
-        return _attention(query, key, value, attn_mask, is_causal, float(scale))[0]
     dtype = query.dtype
     if query._dtype.category == FLOAT and query.element_size() < 4:
         query, key, value = query.float(), key.float(), value.float()
         if attn_mask is not None and attn_mask._dtype.category == FLOAT:
             attn_mask = attn_mask.float()
+    if _fits_kernel(query, key, value, attn_mask, dropout_p, enable_gqa):
+        if attn_mask is not None and attn_mask._dtype.category == BOOL:
+            attn_mask = zeros(attn_mask.shape).masked_fill(~attn_mask, -math.inf)
+        out = _attention(query, key, value, attn_mask, is_causal, float(scale))[0]
+        return out if out.dtype == dtype else out.to(dtype)
     if enable_gqa:
         key = _repeated(key, query.shape[-3])
         value = _repeated(value, query.shape[-3])
