@@ -58,7 +58,6 @@ ADVICE = {
     "classes": "write the class in Python",
     "futures": "use concurrent.futures",
     "package": "use rushlight.save and rushlight.load",
-    "autograd.graph": "use Tensor.register_hook and module hooks",
     "utils.cpp_extension": "write the operation in Python, with rushlight.autograd.Function for "
     "its gradient; there is no C++ interface",
     "utils.bottleneck": "use rushlight.profiler.where_does_my_step_go",
@@ -89,7 +88,7 @@ ADVICE = {
 
 # Modules that may be imported although nothing in them exists; their submodules too.
 ABSENT = frozenset(
-    "ao autograd.graph export futures fx "
+    "ao export futures fx "
     "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
     "quantization utils.bottleneck utils.cpp_extension "
     "utils.data.datapipes utils.mobile_optimizer _dynamo _export _functorch "

@@ -31,17 +31,17 @@ _LATE = {
     "Variable": "variable",
     "forward_ad": None,
     "functional": None,
+    "graph": None,
     "profiler": None,
     "variable": None,
 }
-_ABSENT = frozenset(("graph",))
 
 
 def __getattr__(name):
     """What few programs need, imported at first use."""
     import importlib
 
-    if name in _ABSENT or name in _LATE:
+    if name in _LATE:
         module = importlib.import_module(f"rushlight.autograd.{_LATE.get(name) or name}")
         return getattr(module, name) if _LATE.get(name) else module
     raise AttributeError(f"module 'rushlight.autograd' has no attribute '{name}'")

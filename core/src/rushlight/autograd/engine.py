@@ -200,17 +200,27 @@ class _Run:
             self.tensors = {gradient_edge(t): t for t in targets}
 
     def go(self):
-        previous = mode.recording
-        mode.recording = self.create
+        previous = mode.recording, mode.runs
+        mode.recording, mode.runs = self.create, (*mode.runs, self)
         try:
             self._run()
         finally:
-            mode.recording = previous
+            mode.recording, mode.runs = previous
         return self.wanted
+
+    def reaches(self, edge, number):
+        """Whether a gradient comes to an edge in this pass."""
+        wanted = self.wanted
+        if type(edge) is not Node:
+            return edge in self.leaf_counts and (wanted is None or (edge, 0) in wanted)
+        if edge not in self.nodes:
+            return False
+        return wanted is None or edge in self.needed or (edge, number) in wanted
 
     def _run(self):
         nodes = self._reachable()
         needed = self._needed(nodes) if self.wanted is not None else None
+        self.nodes, self.needed = nodes, needed
         for edge, number, gradient in self.roots:
             self._deliver(edge, number, gradient)
         self._finish()

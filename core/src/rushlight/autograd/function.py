@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 
+from rushlight.autograd import saving
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.autograd.node import Node, edges_of
 from rushlight.backends.arrays import zeros_on
@@ -57,6 +58,9 @@ class FunctionCtx:
             )
         found = []
         for item, version in zip(self._saved, self._versions, strict=True):
+            if type(item) is saving.Packed:
+                found.append(self._unpacked(item))
+                continue
             if type(item) is tuple:
                 alias, number = item
                 if getattr(alias, "_level", None) is not None:
@@ -77,6 +81,13 @@ class FunctionCtx:
             found.append(tensor)
         return tuple(found)
 
+    def _unpacked(self, item):
+        """What hooks of the user held, with its history where the call is differentiated."""
+        tensor = item.tensor()
+        if not mode.recording or tensor._dtype.category < FLOAT:
+            return tensor
+        return saving.at(tensor, *((self._node(), item.number) if item.output else item.number))
+
     def _freeze(self, outputs, node):
         """Turn what was saved into references that make no cycle with the node."""
         import weakref
@@ -93,6 +104,8 @@ class FunctionCtx:
             else:
                 saved.append(tensor)
             versions.append(0 if tensor is None else tensor._version)
+        if saving.active.count and node is not None:
+            saved = [saving.packed_for_function(item) for item in saved]
         self._saved, self._versions = tuple(saved), tuple(versions)
         self._to_save = ()
 

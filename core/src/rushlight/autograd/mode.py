@@ -14,6 +14,7 @@ _lock = threading.Lock()
 class _Mode(threading.local):
     recording = True
     inference = False
+    runs = ()  # backward passes in progress, the innermost last
 
 
 mode = _Mode()

@@ -37,6 +37,7 @@ class Node:
     metadata = None  # dtypes of the tensor arguments, likewise
     values = None  # all bound arguments, when an attribute has not its default
     versions = None  # of the saved values, when one is not 0
+    packed = False  # whether hooks of the user hold saved values
 
     def __init__(self, op, edges, numbers, outputs=1):
         self.op, self.edges, self.outputs = op, edges, outputs
@@ -66,6 +67,13 @@ class Node:
         """Call ``hook(grad_outputs)`` before this node runs; it may return new outputs."""
         self.pre_hooks = self.pre_hooks if self.pre_hooks is not None else {}
         return HookHandle(self.pre_hooks, hook)
+
+    def __getattr__(self, name):
+        if name.startswith("_saved_"):
+            from rushlight.autograd.saving import saved_value
+
+            return saved_value(self, name[7:])
+        raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
 
     def __repr__(self):
         return f"<{self.name()} object at {id(self):#x}>"

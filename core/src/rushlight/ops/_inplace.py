@@ -52,7 +52,8 @@ def run_inplace(op, target, args, kwargs):
         check_result(op, target, dtype, shape)
     node = None
     if recording:
-        node = record(op, tensors, attributes, (make_tensor(target._array, target._dtype),))
+        before = make_tensor(target._array, target._dtype)
+        node = record(op, tensors, attributes, (before,), complete=False)
         _keep_original(node, target)
     if target._device.type != "meta":
         _compute_into(op, call, values, target)

@@ -8,6 +8,7 @@ formulas are first tried as one fused kernel each.
 
 from __future__ import annotations
 
+from rushlight.autograd import saving
 from rushlight.autograd.anomaly import anomaly, note_line
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE, Node, gradient_edge, next_sequence
@@ -29,10 +30,11 @@ class Plan:
     __slots__ = ("inputs", "needs_shapes", "outputs", "pull")
 
 
-def record(op, tensors, values, outs):
+def record(op, tensors, values, outs, complete=True):
     """Make the node of a call. `tensors` are its tensor arguments in order (None where a number or
     nothing was given), lists flattened; `values` all bound arguments, or None when every attribute
-    has its default; `outs` the results, which get the node."""
+    has its default; `outs` the results, which get the node. Where they are not `complete` yet,
+    hooks get what is saved from :func:`resave`."""
     edges, numbers, shapes, metadata = [], None, None, None
     first = outs[0]
     shape, dtype = first._array.shape, first._dtype
@@ -89,6 +91,8 @@ def record(op, tensors, values, outs):
         _attach(node, outs)
     if anomaly.enabled:
         note_line(node)
+    if saving.active.count and complete:
+        saving.pack(node)
     return node
 
 
@@ -199,6 +203,8 @@ def resave(node, out):
         storage = storage_of(out)
         node.saved[i] = (out._array, out._dtype, storage, 0)
         node.versions = {**(node.versions or {}), i: storage.version}
+    if saving.active.count:
+        saving.pack(node)
 
 
 def unpack(node, create):
@@ -211,6 +217,8 @@ def unpack(node, create):
             "backward through the graph a second time or if you need to access saved tensors "
             "after calling backward."
         )
+    if node.packed:
+        return saving.unpacked(node, create, _unpack_one)
     values, versions = [], node.versions
     for item in saved:
         if type(item) is not tuple:
@@ -232,6 +240,19 @@ def unpack(node, create):
             raise _modified(node, i, item, version)
         values.append(item)
     return values
+
+
+def _unpack_one(node, i, create):
+    """One saved value as a tensor."""
+    alone = _new(Node)
+    alone.op, alone.edges, alone.plan, alone.saved = node.op, node.edges, node.plan, [node.saved[i]]
+    version = (node.versions or {}).get(i)
+    if version is not None:
+        alone.versions = {0: version}
+    (found,) = unpack(alone, create)
+    if create and found._node is alone:
+        found._node = node
+    return found
 
 
 def _modified(node, i, tensor, version):
@@ -273,6 +294,7 @@ def backward(op, node, grad, create):
 
 
 Op.backward = backward
+Op.unpack_saved = staticmethod(lambda node: unpack(node, True))
 
 
 def _match_dtype(piece, dtype):

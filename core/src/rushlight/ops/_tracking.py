@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from types import FunctionType
 
+from rushlight.autograd import saving
 from rushlight.autograd.mode import mode
 from rushlight.dtypes import FLOAT
 from rushlight.ops import _wrapped_writes as writes
@@ -98,6 +99,11 @@ def _tensors(level, op, values):
 
 
 def _record(level, op, tensors, values, outs):
+    if saving.active.count and saving.current() is not None:
+        raise RuntimeError(
+            "rushlight.func.{grad, vjp, jacrev, hessian} do not support saved tensor hooks: set "
+            "them around Tensor.backward() or autograd.grad(), outside of the transform"
+        )
     attributes = [None if isinstance(v, Tensor) else v for v in values]
     slots = [lifted(o, level) if isinstance(o, Tensor) else o for o in outs]
     node = record(op, tensors, attributes, slots)

@@ -14,6 +14,7 @@ import warnings
 
 from rushlight.amp.mode import restore as restore_autocast
 from rushlight.amp.mode import snapshot as autocast_snapshot
+from rushlight.autograd import saving
 from rushlight.autograd.engine import backward as run_backward
 from rushlight.autograd.engine import grad
 from rushlight.autograd.function import Function
@@ -22,6 +23,7 @@ from rushlight.autograd.node import Node, gradient_edge, next_sequence
 from rushlight.backends import np
 from rushlight.dtypes import float32
 from rushlight.random import fork_rng, get_rng_state, set_rng_state
+from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import Tensor, make_tensor
 from rushlight.utils import _pytree
 
@@ -112,7 +114,7 @@ class _Call:
     def run(self):
         """The function's outputs, tied to the graph by one node."""
         start = next_sequence()
-        with self.first:
+        with self.first, saving.suspended():  # what this run saves is dropped
             result = self.function(*self.args, **self.kwargs)
         if not mode.recording:
             return result
@@ -147,6 +149,11 @@ class _Call:
             result = self.function(*self.args, **self.kwargs)
         outputs = self._outputs(_pytree.tree_leaves(result))
         grads = list(grads) if node.outputs > 1 else [grads]
+        if any(gradient_edge(out)[0] is None for out in outputs):
+            raise NotImplementedError(
+                "checkpoint: forward mode over a mapped backward pass, as in hessian or "
+                "jacfwd(jacrev(f)), is not available; use jacrev(jacrev(f)), or no checkpoint"
+            )
         pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if g is not None]
         ends = [_end(*edge) for edge in zip(node.edges, node.numbers, strict=True)]
         with _without_hooks(node.edges):
@@ -268,6 +275,11 @@ class _Reentrant(Function):
 
 
 def _reentrant(function, keep_random, args):
+    if stack.levels:
+        raise RuntimeError(
+            "checkpoint: pass use_reentrant=False inside of function transforms (vmap, grad, jvp, "
+            "...): backward passes inside of backward passes are unknown to them"
+        )
     if mode.recording and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
         warnings.warn(
             "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3

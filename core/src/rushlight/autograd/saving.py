@@ -1,0 +1,203 @@
+"""What a graph keeps of tensors, in the hands of the user: pack when recorded, unpack when needed.
+
+While a pair of hooks is active anywhere the count of modes is raised, so that every call goes
+through :func:`rushlight.ops._recording.record`; the short ways of recording know nothing of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+
+from rushlight.autograd.mode import mode
+from rushlight.autograd.node import Node, gradient_edge
+from rushlight.dtypes import FLOAT
+from rushlight.tensor import dispatch
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+
+class _Active:
+    __slots__ = ("count",)
+
+
+active = _Active()
+active.count = 0  # pairs of hooks that any thread has set
+
+
+class _Hooks(threading.local):
+    def __init__(self):
+        self.pairs = []  # innermost last; None: none, whatever is around
+        self.refusal = None  # why none may be set
+
+
+hooks = _Hooks()
+
+
+def push(pair) -> None:
+    """Make a pair ``(pack, unpack)`` this thread's innermost, or None for none."""
+    if hooks.refusal is not None and pair is not None:
+        raise RuntimeError(hooks.refusal)
+    hooks.pairs.append(pair)
+    with dispatch._lock:
+        active.count += 1
+        dispatch.STATE.modes += 1
+
+
+def pop() -> None:
+    """Back to the pair before."""
+    hooks.pairs.pop()
+    with dispatch._lock:
+        active.count -= 1
+        dispatch.STATE.modes -= 1
+
+
+def current():
+    """This thread's pair, or None."""
+    return hooks.pairs[-1] if hooks.pairs else None
+
+
+@contextlib.contextmanager
+def suspended():
+    """Inside, what is saved goes to nobody's hooks."""
+    if current() is None:
+        yield
+        return
+    push(None)
+    try:
+        yield
+    finally:
+        pop()
+
+
+class Packed:
+    """What a pack hook made of a tensor, and where its gradient goes."""
+
+    __slots__ = ("number", "output", "unpack", "value")
+
+    def __init__(self, tensor, pair, number, output):
+        self.number, self.output = number, output
+        pack, self.unpack = pair
+        version = tensor._version
+        previous, mode.recording = mode.recording, False
+        try:
+            self.value = pack(tensor)
+        finally:
+            mode.recording = previous
+        if tensor._version != version:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                "input to pack hook can not be modified by in-place operations as this can lead "
+                "to unexpected side-effects."
+            )
+
+    def tensor(self):
+        """What the unpack hook makes of it again."""
+        found = self.unpack(self.value)
+        if not isinstance(found, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
+                f"type {type(found).__name__}"
+            )
+        return found
+
+
+def _plain(item):
+    """A saved value as pack hooks get it: an input as it is, an output without history."""
+    if type(item) is not tuple:
+        return item
+    array, dtype, storage, _ = item
+    tensor = make_tensor(array, dtype)
+    tensor._storage = storage
+    return tensor
+
+
+def pack(node, pair=None) -> None:
+    """Give what a node saved to this thread's hooks (or to `pair`)."""
+    pair = current() if pair is None else pair
+    if pair is None or not node.saved:
+        return
+    inputs = node.plan.inputs
+    for i, item in enumerate(node.saved):
+        if type(item) is Packed:
+            continue
+        output = i >= len(inputs)
+        number = item[3] if output else inputs[i]
+        if type(node.saved) is tuple:
+            node.saved = list(node.saved)
+        node.saved[i] = Packed(_plain(item), pair, number, output)
+    node.packed = True
+
+
+def packed_for_function(item):
+    """A value that a user's function saved: a tensor, None, or an output and its number."""
+    pair = current()
+    if pair is None or item is None:
+        return item
+    if type(item) is tuple:
+        return Packed(item[0], pair, item[1], True)
+    return Packed(item, pair, gradient_edge(item), False)
+
+
+def unpacked(node, create, plain_unpack):
+    """The saved values of a node some of which are packed."""
+    saved, found = node.saved, []
+    for i, item in enumerate(saved):
+        if type(item) is not Packed:
+            found.append(plain_unpack(node, i, create))
+            continue
+        tensor = item.tensor()
+        if create and tensor._dtype.category >= FLOAT:
+            if item.output:
+                tensor = at(tensor, node, item.number)
+            else:
+                number = node.numbers[item.number] if node.numbers else 0
+                tensor = at(tensor, node.edges[item.number], number)
+        found.append(tensor)
+    return found
+
+
+class _Pass:
+    """The op of a node that hands its gradient on: data of one tensor, history of another."""
+
+    node_name = "AliasBackward0"
+
+    @staticmethod
+    def backward(node, grads, create):
+        """The gradient as it is."""
+        return [grads]
+
+
+def at(tensor, edge, number):
+    """The tensor's data with its gradient going along an edge."""
+    out = tensor.detach()
+    if edge is None:
+        return out
+    if not isinstance(edge, Node):
+        alias = Node(_Pass, (edge,), None)
+        alias.saved = ()
+        edge, number = alias, 0
+    out._node, out._index = edge, number
+    return out
+
+
+def saved_value(node, name):
+    """``node._saved_NAME``: what a node saved of the argument with that name in PyTorch ("self" is
+    the first), or of its result."""
+    if node.plan is not None and node.saved is not None:
+        op, count = node.op, len(node.plan.inputs)
+        for i in range(len(node.saved)):
+            if i < count:
+                at = node.plan.inputs[i]
+                known = op.names[op.tensor_positions[min(at, len(op.tensor_positions) - 1)]]
+                known = "self" if known == "input" else known
+            else:
+                number = node.plan.outputs[i - count]
+                known = f"result{number}" if node.outputs > 1 else "result"
+            if known == name:
+                return op.unpack_saved(node)[i]
+    if node.plan is not None and node.saved is None:
+        raise RuntimeError(
+            "Trying to backward through the graph a second time (or directly access saved tensors "
+            "after they have already been freed). Specify retain_graph=True."
+        )
+    raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
