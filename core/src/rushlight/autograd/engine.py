@@ -218,9 +218,8 @@ class _Run:
         return wanted is None or edge in self.needed or (edge, number) in wanted
 
     def _run(self):
-        nodes = self._reachable()
-        needed = self._needed(nodes) if self.wanted is not None else None
-        self.nodes, self.needed = nodes, needed
+        nodes = self.nodes = self._reachable()
+        needed = self.needed = self._needed(nodes) if self.wanted is not None else None
         for edge, number, gradient in self.roots:
             self._deliver(edge, number, gradient)
         self._finish()
