@@ -113,7 +113,10 @@ extern "C" __global__ void waits_for_ever() {
 extern "C" __global__ void wrong_mask() { __shfl_sync(0xffu, 1, 0); }
 extern "C" __global__ void asserts(int n) { assert(n > 3); }
 extern "C" __global__ void writes_at(int* x, long long at) { x[at] = 1; }
-extern "C" __global__ void overflows_shared(int at) { extern __shared__ char bytes[]; bytes[at] = 0; }
+extern "C" __global__ void overflows_shared(int at) {
+  extern __shared__ char bytes[];
+  bytes[at] = 0;
+}
 extern "C" __global__ void divides(int* x, int by) { x[0] = 7 / by; }
 """
 
@@ -195,7 +198,7 @@ def test_low_precision_rounds_as_numpy():
     x = generator.integers(0, 1 << 32, 4000, np.uint32).view(np.float32)
     small = generator.standard_normal(4000).astype(np.float32)
     edges = np.array([0.0, -0.0, 65504, 65519.9, 65520, 2**-24, 2**-25, 1.5 * 2**-24, np.inf,
-                      -np.inf, np.nan, 3.3895314e38, 1 + 2**-8, 1 + 2**-11], np.float32)  # fmt: skip
+                      -np.inf, np.nan, 3.39e38, 1 + 2**-8, 1 + 2**-11], np.float32)  # fmt: skip
     x = np.concatenate([x, small, small * np.float32(2**-14), edges])
     text = emulator().load(TEXT)
     h, b, back = (empty(x.shape, t) for t in (np.float16, BFLOAT16, np.float32))

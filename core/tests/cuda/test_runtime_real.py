@@ -1,0 +1,257 @@
+"""The real runtime as far as no GPU allows: on stand-ins for CuPy's and cuBLASLt's interfaces.
+
+What this cannot show is whether the stand-ins are right: that takes a device (`ci/gpu_check`).
+"""
+
+import ctypes
+import gc
+import importlib.util
+import inspect
+import sys
+
+import numpy as np
+import pytest
+from kernel_cases import BFLOAT16, close, wide
+from standin_cupy import BlasLt, MemoryPool, make_cupy
+
+from rushlight.backends.cuda import runtime
+from rushlight.backends.cuda.runtime import cublaslt, nvrtc, products, real, streams
+from rushlight.backends.cuda.runtime.emulated import EmulatedRuntime
+from rushlight.backends.cuda.runtime.products import Product
+from rushlight.errors import OutOfMemoryError
+
+TEXT = """
+extern "C" __global__ void scale(const float* x, float* y, long long n, float by) {
+  extern __shared__ float room[];
+  int i = threadIdx.x;
+  if (i < n) room[i] = x[i];
+  __syncthreads();
+  if (i < n) y[i] = room[i] * by;
+}
+extern "C" __global__ void fails() { __trap(); }
+"""
+
+
+@pytest.fixture
+def found(monkeypatch):
+    cupy = make_cupy()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(real.nvrtc, "compile_text", lambda text, arch, options: (text.encode(), ""))
+    monkeypatch.setattr(real.llvm_cache, "read", lambda folder, key: None)
+    monkeypatch.setattr(real.llvm_cache, "write", lambda folder, key, body: None)
+    made = real.RealRuntime()
+    made.standin = cupy
+    return made
+
+
+def members(thing):
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def test_both_runtimes_have_the_same_members(found):
+    emulated = EmulatedRuntime()
+    missing = members(emulated) - members(found) - {"reverse", "reversed_order"}
+    assert not missing
+    for name in members(emulated) & members(found):
+        method = getattr(EmulatedRuntime, name, None)
+        if inspect.isfunction(method):
+            ours = inspect.signature(getattr(real.RealRuntime, name))
+            assert list(ours.parameters) == list(inspect.signature(method).parameters), name
+
+
+def test_properties(found):
+    properties = found.properties(1)
+    assert (properties.name, properties.capability) == ("Stand-in", (9, 0))
+    assert properties.uuid == "00010203-0405-0607-0809-0a0b0c0d0e0f"
+    assert properties.multi_processor_count == 132
+    with pytest.raises(RuntimeError, match="device 2 does not exist; there are 2"):
+        found.properties(2)
+
+
+def test_kernels_and_copies(found):
+    x = np.arange(10, dtype=np.float32)
+    blocks = [found.allocate(40, 1) for _ in range(3)]
+    found.copy_in(blocks[0].address, x, 1)
+    kernel = found.load(TEXT).kernel("scale")
+    arguments = (blocks[0].address, blocks[1].address, 10, np.float32(3))
+    found.launch(kernel, (1, 1, 1), (32, 1, 1), 40, 1, arguments)
+    assert found.standin.cuda.runtime.current == 1
+    found.copy_within(blocks[2].address, blocks[1].address, 40, 1)
+    found.fill_bytes(blocks[2].address, 0, 8, 1)
+    out = np.empty(10, np.float32)
+    found.copy_out(out, blocks[2].address, 1)
+    np.testing.assert_array_equal(out, np.where(np.arange(10) < 2, 0, 3 * x))
+    assert (found.counters.launches, found.counters.synchronizations) == (1, 1)
+    found.launch(kernel, (1, 1, 1), (32, 1, 1), 60000, 1, arguments)
+    found.launch(kernel, (1, 1, 1), (32, 1, 1), 50000, 1, arguments)
+    assert found.standin.asked == [(8, 60000)]
+
+
+def test_faults_name_the_last_kernels(found):
+    kernel = found.load(TEXT).kernel("fails")
+    with pytest.raises(RuntimeError, match=r"last kernels launched: fails \(CUDA_LAUNCH_BLOCKING"):
+        found.launch(kernel, (1, 1, 1), (1, 1, 1), 0, 0, ())
+
+
+def test_memory(found, monkeypatch):
+    block = found.allocate(1000)
+    assert found.memory_statistics(0)["allocated_bytes"] == 1024
+    stream = found.stream_create(0)
+    block.used_by(stream)
+    del block
+    gc.collect()
+    counts = found.memory_statistics(0)
+    assert (counts["allocated_bytes"], counts["frees"], counts["active_blocks"]) == (0, 1, 0)
+    waits = found.stream_object(0).waits
+    assert waits[-1].stream is found.stream_object(stream)
+    monkeypatch.setattr(MemoryPool, "limit", 4096)
+    kept = found.allocate(2000)
+    with pytest.raises(OutOfMemoryError, match="Tried to allocate 3.91 KiB.*held by 1 live"):
+        found.allocate(4000)
+    counts = found.memory_statistics(0)
+    assert (counts["retries"], counts["out_of_memory"]) == (1, 1) and kept.nbytes == 2000
+    pinned = found.allocate_pinned(64)
+    assert found._is_pinned(pinned[3:]) and not found._is_pinned(np.zeros(3))
+
+
+def test_streams_events_graphs(found):
+    stream = found.stream_create(1, -1)
+    assert streams.device_of(stream) == 1 and found.stream_query(stream)
+    event = found.event_create()
+    with pytest.raises(ValueError, match="recorded"):
+        found.event_elapsed(event, event)
+    found.event_record(event, stream)
+    assert found.event_elapsed(event, event) == 1.5 and found.event_query(event)
+    found.stream_wait_event(stream, event)
+    found.event_synchronize(event)
+    found.graph_begin(stream)
+    assert found.is_capturing(stream)
+    with pytest.raises(RuntimeError, match="captured"):
+        found.synchronize(1)
+    block = found.allocate(100, 1, stream)
+    graph = found.graph_end(stream)
+    graph.launch(stream)
+    assert graph.pool.allocations == 1 and found.memory_statistics(1)["allocations"] == 0
+    assert block.device == 1
+    found.stream_destroy(stream)
+    with pytest.raises(RuntimeError, match="does not exist"):
+        found.stream_query(stream)
+
+
+# ---- products ------------------------------------------------------------------------------------
+
+
+def test_the_structure_of_a_heuristic():
+    """Sizes and offsets of cublasLt.h."""
+    assert ctypes.sizeof(cublaslt.Heuristic) == 96
+    offsets = [getattr(cublaslt.Heuristic, n).offset for n in ("workspace", "state", "waves")]
+    assert offsets == [64, 72, 76]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, BFLOAT16], ids=str)
+@pytest.mark.parametrize("turned", [(a, b, o) for a in (0, 1) for b in (0, 1) for o in (0, 1)])
+def test_products(found, monkeypatch, dtype, turned):
+    standin = BlasLt()
+    monkeypatch.setattr(cublaslt, "open_library", lambda stem: standin)
+    generator, (m, n, k, batch) = np.random.default_rng(0), (3, 5, 4, 2)
+    dtype = np.dtype(dtype)
+
+    def matrix(rows, columns, is_turned):
+        """Elements in memory with room between rows, and strides."""
+        long, short = (columns, rows) if is_turned else (rows, columns)
+        memory = generator.standard_normal((batch, long, short + 2)).astype(dtype)
+        view = memory[:, :, :short]
+        strides = (1, short + 2) if is_turned else (short + 2, 1)
+        return memory, (view.swapaxes(1, 2) if is_turned else view), strides
+
+    (a, at, sa), (b, bt, sb) = matrix(m, k, turned[0]), matrix(k, n, turned[1])
+    memory, out, so = matrix(m, n, turned[2])
+    bias = generator.standard_normal(n).astype(dtype)
+    for epilogue in products.EPILOGUES if not turned[2] else ("none",):
+        product = Product(
+            dtype, m, n, k, sa, sb, so, batch, (a[0].size, b[0].size, memory[0].size), 0.5, 2.0,
+            epilogue,
+        )  # fmt: skip
+        before = memory.copy()
+        expected = np.array(out)
+        products.compute(product, at, bt, expected, bias)
+        row = bias.ctypes.data if epilogue != "none" else 0
+        places = (a.ctypes.data, b.ctypes.data, memory.ctypes.data)
+        found.gemm(product, *places, row, 0)
+        close(out, wide(expected), dtype, 4)
+        spared = np.ones(memory.shape[2], bool)
+        spared[: memory.shape[2] - 2] = False
+        np.testing.assert_array_equal(memory[:, :, spared], before[:, :, spared])
+    assert set(standin.asked[0]) == {1, 5, 6, 7, 8} and standin.asked[0][1] == 32 << 20
+
+
+def test_products_without_depth(found):
+    block = found.allocate(60)
+    product = Product(np.dtype(np.float32), 3, 5, 0, (1, 1), (5, 1), (5, 1))
+    found.gemm(product, 0, 0, block.address)
+    out = np.empty(15, np.float32)
+    found.copy_out(out, block.address)
+    assert not out.any()
+
+
+def test_compute_types():
+    def types(dtype, tf32=False):
+        return cublaslt.compute_types(
+            Product(np.dtype(dtype), 1, 1, 1, (1, 1), (1, 1), (1, 1), tf32=tf32)
+        )
+
+    assert types(np.float32) == (68, 0) and types(np.float32, True) == (77, 0)
+    assert types(BFLOAT16, True) == (68, 0) and types(np.float64) == (70, 1)
+
+
+def test_a_bias_needs_rows():
+    with pytest.raises(ValueError, match="row-major"):
+        cublaslt.arrange(
+            Product(np.dtype(np.float32), 3, 5, 4, (4, 1), (5, 1), (1, 3), epilogue="bias")
+        )
+
+
+# ---- without a driver ----------------------------------------------------------------------------
+
+
+def test_the_default_choice_without_a_driver(monkeypatch):
+    """Where there is no driver there is a reason; where there is one, a device."""
+    monkeypatch.setenv("RUSHLIGHT_CUDA", "")
+    runtime.reset()
+    try:
+        reason = runtime.why_unavailable()
+        assert runtime.available() == (reason is None)
+    finally:
+        monkeypatch.undo()
+        runtime.reset()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cupy") is None, reason="CuPy is not installed")
+def test_cupy_has_what_is_called():
+    import cupy
+
+    assert callable(cupy.cuda.driver.launchKernel) and callable(cupy.cuda.alloc_pinned_memory)
+    for name in ("memcpyAsync", "memsetAsync", "memGetInfo", "getDeviceProperties"):
+        assert callable(getattr(cupy.cuda.runtime, name))
+    for name in ("malloc", "free_all_blocks", "total_bytes", "free_bytes", "set_limit"):
+        assert callable(getattr(cupy.cuda.memory.MemoryPool, name))
+    for name in ("begin_capture", "end_capture", "wait_event", "synchronize"):
+        assert callable(getattr(cupy.cuda.Stream, name))
+    assert cupy.cuda.driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES == 8
+
+
+LOG = """\
+ptxas info    : Compiling entry function 'one' for 'sm_90'
+ptxas info    : Function properties for one
+ptxas         .     8 bytes stack frame, 56 bytes spill stores, 60 bytes spill loads
+ptxas info    : Used 32 registers, used 1 barriers
+ptxas info    : Compiling entry function 'two' for 'sm_90'
+ptxas info    : Function properties for two
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 20 registers, used 0 barriers
+"""
+
+
+def test_usage_of_registers_is_read():
+    found = nvrtc.usage(LOG)
+    assert found == {"one": nvrtc.Usage(32, 8, 56, 60), "two": nvrtc.Usage(20, 0, 0, 0)}
