@@ -328,12 +328,16 @@ METHODS = {
 }
 
 
-def _max(array, axis=None, out=None, keepdims=False, **options):
-    return reduce("max", array, axis, None, out, keepdims, **options)
+def _extreme(kind, function):
+    def call(array, axis=None, out=None, keepdims=False, initial=None, **options):
+        found = reduce(kind, array, axis, None, out, keepdims, **options)
+        known = initial is None or initial is np._NoValue
+        return found if found is None or known else ufunc(function, (found, initial), {})
+
+    return call
 
 
-def _min(array, axis=None, out=None, keepdims=False, **options):
-    return reduce("min", array, axis, None, out, keepdims, **options)
+_max, _min = _extreme("max", np.maximum), _extreme("min", np.minimum)
 
 
 def _any(array, axis=None, out=None, keepdims=False, **options):

@@ -69,12 +69,13 @@ class graph:  # noqa: N801 - PyTorch's name
     """Records into a :class:`CUDAGraph` what is computed inside, on a stream of its own."""
 
     default_capture_stream = None
+    _runtime = None
 
     def __init__(self, cuda_graph, pool=None, stream=None, capture_error_mode="global"):
         _require("graph")
         if stream is None:
-            if graph.default_capture_stream is None:
-                graph.default_capture_stream = Stream()
+            if graph.default_capture_stream is None or graph._runtime is not runtime.current():
+                graph.default_capture_stream, graph._runtime = Stream(), runtime.current()
             stream = graph.default_capture_stream
         self.cuda_graph, self.pool, self.stream = cuda_graph, pool, stream
         self._mode = capture_error_mode
