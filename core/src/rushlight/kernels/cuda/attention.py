@@ -1,0 +1,158 @@
+"""Scaled dot-product attention without the matrix of scores in memory, forward and backward.
+
+float64 and rows of more than 128 elements take the way through that matrix, as array code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+
+from rushlight.backends import np
+from rushlight.backends.cuda import runtime, sources
+from rushlight.kernels import attention as host
+
+from .launching import address, empty, launch
+
+__all__ = ["attention_backward", "attention_forward", "fits"]
+
+WIDTHS = (32, 64, 128)
+WARPS, FORWARD_ROWS, BACKWARD_ROWS = 4, 8, 4
+_FLOAT32 = np.dtype(np.float32)
+_PLACES = ("q", "k", "v", "o", "g", "dq", "dk", "dv")
+
+
+class _Shape(ctypes.Structure):
+    """The kernels' struct."""
+
+    _fields_ = tuple(
+        [(n, ctypes.c_longlong) for n in "heads shared queries keys width value_width".split()]
+        + [(name, ctypes.c_longlong * 3) for name in _PLACES]
+        + [
+            ("mask", ctypes.c_longlong * 4),
+            ("causal", ctypes.c_longlong),
+            ("scale", ctypes.c_double),
+        ]
+    )
+
+
+def fits(query, key, value) -> bool:
+    """Whether these kernels serve: float32, float16 or bfloat16, up to 128 elements a row."""
+    dtype = query.dtype
+    narrow = dtype.itemsize <= 4 and (dtype.kind == "f" or dtype.name == "bfloat16")
+    return narrow and max(query.shape[3], value.shape[3]) <= WIDTHS[-1]
+
+
+def _dense_rows(array):
+    """The array, copied where its last dim is not dense."""
+    if array.shape[3] <= 1 or array.strides[3] == array.itemsize:
+        return array
+    return array.contiguous()
+
+
+def _shape(query, key, value, mask, causal, scale, **arrays):
+    shape = _Shape(
+        heads=query.shape[1], shared=key.shape[1], queries=query.shape[2], keys=key.shape[2],
+        width=query.shape[3], value_width=value.shape[3], causal=int(causal), scale=scale,
+    )  # fmt: skip
+    for name, array in {"q": query, "k": key, "v": value, **arrays}.items():
+        setattr(shape, name, (ctypes.c_longlong * 3)(
+            *[s // array.itemsize for s in array.strides[:3]]
+        ))  # fmt: skip
+    if mask is not None:
+        shape.mask = (ctypes.c_longlong * 4)(*[s // 4 for s in mask.strides])
+    return shape
+
+
+def _kernel(name, query, value):
+    need = max(query.shape[3], value.shape[3], 1)
+    width = next(w for w in WIDTHS if need <= w)
+    return sources.kernel("attention", name, T=query.dtype, WIDTH=width), width
+
+
+def _full_mask(mask, query, key):
+    """The mask as float32 (B, H, L, S), repeated by strides of 0."""
+    if mask is None:
+        return None
+    full = (*query.shape[:3], key.shape[2])
+    return mask.astype(_FLOAT32, copy=False).broadcast_to(full)
+
+
+def _result(like, heads, width):
+    """Memory (B, heads, L, width) for a result: heads side by side where ``like`` has them so."""
+    batch, _, length, _ = like.shape
+    if like.strides[1] < like.strides[2]:
+        made = empty((batch, length, heads, width), like.dtype, like.device)
+        return made.transpose(0, 2, 1, 3)
+    return empty((batch, heads, length, width), like.dtype, like.device)
+
+
+def _zero(array):
+    if array.size:
+        current = runtime.current()
+        stream = runtime.streams.current(array.device)
+        current.fill_bytes(array.address, 0, array.nbytes, stream)
+    return array
+
+
+def attention_forward(query, key, value, mask, causal, scale):
+    """``softmax(query @ key.T * scale + mask) @ value``, and the logarithm of each row's sum of
+    exponentials (B, H, L), float32.
+
+    Arguments as in :func:`rushlight.kernels.attention.attention_forward`. A row that may look at
+    nothing gives zeros, and infinity as its logarithm.
+    """
+    if not fits(query, key, value):
+        return host._forward_reference(query, key, value, mask, causal, scale)
+    query, key, value = map(_dense_rows, (query, key, value))
+    mask = _full_mask(mask, query, key)
+    batch, heads, length, _ = query.shape
+    device = query.device
+    out = _result(query, heads, value.shape[3])
+    sums = empty((batch, heads, length), _FLOAT32, device)
+    if not sums.size:
+        return out, sums
+    if not key.shape[2]:
+        _zero(out)
+        sums[...] = math.inf
+        return out, sums
+    kernel, width = _kernel("attend", query, value)
+    shape = _shape(query, key, value, mask, causal, scale, o=out)
+    arguments = (query.address, key.address, value.address, address(mask), out.address,
+                 sums.address, shape)  # fmt: skip
+    rows = FORWARD_ROWS * WARPS
+    shared = 4 * (32 * (width + 4) + 32 * width + rows * width)
+    launch(kernel, (-(-length // rows), heads, batch), (32, WARPS, 1), arguments, device, shared)
+    return out, sums
+
+
+def attention_backward(grad, query, key, value, mask, out, log_sums, causal, scale):
+    """Gradients of query, key and value, given that of the result of :func:`attention_forward`."""
+    if not fits(query, key, value):
+        arrays = (grad, query, key, value, mask, out, log_sums)
+        return host._backward_reference(*arrays, causal, scale)
+    query, key, value, out = map(_dense_rows, (query, key, value, out))
+    grad = _dense_rows(grad.astype(query.dtype, copy=False))
+    mask, sums = _full_mask(mask, query, key), log_sums.contiguous()
+    batch, heads, length, _ = query.shape
+    device = query.device
+    dq, dk, dv = [_result(a, a.shape[1], a.shape[3]) for a in (query, key, value)]
+    if not out.size or not key.size:
+        return tuple(map(_zero, (dq, dk, dv)))
+    shape = _shape(query, key, value, mask, causal, scale, o=out, g=grad, dq=dq, dk=dk, dv=dv)
+    deltas = empty(sums.shape, _FLOAT32, device)
+    kernel, width = _kernel("attend_deltas", query, value)
+    block = (32, WARPS, 1)
+    arguments = (grad.address, out.address, deltas.address, shape)
+    launch(kernel, (-(-length // WARPS), heads, batch), block, arguments, device)
+    rows = BACKWARD_ROWS * WARPS
+    shared = 4 * (2 * 32 * (width + 4) + 2 * rows * width)
+    given = (grad.address, query.address, key.address, value.address, address(mask), sums.address,
+             deltas.address)  # fmt: skip
+    kernel, _ = _kernel("attend_query_gradient", query, value)
+    grid = (-(-length // rows), heads, batch)
+    launch(kernel, grid, block, (*given, dq.address, shape), device, shared)
+    kernel, _ = _kernel("attend_key_gradients", query, value)
+    grid = (-(-key.shape[2] // rows), key.shape[1], batch)
+    launch(kernel, grid, block, (*given, dk.address, dv.address, shape), device, shared)
+    return dq, dk, dv
