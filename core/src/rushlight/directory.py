@@ -10,7 +10,8 @@ from rushlight import refusals
 PARTS = frozenset(
     "_C __config__ _dynamo _utils accelerator amp array_api backends compiler cpu distributed "
     "distributions fft func hub jit library linalg masked mps multiprocessing nested onnx "
-    "overrides profiler random signal sparse special storage testing types version xpu".split()
+    "overrides profiler quasirandom random signal sparse special storage testing types version "
+    "xpu".split()
 )
 
 # Module -> names of the top level it holds.

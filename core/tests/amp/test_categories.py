@@ -115,3 +115,16 @@ def test_functions_of_ones_own():
     assert result.dtype is rushlight.float32
     result.sum().backward()
     assert a.grad.float().tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_the_former_path_for_the_cpu():
+    """``torch.cpu.amp``: as ``torch.amp`` with "cpu", and a warning."""
+    for library in (rushlight, torch):
+        with pytest.warns(FutureWarning, match=r"cpu.amp.autocast\(args...\)` is deprecated"):
+            region = library.cpu.amp.autocast(dtype=library.bfloat16)
+        with region:
+            found = x(library, 2, 2) @ x(library, 2, 2)
+        assert found.dtype == library.bfloat16
+        with pytest.warns(FutureWarning, match=r"cpu.amp.GradScaler\(args...\)` is deprecated"):
+            scaler = library.cpu.amp.GradScaler(8.0)
+        assert scaler.scale(library.ones(1)).tolist() == [8.0]

@@ -94,3 +94,33 @@ def test_objects_that_only_write():
     sink = Sink()
     rushlight.save(rushlight.arange(5000), sink)
     assert rushlight.load(io.BytesIO(bytes(sink.taken))).equal(rushlight.arange(5000))
+
+
+def test_places_of_storages(tmp_path, monkeypatch):
+    """What functions for `map_location` fall back on, and kinds of places of the user's own."""
+    from rushlight.serialization import locations
+
+    default = rushlight.serialization.default_restore_location
+    path = tmp_path / "x.pt"
+    rushlight.save([rushlight.ones(2), rushlight.zeros(3)], path)
+    seen = []
+
+    def place(storage, location):
+        seen.append(location)
+        return default(storage, "cpu")
+
+    assert rushlight.load(path, map_location=place)[0].tolist() == [1, 1]
+    assert seen == ["cpu", "cpu"]
+    storage = rushlight.ones(2).untyped_storage()
+    assert default(storage, "cpu") is storage
+    assert rushlight.serialization.location_tag(storage) == "cpu"
+    for location, error in (("nowhere", RuntimeError), ("meta", NotImplementedError),
+                            ("cuda:1", RuntimeError)):  # fmt: skip
+        with pytest.raises(error, match="know how to restore|meta|CUDA device"):
+            default(storage, location)
+    monkeypatch.setattr(locations, "_registry", list(locations._registry))
+    rushlight.serialization.register_package(
+        5, lambda s: None, lambda s, location: s.fill_(0) if location == "cpu" else None
+    )
+    assert rushlight.load(path)[0].tolist() == [0, 0]
+    assert default(storage, "cpu").tolist() == [0] * 8

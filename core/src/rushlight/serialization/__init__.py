@@ -2,6 +2,11 @@
 
 from rushlight.serialization import safetensors
 from rushlight.serialization.load import load
+from rushlight.serialization.locations import (
+    default_restore_location,
+    location_tag,
+    register_package,
+)
 from rushlight.serialization.safe_globals import (
     add_safe_globals,
     clear_safe_globals,
@@ -14,9 +19,12 @@ from rushlight.serialization.save import save
 __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
+    "default_restore_location",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
     "load",
+    "location_tag",
+    "register_package",
     "safe_globals",
     "safetensors",
     "save",

@@ -11,7 +11,7 @@ from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import dtype as dtype_class
-from rushlight.serialization import names, safe_globals
+from rushlight.serialization import locations, names, safe_globals
 from rushlight.serialization.archive import Archive, Damaged
 from rushlight.serialization.legacy import LegacyFile
 from rushlight.serialization.rebuild import LoadedStorage
@@ -152,7 +152,9 @@ class _Restore:
             self.table = location
         elif callable(location):
             self.function = location
-        elif location is not None:
+        elif location is None:
+            self.function = locations.restored if locations.registered() else None
+        else:
             raise TypeError(
                 "load: expected 'map_location' to be a device, a string, a dict, a function or "
                 f"None, got {type(location).__name__}"

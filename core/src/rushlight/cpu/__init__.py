@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 
 
 def is_available() -> bool:
@@ -49,3 +50,9 @@ def current_stream(device=None) -> Stream:
 def stream(stream) -> contextlib.AbstractContextManager:
     """A context that changes nothing: the CPU has one stream."""
     return contextlib.nullcontext(stream)
+
+
+def __getattr__(name):
+    if name == "amp":
+        return importlib.import_module("rushlight.cpu.amp")
+    raise AttributeError(f"module 'rushlight.cpu' has no attribute '{name}'")
