@@ -22,6 +22,9 @@ TEST_TOOLS = ("pytest>=8", "rich>=13.7", "hypothesis>=6.100")
 # Libraries that tests show working with ours; they skip where one is absent.
 NEIGHBOURS = ("scipy", "scikit-learn", "array-api-strict", "array-api-compat", "numba")
 
+# The compiler of CUDA C++ with the headers that kernels include: needs neither GPU nor driver.
+NVRTC = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl")
+
 
 def install(session: nox.Session, *more: str, folders: tuple[str, ...] = FOLDERS) -> None:
     """Install packages of this repository from their folders, editable, and what else is named."""
@@ -155,6 +158,16 @@ def bench(session: nox.Session) -> None:
     install(session, "matplotlib>=3.9")
     session.run("python", "ci/oracle.py", "--required")
     session.run("python", "ci/bench.py", *session.posargs)
+
+
+@nox.session
+def cuda(session: nox.Session) -> None:
+    """CUDA without a GPU: tests on the emulator (needs g++), then NVRTC on every kernel."""
+    install(session, *TEST_TOOLS, *NVRTC, folders=("core",))
+    session.run("python", "ci/oracle.py")
+    session.run("python", "ci/tests.py", "core", "tests/cuda")
+    session.run("python", "ci/nvrtc_check.py", *session.posargs)
+    session.run("python", "ci/gpu_check.py", "--runtime", "emu", "--smoke")
 
 
 @nox.session
