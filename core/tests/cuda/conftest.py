@@ -1,4 +1,4 @@
-"""CUDA's tests run on the emulator."""
+"""CUDA's tests run on the emulator, or on a device with RUSHLIGHT_CUDA_TESTS=real."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))  # kernel_cases
 def _emulated():
     """Per module: the tests of other folders see no GPU."""
     before = os.environ.get("RUSHLIGHT_CUDA")
-    os.environ["RUSHLIGHT_CUDA"] = "emu"
+    os.environ["RUSHLIGHT_CUDA"] = os.environ.get("RUSHLIGHT_CUDA_TESTS", "emu")
     if not runtime.available():
-        pytest.skip(runtime.why_unavailable())
+        pytest.fail(runtime.why_unavailable())
     yield
     os.environ.pop("RUSHLIGHT_CUDA")
     if before is not None:
