@@ -2,7 +2,17 @@
 
 import numpy as np
 import pytest
-from kernel_cases import BFLOAT16, FLOAT32, INT64, both_orders, close, on_device, on_host, wide
+from kernel_cases import (
+    BFLOAT16,
+    FLOAT32,
+    INT64,
+    both_orders,
+    close,
+    emulator_only,
+    on_device,
+    on_host,
+    wide,
+)
 
 from rushlight.backends.cuda.runtime.emulated import LaunchFault
 from rushlight.kernels import embedding as cpu
@@ -151,6 +161,7 @@ def test_masks():
     np.testing.assert_array_equal(found, np.bincount(integers(5, (300,)), minlength=6))
 
 
+@emulator_only
 def test_an_index_out_of_range_fails():
     with pytest.raises(LaunchFault, match="take_rows: __trap"):
         indexing.take_rows(on_device(draw((3, 2))), on_device(np.array([3])))

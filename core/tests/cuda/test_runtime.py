@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 import pytest
-from kernel_cases import BFLOAT16, close, emulator, on_device, on_host, wide
+from kernel_cases import BFLOAT16, close, emulator, emulator_only, on_device, on_host, wide
 
 from rushlight.backends.cuda import runtime
 from rushlight.backends.cuda.device_array import empty
@@ -12,6 +12,8 @@ from rushlight.backends.cuda.runtime import emulator_build, presence, streams
 from rushlight.backends.cuda.runtime.emulated import EmulatedRuntime
 from rushlight.backends.cuda.runtime.products import Product, gelu_tanh
 from rushlight.errors import OutOfMemoryError
+
+pytestmark = emulator_only
 
 
 @pytest.fixture
