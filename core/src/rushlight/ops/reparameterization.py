@@ -16,6 +16,7 @@ import math
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
+from rushlight.kernels.samples import drawn
 from rushlight.ops._op import op
 from rushlight.ops.random import _engine
 from rushlight.tensor.tensor import Tensor
@@ -69,11 +70,13 @@ def _normal(uniform, engine):
 def _draw(alphas, generator, kind=float):
     """Standard gamma samples, float64, one after the other."""
     engine = _engine(generator)
+    rows = alphas.reshape(-1).astype(np.float64)
     with engine.lock:
-        found = engine.one_by_one(
-            lambda uniform, alpha: _gamma_sample(uniform, engine, alpha, kind),
-            alphas.reshape(-1).astype(np.float64).tolist(),
-        )
+        found = drawn("gamma", engine, rows, single=kind is not float)
+        if found is None:
+            found = engine.one_by_one(
+                lambda uniform, alpha: _gamma_sample(uniform, engine, alpha, kind), rows.tolist()
+            )
     return found.reshape(alphas.shape)
 
 

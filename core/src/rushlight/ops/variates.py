@@ -11,6 +11,7 @@ import math
 
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT
+from rushlight.kernels.samples import drawn
 from rushlight.ops._op import composite
 from rushlight.ops.random import _engine, _fill, _float
 from rushlight.tensor.tensor import Tensor, make_tensor
@@ -100,7 +101,9 @@ def poisson(input: Tensor, generator=None):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     engine = _engine(generator)
     with engine.lock:
-        found = engine.one_by_one(_poisson, rates.tolist())
+        found = drawn("poisson", engine, rates)
+        if found is None:
+            found = engine.one_by_one(_poisson, rates.tolist())
     return _like(found, input)
 
 
@@ -185,8 +188,10 @@ def binomial(count: Tensor, prob: Tensor, generator=None):
             f"{prob._dtype}"
         )
     count, prob = broadcast_tensors(count, prob)
-    columns = [t._array.reshape(-1).astype(float).tolist() for t in (count, prob)]
+    columns = [t._array.reshape(-1).astype(float) for t in (count, prob)]
     engine = _engine(generator)
     with engine.lock:
-        found = engine.one_by_one(_binomial, *columns)
+        found = drawn("binomial", engine, *columns)
+        if found is None:
+            found = engine.one_by_one(_binomial, *(column.tolist() for column in columns))
     return _like(found, prob)
