@@ -39,7 +39,8 @@ def _gamma_sample(uniform, engine, alpha, kind=float):
         return 0.0
     scale = 1.0
     if alpha < 1:
-        scale, alpha = (1.0 - uniform()) ** (1.0 / alpha), float(kind(alpha + 1.0))
+        scale = (1.0 - uniform()) ** float(kind(1.0 / alpha))
+        alpha = float(kind(alpha + 1.0))
     d = float(kind(alpha - _THIRD))
     c = 1.0 / math.sqrt(9.0 * d)
     while True:

@@ -44,8 +44,9 @@ class Adafactor(FormulaOptimizer):
         if len(shape) < 2:
             state["variance"] = zeros(parameter)
             return
-        state["row_var"] = new_zeros([*shape[:-1], 1], dtype=parameter.dtype)
-        state["col_var"] = new_zeros([*shape[:-2], 1, shape[-1]], dtype=parameter.dtype)
+        like = {"dtype": parameter.dtype, "device": parameter.device}
+        state["row_var"] = new_zeros([*shape[:-1], 1], **like)
+        state["col_var"] = new_zeros([*shape[:-2], 1, shape[-1]], **like)
 
     def _formula(self, group, p, g, state, step):
         lr, (least, relative) = float(group["lr"]), group["eps"]

@@ -127,9 +127,9 @@ def call_overrides(function, found, args, kwargs):
 
 
 def readable(tensor) -> bool:
-    """Whether the elements can be looked at: not on the meta device, nor inside of `vmap`, where
-    there are many for each."""
-    if tensor._device.type == "meta":
+    """Whether the elements can be looked at: not on the meta device, nor on a GPU, which would
+    have to be waited for, nor inside of `vmap`, where there are many for each."""
+    if tensor._device.type != "cpu":
         return False
     while stack.levels and getattr(tensor, "_level", None) is not None:
         if tensor._level.size is not None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import rushlight
+from rushlight.compiler import cuda_copies, cuda_words
 from rushlight.compiler.compilation import _trace
 from rushlight.compiler.cuda_kernel import is_loaded, load_texts
 from rushlight.compiler.cuda_text import FORMS, OPTIONS, Printer, is_printable, source
+from rushlight.compiler.storage import COMPLEX, NUMPY
 from rushlight.dtypes import FLOAT
 from rushlight.ops import _deferred
 from rushlight.ops._elementwise import Call
@@ -77,6 +79,22 @@ class _Keeping:
         return self
 
 
+def copies():
+    """The printers of casts between all dtypes, fills, and NumPy's words in op bodies."""
+    shorts = [s for s in NUMPY if s not in COMPLEX]
+    found = [cuda_copies.cast_kernel(a, b).printer for a in shorts for b in shorts]
+    found += [cuda_copies.fill_kernel(s, kind).printer for s in shorts for kind in ("i64", "f64")]
+    for function in cuda_words.WORDS:
+        for short in ("f32", "f64", "bf16", "i64", "bool"):
+            kinds = (NUMPY[short],) * function.nin
+            loops = cuda_words._resolved(function, kinds, None)
+            if loops is not None:
+                *operands, out = loops
+                kernel = cuda_words._kernel(cuda_words.WORDS[function], kinds, tuple(operands), out)
+                found += [] if kernel is None else [kernel.printer]
+    return list({printer.name: printer for printer in found}.values())
+
+
 def batches(printers):
     """The printers in groups of one source each."""
     return [printers[i : i + BATCH] for i in range(0, len(printers), BATCH)]
@@ -86,6 +104,9 @@ def sources(dtypes=DTYPES):
     """(name, text, options) of sources that hold every generated kernel."""
     for number, group in enumerate(batches(programs(dtypes))):
         yield f"elementwise_{number}", source([p.text(FORMS) for p in group]), OPTIONS
+    for number, group in enumerate(batches(copies())):
+        yield f"copies_{number}", source([p.text(FORMS) for p in group]), OPTIONS
+    yield cuda_copies.ramp_source()
 
 
 def load(printers):
