@@ -41,3 +41,26 @@ def test_impossible_chances(monkeypatch):
     nan = rushlight.tensor([float("nan"), 0.5])
     found = rushlight.binomial(rushlight.tensor([4.0, -1.0]), nan)
     assert found.isnan().tolist() == [True, False] and found[1] == 0
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("name", ("gamma", "dirichlet", "poisson", "binomial"))
+def test_the_same_seed_gives_pytorchs_numbers(name, dtype):
+    torch = pytest.importorskip("torch")
+    found = []
+    for library in (rushlight, torch):
+        kind = getattr(library, dtype)
+        a, b, c, d = (
+            library.tensor(t.numpy(), dtype=kind) for t in (SHAPES, RATES, TRIALS, CHANCES)
+        )
+        library.manual_seed(5)
+        if name == "gamma":
+            drawn = library._standard_gamma(a)
+        elif name == "dirichlet":
+            drawn = library._sample_dirichlet(a.reshape(-1, 3))
+        elif name == "poisson":
+            drawn = library.poisson(b)
+        else:
+            drawn = library.binomial(c, d)
+        found.append(drawn.numpy())
+    np.testing.assert_array_equal(*found)

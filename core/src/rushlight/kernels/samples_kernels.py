@@ -107,7 +107,7 @@ def gamma(args, lo, hi, tid):
         if alpha != 0.0:
             scale = f64(1.0)
             if alpha < 1.0:
-                scale = power(1.0 - uniform(state), 1.0 / alpha)
+                scale = power(1.0 - uniform(state), prepared(1.0 / alpha))
                 alpha = prepared(alpha + 1.0)
             d = prepared(alpha - THIRD)
             c = 1.0 / square_root(9.0 * d)
