@@ -25,7 +25,7 @@ LAYERS = {
     1: "kernels compiler",
     2: "tensor autograd",
     3: "ops",
-    4: "nn",
+    4: "nn chains",
     6: "testing profiler hub compat",
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names.split()}

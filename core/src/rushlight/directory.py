@@ -8,10 +8,10 @@ from rushlight import refusals
 
 # Modules of the top level imported at first use.
 PARTS = frozenset(
-    "_C __config__ _dynamo _utils accelerator amp array_api backends compiler cpu distributed "
-    "distributions fft func hub jit library linalg masked mps multiprocessing nested onnx "
-    "overrides profiler quasirandom random signal sparse special storage testing types version "
-    "xpu".split()
+    "_C __config__ _dynamo _utils accelerator amp array_api backends chains compiler cpu "
+    "distributed distributions fft func hub jit library linalg masked mps multiprocessing "
+    "nested onnx overrides profiler quasirandom random signal sparse special storage testing "
+    "types version xpu".split()
 )
 
 # Module -> names of the top level it holds.
@@ -27,11 +27,12 @@ NAMES = {
         "IntTensor LongTensor ShortTensor"
     ),
     "inspection": (
-        "_assert _check _check_index _check_is_size _check_type _check_value compile "
+        "_assert _check _check_index _check_is_size _check_type _check_value "
         "get_deterministic_debug_mode get_device_module get_float32_matmul_precision "
         "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "
         "set_float32_matmul_precision typename"
     ),
+    "chains": "compile",
     "errors": "OutOfMemoryError",
     "ops.reparameterization": (
         "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad"

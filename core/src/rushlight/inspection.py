@@ -160,25 +160,6 @@ def typename(obj) -> str:
     return prefix + kind.__qualname__
 
 
-def compile(
-    model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None,
-    disable=False,
-):  # fmt: skip
-    """Capture Python code as a graph: refused, because nothing here does it. What promises no
-    graph is accepted and returns the model: ``disable=True`` and ``backend="eager"``.
-
-    Chains of elementwise operations are compiled without asking.
-    """
-    from rushlight.refusals import refusal
-
-    if not disable and backend != "eager":
-        raise refusal("compile")
-    return (lambda found: found) if model is None else model
-
-
-compile.refuses = True
-
-
 def _assert(condition, message) -> None:
     """``assert condition, message`` that ``python -O`` keeps."""
     if not condition:

@@ -24,7 +24,6 @@ _FUNCTIONAL = "use rushlight.autograd.functional (jvp, vjp, jacobian, hessian, h
 # The longest entry that is a name or a prefix of it counts. A value that ends in "..." or starts
 # a module is looked up with find_advice.
 ADVICE = {
-    "compile": _EAGER + ", and compile(..., disable=True) or backend='eager' are accepted",
     "jit": _EAGER + "; with PYTORCH_JIT=0 in the environment jit.script returns what it is given",
     "jit.save": "use rushlight.save(model.state_dict(), path)",
     "jit.load": "build the model in Python and load its state dict with rushlight.load",

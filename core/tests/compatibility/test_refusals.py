@@ -56,14 +56,6 @@ def test_misspelt_names_of_the_top_level_are_attribute_errors():
         importlib.import_module("rushlight.nothing_of_that_name")
 
 
-def test_compile_takes_what_promises_no_graph():
-    model = rushlight.nn.Linear(2, 2)
-    assert rushlight.compile(model, disable=True) is model
-    assert rushlight.compile(backend="eager")(model) is model
-    with pytest.raises(NotImplementedError, match="rushlight.compile is not available"):
-        rushlight.compile(model)
-
-
 def test_script_follows_pytorchs_switch(monkeypatch):
     with pytest.raises(NotImplementedError, match="PYTORCH_JIT=0"):
         rushlight.jit.script(len)

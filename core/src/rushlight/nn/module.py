@@ -424,7 +424,11 @@ class Module(StateMixin):
         return module._buffers[name]
 
     def compile(self, *args, **kwargs):
-        """Nothing to do: kernels are generated as ops run."""
+        """Compute the elementwise chains of `forward` in single passes from now on; arguments as
+        for :func:`rushlight.compile`."""
+        from rushlight.chains import compile_forward
+
+        compile_forward(self, *args, **kwargs)
 
     def apply(self, fn):
         """Call ``fn(module)`` on every module, children first; returns self."""

@@ -22,7 +22,8 @@ def run_elementwise(op, values):
     """Execute bound values; the result is recorded when something requires a gradient."""
     for position in op.tensor_positions:
         if xp.is_traced(values[position]):
-            return op.body(*values)
+            at = op.positional
+            return op.body(*values[:at], **dict(zip(op.names[at:], values[at:], strict=True)))
     call = Call(op, values)
     outs = call.allocate_and_run()
     if mode.recording and op.options.get("differentiable", True) and call.needs_gradient():
