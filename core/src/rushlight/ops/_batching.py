@@ -133,7 +133,7 @@ def process(level, function, args, kwargs):
 def _composite(level, op, values):
     from rushlight.ops import _batching_rules
 
-    rule = _batching_rules.RULES.get(op.name)
+    rule = _batching_rules.rule_of(op)
     if rule is not None:
         return rewrapped(rule(level, op, values), level)
     try:
@@ -148,7 +148,7 @@ def call(level, op, values):
 
     if op.kind == "elementwise":
         return rewrapped(elementwise(level, op, values), level)
-    rule = _batching_rules.RULES.get(op.name)
+    rule = _batching_rules.rule_of(op)
     if rule is None:
         return loop(level, op, values)
     found = rule(level, op, values)

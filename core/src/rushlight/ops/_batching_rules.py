@@ -1,9 +1,11 @@
-"""Batching rules by kind of op: `RULES` has one for each op with arrays below it.
+"""Batching rules: those of kinds, which declarations name, and those of single ops in `RULES`.
 
 A rule takes ``(level, op, values)`` with the bound arguments and gives inner results with all
-examples in dimension 0, or NotImplemented where one call for each example has to do. The tables
-name the ops of a kind: those with dimensions as arguments, those over the last dimensions, those
-over (N, C, ...), and so on; what has a reason to be computed differently is written out.
+examples in dimension 0, or NotImplemented where one call for each example has to do. A declaration
+says ``batching="elements"`` for what aligns like elementwise ops, ``"dims"`` for ops with
+dimensions as arguments, ``"trailing"`` for those over the last dimensions of one tensor,
+``"trailing of several"`` for those of more, ``"rows"`` for those over (N, C, ...). What has a
+reason to be computed differently is written out here.
 """
 
 from __future__ import annotations
@@ -59,17 +61,6 @@ def same_ndim(level, op, values, count=None):
     return found, ndim
 
 
-# --------------------------------------------------------------------------------- like elementwise
-rule(
-    "_cast igamma igammac gcd lcm nextafter frexp _zeta_pair "
-    "_derivative_of_digamma _chebyshev_polynomial_t _chebyshev_polynomial_u "
-    "_chebyshev_polynomial_v _chebyshev_polynomial_w _hermite_polynomial_h "
-    "_hermite_polynomial_he _laguerre_polynomial_l _legendre_polynomial_p "
-    "_shifted_chebyshev_polynomial_t _shifted_chebyshev_polynomial_u "
-    "_shifted_chebyshev_polynomial_v _shifted_chebyshev_polynomial_w"
-)(elementwise)
-
-
 # ------------------------------------------------------------------------ dimensions as arguments
 _FLATTENING = ("argmax", "argmin", "roll", "prod")
 
@@ -83,13 +74,6 @@ def _masked_fill(level, op, values):
     return op.function(input, aligned(values[1], level, ndim), values[2])
 
 
-@rule(
-    "sum mean prod amax amin all any count_nonzero _norm2 linalg_vector_norm cumsum cumprod cummax "
-    "cummin logcumsumexp _softmax _log_softmax _softmax_backward _log_softmax_backward kthvalue "
-    "_median _nanmedian mode sort topk flip narrow select split unbind unfold transpose diagonal "
-    "_fft_c2c _fft_r2c _fft_c2r linalg_cross argmax argmin roll _max_dim _min_dim "
-    "_variance"
-)
 def with_dims(level, op, values):
     """The same op with its dimensions counted from behind the first."""
     found, ndim = same_ndim(level, op, values)
@@ -292,12 +276,6 @@ def _stack(level, op, values):
 
 
 # ---------------------------------------------------------------- last dimensions, any before them
-@rule(
-    "_overlap_add tril triu _constant_pad view_as_complex view_as_real _linalg_eigh "
-    "_linalg_eigvals _linalg_svd linalg_eig linalg_qr linalg_det linalg_slogdet linalg_inv_ex "
-    "linalg_matrix_exp _pinv linalg_cholesky_ex linalg_lu_factor_ex linalg_ldl_factor_ex "
-    "geqrf _permutation"
-)
 def trailing(level, op, values):
     """The op works on the last dimensions and takes any number before them."""
     result = call_op(op, unbatched(values, level))
@@ -313,7 +291,6 @@ def _empty(result, level):
     return result if shape[:1] == (level.size,) else front(result, level)
 
 
-@rule("cholesky_solve linalg_solve_triangular _householder_product _ormqr _cdist")
 def trailing_of_several(level, op, values):
     """The same for several tensors, whose dimensions before the last ones are made equal."""
     found, _ = same_ndim(level, op, values)
@@ -358,10 +335,6 @@ def _lstsq(level, op, values):
 
 
 # ------------------------------------------------------------------------------- (N, C, ...) shapes
-@rule(
-    "_max_pool _avg_pool _adaptive_avg_pool _adaptive_max_pool _im2col _col2im _resample "
-    "_avg_unpool _adaptive_avg_unpool _max_unpool"
-)
 def _folded(level, op, values):
     """The examples join the first dimension of the call, and leave it again."""
     found = list(values)
@@ -496,6 +469,21 @@ def _cross_entropy(level, op, values):
         losses = losses.sum() / count
     parts = (losses, sums, count)
     return tuple(p if is_batched(p, level) else front(p, level) for p in parts)
+
+
+KINDS = {
+    "elements": elementwise,
+    "dims": with_dims,
+    "trailing": trailing,
+    "trailing of several": trailing_of_several,
+    "rows": _folded,
+}
+
+
+def rule_of(op):
+    """The rule of an op, or None: its own, or that of the kind its declaration names."""
+    found = RULES.get(op.name)
+    return KINDS.get(op.options.get("batching")) if found is None else found
 
 
 def families():

@@ -21,6 +21,7 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 
 
 @op(
+    batching="elements",
     method=False,
     samples=lambda make: [((make(2, 3), dtypes.float64), {})],
     tested_by="dtypes",

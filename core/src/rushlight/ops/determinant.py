@@ -30,6 +30,7 @@ def _samples(make):
 
 
 @op(
+    batching="trailing",
     method=False,
     oracle="_C._linalg",
     samples=_samples,
@@ -73,6 +74,7 @@ linalg_det.gradient(A=_det_gradient)
 
 
 @op(
+    batching="trailing",
     result=SignLog,
     outputs=2,
     method=False,

@@ -44,7 +44,7 @@ def _cdist_meta(x1, x2, p, mode):
     return (*batch, x1.shape[-2], x2.shape[-2]), dtype_of(x1)
 
 
-@op(method=False, samples=_cdist_samples, meta=_cdist_meta)
+@op(batching="trailing of several", method=False, samples=_cdist_samples, meta=_cdist_meta)
 def _cdist(x1: Tensor, x2: Tensor, p, mode):
     """The norm of order p of all differences of rows, ``(*, P, M)`` and ``(*, R, M)``."""
     shape, _ = _cdist_meta(x1, x2, p, mode)

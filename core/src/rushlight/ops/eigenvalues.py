@@ -71,6 +71,7 @@ def _svd_meta(A, full_matrices=False, compute_uv=True, driver=None):
 
 
 @op(
+    batching="trailing",
     result=SVD,
     outputs=3,
     method=False,
@@ -209,6 +210,7 @@ def _check_triangle(name, UPLO):
 
 
 @op(
+    batching="trailing",
     result=HermitianEigen,
     outputs=2,
     method=False,
@@ -271,6 +273,7 @@ def linalg_eigvalsh(input: Tensor, UPLO="L"):
 
 # ------------------------------------------------------------------------------- general matrices
 @op(
+    batching="trailing",
     result=Eigen,
     outputs=2,
     method=False,
@@ -318,6 +321,7 @@ linalg_eig.gradient(input=_eig_gradient)
 
 
 @op(
+    batching="trailing",
     method=False,
     samples=lambda make: [],
     tested_by=_TESTED,

@@ -67,6 +67,7 @@ def _cholesky_samples(make):
 
 
 @op(
+    batching="trailing",
     result=CholeskyEx,
     method=False,
     oracle="_C._linalg",
@@ -138,6 +139,7 @@ def _check_cholesky_solve(B, L):
 
 
 @op(
+    batching="trailing of several",
     samples=lambda make: [
         ((make(3, 2), _definite(make, 3, 3).detach()), {}),
         ((make(2, 3, 2), _definite(make, 3, 3).detach()), {"upper": True}),
@@ -191,6 +193,7 @@ def _lu_meta(A, pivot=True, check_errors=False):
 
 
 @op(
+    batching="trailing",
     result=FactorsEx,
     method=False,
     oracle="_C._linalg",
@@ -268,7 +271,13 @@ def _tall_lu_gradient(grad_lower, grad_upper, lower, upper):
 linalg_lu_factor_ex.gradient(A=_lu_gradient)
 
 
-@op(method=False, differentiable=False, tested_by="linalg_lu", samples=lambda make: [])
+@op(
+    batching="trailing",
+    method=False,
+    differentiable=False,
+    tested_by="linalg_lu",
+    samples=lambda make: [],
+)
 def _permutation(pivots: Tensor, size):
     """The row order ``order`` with ``A[order] = L @ U`` that a sequence of exchanges makes."""
     order = np.zeros((*pivots.shape[:-1], size), np.int64) + np.arange(size)
@@ -356,6 +365,7 @@ def _symmetric(make):
 
 
 @op(
+    batching="trailing",
     result=LDLEx,
     method=False,
     oracle="_C._linalg",
@@ -409,6 +419,7 @@ def _qr_samples(make):
 
 
 @op(
+    batching="trailing",
     result=QR,
     outputs=2,
     method=False,
@@ -494,6 +505,7 @@ def _check_geqrf(input):
 
 
 @op(
+    batching="trailing",
     result=Reflectors,
     samples=_matrices,
     sweep=(2, 3),

@@ -216,6 +216,7 @@ _nextafter = broadcast_pair("nextafter", np.nextafter)
 
 
 @op(
+    batching="elements",
     rule=floating_only,
     samples=_pair_samples,
     meta=meta_pair,
@@ -233,7 +234,10 @@ nextafter.gradient(input=lambda grad: grad, other=lambda grad: grad * 0)
 
 
 @op(
-    result=MantissaExponent, samples=lambda make: [((make(3, 4),), {}), ((make(),), {})], sweep=(2,)
+    batching="elements",
+    result=MantissaExponent,
+    samples=lambda make: [((make(3, 4),), {}), ((make(),), {})],
+    sweep=(2,),
 )
 def frexp(input: Tensor):
     """Mantissa and exponent: ``input == mantissa * 2 ** exponent``, ``0.5 <= |mantissa| < 1``."""
@@ -340,14 +344,14 @@ def _refuse_bool(name, array):
         raise RuntimeError(f'"{name}" not implemented for dtype bool')
 
 
-@op(**_INTEGERS)
+@op(batching="elements", **_INTEGERS)
 def gcd(input: Tensor, other: Tensor):
     """The greatest common divisor of integers, broadcast; ``gcd(0, 0)`` is 0."""
     _refuse_bool("gcd", input)
     return np.asarray(broadcast_pair("gcd", np.gcd)(input, other), input.dtype)
 
 
-@op(**_INTEGERS)
+@op(batching="elements", **_INTEGERS)
 def lcm(input: Tensor, other: Tensor):
     """The least common multiple of integers, broadcast; 0 if either is 0."""
     _refuse_bool("lcm", input)

@@ -31,6 +31,7 @@ def _complex_samples(make):
 
 
 @op(
+    batching="dims",
     method=False,
     samples=_complex_samples,
     meta=lambda input, dim, normalization, forward: (input.shape, dtype_of(input)),
@@ -69,6 +70,7 @@ def _real_meta(input, dim, normalization, onesided):
 
 
 @op(
+    batching="dims",
     method=False,
     samples=lambda make: [
         ((make(3, 4), (1,), "backward", True), {}),
@@ -112,7 +114,7 @@ def _back_meta(input, dim, normalization, last_dim_size):
     return tuple(shape), dtype_of(input).to_real()
 
 
-@op(method=False, samples=_back_samples, meta=_back_meta)
+@op(batching="dims", method=False, samples=_back_samples, meta=_back_meta)
 def _fft_c2r(input: Tensor, dim, normalization, last_dim_size):
     """Real numbers from the first half of their transform."""
     sizes = [input.shape[d] for d in dim[:-1]] + [last_dim_size]

@@ -27,6 +27,7 @@ from rushlight.tensor.tensor import Tensor
 
 # ---------------------------------------------------------------------------------- pseudo-inverse
 @op(
+    batching="trailing",
     method=False,
     samples=lambda make: [
         ((make(3, 3), None, None, False), {}),
@@ -119,6 +120,7 @@ _PADE = [
 
 
 @op(
+    batching="trailing",
     method=False,
     oracle="_C._linalg",
     samples=lambda make: [((make(3, 3),), {}), ((make(2, 4, 4),), {}), ((make(0, 2, 2),), {})],
@@ -253,6 +255,7 @@ def _check_reflectors(name, input, tau, letters=("input", "tau")):
 
 
 @op(
+    batching="trailing of several",
     method=False,
     samples=lambda make: [],
     differentiable=False,
@@ -307,6 +310,7 @@ def orgqr(input: Tensor, input2: Tensor):
 
 
 @op(
+    batching="trailing of several",
     method=False,
     samples=lambda make: [],
     differentiable=False,
@@ -448,6 +452,7 @@ def _cross_meta(input, other, dim=-1):
 
 
 @op(
+    batching="dims",
     method=False,
     oracle="_C._linalg",
     samples=lambda make: [

@@ -71,7 +71,14 @@ def _vector_meta(x, ord=2, dim=None, keepdim=False, dtype=None):
     return reduced_shape(x.shape, dim, keepdim), target.to_real()
 
 
-@op(method=False, oracle="_C._linalg", samples=_vector_samples, meta=_vector_meta, sweep=(2, 3))
+@op(
+    batching="dims",
+    method=False,
+    oracle="_C._linalg",
+    samples=_vector_samples,
+    meta=_vector_meta,
+    sweep=(2, 3),
+)
 def linalg_vector_norm(input: Tensor, ord=2, dim=None, keepdim=False, *, dtype=None):
     """``sum(|x| ** ord) ** (1 / ord)`` over `dim` (all elements by default); for infinite `ord` the
     largest (smallest) size, for 0 the number of nonzeros. `dtype` is what to compute in."""

@@ -41,6 +41,7 @@ def _adaptive_max_meta(input, output_size):
 
 
 @op(
+    batching="rows",
     keeps_format=(4, 5),
     meta=_max_meta,
     method=False,
@@ -53,6 +54,7 @@ def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
 
 
 @op(
+    batching="rows",
     keeps_format=(4,),
     meta=_adaptive_max_meta,
     method=False,
@@ -66,7 +68,7 @@ def _adaptive_max_pool(input: Tensor, output_size):
     return kernels.adaptive_max_pool_forward(input, output_size)
 
 
-@op(meta=shaped(2), method=False, tested_by="_max_pool", samples=lambda make: [])
+@op(batching="rows", meta=shaped(2), method=False, tested_by="_max_pool", samples=lambda make: [])
 def _max_unpool(input: Tensor, indices: Tensor, shape):
     """Values put at flat spatial positions, adding up, zeros elsewhere."""
     return kernels.max_pool_backward(input, indices, tuple(shape))
@@ -98,7 +100,14 @@ def _avg_samples(make):
     ]
 
 
-@op(keeps_format=(4,), meta=_avg_meta, method=False, samples=_avg_samples, node="AvgPool")
+@op(
+    batching="rows",
+    keeps_format=(4,),
+    meta=_avg_meta,
+    method=False,
+    samples=_avg_samples,
+    node="AvgPool",
+)
 def _avg_pool(
     input: Tensor, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
 ):
@@ -108,7 +117,7 @@ def _avg_pool(
     )
 
 
-@op(meta=shaped(1), method=False, tested_by="_avg_pool", samples=lambda make: [])
+@op(batching="rows", meta=shaped(1), method=False, tested_by="_avg_pool", samples=lambda make: [])
 def _avg_unpool(
     input: Tensor,
     shape,
@@ -158,6 +167,7 @@ _avg_unpool.gradient(input=_gather)
 
 
 @op(
+    batching="rows",
     keeps_format=(4,),
     meta=_adaptive_meta,
     method=False,
@@ -171,7 +181,13 @@ def _adaptive_avg_pool(input: Tensor, output_size):
     return kernels.adaptive_avg_pool_forward(input, output_size)
 
 
-@op(meta=shaped(1), method=False, tested_by="_adaptive_avg_pool", samples=lambda make: [])
+@op(
+    batching="rows",
+    meta=shaped(1),
+    method=False,
+    tested_by="_adaptive_avg_pool",
+    samples=lambda make: [],
+)
 def _adaptive_avg_unpool(input: Tensor, shape):
     """The transpose of `_adaptive_avg_pool`."""
     return kernels.adaptive_avg_pool_backward(input, tuple(shape))

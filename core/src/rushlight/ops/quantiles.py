@@ -144,7 +144,7 @@ def _samples(make):
     return [((x, 1), {}), ((x, 0, True), {}), ((make(), 0), {}), ((make(2, 4, 3), -2), {})]
 
 
-@op(meta=chosen, result=ValuesIndices, samples=_samples)
+@op(batching="dims", meta=chosen, result=ValuesIndices, samples=_samples)
 def mode(input: Tensor, dim=-1, keepdim=False):
     """The most frequent value along `dim` (the smallest of several) and where it last was."""
     axis = wrap_dim(dim, input.ndim)

@@ -83,7 +83,7 @@ def _meta_same(input, dim=None, keepdim=False, dtype=None):
     return reduced_shape(input.shape, dim, keepdim), dtype or dtype_of(input)
 
 
-@op(samples=_sizes, meta=_meta_sum)
+@op(batching="dims", samples=_sizes, meta=_meta_sum)
 def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim` (an int, several, or None for all). Bools and integers sum to int64.
 
@@ -144,7 +144,7 @@ def _need_float(name, array, dtype):
         )
 
 
-@op(samples=_sizes, meta=_meta_same)
+@op(batching="dims", samples=_sizes, meta=_meta_same)
 def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` (an int, several, or None for all); floating-point and complex only."""
     if dim is None and dtype is None and not keepdim and input.size and input.dtype in _WIDE_FLOATS:
@@ -189,7 +189,7 @@ def _prod_sizes(make):
     return [((x,), {}), ((x, 1), {}), ((x, 0, True), {}), ((make(),), {})]
 
 
-@op(meta=_meta_sum, samples=_prod_sizes)
+@op(batching="dims", meta=_meta_sum, samples=_prod_sizes)
 def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or over one dimension. Bools and integers give int64."""
     code = _sum_dtype(input, dtype)
@@ -245,7 +245,7 @@ def _meta_variance(input, dim, _correction, keepdim):
     return reduced_shape(input.shape, dim, keepdim), dtype_of(input)
 
 
-@op(method=False, samples=_variance_sizes, meta=_meta_variance, node="Var")
+@op(batching="dims", method=False, samples=_variance_sizes, meta=_meta_variance, node="Var")
 def _variance(input: Tensor, dim, correction, keepdim):
     """The variance of real numbers over dimensions; divided by their count less `correction`."""
     axes = wrap_dims(dim, input.ndim)
@@ -338,7 +338,7 @@ def _share_ties(grad, input, out, dim, keepdim):
     return where(mask, grad / mask.sum(dim if shape else None, bool(shape)), 0.0)
 
 
-@op(samples=_extreme_sizes, meta=_meta_same)
+@op(batching="dims", samples=_extreme_sizes, meta=_meta_same)
 def amax(input: Tensor, dim=(), keepdim=False):
     """The largest element over `dim` (all by default); ties share the gradient."""
     axes = wrap_dims(dim, input.ndim)
@@ -349,7 +349,7 @@ def amax(input: Tensor, dim=(), keepdim=False):
 amax.gradient(input=_share_ties)
 
 
-@op(samples=_extreme_sizes, meta=_meta_same)
+@op(batching="dims", samples=_extreme_sizes, meta=_meta_same)
 def amin(input: Tensor, dim=(), keepdim=False):
     """The smallest element over `dim` (all by default); ties share the gradient."""
     axes = wrap_dims(dim, input.ndim)
@@ -379,13 +379,13 @@ def _arg_extreme(name, function, input, dim, keepdim):
     return np.asarray(function(input, axis=axis, keepdims=keepdim))
 
 
-@op(meta=reduced_to(dtypes.int64), samples=_index_sizes, differentiable=False)
+@op(batching="dims", meta=reduced_to(dtypes.int64), samples=_index_sizes, differentiable=False)
 def argmax(input: Tensor, dim=None, keepdim=False):
     """Index of the largest element, of all or over `dim`."""
     return _arg_extreme("argmax", np.argmax, input, dim, keepdim)
 
 
-@op(meta=reduced_to(dtypes.int64), samples=_index_sizes, differentiable=False)
+@op(batching="dims", meta=reduced_to(dtypes.int64), samples=_index_sizes, differentiable=False)
 def argmin(input: Tensor, dim=None, keepdim=False):
     """Index of the smallest element, of all or over `dim`."""
     return _arg_extreme("argmin", np.argmin, input, dim, keepdim)
@@ -461,13 +461,13 @@ _SELECTING = {
 }  # fmt: skip
 
 
-@op(node="Max", **_SELECTING)
+@op(batching="dims", node="Max", **_SELECTING)
 def _max_dim(input: Tensor, dim, keepdim):
     """The largest elements over a dimension and where they are."""
     return _selected("max", np.maximum.reduce, np.argmax, input, dim, keepdim)
 
 
-@op(node="Min", **_SELECTING)
+@op(batching="dims", node="Min", **_SELECTING)
 def _min_dim(input: Tensor, dim, keepdim):
     """The smallest elements over a dimension and where they are."""
     return _selected("min", np.minimum.reduce, np.argmin, input, dim, keepdim)
@@ -488,14 +488,14 @@ for _function, _name in ((max, "max"), (min, "min")):
     setattr(Tensor, _name, _function)
 
 
-@op(meta=truth, samples=_sizes, differentiable=False)
+@op(batching="dims", meta=truth, samples=_sizes, differentiable=False)
 def all(input: Tensor, dim=None, keepdim=False):
     """Whether all elements are true (nonzero), of all or over `dim`."""
     found = (input != 0).all(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
     return np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_)
 
 
-@op(meta=truth, samples=_sizes, differentiable=False)
+@op(batching="dims", meta=truth, samples=_sizes, differentiable=False)
 def any(input: Tensor, dim=None, keepdim=False):
     """Whether any element is true (nonzero), of all or over `dim`."""
     found = (input != 0).any(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
@@ -503,6 +503,7 @@ def any(input: Tensor, dim=None, keepdim=False):
 
 
 @op(
+    batching="dims",
     meta=reduced_to(dtypes.int64),
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
     differentiable=False,
@@ -531,7 +532,7 @@ def _norm_power(x, p, dim, keepdim):
     return linalg_vector_norm(x, p, dim, keepdim)
 
 
-@op(meta=real_reduced, method=False, samples=_sizes)
+@op(batching="dims", meta=real_reduced, method=False, samples=_sizes)
 def _norm2(input: Tensor, dim=None, keepdim=False):
     """The Euclidean norm over `dim`; its gradient at 0 is 0."""
     axes = wrap_dims(dim, input.ndim)

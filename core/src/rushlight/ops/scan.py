@@ -42,7 +42,7 @@ def _accumulate(function, input, dim, dtype):
     return np.asarray(function(_wide(array), axis=axis), array.dtype)
 
 
-@op(samples=_samples, inplace=True, meta=_meta_scan)
+@op(batching="dims", samples=_samples, inplace=True, meta=_meta_scan)
 def cumsum(input: Tensor, dim, *, dtype=None):
     """The running sum along `dim`."""
     return _accumulate(np.cumsum, input, dim, dtype)
@@ -53,7 +53,7 @@ cumsum.gradient(
 )
 
 
-@op(samples=_samples, domain="nonzero", inplace=True, meta=_meta_scan)
+@op(batching="dims", samples=_samples, domain="nonzero", inplace=True, meta=_meta_scan)
 def cumprod(input: Tensor, dim, *, dtype=None):
     """The running product along `dim`."""
     return _accumulate(np.cumprod, input, dim, dtype)
@@ -109,13 +109,13 @@ def _scatter_back(grad, out1, input_shape, dim):
     return base.scatter_add(dim, out1, grad)
 
 
-@op(meta=same_length, result=ValuesIndices, samples=_samples)
+@op(batching="dims", meta=same_length, result=ValuesIndices, samples=_samples)
 def cummax(input: Tensor, dim):
     """The running maximum along `dim` and its index."""
     return _running_extreme(input, dim, np.greater_equal)
 
 
-@op(meta=same_length, result=ValuesIndices, samples=_samples)
+@op(batching="dims", meta=same_length, result=ValuesIndices, samples=_samples)
 def cummin(input: Tensor, dim):
     """The running minimum along `dim` and its index."""
     return _running_extreme(input, dim, np.less_equal)
@@ -133,7 +133,12 @@ def _log_add(high, low):
     return np.where(np.isneginf(high.real), high, high + np.log1p(apart))
 
 
-@op(samples=_samples, sweep=(2,), meta=lambda input, dim: (input.shape, dtype_of(input)))
+@op(
+    batching="dims",
+    samples=_samples,
+    sweep=(2,),
+    meta=lambda input, dim: (input.shape, dtype_of(input)),
+)
 def logcumsumexp(input: Tensor, dim):
     """The logarithm of the running sum of exponentials along `dim`, without overflow.
 

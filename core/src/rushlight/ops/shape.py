@@ -258,6 +258,7 @@ permute.gradient(input=lambda grad, dims: grad.permute(_inverse(dims)))
 
 
 @declare_view(
+    batching="dims",
     samples=lambda make: [((make(2, 3), 0, 1), {}), ((make(2, 3, 4), -1, 0), {})],
     aliases=("swapaxes", "swapdims"),
     inplace=True,
@@ -375,7 +376,11 @@ def unflatten(input: Tensor, dim, sizes):
     return reshape(input, (*shape[:dim], *infer_size(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
 
 
-@op(meta=like, samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})])
+@op(
+    batching="dims",
+    meta=like,
+    samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})],
+)
 def flip(input: Tensor, dims: Sizes):
     """The order of elements reversed along `dims`."""
     dims = (dims,) if isinstance(dims, int) else dims
@@ -386,7 +391,11 @@ def flip(input: Tensor, dims: Sizes):
 flip.gradient(input=lambda grad, dims: grad.flip(dims))
 
 
-@op(meta=like, samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})])
+@op(
+    batching="dims",
+    meta=like,
+    samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})],
+)
 def roll(input: Tensor, shifts, dims=()):
     """Elements moved along `dims` by `shifts`, those past the end to the beginning."""
     several = isinstance(shifts, (tuple, list))
@@ -538,7 +547,7 @@ def _imag(self):
     return view_as_real(self).select(-1, 1)
 
 
-@declare_view(samples=lambda make: [], tested_by="tests/ops/test_complex.py")
+@declare_view(batching="trailing", samples=lambda make: [], tested_by="tests/ops/test_complex.py")
 def view_as_real(input: Tensor):
     """A complex tensor as a real one whose last dimension holds the two parts; shares memory."""
     if input.dtype.kind != "c":
@@ -549,7 +558,7 @@ def view_as_real(input: Tensor):
     return input[..., None].view(part)
 
 
-@declare_view(samples=lambda make: [], tested_by="tests/ops/test_complex.py")
+@declare_view(batching="trailing", samples=lambda make: [], tested_by="tests/ops/test_complex.py")
 def view_as_complex(input: Tensor):
     """A real tensor whose last dimension holds two parts, as a complex one; shares memory."""
     if input.dtype.kind != "f":

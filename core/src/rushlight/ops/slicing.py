@@ -14,7 +14,9 @@ from rushlight.tensor.storage import _root
 from rushlight.tensor.tensor import Tensor
 
 
-@declare_view(samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})])
+@declare_view(
+    batching="dims", samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})]
+)
 def narrow(input: Tensor, dim, start, length):
     """The slice of `length` elements from `start` along `dim`."""
     if not input.ndim:
@@ -49,7 +51,9 @@ def _narrow_gradient(grad, input_shape, dim, start, length):
 narrow.gradient(input=_narrow_gradient)
 
 
-@declare_view(samples=lambda make: [((make(3, 4), 1, 2), {}), ((make(3, 4), 0, -1), {})])
+@declare_view(
+    batching="dims", samples=lambda make: [((make(3, 4), 1, 2), {}), ((make(3, 4), 0, -1), {})]
+)
 def select(input: Tensor, dim, index):
     """The slice at one index of `dim`, without that dimension."""
     if not input.ndim:
@@ -74,7 +78,9 @@ def _select_gradient(grad, input_shape, dim, index):
 select.gradient(input=_select_gradient)
 
 
-@declare_view(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1, -1, 0), {})])
+@declare_view(
+    batching="dims", samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1, -1, 0), {})]
+)
 def diagonal(input: Tensor, offset=0, dim1=0, dim2=1):
     """The diagonal over two dimensions, as the last dimension."""
     first, second = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
@@ -97,7 +103,9 @@ diagonal.gradient(input=_diagonal_gradient)
 
 
 @declare_view(
-    samples=lambda make: [((make(6),), {"dimension": 0, "size": 3, "step": 2})], oracle="Tensor"
+    batching="dims",
+    samples=lambda make: [((make(6),), {"dimension": 0, "size": 3, "step": 2})],
+    oracle="Tensor",
 )
 def unfold(input: Tensor, dimension, size, step):
     """Windows of `size` elements every `step` along `dimension`; the window is the last one."""
@@ -232,7 +240,7 @@ def _as_strided_inplace(self, size, stride, storage_offset=None):
 Tensor.as_strided_ = _as_strided_inplace
 
 
-@declare_view(samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})])
+@declare_view(batching="dims", samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})])
 def unbind(input: Tensor, dim=0):
     """The slices along `dim`, as a tuple of views."""
     if not input.ndim:
@@ -263,11 +271,12 @@ unbind.op.outputs = 0  # as many as the dimension is long
 
 
 @declare_view(
+    batching="dims",
     samples=lambda make: [
         ((make(5, 2), 2), {}),
         ((make(5, 2), [1, 4]), {}),
         ((make(2, 6), 4, 1), {}),
-    ]
+    ],
 )
 def split(input: Tensor, split_size_or_sections, dim=0):
     """Pieces of a size, or of given sizes, along `dim`, as a tuple of views."""

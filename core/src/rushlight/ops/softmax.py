@@ -20,13 +20,13 @@ def _samples(make):
     ]
 
 
-@op(rule=floating_only, samples=_samples, meta=lambda input, dim: _like(input))
+@op(batching="dims", rule=floating_only, samples=_samples, meta=lambda input, dim: _like(input))
 def _softmax(input: Tensor, dim):
     """``exp(input) / sum(exp(input))`` along `dim`."""
     return kernels.softmax_forward(input, dim)
 
 
-@op(rule=floating_only, samples=_samples, meta=lambda input, dim: _like(input))
+@op(batching="dims", rule=floating_only, samples=_samples, meta=lambda input, dim: _like(input))
 def _log_softmax(input: Tensor, dim):
     """``log(softmax(input))`` along `dim`."""
     return kernels.log_softmax_forward(input, dim)
@@ -36,14 +36,26 @@ def _like(array):
     return array.shape, dtype_of(array)
 
 
-@op(meta=like, method=False, differentiable=False, tested_by="_softmax", samples=lambda make: [])
+@op(
+    batching="dims",
+    meta=like,
+    method=False,
+    differentiable=False,
+    tested_by="_softmax",
+    samples=lambda make: [],
+)
 def _softmax_backward(grad: Tensor, out: Tensor, dim):
     """The gradient of softmax by one kernel."""
     return kernels.softmax_backward(grad, out, dim)
 
 
 @op(
-    meta=like, method=False, differentiable=False, tested_by="_log_softmax", samples=lambda make: []
+    batching="dims",
+    meta=like,
+    method=False,
+    differentiable=False,
+    tested_by="_log_softmax",
+    samples=lambda make: [],
 )
 def _log_softmax_backward(grad: Tensor, out: Tensor, dim):
     """The gradient of log-softmax by one kernel."""

@@ -46,6 +46,7 @@ def _inverse_samples(make):
 
 
 @op(
+    batching="trailing",
     result=InverseEx,
     method=False,
     oracle="_C._linalg",

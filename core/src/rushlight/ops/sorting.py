@@ -47,7 +47,7 @@ def _meta_sort(input, dim=-1, descending=False, stable=False):
     return [(input.shape, dtype_of(input)), (input.shape, dtypes.int64)]
 
 
-@op(result=ValuesIndices, samples=_samples, meta=_meta_sort)
+@op(batching="dims", result=ValuesIndices, samples=_samples, meta=_meta_sort)
 def sort(input: Tensor, dim=-1, descending=False, stable=False):
     """The elements in order along `dim`, and where they were.
 
@@ -89,7 +89,7 @@ def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
     return [(shape, dtype_of(input)), (shape, dtypes.int64)]
 
 
-@op(result=ValuesIndices, samples=_topk_samples, meta=_meta_topk, sweep=(2,))
+@op(batching="dims", result=ValuesIndices, samples=_topk_samples, meta=_meta_topk, sweep=(2,))
 def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
     """The `k` largest (or smallest) elements along `dim`, and where they were.
 
@@ -127,7 +127,7 @@ def _kth_samples(make):
     return [((x, 2), {}), ((x, 1, 0, True), {}), ((make(), 1), {}), ((make(2, 4, 3), 3, -2), {})]
 
 
-@op(meta=chosen_after, result=ValuesIndices, samples=_kth_samples, sweep=(2,))
+@op(batching="dims", meta=chosen_after, result=ValuesIndices, samples=_kth_samples, sweep=(2,))
 def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
     """The k-th smallest element along `dim` (k from 1), and where it was."""
     _refuse_complex("kthvalue", input)
@@ -183,13 +183,13 @@ def _median_samples(make):
     return [((x, 1), {}), ((x, 0, True), {}), ((make(), 0), {}), ((make(2, 4, 3), -2), {})]
 
 
-@op(meta=chosen, result=ValuesIndices, samples=_median_samples, method=False)
+@op(batching="dims", meta=chosen, result=ValuesIndices, samples=_median_samples, method=False)
 def _median(input: Tensor, dim, keepdim=False):
     """The lower median along `dim` and where it was; nan wins."""
     return _median_over("median", input, dim, keepdim, False)
 
 
-@op(meta=chosen, result=ValuesIndices, samples=_median_samples, method=False)
+@op(batching="dims", meta=chosen, result=ValuesIndices, samples=_median_samples, method=False)
 def _nanmedian(input: Tensor, dim, keepdim=False):
     """The lower median along `dim` of what is not nan, and where it was."""
     return _median_over("nanmedian", input, dim, keepdim, True)

@@ -174,13 +174,13 @@ def _slope(grad, input, other):
     return grad * exp((input - 1) * log(other) - other - lgamma(input))
 
 
-@op(inplace=True, sweep=(0, 2), differentiable=True, **_PAIR)
+@op(batching="elements", inplace=True, sweep=(0, 2), differentiable=True, **_PAIR)
 def igamma(input: Tensor, other: Tensor):
     """The regularized lower incomplete gamma function P(input, other)."""
     return _lower(input, other)
 
 
-@op(inplace=True, sweep=(0, 2), **_PAIR)
+@op(batching="elements", inplace=True, sweep=(0, 2), **_PAIR)
 def igammac(input: Tensor, other: Tensor):
     """The regularized upper incomplete gamma function Q(input, other)."""
     return _upper(input, other)
@@ -244,6 +244,7 @@ _zeta_body = in_double("zeta", _zeta)
 
 
 @op(
+    batching="elements",
     method=False,
     rule=real_floating,
     samples=lambda make: [((make(3, 4).detach(), make(3, 4)), {})],
@@ -267,6 +268,7 @@ def special_zeta(input, other):
 
 # ---------------------------------------------------------------------------------------- polygamma
 @op(
+    batching="elements",
     rule=real_floating,
     method=False,
     samples=lambda make: [((make(3, 4), 1), {}), ((make(2), 3), {})],

@@ -125,7 +125,10 @@ def _declare(name, function, doc, limited=False):
 
     pair.__annotations__ = {"input": "Tensor", "n": "Tensor"}
     pair.__name__, pair.__doc__, pair.__module__ = "_" + name, doc, __name__
-    run = op(method=False, rule=real_floating, samples=_samples, meta=meta_pair, domain=(-2.0, 2.0))
+    run = op(
+        method=False, rule=real_floating, samples=_samples, meta=meta_pair, domain=(-2.0, 2.0),
+        batching="elements",
+    )  # fmt: skip
     of_tensors = run(pair)
 
     def public(input, n):

@@ -52,6 +52,7 @@ _windowed_frames.gradient(
 
 
 @op(
+    batching="trailing",
     method=False,
     samples=lambda make: [((make(2, 3, 4), 3, 11), {}), ((make(3, 4), 2, 8), {})],
     meta=lambda frames, hop, length: ((*frames.shape[:-2], length), dtype_of(frames)),

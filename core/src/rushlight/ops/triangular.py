@@ -18,7 +18,12 @@ def _two_dimensions(name, array):
         )
 
 
-@op(meta=like, samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})], inplace=True)
+@op(
+    batching="trailing",
+    meta=like,
+    samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
+    inplace=True,
+)
 def tril(input: Tensor, diagonal=0):
     """The lower triangle of (a batch of) matrices; zeros above `diagonal`."""
     _two_dimensions("tril", input)
@@ -28,7 +33,12 @@ def tril(input: Tensor, diagonal=0):
 tril.gradient(input=lambda grad, diagonal: grad.tril(diagonal))
 
 
-@op(meta=like, samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), -1), {})], inplace=True)
+@op(
+    batching="trailing",
+    meta=like,
+    samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), -1), {})],
+    inplace=True,
+)
 def triu(input: Tensor, diagonal=0):
     """The upper triangle of (a batch of) matrices; zeros below `diagonal`."""
     _two_dimensions("triu", input)

@@ -59,7 +59,14 @@ def _meta(A, B, upper, left=True, unitriangular=False):
     return (*batch, *B.shape[-2:]), dtype_of(B)
 
 
-@op(method=False, oracle="_C._linalg", samples=_samples, meta=_meta, sweep=(2, 3))
+@op(
+    batching="trailing of several",
+    method=False,
+    oracle="_C._linalg",
+    samples=_samples,
+    meta=_meta,
+    sweep=(2, 3),
+)
 def linalg_solve_triangular(input: Tensor, B: Tensor, *, upper, left=True, unitriangular=False):
     """X of ``A @ X = B`` (``X @ A = B`` if not `left`) for triangular A ``(*, n, n)``; the other
     triangle is not read, nor the diagonal if `unitriangular`. No check for zeros on the diagonal.
