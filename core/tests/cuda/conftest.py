@@ -24,3 +24,4 @@ def _emulated():
     os.environ.pop("RUSHLIGHT_CUDA")
     if before is not None:
         os.environ["RUSHLIGHT_CUDA"] = before
+    runtime.available()  # looks at the environment again

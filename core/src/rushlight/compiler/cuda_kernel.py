@@ -6,15 +6,18 @@ that are equal. Zero-dimensional arrays of the host are passed as numbers.
 
 from __future__ import annotations
 
+import math
+
 from rushlight.backends import np
 from rushlight.backends.cuda import runtime
-from rushlight.backends.cuda.device_array import DeviceArray, empty
+from rushlight.backends.cuda.device_array import DeviceArray
 from rushlight.backends.cuda.strides import broadcast_strides, contiguous_strides
 from rushlight.compiler.cuda_text import FORMS, MAX_DIMS, OPTIONS, THREADS, Printer, source
 from rushlight.compiler.graph import Program, cast, load, param, substitute, topological
 from rushlight.compiler.layout import ordered_strides, output_order
 from rushlight.compiler.storage import COMPUTE, NUMPY, is_float
 
+_new = object.__new__
 counts = {"generated": 0}
 _loaded: dict = {}  # (runtime's name, device, kernel's name) -> what the runtime launches
 _LIMIT = 1 << 31
@@ -34,6 +37,9 @@ class DeviceKernel:
         self.kinds = tuple(kind for _, kind in program.params)
         self.printer = Printer(program)
         self._packs = tuple(_PARAM[k] for k in self.kinds)
+        self._count, self._codes = len(self.inputs), {}
+        width = self.printer.width()
+        self._sizes = [width * d.itemsize for d in (*self.outputs, *self.inputs)]
         self._plans: dict = {}
         self._numbered: dict = {}
 
@@ -51,18 +57,31 @@ class DeviceKernel:
     # ---- calls
     def __call__(self, *args):
         """New outputs for device arrays, then numbers; a tuple when the program has several."""
-        arrays, numbers = args[: len(self.inputs)], args[len(self.inputs) :]
-        if any(type(x) is not DeviceArray for x in arrays):
-            return self._with_numbers(arrays, numbers)
-        device = arrays[0].block.device if arrays else 0
-        key = tuple([(x.shape, x.strides) for x in arrays])
+        count = self._count
+        arrays = args[:count]
+        for x in arrays:
+            if type(x) is not DeviceArray:
+                return self._with_numbers(arrays, args[count:])
+        if count == 2:
+            x, y = arrays
+            key = x.shape, x.strides, y.shape, y.strides
+        else:
+            key = tuple([(x.shape, x.strides) for x in arrays])
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plan(key, arrays)
-        shape, order, form, words = plan
-        outs = [_empty(shape, dtype, order, device) for dtype in self.outputs]
-        if outs[0].size:
-            self._launch(form, words, outs, arrays, numbers, device)
+        device = arrays[0].block.device
+        current = runtime.current()
+        stream = current.streams.current(device)
+        outs, shape, size = [], plan.shape, plan.size
+        for dtype, strides in plan.outs:
+            out = _new(DeviceArray)
+            out.block = block = current.allocate(size * dtype.itemsize, device, stream)
+            out.shape, out.strides, out.dtype, out.size = shape, strides, dtype, size
+            out.address, out.base, out._writeable = block.address, None, True
+            outs.append(out)
+        if size:
+            self._launch(plan, outs, arrays, args[count:], current, device, stream)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     def into(self, outs, *args):
@@ -83,41 +102,46 @@ class DeviceKernel:
             return
         if not outs[0].size:
             return
-        form, words = _layout(shape, outs, arrays)
-        self._launch(form, words, outs, arrays, numbers, outs[0].block.device)
+        device = outs[0].block.device
+        current = runtime.current()
+        plan = Plan(shape, (), *_layout(shape, outs, arrays), self.printer.width())
+        stream = current.streams.current(device)
+        self._launch(plan, outs, arrays, numbers, current, device, stream)
 
     def _plan(self, key, arrays):
         shape = np.broadcast_shapes(*[x.shape for x in arrays])
         order = output_order(shape, [_Flagged(x) for x in arrays])
         outs = [_like_new(shape, dtype, order) for dtype in self.outputs]
-        plan = shape, order, *_layout(shape, outs, arrays)
+        form, words = _layout(shape, outs, arrays)
+        found = [(dtype, out.strides) for dtype, out in zip(self.outputs, outs, strict=True)]
+        plan = Plan(shape, found, form, words, self.printer.width())
         if len(self._plans) >= LAYOUTS:
             self._plans.clear()
         self._plans[key] = plan
         return plan
 
-    def _launch(self, form, words, outs, arrays, numbers, device):
-        current = runtime.current()
-        count = outs[0].size
-        arguments = [np.uint64(x.address) for x in outs]
-        arguments += [np.uint64(x.address) for x in arrays]
-        arguments += [kind(n) for kind, n in zip(self._packs, numbers, strict=True)]
-        if form == "flat":
-            width = self.printer.width()
-            if width > 1 and any(x.address % (width * x.dtype.itemsize) for x in (*outs, *arrays)):
-                steps = [(x.dtype.itemsize,) for x in (*outs, *arrays)]
-                form, words = "strided", _words((count,), steps)
-        if form == "flat":
-            items, arguments = -(-count // width), (np.int64(count), *arguments)
-        else:
-            items, arguments = count, (words, *arguments)
-        stream = current.streams.current(device)
-        grid = -(-items // THREADS), 1, 1
-        block = min(THREADS, -(-items // 32) * 32), 1, 1
-        if grid[0] > 1:
-            block = THREADS, 1, 1
-        current.launch(self.code(form, device), grid, block, 0, stream, tuple(arguments))
+    def _launch(self, plan, outs, arrays, numbers, current, device, stream):
+        form = plan.form
+        addresses = [x.address for x in outs]
+        addresses += [x.address for x in arrays]
+        if form == "flat" and plan.width > 1:
+            for place, size in zip(addresses, self._sizes, strict=True):
+                if place % size:
+                    plan, form = self._by_elements(plan), "strided"
+                    break
+        if numbers:
+            addresses += [kind(n) for kind, n in zip(self._packs, numbers, strict=True)]
+        code = self._codes.get((form, device, current))
+        if code is None:
+            code = self._codes[form, device, current] = self.code(form, device)
+        first = plan.size if form == "flat" else plan.words
+        current.launch(code, plan.grid, plan.block, 0, stream, (first, *addresses))
         counts["generated"] += 1
+
+    def _by_elements(self, plan):
+        """The plan for arrays that lie alike but not on multiples of 16 bytes."""
+        steps = [(d.itemsize,) for d in (*self.outputs, *self.inputs)]
+        return Plan(plan.shape, plan.outs, "strided", _words((plan.size,), steps), 1)
 
     # ---- numbers of the host among the arrays
     def _with_numbers(self, arrays, numbers):
@@ -212,11 +236,18 @@ def _like_new(shape, dtype, order):
     return _New(shape, strides, dtype)
 
 
-def _empty(shape, dtype, order, device):
-    made = empty(shape, dtype, device)
-    if order is not None:
-        made.strides = ordered_strides(shape, order, dtype.itemsize)
-    return made
+class Plan:
+    """How calls with arrays of certain shapes and strides are launched."""
+
+    __slots__ = ("block", "form", "grid", "outs", "shape", "size", "width", "words")
+
+    def __init__(self, shape, outs, form, words, width):
+        self.shape, self.outs, self.form, self.words = shape, outs, form, words
+        self.size, self.width = math.prod(shape), width
+        items = -(-self.size // width) if form == "flat" else self.size
+        blocks = -(-items // THREADS)
+        self.grid = blocks, 1, 1
+        self.block = (THREADS if blocks > 1 else max(32, -(-items // 32) * 32)), 1, 1
 
 
 def _layout(shape, outs, arrays):

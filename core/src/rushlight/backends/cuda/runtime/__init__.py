@@ -75,14 +75,22 @@ def _choose(wish):
 
 
 def _found():
+    global _now
     wish = os.environ.get("RUSHLIGHT_CUDA", "")
     if wish not in _chosen:
         _chosen[wish] = _choose(wish)
+    _now = _chosen[wish][0]
     return _chosen[wish]
 
 
+_now = None  # what the last look at the environment gave: reading it at every launch costs too much
+
+
 def current():
-    """The chosen runtime; RuntimeError with the reason where there is none."""
+    """The chosen runtime; RuntimeError with the reason where there is none. A changed environment
+    is noticed by :func:`available`, :func:`why_unavailable` and :func:`reset`."""
+    if _now is not None:
+        return _now
     runtime, reason = _found()
     if runtime is None:
         raise RuntimeError(f"CUDA is not available: {reason}")
@@ -105,4 +113,6 @@ def why_unavailable() -> str | None:
 
 def reset() -> None:
     """Forget the choice, so that the next :func:`current` looks again (for tests)."""
+    global _now
     _chosen.clear()
+    _now = None
