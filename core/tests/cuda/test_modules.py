@@ -96,7 +96,8 @@ MODULES = {
         lambda: nn.CrossEntropyLoss(label_smoothing=0.1), lambda: (randn(4, 5), classes(5, 4))
     ),
     "CrossEntropyLoss of images": (
-        lambda: nn.CrossEntropyLoss(ignore_index=0), lambda: (randn(2, 5, 3, 3), classes(5, 2, 3, 3))
+        lambda: nn.CrossEntropyLoss(ignore_index=0),
+        lambda: (randn(2, 5, 3, 3), classes(5, 2, 3, 3)),
     ),
     "NLLLoss": (lambda: nn.NLLLoss(), lambda: (randn(4, 5), classes(5, 4))),
     "MSELoss": (lambda: nn.MSELoss(), lambda: (randn(4, 5), randn(4, 5))),

@@ -86,27 +86,40 @@ class DeviceKernel:
 
     def into(self, outs, *args):
         """Write the outputs into given device arrays of any strides."""
-        arrays, numbers = args[: len(self.inputs)], args[len(self.inputs) :]
-        if any(type(x) is not DeviceArray for x in arrays):
+        count = self._count
+        arrays, numbers = args[:count], args[count:]
+        if any([type(x) is not DeviceArray for x in arrays]):
             kernel, arrays, numbers = self._numbered_call(arrays, numbers)
             kernel.into(outs, *arrays, *numbers)
             return
-        shape = outs[0].shape
-        for x in arrays:
-            if np.broadcast_shapes(x.shape, shape) != shape:
-                raise ValueError(f"shape {x.shape} does not broadcast to the output's {shape}")
-        if any(_overlaps(out, x) for out in outs for x in arrays):
+        if any([out.block is x.block and _overlaps(out, x) for out in outs for x in arrays]):
             made = self(*args)
             for out, result in zip(outs, made if type(made) is tuple else (made,), strict=True):
                 out[...] = result
             return
-        if not outs[0].size:
-            return
-        device = outs[0].block.device
-        current = runtime.current()
+        key = tuple([(x.shape, x.strides) for x in (*outs, *arrays)]), len(outs)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plan_into(key, outs, arrays)
+        if plan.size:
+            device = outs[0].block.device
+            current = runtime.current()
+            stream = current.streams.current(device)
+            self._launch(plan, outs, arrays, numbers, current, device, stream)
+
+    def _plan_into(self, key, outs, arrays):
+        shape = outs[0].shape
+        for x in arrays:
+            if np.broadcast_shapes(x.shape, shape) != shape:
+                raise ValueError(f"shape {x.shape} does not broadcast to the output's {shape}")
         plan = Plan(shape, (), *_layout(shape, outs, arrays), self.printer.width())
-        stream = current.streams.current(device)
-        self._launch(plan, outs, arrays, numbers, current, device, stream)
+        return self._remember(key, plan)
+
+    def _remember(self, key, plan):
+        if len(self._plans) >= LAYOUTS:
+            self._plans.clear()
+        self._plans[key] = plan
+        return plan
 
     def _plan(self, key, arrays):
         shape = np.broadcast_shapes(*[x.shape for x in arrays])
@@ -114,11 +127,7 @@ class DeviceKernel:
         outs = [_like_new(shape, dtype, order) for dtype in self.outputs]
         form, words = _layout(shape, outs, arrays)
         found = [(dtype, out.strides) for dtype, out in zip(self.outputs, outs, strict=True)]
-        plan = Plan(shape, found, form, words, self.printer.width())
-        if len(self._plans) >= LAYOUTS:
-            self._plans.clear()
-        self._plans[key] = plan
-        return plan
+        return self._remember(key, Plan(shape, found, form, words, self.printer.width()))
 
     def _launch(self, plan, outs, arrays, numbers, current, device, stream):
         form = plan.form

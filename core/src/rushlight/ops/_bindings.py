@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight.compiler import xp
 from rushlight.dtypes import dtype
 from rushlight.errors import argument_error
@@ -57,7 +59,8 @@ def general_call(op):
     run = op.run = _runner(op)
     unquestioned = _UNQUESTIONED if op.list_position >= 0 else _UNQUESTIONED | {tuple, list}
 
-    doors = op.doors = {}
+    doors, device_doors = {}, {}
+    op.doors, op.device_doors = doors, device_doors
     make = make_elementwise_door if op.kind == "elementwise" else make_door
 
     def general(*args, **kwargs):
@@ -69,6 +72,12 @@ def general_call(op):
             result = door(*args, **kwargs)
             if result is not NotImplemented:
                 return result
+        if device_doors:
+            door = device_doors.get(form)
+            if door is not None:
+                result = door(*args, **kwargs)
+                if result is not NotImplemented:
+                    return result
         for value in (*args, *kwargs.values()) if kwargs else args:
             if type(value) not in unquestioned and (stack.overrides or stack.levels):
                 found = overriding(args, kwargs)
@@ -84,9 +93,17 @@ def general_call(op):
         result = run(op.bind(args, kwargs))
         if form not in doors and op.kind in _WITH_DOORS:
             doors[form] = make(op, form)
+        if args and type(args[0]) in EXACT and args[0]._device.type == "cuda":
+            _add_device_door(op, device_doors, form)
         return result
 
     return general
+
+
+def _add_device_door(op, doors, form):
+    """The short way for a form of call on a GPU, once such a call has been."""
+    if form not in doors:
+        doors[form] = importlib.import_module("rushlight.ops._cuda_doors").make(op, form)
 
 
 def _runner(op):

@@ -33,6 +33,10 @@ def run_inplace(op, target, args, kwargs):
             result = door(target, *args, **kwargs)
             if result is not NotImplemented:
                 return result
+        if target._device.type == "cuda":
+            result = _on_gpu(op, form, target, args, kwargs)
+            if result is not NotImplemented:
+                return result
     for value in args:
         if type(value) not in EXACT and getattr(value, "_pattern", None) is not None:  # sparse
             return type(value).__torch_function__(op.inplace, (), (target, *args), kwargs)
@@ -59,6 +63,17 @@ def run_inplace(op, target, args, kwargs):
         _compute_into(op, call, values, target)
     written(target, node)
     return target
+
+
+def _on_gpu(op, form, target, args, kwargs):
+    """The short way for a tensor on a GPU, or NotImplemented."""
+    doors = op.__dict__.setdefault("inplace_device_doors", {})
+    if form not in doors:
+        from rushlight.ops._cuda_doors import make_inplace
+
+        doors[form] = make_inplace(op, form)
+    door = doors[form]
+    return NotImplemented if door is None else door(target, *args, **kwargs)
 
 
 def _keep_original(node, target):

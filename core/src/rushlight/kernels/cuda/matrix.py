@@ -7,6 +7,7 @@ array code.
 
 from __future__ import annotations
 
+import functools
 import math
 
 from rushlight.backends import cuda, np
@@ -15,6 +16,9 @@ from rushlight.backends.cuda.device_array import empty
 from rushlight.backends.cuda.runtime.products import DTYPES, Product
 
 __all__ = ["addmm", "linear", "matmul", "planned_linear"]
+
+
+_product = functools.lru_cache(maxsize=4096)(Product)
 
 
 def _pair(array):
@@ -61,7 +65,7 @@ def _launch(a, b, out, bias=None, alpha=1.0, beta=0.0):
     count = out.shape[0] if out.ndim == 3 else 1
     (a, a_pair), (b, b_pair) = _operand(a), _operand(b)
     m, n, k = out.shape[-2], out.shape[-1], a.shape[-1]
-    product = Product(
+    product = _product(
         out.dtype,
         m,
         n,
