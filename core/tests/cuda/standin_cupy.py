@@ -90,6 +90,14 @@ class Stream:
         return types.SimpleNamespace(launch=lambda stream: None)
 
 
+class ExternalStream(Stream):
+    """``cupy.cuda.ExternalStream``."""
+
+    def __init__(self, ptr, device_id=-1):
+        super().__init__()
+        self.ptr = ptr
+
+
 Stream.null = Stream(null=True)
 Stream.null.ptr = 0
 
@@ -167,6 +175,9 @@ class Runtime:
             "sharedMemPerBlockOptin": 232448, "uuid": bytes(range(16)), "integrated": 0,
         }  # fmt: skip
 
+    def deviceCanAccessPeer(self, device, other):  # noqa: N802
+        return 1
+
     def memcpyAsync(self, to, source, size, kind, stream):  # noqa: N802
         assert kind in (1, 2, 3) and isinstance(stream, int)
         ctypes.memmove(to, source, size)
@@ -185,7 +196,7 @@ def make_cupy():
     )
     asked: list = []
     cuda = types.SimpleNamespace(
-        runtime=Runtime(), driver=driver, Stream=Stream, Event=Event,
+        runtime=Runtime(), driver=driver, Stream=Stream, Event=Event, ExternalStream=ExternalStream,
         memory=types.SimpleNamespace(MemoryPool=MemoryPool, OutOfMemoryError=OutOfMemoryError),
         function=types.SimpleNamespace(Module=Module),
         alloc_pinned_memory=lambda size: bytearray(size),

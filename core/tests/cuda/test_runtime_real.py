@@ -8,6 +8,7 @@ import gc
 import importlib.util
 import inspect
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -136,6 +137,15 @@ def test_streams_events_graphs(found):
     found.stream_destroy(stream)
     with pytest.raises(RuntimeError, match="does not exist"):
         found.stream_query(stream)
+
+
+def test_what_others_made_is_adopted(found):
+    stream = found.stream_adopt(1234, 1)
+    assert found.stream_pointer(stream) == 1234 and streams.device_of(stream) == 1
+    array = types.SimpleNamespace(data=types.SimpleNamespace(ptr=4096), nbytes=24)
+    block = found.adopt(array, 1)
+    assert (block.address, block.nbytes, block.device, block.array) == (4096, 24, 1, array)
+    assert found.can_access_peer(0, 1) and found.library is found.cupy
 
 
 # ---- products ------------------------------------------------------------------------------------

@@ -135,6 +135,14 @@ class RealRuntime(DeviceMemory):
             self._streams[number] = made
         return number
 
+    def stream_adopt(self, pointer: int, device: int = 0) -> int:
+        """A handle for a stream that another library made."""
+        with self._lock:
+            number = streams.handle(self._next, device)
+            self._next += 1
+            self._streams[number] = self.cupy.cuda.ExternalStream(pointer, device)
+        return number
+
     def stream_object(self, stream: int):
         """CuPy's stream."""
         try:

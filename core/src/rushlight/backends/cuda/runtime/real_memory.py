@@ -45,6 +45,19 @@ class Block:
         return f"Block({self.nbytes} bytes at {self.address:#x}, device={self.device})"
 
 
+class AdoptedBlock:
+    """Memory of an array that another library made; kept alive by holding the array."""
+
+    __slots__ = ("__weakref__", "address", "array", "device", "nbytes", "stream")
+
+    def __init__(self, array, device):
+        self.array, self.device, self.stream = array, device, device
+        self.address, self.nbytes = array.data.ptr, array.nbytes
+
+    def used_by(self, stream: int) -> None:
+        """Nothing is to be done: the array's own library decides when its memory is free."""
+
+
 class Pool:
     """CuPy's pool of one device (or of one graph), with the counts that it does not keep."""
 
@@ -67,6 +80,19 @@ class DeviceMemory:
         self._capture = {}  # stream -> pool
         self._pinned = weakref.WeakValueDictionary()
         self._local = threading.local()
+
+    @property
+    def library(self):
+        """The CuPy module: for what CuPy does for us (solvers, transforms)."""
+        return self.cupy
+
+    def adopt(self, array, device: int) -> AdoptedBlock:
+        """A CuPy array's memory as a block."""
+        return AdoptedBlock(array, device)
+
+    def can_access_peer(self, device: int, other: int) -> bool:
+        """Whether a device can read another's memory directly."""
+        return device == other or bool(self._driver.deviceCanAccessPeer(device, other))
 
     # -- devices ------------------------------------------------------------------------------
 
