@@ -54,14 +54,15 @@ def bottleneck(lib, inside, width, stride):
 def resnet50(lib, smoke):
     """ResNet-50 (He et al., 2015)."""
     nn = lib.nn
-    inside, stages = 64, []
+    base = 8 if smoke else 64
+    inside, stages = base, []
     for number, blocks in enumerate((1, 1, 1, 1) if smoke else (3, 4, 6, 3)):
-        width = 64 * 2**number
+        width = base * 2**number
         for block in range(blocks):
             stages.append(bottleneck(lib, inside, width, 2 if number and not block else 1))
             inside = 4 * width
     model = nn.Sequential(
-        nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(),
+        nn.Conv2d(3, base, 7, 2, 3, bias=False), nn.BatchNorm2d(base), nn.ReLU(),
         nn.MaxPool2d(3, 2, 1), *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
         nn.Linear(inside, 1000),
     )  # fmt: skip
