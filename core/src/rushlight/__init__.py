@@ -115,6 +115,7 @@ from rushlight.ops.comparison import (
     ne,
     where,
 )
+from rushlight.ops.complex_views import imag, real, view_as_complex, view_as_real
 from rushlight.ops.convolution import (
     conv1d,
     conv2d,
@@ -271,11 +272,9 @@ from rushlight.ops.shape import (
     clone,
     flatten,
     flip,
-    imag,
     movedim,
     permute,
     ravel,
-    real,
     repeat_interleave,
     reshape,
     roll,
@@ -285,8 +284,6 @@ from rushlight.ops.shape import (
     transpose,
     unflatten,
     unsqueeze,
-    view_as_complex,
-    view_as_real,
 )
 from rushlight.ops.slicing import (
     as_strided,

@@ -11,6 +11,7 @@ from rushlight.ops import (  # noqa: F401 - in the order their declarations buil
     activation,
     arithmetic,
     comparison,
+    complex_views,
     conversion,
     convolution,
     creation,

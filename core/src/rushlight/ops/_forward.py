@@ -24,37 +24,6 @@ from rushlight.ops._wrappers import (
 from rushlight.ops.creation import ones_like, zeros_like
 from rushlight.tensor.tensor import Tensor
 
-# Ops linear in one argument (the first), in all named ones together (`+`), or in each of the named
-# ones for itself (`*`).
-_LINEAR = (
-    "_cast _constant_pad _copy+input,src _col2im _im2col _fft_c2c _fft_c2r _fft_r2c _index _slice "
-    "_index_put+input,values _overlap_add _windowed_frames*input,window _resample _avg_pool "
-    "_avg_unpool _adaptive_avg_pool _adaptive_avg_unpool _max_unpool _as_strided "
-    "_convolution*input,weight _convolution_input*output,weight _convolution_weight*output,input "
-    "_embedding _embedding_backward _scatter+input,src bmm*input,mat2 mm*input,mat2 cat+tensors "
-    "stack+tensors clone cumsum diag_embed diagonal dot*input,tensor expand flip gather "
-    "index_add+input,source index_copy+input,source index_select linalg_cross*input,other "
-    "masked_scatter+input,source masked_select mean narrow permute repeat reshape roll "
-    "scatter_add+input,src select split squeeze sum sum_to_size t take transpose tril triu unbind "
-    "unfold unsqueeze view view_as_complex view_as_real view_scatter+base,value _masked_fill _fill "
-    "_index_fill"
-)
-
-
-def _linear_table():
-    table = {}
-    for word in _LINEAR.split():
-        for mark in "+*":
-            if mark in word:
-                name, arguments = word.split(mark)
-                table[name] = mark, tuple(arguments.split(","))
-                break
-        else:
-            table[word] = "", ()
-    return table
-
-
-LINEAR = _linear_table()
 _FILLING = {"_masked_fill": "value", "_fill": "value", "_index_fill": "value",
             "_constant_pad": "value"}  # fmt: skip
 
@@ -174,7 +143,7 @@ def _call(level, op, values):
 
 def _tangents(level, op, values, primals, results):
     """The tangents of the results."""
-    if op.name in LINEAR and all(r is None or r._dtype.category >= FLOAT for r in results):
+    if "linear" in op.options and all(r is None or r._dtype.category >= FLOAT for r in results):
         found = _linear(level, op, values, primals)
         return found if isinstance(found, tuple) else (found,)
     if op.kind == "elementwise" and _own_transpose(op, values, results):
@@ -192,8 +161,12 @@ def _fitted(tangent, result):
 
 # -------------------------------------------------------------------------------------- linear ops
 def _linear(level, op, values, primals):
-    mark, names = LINEAR[op.name]
-    if mark == "*":
+    """The tangent of an op that is linear in one argument, the first (``linear=True`` in its
+    declaration), in all named ones together (``"+input,src"``), or in each of the named ones for
+    itself (``"*input,weight"``)."""
+    text = op.options["linear"]
+    names = () if text is True else text[1:].split(",")
+    if names and text[0] == "*":
         return _multilinear(level, op, values, primals, names)
     positions = [op.index[n] for n in names] if names else [op.tensor_positions[0]]
     found = list(primals)

@@ -21,6 +21,7 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 
 
 @op(
+    linear=True,
     batching="elements",
     method=False,
     samples=lambda make: [((make(2, 3), dtypes.float64), {})],
@@ -184,7 +185,13 @@ Tensor.cpu, Tensor.cuda, Tensor.type = _cpu, _cuda, _type
 Tensor.type_as = lambda self, other: self.to(other._dtype)
 
 
-@op(meta=like, method=False, tested_by="tests/autograd/test_inplace.py", samples=lambda make: [])
+@op(
+    linear="+input,src",
+    meta=like,
+    method=False,
+    tested_by="tests/autograd/test_inplace.py",
+    samples=lambda make: [],
+)
 def _copy(input: Tensor, src: Tensor):
     """The values of `src` in the shape and dtype of `input`."""
     return np.broadcast_to(cast(src, dtype_of(input).code), input.shape)
@@ -235,7 +242,13 @@ def copy_(self, src, non_blocking=False):
     return self
 
 
-@op(meta=like, method=False, tested_by="tests/autograd/test_inplace.py", samples=lambda make: [])
+@op(
+    linear=True,
+    meta=like,
+    method=False,
+    tested_by="tests/autograd/test_inplace.py",
+    samples=lambda make: [],
+)
 def _fill(input: Tensor, value):
     """Every element replaced by a number."""
     return np.full(input.shape, value, input.dtype)

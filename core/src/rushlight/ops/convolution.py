@@ -26,7 +26,14 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
     return (input.shape[0], weight.shape[0], *spatial), dtype_of(input)
 
 
-@op(method=False, samples=_samples, meta=_meta, node="Convolution", keeps_format=(4, 5))
+@op(
+    linear="*input,weight",
+    method=False,
+    samples=_samples,
+    meta=_meta,
+    node="Convolution",
+    keeps_format=(4, 5),
+)
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation, groups
 ):
@@ -35,6 +42,7 @@ def _convolution(
 
 
 @op(
+    linear="*output,weight",
     meta=shaped(2),
     method=False,
     samples=lambda make: [
@@ -50,6 +58,7 @@ def _convolution_input(output: Tensor, weight: Tensor, shape, stride, padding, d
 
 
 @op(
+    linear="*output,input",
     meta=shaped(2),
     method=False,
     samples=lambda make: [

@@ -6,7 +6,7 @@ from rushlight.dtypes import BOOL, FLOAT, INTEGER
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops.comparison import where
-from rushlight.ops.shape import real
+from rushlight.ops.complex_views import real
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 

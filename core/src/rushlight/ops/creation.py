@@ -404,8 +404,9 @@ def complex(real, imag, *, out=None):
     >>> rushlight.complex(rushlight.tensor([1.0]), rushlight.tensor([2.0]))
     tensor([1.+2.j])
     """
+    from rushlight.ops.complex_views import view_as_complex
     from rushlight.ops.joining import stack
-    from rushlight.ops.shape import broadcast_tensors, view_as_complex
+    from rushlight.ops.shape import broadcast_tensors
 
     for name, value in (("real", real), ("imag", imag)):
         if not isinstance(value, Tensor):

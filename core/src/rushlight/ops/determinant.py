@@ -7,8 +7,8 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.kernels import lapack
 from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
+from rushlight.ops.complex_views import imag
 from rushlight.ops.matrix_checks import check_input, epsilon, eye_like, named
-from rushlight.ops.shape import imag
 from rushlight.ops.solver import linalg_solve_ex
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor

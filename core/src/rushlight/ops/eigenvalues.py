@@ -6,6 +6,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.ops._op import composite, op
+from rushlight.ops.complex_views import real
 from rushlight.ops.matrix_checks import (
     LinAlgError,
     check_dtype,
@@ -14,7 +15,6 @@ from rushlight.ops.matrix_checks import (
     eye_like,
     named,
 )
-from rushlight.ops.shape import real
 from rushlight.ops.solver import linalg_solve_ex
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import Tensor

@@ -12,6 +12,7 @@ from rushlight.tensor.tensor import Tensor
 
 
 @op(
+    linear=True,
     meta=rows_of,
     method=False,
     samples=lambda make: [
@@ -24,7 +25,7 @@ def _embedding(weight: Tensor, indices: Tensor, padding_idx, scale_grad_by_freq)
     return kernels.embedding_forward(weight, indices)
 
 
-@op(meta=table_gradient, method=False, tested_by="_embedding", samples=lambda make: [])
+@op(linear=True, meta=table_gradient, method=False, tested_by="_embedding", samples=lambda make: [])
 def _embedding_backward(output: Tensor, indices: Tensor, count, padding_idx, scale_grad_by_freq):
     """Gradients of rows added up at their indices."""
     return kernels.embedding_backward(output, indices, count, padding_idx, scale_grad_by_freq)

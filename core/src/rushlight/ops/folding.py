@@ -43,7 +43,14 @@ def _column_samples(make):
     ]
 
 
-@op(batching="rows", method=False, samples=_column_samples, meta=_columns_meta, node="Im2Col")
+@op(
+    linear=True,
+    batching="rows",
+    method=False,
+    samples=_column_samples,
+    meta=_columns_meta,
+    node="Im2Col",
+)
 def _im2col(input: Tensor, kernel, dilation, padding, stride):
     """(N, C, H, W) to (N, C * KH * KW, L): the window at each of L positions as a column."""
     n, c = input.shape[:2]
@@ -68,7 +75,14 @@ def _image_samples(make):
     ]
 
 
-@op(batching="rows", method=False, samples=_image_samples, meta=_image_meta, node="Col2Im")
+@op(
+    linear=True,
+    batching="rows",
+    method=False,
+    samples=_image_samples,
+    meta=_image_meta,
+    node="Col2Im",
+)
 def _col2im(input: Tensor, size, kernel, dilation, padding, stride):
     """The transpose of :func:`_im2col`: overlapping columns add up."""
     n, rows = input.shape[:2]

@@ -10,8 +10,8 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT, default
 from rushlight.ops._op import composite, op
+from rushlight.ops.complex_views import real
 from rushlight.ops.joining import cat
-from rushlight.ops.shape import real
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 
@@ -31,6 +31,7 @@ def _complex_samples(make):
 
 
 @op(
+    linear=True,
     batching="dims",
     method=False,
     samples=_complex_samples,
@@ -70,6 +71,7 @@ def _real_meta(input, dim, normalization, onesided):
 
 
 @op(
+    linear=True,
     batching="dims",
     method=False,
     samples=lambda make: [
@@ -114,7 +116,7 @@ def _back_meta(input, dim, normalization, last_dim_size):
     return tuple(shape), dtype_of(input).to_real()
 
 
-@op(batching="dims", method=False, samples=_back_samples, meta=_back_meta)
+@op(linear=True, batching="dims", method=False, samples=_back_samples, meta=_back_meta)
 def _fft_c2r(input: Tensor, dim, normalization, last_dim_size):
     """Real numbers from the first half of their transform."""
     sizes = [input.shape[d] for d in dim[:-1]] + [last_dim_size]

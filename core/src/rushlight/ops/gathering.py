@@ -88,7 +88,7 @@ def _meta_gather(input, dim, index, sparse_grad=False):
     return index.shape, dtype_of(input)
 
 
-@op(samples=_gather_samples, meta=_meta_gather, exact_out=True)
+@op(linear=True, samples=_gather_samples, meta=_meta_gather, exact_out=True)
 def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
     """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on.
 
@@ -194,7 +194,13 @@ def _add(out, dim, index, values):
         np.add.at(out, along(index, dim), values)
 
 
-@op(samples=_scatter_samples, method=False, inplace="_scatter_", meta=meta_like_input)
+@op(
+    linear="+input,src",
+    samples=_scatter_samples,
+    method=False,
+    inplace="_scatter_",
+    meta=meta_like_input,
+)
 def _scatter(input: Tensor, dim, index: Tensor, src: Tensor):
     """`input` with ``src`` written at the index."""
     return scattered("scatter", input, dim, index, src, _assign)
@@ -284,7 +290,7 @@ def _scatter_add_samples(make):
     ]
 
 
-@op(samples=_scatter_add_samples, inplace=True, meta=meta_like_input)
+@op(linear="+input,src", samples=_scatter_add_samples, inplace=True, meta=meta_like_input)
 def scatter_add(input: Tensor, dim, index: Tensor, src: Tensor):
     """A copy with ``src`` added at ``index`` along `dim`; repeated indices add up."""
     return scattered("scatter_add", input, dim, index, src, _add)
@@ -350,7 +356,7 @@ def _meta_select(input, dim, index):
     return tuple(count if i == dim else n for i, n in enumerate(input.shape)), dtype_of(input)
 
 
-@op(samples=_select_samples, meta=_meta_select)
+@op(linear=True, samples=_select_samples, meta=_meta_select)
 def index_select(input: Tensor, dim, index: Tensor):
     """The slices at `index` (a vector) along `dim`."""
     dim, index = check_vector_index("index_select", input, dim, index)
@@ -380,7 +386,7 @@ def _spread(array, dim, source):
     return line(source) if source.ndim or not array.ndim else source
 
 
-@op(samples=_index_add_samples, inplace=True, meta=meta_like_input)
+@op(linear="+input,source", samples=_index_add_samples, inplace=True, meta=meta_like_input)
 def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
     """A copy with the slices of `source`, times `alpha`, added at `index` along `dim`."""
     dim, index = check_vector_index("index_add", input, dim, index, source)
@@ -403,7 +409,7 @@ def _index_copy_samples(make):
     return [((make(4, 3), 0, i, make(2, 3)), {})]
 
 
-@op(samples=_index_copy_samples, inplace=True, meta=meta_like_input)
+@op(linear="+input,source", samples=_index_copy_samples, inplace=True, meta=meta_like_input)
 def index_copy(input: Tensor, dim, index: Tensor, source: Tensor):
     """A copy with the slices of `source` written at `index` along `dim`."""
     dim, index = check_vector_index("index_copy", input, dim, index, source)
@@ -421,6 +427,7 @@ index_copy.gradient(
 
 
 @op(
+    linear=True,
     samples=lambda make: [((make(4, 3), 0, make.integers(0, 4, (2,)), 1.5), {})],
     method=False,
     inplace="_index_fill_",
@@ -520,6 +527,7 @@ def flat_places(name, index, count):
 
 
 @op(
+    linear=True,
     samples=lambda make: [
         ((make(3, 4), make.integers(-12, 12, (5,))), {}),
         ((make(), make.integers(0, 1, (2, 1))), {}),

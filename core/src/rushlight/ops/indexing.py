@@ -156,6 +156,7 @@ def _explain(error, shape, index):
 
 
 @declare_view(
+    linear=True,
     method=False,
     samples=lambda make: [
         ((make(4, 5), (1,)), {}),
@@ -184,7 +185,13 @@ def _slice_gradient(grad, input_shape, index):
 _slice.gradient(input=_slice_gradient)
 
 
-@op(meta=indexed, method=False, samples=lambda make: [], tested_by="tests/tensor/test_indexing.py")
+@op(
+    linear=True,
+    meta=indexed,
+    method=False,
+    samples=lambda make: [],
+    tested_by="tests/tensor/test_indexing.py",
+)
 def _index(input: Tensor, index):
     """Advanced indexing: a copy."""
     try:
@@ -202,7 +209,13 @@ def _index_gradient(grad, input_shape, index):
 _index.gradient(input=_index_gradient)
 
 
-@op(meta=like, method=False, samples=lambda make: [], tested_by="tests/tensor/test_indexing.py")
+@op(
+    linear="+input,values",
+    meta=like,
+    method=False,
+    samples=lambda make: [],
+    tested_by="tests/tensor/test_indexing.py",
+)
 def _index_put(input: Tensor, values: Tensor, index, accumulate):
     """A copy of `input` with `values` written (or added) at an index."""
     out = input.copy()

@@ -42,7 +42,14 @@ def _cat_samples(make):
     return [(([make(2, 3), make(1, 3)], 0), {}), (([make(2, 1), make(2, 4)], -1), {})]
 
 
-@op(meta=joined, rule=same, samples=_cat_samples, method=False, aliases=("concat", "concatenate"))
+@op(
+    linear="+tensors",
+    meta=joined,
+    rule=same,
+    samples=_cat_samples,
+    method=False,
+    aliases=("concat", "concatenate"),
+)
 def cat(tensors: TensorList, dim=0):
     """The tensors joined along an existing dimension.
 
@@ -68,7 +75,7 @@ def _stack_samples(make):
     return [(([make(2, 3), make(2, 3)], 0), {}), (([make(2), make(2)], -1), {})]
 
 
-@op(meta=stacked, rule=same, samples=_stack_samples, method=False)
+@op(linear="+tensors", meta=stacked, rule=same, samples=_stack_samples, method=False)
 def stack(tensors: TensorList, dim=0):
     """The tensors, all of one shape, joined along a new dimension."""
     if not tensors:

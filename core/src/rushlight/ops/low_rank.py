@@ -7,11 +7,11 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
+from rushlight.ops.complex_views import view_as_complex
 from rushlight.ops.eigenvalues import linalg_svd
 from rushlight.ops.factorization import linalg_qr
 from rushlight.ops.matrix_checks import check_dtype, check_matrix, check_square
 from rushlight.ops.random import randn
-from rushlight.ops.shape import view_as_complex
 from rushlight.tensor.tensor import Tensor
 
 

@@ -39,6 +39,7 @@ def _meta_masked(input, mask, value):
 
 
 @op(
+    linear=True,
     samples=lambda make: [
         ((make(3, 4), make.mask(3, 4), 1.5), {}),
         ((make(4), make.mask(2, 4), 1), {}),
@@ -89,7 +90,10 @@ def _masked_fill_inplace(self, mask, value):
 Tensor.masked_fill_ = _masked_fill_inplace
 
 
-@op(samples=lambda make: [((make(3, 4), make.mask(3, 4)), {}), ((make(4), make.mask(3, 1)), {})])
+@op(
+    linear=True,
+    samples=lambda make: [((make(3, 4), make.mask(3, 4)), {}), ((make(4), make.mask(3, 1)), {})],
+)
 def masked_select(input: Tensor, mask: Tensor):
     """The elements where `mask` is true, as a vector."""
     check_mask("masked_select", mask)

@@ -43,7 +43,7 @@ def _mm_meta(input, mat2):
     return (*input.shape[:-1], mat2.shape[-1]), dtype_of(input)
 
 
-@op(samples=_mm_samples, meta=_mm_meta)
+@op(linear="*input,mat2", samples=_mm_samples, meta=_mm_meta)
 def mm(input: Tensor, mat2: Tensor):
     """The product of two matrices, ``(n, m) @ (m, p)``."""
     if input.ndim != 2 or mat2.ndim != 2:
@@ -71,7 +71,7 @@ def _bmm_samples(make):
     return [((make(2, 3, 4), make(2, 4, 5)), {}), ((make(0, 3, 4), make(0, 4, 5)), {})]
 
 
-@op(samples=_bmm_samples, meta=_mm_meta)
+@op(linear="*input,mat2", samples=_bmm_samples, meta=_mm_meta)
 def bmm(input: Tensor, mat2: Tensor):
     """Products of two batches of matrices, ``(b, n, m) @ (b, m, p)``."""
     if input.ndim != 3 or mat2.ndim != 3:
@@ -139,7 +139,11 @@ def _batched(input, other):
 Tensor.__rmatmul__ = lambda self, other: matmul(other, self)
 
 
-@op(meta=scalar, samples=lambda make: [((make(4), make(4)), {}), ((make(0), make(0)), {})])
+@op(
+    linear="*input,tensor",
+    meta=scalar,
+    samples=lambda make: [((make(4), make(4)), {}), ((make(0), make(0)), {})],
+)
 def dot(input: Tensor, tensor: Tensor):
     """The inner product of two vectors."""
     if input.ndim != 1 or tensor.ndim != 1:

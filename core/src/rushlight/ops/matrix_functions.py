@@ -452,6 +452,7 @@ def _cross_meta(input, other, dim=-1):
 
 
 @op(
+    linear="*input,other",
     batching="dims",
     method=False,
     oracle="_C._linalg",

@@ -12,10 +12,10 @@ from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import reduced_shape
 from rushlight.ops.arithmetic import sgn
 from rushlight.ops.comparison import where
+from rushlight.ops.complex_views import real
 from rushlight.ops.eigenvalues import linalg_eigvalsh, linalg_svdvals
 from rushlight.ops.matrix_checks import check_matrix, check_square, epsilon
 from rushlight.ops.reduction import restore
-from rushlight.ops.shape import real
 from rushlight.ops.solver import linalg_inv_ex
 from rushlight.tensor.shape import wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor

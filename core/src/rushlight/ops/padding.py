@@ -22,6 +22,7 @@ def _index_map(name, size, before, after):
 
 
 @op(
+    linear=True,
     batching="trailing",
     keeps_format=(4, 5),
     meta=padded,

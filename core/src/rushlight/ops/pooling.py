@@ -68,7 +68,14 @@ def _adaptive_max_pool(input: Tensor, output_size):
     return kernels.adaptive_max_pool_forward(input, output_size)
 
 
-@op(batching="rows", meta=shaped(2), method=False, tested_by="_max_pool", samples=lambda make: [])
+@op(
+    linear=True,
+    batching="rows",
+    meta=shaped(2),
+    method=False,
+    tested_by="_max_pool",
+    samples=lambda make: [],
+)
 def _max_unpool(input: Tensor, indices: Tensor, shape):
     """Values put at flat spatial positions, adding up, zeros elsewhere."""
     return kernels.max_pool_backward(input, indices, tuple(shape))
@@ -101,6 +108,7 @@ def _avg_samples(make):
 
 
 @op(
+    linear=True,
     batching="rows",
     keeps_format=(4,),
     meta=_avg_meta,
@@ -117,7 +125,14 @@ def _avg_pool(
     )
 
 
-@op(batching="rows", meta=shaped(1), method=False, tested_by="_avg_pool", samples=lambda make: [])
+@op(
+    linear=True,
+    batching="rows",
+    meta=shaped(1),
+    method=False,
+    tested_by="_avg_pool",
+    samples=lambda make: [],
+)
 def _avg_unpool(
     input: Tensor,
     shape,
@@ -167,6 +182,7 @@ _avg_unpool.gradient(input=_gather)
 
 
 @op(
+    linear=True,
     batching="rows",
     keeps_format=(4,),
     meta=_adaptive_meta,
@@ -182,6 +198,7 @@ def _adaptive_avg_pool(input: Tensor, output_size):
 
 
 @op(
+    linear=True,
     batching="rows",
     meta=shaped(1),
     method=False,

@@ -83,7 +83,7 @@ def _meta_same(input, dim=None, keepdim=False, dtype=None):
     return reduced_shape(input.shape, dim, keepdim), dtype or dtype_of(input)
 
 
-@op(batching="dims", samples=_sizes, meta=_meta_sum)
+@op(linear=True, batching="dims", samples=_sizes, meta=_meta_sum)
 def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim` (an int, several, or None for all). Bools and integers sum to int64.
 
@@ -144,7 +144,7 @@ def _need_float(name, array, dtype):
         )
 
 
-@op(batching="dims", samples=_sizes, meta=_meta_same)
+@op(linear=True, batching="dims", samples=_sizes, meta=_meta_same)
 def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` (an int, several, or None for all); floating-point and complex only."""
     if dim is None and dtype is None and not keepdim and input.size and input.dtype in _WIDE_FLOATS:

@@ -42,7 +42,7 @@ def _accumulate(function, input, dim, dtype):
     return np.asarray(function(_wide(array), axis=axis), array.dtype)
 
 
-@op(batching="dims", samples=_samples, inplace=True, meta=_meta_scan)
+@op(linear=True, batching="dims", samples=_samples, inplace=True, meta=_meta_scan)
 def cumsum(input: Tensor, dim, *, dtype=None):
     """The running sum along `dim`."""
     return _accumulate(np.cumsum, input, dim, dtype)

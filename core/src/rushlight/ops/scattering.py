@@ -214,7 +214,9 @@ def _meta_masked_scatter(input, mask, source):
     return np.broadcast_shapes(input.shape, mask.shape), dtype_of(input)
 
 
-@op(samples=_masked_scatter_samples, inplace=True, meta=_meta_masked_scatter)
+@op(
+    linear="+input,source", samples=_masked_scatter_samples, inplace=True, meta=_meta_masked_scatter
+)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
     """A copy with the elements of `source`, one after the other, where `mask` is true.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np
-from rushlight.backends.arrays import MetaArray, dtype_of, meta_array
-from rushlight.dtypes import COMPLEX
+from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
@@ -58,7 +57,7 @@ def _view_samples(make):
     return [((x, (3, 4)), {}), ((x, (-1,)), {}), ((make(), (1, 1)), {}), ((make(0, 3), (0,)), {})]
 
 
-@declare_view(samples=_view_samples, oracle="Tensor")
+@declare_view(linear=True, samples=_view_samples, oracle="Tensor")
 def view(input: Tensor, shape: Sizes):
     """The same memory with another shape; a dtype instead of a shape reinterprets the bytes.
 
@@ -103,7 +102,7 @@ Tensor.view = _view_method
 Tensor.view_as = lambda self, other: _view_op(self, tuple(other._array.shape))
 
 
-@declare_view(samples=_view_samples)
+@declare_view(linear=True, samples=_view_samples)
 def reshape(input: Tensor, shape: Sizes):
     """`input` with another shape: a view where strides allow it, else a copy.
 
@@ -128,7 +127,7 @@ def _expand_samples(make):
     return [((make(3, 1), (3, 4)), {}), ((make(2), (3, -1)), {}), ((make(), (2, 2)), {})]
 
 
-@declare_view(samples=_expand_samples, oracle="Tensor")
+@declare_view(linear=True, samples=_expand_samples, oracle="Tensor")
 def expand(input: Tensor, size: Sizes, *, implicit=False):
     """`input` repeated along dimensions of extent one (and new leading ones) without copying."""
     if _plain_size(size) is None:
@@ -200,6 +199,7 @@ def _sum_to_samples(make):
 
 
 @op(
+    linear=True,
     samples=_sum_to_samples,
     oracle="Tensor",
     meta=lambda input, size: (tuple(size), dtype_of(input)),
@@ -225,7 +225,9 @@ def sum_to_size(input: Tensor, size: Sizes):
 sum_to_size.gradient(input=lambda grad, input_shape: grad.expand(input_shape))
 
 
-@declare_view(samples=lambda make: [((make(2, 3, 4), (2, 0, 1)), {}), ((make(), ()), {})])
+@declare_view(
+    linear=True, samples=lambda make: [((make(2, 3, 4), (2, 0, 1)), {}), ((make(), ()), {})]
+)
 def permute(input: Tensor, dims: Sizes):
     """The dimensions in another order."""
     dims = (dims,) if isinstance(dims, int) else tuple(dims)
@@ -258,6 +260,7 @@ permute.gradient(input=lambda grad, dims: grad.permute(_inverse(dims)))
 
 
 @declare_view(
+    linear=True,
     batching="dims",
     samples=lambda make: [((make(2, 3), 0, 1), {}), ((make(2, 3, 4), -1, 0), {})],
     aliases=("swapaxes", "swapdims"),
@@ -275,7 +278,9 @@ transpose.gradient(input=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 
 
 @declare_view(
-    samples=lambda make: [((make(2, 3),), {}), ((make(3),), {}), ((make(),), {})], inplace=True
+    linear=True,
+    samples=lambda make: [((make(2, 3),), {}), ((make(3),), {}), ((make(),), {})],
+    inplace=True,
 )
 def t(input: Tensor):
     """The transpose of a matrix; vectors and scalars are returned as they are."""
@@ -322,7 +327,7 @@ def _squeeze_samples(make):
     return [((make(1, 3, 1),), {}), ((make(1, 3, 1), 0), {}), ((make(1, 3, 1), (0, 2)), {})]
 
 
-@declare_view(samples=_squeeze_samples, inplace=True)
+@declare_view(linear=True, samples=_squeeze_samples, inplace=True)
 def squeeze(input: Tensor, dim=None):
     """Without dimensions of extent one: all, or those named."""
     dims = wrap_dims(dim, input.ndim, empty_is_all=False)
@@ -336,6 +341,7 @@ _NEW_AT = tuple((slice(None),) * dim + (None,) for dim in range(6))  # index of 
 
 
 @declare_view(
+    linear=True,
     samples=lambda make: [((make(3), 0), {}), ((make(3, 2), -1), {}), ((make(), 0), {})],
     inplace=True,
 )
@@ -377,6 +383,7 @@ def unflatten(input: Tensor, dim, sizes):
 
 
 @op(
+    linear=True,
     batching="dims",
     meta=like,
     samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})],
@@ -392,6 +399,7 @@ flip.gradient(input=lambda grad, dims: grad.flip(dims))
 
 
 @op(
+    linear=True,
     batching="dims",
     meta=like,
     samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})],
@@ -419,6 +427,7 @@ roll.gradient(input=lambda grad, shifts, dims: grad.roll(_back(shifts), dims))
 
 
 @op(
+    linear=True,
     meta=repeated,
     samples=lambda make: [((make(2, 3), (2, 2)), {}), ((make(3), (2, 1, 2)), {})],
     oracle="Tensor",
@@ -463,7 +472,13 @@ def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
     return input.index_select(dim, index)
 
 
-@op(meta=like, method=False, samples=lambda make: [], tested_by="tests/autograd/test_views.py")
+@op(
+    linear="+base,value",
+    meta=like,
+    method=False,
+    samples=lambda make: [],
+    tested_by="tests/autograd/test_views.py",
+)
 def view_scatter(base: Tensor, value: Tensor, path):
     """A copy of `base` in which the view described by `path` holds `value`."""
     out = base.copy()
@@ -502,6 +517,7 @@ view_scatter.gradient(
 
 
 @op(
+    linear=True,
     samples=lambda make: [((make(2, 3),), {})],
     meta=lambda input, memory_format=None: (input.shape, dtype_of(input)),
 )
@@ -533,67 +549,3 @@ def is_contiguous(input, memory_format=contiguous_format):
 
 
 Tensor.is_contiguous = is_contiguous
-
-
-def _real(self):
-    if self._dtype.category != COMPLEX:
-        return self
-    return view_as_real(self).select(-1, 0)
-
-
-def _imag(self):
-    if self._dtype.category != COMPLEX:
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return view_as_real(self).select(-1, 1)
-
-
-@declare_view(batching="trailing", samples=lambda make: [], tested_by="tests/ops/test_complex.py")
-def view_as_real(input: Tensor):
-    """A complex tensor as a real one whose last dimension holds the two parts; shares memory."""
-    if input.dtype.kind != "c":
-        raise RuntimeError(f"view_as_real is only supported for complex tensors; got {input.dtype}")
-    part = np.float32 if input.dtype == np.complex64 else np.float64
-    if isinstance(input, MetaArray):
-        return meta_array((*input.shape, 2), part)
-    return input[..., None].view(part)
-
-
-@declare_view(batching="trailing", samples=lambda make: [], tested_by="tests/ops/test_complex.py")
-def view_as_complex(input: Tensor):
-    """A real tensor whose last dimension holds two parts, as a complex one; shares memory."""
-    if input.dtype.kind != "f":
-        raise RuntimeError(
-            f"view_as_complex is only supported for floating point tensors, but got {input.dtype}"
-        )
-    if not input.ndim or input.shape[-1] != 2:
-        raise RuntimeError(
-            "Tensor must have a last dimension of size 2; this one has shape "
-            f"{shape_text(input.shape)}"
-        )
-    whole = np.complex64 if input.dtype == np.float32 else np.complex128
-    if isinstance(input, MetaArray):
-        return meta_array(input.shape[:-1], whole)
-    width = input.itemsize
-    if input.size and (
-        input.strides[-1] != width or any(s % (2 * width) for s in input.strides[:-1])
-    ):
-        raise RuntimeError(
-            "Tensor must have a last dimension with stride 1, and every other stride must be "
-            f"divisible by 2; the strides are {[s // width for s in input.strides]}"
-        )
-    return input.view(whole)[..., 0] if input.size else np.empty(input.shape[:-1], whole)
-
-
-view_as_real.gradient(input=lambda grad: view_as_complex(grad))
-view_as_complex.gradient(input=lambda grad: view_as_real(grad))
-Tensor.real, Tensor.imag = property(_real), property(_imag)
-
-
-def real(input):
-    """The real part; real tensors are returned as they are."""
-    return input.real
-
-
-def imag(input):
-    """The imaginary part of a complex tensor."""
-    return input.imag

@@ -15,7 +15,9 @@ from rushlight.tensor.tensor import Tensor
 
 
 @declare_view(
-    batching="dims", samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})]
+    linear=True,
+    batching="dims",
+    samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})],
 )
 def narrow(input: Tensor, dim, start, length):
     """The slice of `length` elements from `start` along `dim`."""
@@ -52,7 +54,9 @@ narrow.gradient(input=_narrow_gradient)
 
 
 @declare_view(
-    batching="dims", samples=lambda make: [((make(3, 4), 1, 2), {}), ((make(3, 4), 0, -1), {})]
+    linear=True,
+    batching="dims",
+    samples=lambda make: [((make(3, 4), 1, 2), {}), ((make(3, 4), 0, -1), {})],
 )
 def select(input: Tensor, dim, index):
     """The slice at one index of `dim`, without that dimension."""
@@ -79,7 +83,9 @@ select.gradient(input=_select_gradient)
 
 
 @declare_view(
-    batching="dims", samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1, -1, 0), {})]
+    linear=True,
+    batching="dims",
+    samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1, -1, 0), {})],
 )
 def diagonal(input: Tensor, offset=0, dim1=0, dim2=1):
     """The diagonal over two dimensions, as the last dimension."""
@@ -103,6 +109,7 @@ diagonal.gradient(input=_diagonal_gradient)
 
 
 @declare_view(
+    linear=True,
     batching="dims",
     samples=lambda make: [((make(6),), {"dimension": 0, "size": 3, "step": 2})],
     oracle="Tensor",
@@ -136,6 +143,7 @@ unfold.gradient(input=_unfold_gradient)
 
 
 @declare_view(
+    linear=True,
     node="AsStrided",
     method=False,
     tested_by="as_strided",
@@ -240,7 +248,9 @@ def _as_strided_inplace(self, size, stride, storage_offset=None):
 Tensor.as_strided_ = _as_strided_inplace
 
 
-@declare_view(batching="dims", samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})])
+@declare_view(
+    linear=True, batching="dims", samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})]
+)
 def unbind(input: Tensor, dim=0):
     """The slices along `dim`, as a tuple of views."""
     if not input.ndim:
@@ -271,6 +281,7 @@ unbind.op.outputs = 0  # as many as the dimension is long
 
 
 @declare_view(
+    linear=True,
     batching="dims",
     samples=lambda make: [
         ((make(5, 2), 2), {}),

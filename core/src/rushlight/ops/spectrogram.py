@@ -10,8 +10,8 @@ from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
 from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.complex_views import view_as_real
 from rushlight.ops.fourier import _fft_c2c, _fft_c2r, _fft_r2c
-from rushlight.ops.shape import view_as_real
 from rushlight.tensor.dispatch import innermost, readable
 from rushlight.tensor.tensor import Tensor
 
@@ -28,6 +28,7 @@ def _frames_meta(input, window, hop):
 
 
 @op(
+    linear="*input,window",
     method=False,
     samples=lambda make: [((make(2, 11), make(4), 3), {}), ((make(8), make(4), 2), {})],
     meta=_frames_meta,
@@ -52,6 +53,7 @@ _windowed_frames.gradient(
 
 
 @op(
+    linear=True,
     batching="trailing",
     method=False,
     samples=lambda make: [((make(2, 3, 4), 3, 11), {}), ((make(3, 4), 2, 8), {})],

@@ -19,6 +19,7 @@ def _two_dimensions(name, array):
 
 
 @op(
+    linear=True,
     batching="trailing",
     meta=like,
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
@@ -34,6 +35,7 @@ tril.gradient(input=lambda grad, diagonal: grad.tril(diagonal))
 
 
 @op(
+    linear=True,
     batching="trailing",
     meta=like,
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), -1), {})],
@@ -60,7 +62,7 @@ def diag(input: Tensor, diagonal=0):
     return diag_embed(input, diagonal)
 
 
-@op(meta=diagonals, samples=lambda make: [((make(3),), {}), ((make(2, 3), 1), {})])
+@op(linear=True, meta=diagonals, samples=lambda make: [((make(3),), {}), ((make(2, 3), 1), {})])
 def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1):
     """Vectors of the last dimension as diagonals of matrices."""
     if not input.ndim:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
+from rushlight.ops.complex_views import view_as_complex, view_as_real
 from rushlight.ops.indexing import _slice
-from rushlight.ops.shape import view_as_complex, view_as_real, view_scatter
+from rushlight.ops.shape import view_scatter
 from rushlight.ops.slicing import as_strided, diagonal, narrow, select, split
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.memory_format import contiguous_format

@@ -1,0 +1,78 @@
+"""Complex tensors as real ones with the two parts side by side, and back."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.backends.arrays import MetaArray, meta_array
+from rushlight.dtypes import COMPLEX
+from rushlight.errors import shape_text
+from rushlight.ops._op import view as declare_view
+from rushlight.tensor.tensor import Tensor
+
+
+def _real(self):
+    if self._dtype.category != COMPLEX:
+        return self
+    return view_as_real(self).select(-1, 0)
+
+
+def _imag(self):
+    if self._dtype.category != COMPLEX:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return view_as_real(self).select(-1, 1)
+
+
+@declare_view(
+    linear=True, batching="trailing", samples=lambda make: [], tested_by="tests/ops/test_complex.py"
+)
+def view_as_real(input: Tensor):
+    """A complex tensor as a real one whose last dimension holds the two parts; shares memory."""
+    if input.dtype.kind != "c":
+        raise RuntimeError(f"view_as_real is only supported for complex tensors; got {input.dtype}")
+    part = np.float32 if input.dtype == np.complex64 else np.float64
+    if isinstance(input, MetaArray):
+        return meta_array((*input.shape, 2), part)
+    return input[..., None].view(part)
+
+
+@declare_view(
+    linear=True, batching="trailing", samples=lambda make: [], tested_by="tests/ops/test_complex.py"
+)
+def view_as_complex(input: Tensor):
+    """A real tensor whose last dimension holds two parts, as a complex one; shares memory."""
+    if input.dtype.kind != "f":
+        raise RuntimeError(
+            f"view_as_complex is only supported for floating point tensors, but got {input.dtype}"
+        )
+    if not input.ndim or input.shape[-1] != 2:
+        raise RuntimeError(
+            "Tensor must have a last dimension of size 2; this one has shape "
+            f"{shape_text(input.shape)}"
+        )
+    whole = np.complex64 if input.dtype == np.float32 else np.complex128
+    if isinstance(input, MetaArray):
+        return meta_array(input.shape[:-1], whole)
+    width = input.itemsize
+    if input.size and (
+        input.strides[-1] != width or any(s % (2 * width) for s in input.strides[:-1])
+    ):
+        raise RuntimeError(
+            "Tensor must have a last dimension with stride 1, and every other stride must be "
+            f"divisible by 2; the strides are {[s // width for s in input.strides]}"
+        )
+    return input.view(whole)[..., 0] if input.size else np.empty(input.shape[:-1], whole)
+
+
+view_as_real.gradient(input=lambda grad: view_as_complex(grad))
+view_as_complex.gradient(input=lambda grad: view_as_real(grad))
+Tensor.real, Tensor.imag = property(_real), property(_imag)
+
+
+def real(input):
+    """The real part; real tensors are returned as they are."""
+    return input.real
+
+
+def imag(input):
+    """The imaginary part of a complex tensor."""
+    return input.imag
