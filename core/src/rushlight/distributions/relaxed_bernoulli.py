@@ -7,7 +7,7 @@ from rushlight import Size, rand
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.probabilities import BinaryProbabilities
-from rushlight.distributions.transformed_distribution import TransformedDistribution
+from rushlight.distributions.relaxed import Relaxed
 from rushlight.distributions.transforms import SigmoidTransform
 from rushlight.distributions.utils import broadcast_all, clamp_probs
 from rushlight.nn.functional import logsigmoid
@@ -47,29 +47,13 @@ class LogitRelaxedBernoulli(BinaryProbabilities, Distribution):
         return self.temperature.log() + difference + 2 * logsigmoid(-difference)
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """Values in (0, 1) near 0 and 1 for low temperatures, differentiable in the parameters."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
-    has_rsample = True
     _expandable = {}
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self):
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self):
-        """The log odds of 1."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self):
-        """The probability of 1 at temperature 0."""
-        return self.base_dist.probs

@@ -7,7 +7,7 @@ from rushlight import Size, full_like, rand
 from rushlight.distributions import constraints
 from rushlight.distributions.categorical import Categorical
 from rushlight.distributions.distribution import Distribution
-from rushlight.distributions.transformed_distribution import TransformedDistribution
+from rushlight.distributions.relaxed import Relaxed
 from rushlight.distributions.transforms import ExpTransform
 from rushlight.distributions.utils import broadcast_all, clamp_probs
 
@@ -74,30 +74,14 @@ class ExpRelaxedCategorical(Distribution):
         return score + factor
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """Vectors on the simplex, near its corners for low temperatures, differentiable in the
     parameters."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
-    has_rsample = True
     _expandable = {}
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self):
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self):
-        """The log probabilities of the corners."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self):
-        """The probabilities of the corners."""
-        return self.base_dist.probs
