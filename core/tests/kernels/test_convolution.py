@@ -212,3 +212,30 @@ def test_errors_spell_out_the_shapes():
         convolution.convolution_weight_gradient(
             np.zeros((2, 4, 5, 5), np.float32), x, (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1
         )
+
+
+@compiled_only
+@pytest.mark.parametrize("case", [
+    (5, 1, (28, 28), 6, (5, 5), (1, 1), (2, 2), (1, 1)),
+    (3, 2, (9, 7), 13, (3, 2), (2, 1), (1, 0), (1, 1)),
+    (2, 3, (20, 33), 7, (3, 3), (2, 2), (1, 1), (1, 2)),
+    (33, 1, (4, 4), 1, (3, 3), (1, 1), (1, 1), (1, 1)),
+])  # fmt: skip
+def test_weight_gradient_by_planes(rng, case):
+    """Every number of outputs and taps left over, rows longer and shorter than a vector."""
+    from rushlight.kernels.plane_gradient import WeightGradient
+
+    n, c, image, o, kernel, stride, padding, dilation = case
+    size = convolution.output_size(image, kernel, stride, padding, dilation)
+    x = rng.standard_normal((n, c, *image)).astype(np.float32)
+    dy = rng.standard_normal((n, o, *size)).astype(np.float32)
+    shape = (o, c, *kernel)
+    room = np.full(int(np.prod(shape)) + 64, np.nan, np.float32)
+    dw = room[32:-32].reshape(shape)
+    WeightGradient(n, c, image, o, size, kernel, stride, padding, dilation).run(x, dy, dw)
+    assert np.isnan(room[:32]).all()
+    assert np.isnan(room[-32:]).all()
+    reference = convolution.convolution_weight_gradient.reference
+    wide, args = (dy.astype(np.float64), x.astype(np.float64)), (stride, padding, dilation, 1)
+    exact = reference(*wide, shape, *args)
+    check(dw, exact, reference(*map(np.abs, wide), shape, *args), 1e-6)

@@ -69,7 +69,8 @@ def _declare(builder, result, arguments, name):
     return found
 
 
-def _fma(builder, a, b, c):
+def fma(builder, a, b, c):
+    """a * b + c for vectors, rounded once."""
     name = f"llvm.fma.v{VL}f32"
     return builder.call(_declare(builder, VECTOR, [VECTOR] * 3, name), [a, b, c])
 
@@ -283,7 +284,7 @@ class _TileEmitter:
                 broadcast = splat(b, scalar)
                 for v in range(self.vectors):
                     slot = self.accumulators[r][v]
-                    b.store(_fma(b, broadcast, row_of_b[v], b.load(slot)), slot)
+                    b.store(fma(b, broadcast, row_of_b[v], b.load(slot)), slot)
             if self.mode == "columns":
                 self.prefetch(b.add(bases[0], self.ahead))
                 bases = [b.add(bases[0], self.k_stride)]

@@ -296,6 +296,14 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
             lambda: _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation,
                                            groups, direct=True),
         )  # fmt: skip
+    if groups == 1:
+        from rushlight.kernels import plane_convolution
+
+        few = c == 1 or c <= 4 and o <= 16  # others fill the vectors of the direct way
+        if few and plane_convolution.fits(c, image, o, kernel, stride, padding):
+            from rushlight.kernels.plane_gradient import WeightGradient
+
+            return WeightGradient(n, c, image, o, size, kernel, stride, padding, dilation)
     if is_winograd and not direct:
         from rushlight.kernels.winograd import WeightGradient
 

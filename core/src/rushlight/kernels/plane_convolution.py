@@ -80,24 +80,29 @@ def fits(c, image, o, kernel, stride, padding):
     return small and c * kernel[0] * kernel[1] <= MAX_DEPTH and (o <= 12 or c <= 4)
 
 
+def tap_table(c, image, kernel, stride, padding, dilation):
+    """Byte offsets of every (channel, tap) in the split planes of an image."""
+    pitch, plane = _split_sizes(image, stride, padding)
+    offsets = []
+    for channel in range(c):
+        for y in range(0, kernel[0] * dilation[0], dilation[0]):
+            for x in range(0, kernel[1] * dilation[1], dilation[1]):
+                phase = y % stride[0] * stride[1] + x % stride[1]
+                place = (channel * stride[0] * stride[1] + phase) * plane
+                offsets.append(4 * (place + y // stride[0] * pitch + x // stride[1]))
+    return np.array(offsets, np.int64)
+
+
 class Forward:
     """Plan of a forward convolution, or (``flipped``) of an input gradient at stride 1."""
 
     def __init__(self, n, c, image, o, size, kernel, stride, padding, dilation, flipped):
         self.flipped = flipped
-        pitch, plane = _split_sizes(image, stride, padding)
-        offsets = []
-        for channel in range(c):
-            for y in range(0, kernel[0] * dilation[0], dilation[0]):
-                for x in range(0, kernel[1] * dilation[1], dilation[1]):
-                    phase = y % stride[0] * stride[1] + x % stride[1]
-                    place = (channel * stride[0] * stride[1] + phase) * plane
-                    offsets.append(4 * (place + y // stride[0] * pitch + x // stride[1]))
-        self.table = np.array(offsets, np.int64)
+        self.table = tap_table(c, image, kernel, stride, padding, dilation)
         words = [0] * N + [n, c, *image, o, *size, *padding, kernel[0] * kernel[1]]
         words += [self.table.ctypes.data, mk.AT_OFFSETS.need(o)]
         code = forward_images.address(real=f32, step_y=stride[0], step_x=stride[1])
-        work = o * len(offsets) * size[0] * size[1]
+        work = o * self.table.size * size[0] * size[1]
         self.plan = threads.plan(code, n, chunk(n, work, 131_072), words)
 
     def run(self, x, w, y, bias):

@@ -1,0 +1,79 @@
+"""Dot products of rows, several at once: float32 sums that stay in registers.
+
+OUTPUTS rows times SHIFTS other rows share what they load; behind the weight gradients of
+convolutions with few channels.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from rushlight.backends.kernel_language import Emitted, i64
+from rushlight.backends.kernel_values import counted_loop
+from rushlight.backends.microkernel import (
+    F32,
+    I64,
+    VECTOR,
+    VL,
+    ZERO,
+    fma,
+    lanes_below,
+    load_vector,
+)
+
+OUTPUTS, SHIFTS = 6, 4  # of one block: 24 sums, 4 values and 1 gradient fill 29 registers
+
+
+def _emit_dot_block(builder, values):
+    """sums[o * SHIFTS + s] += dot(gradient row o, input at shift s) over rows of pixels.
+
+    Arguments: addresses of OUTPUTS words with addresses of gradients and SHIFTS words with
+    addresses of inputs, bytes between rows of each, rows, columns, address of the sums.
+    """
+    gradients, inputs, gradient_row, input_row, rows, columns, sums = values
+
+    def word(base, index):
+        address = builder.add(base, I64(8 * index))
+        return builder.load(builder.inttoptr(address, I64.as_pointer()))
+
+    from_gradient = [word(gradients, i) for i in range(OUTPUTS)]
+    from_input = [word(inputs, i) for i in range(SHIFTS)]
+    slots = [[builder.alloca(VECTOR) for _ in range(SHIFTS)] for _ in range(OUTPUTS)]
+    for line in slots:
+        for slot in line:
+            builder.store(ZERO, slot)
+    vectors = builder.udiv(builder.add(columns, I64(VL - 1)), I64(VL))
+    with counted_loop(builder, rows) as row:
+        down, along = builder.mul(row, gradient_row), builder.mul(row, input_row)
+        with counted_loop(builder, vectors) as vector:
+            mask = lanes_below(builder, builder.sub(columns, builder.mul(vector, I64(VL))))
+            across = builder.mul(vector, I64(4 * VL))
+            here = builder.add(along, across)
+            shifted = [load_vector(builder, builder.add(a, here), mask) for a in from_input]
+            here = builder.add(down, across)
+            for o in range(OUTPUTS):
+                gradient = load_vector(builder, builder.add(from_gradient[o], here), mask)
+                for s in range(SHIFTS):
+                    total = fma(builder, gradient, shifted[s], builder.load(slots[o][s]))
+                    builder.store(total, slots[o][s])
+    for o in range(OUTPUTS):
+        for s in range(SHIFTS):
+            address = builder.add(sums, I64(4 * (o * SHIFTS + s)))
+            where = builder.inttoptr(address, F32.as_pointer())
+            total = _sum_of_lanes(builder, builder.load(slots[o][s]))
+            builder.store(builder.fadd(builder.load(where), total), where)
+
+
+def _sum_of_lanes(builder, vector):
+    """Halves added to halves: the same order everywhere."""
+    lanes = VL
+    kind = ir.VectorType(ir.IntType(32), VL)
+    while lanes > 1:
+        lanes //= 2
+        order = [(i + lanes) % VL for i in range(VL)]
+        turned = builder.shuffle_vector(vector, vector, ir.Constant(kind, order))
+        vector = builder.fadd(vector, turned)
+    return builder.extract_element(vector, ir.IntType(32)(0))
+
+
+dot_block = Emitted("plane_dot_block", None, (i64,) * 7, _emit_dot_block)
