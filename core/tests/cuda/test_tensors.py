@@ -365,4 +365,12 @@ def test_distributions_of_samples(waited):
     assert sorted(rushlight.randperm(50, device="cuda").tolist()) == list(range(50))
     kept = nn.functional.dropout(rushlight.ones(n, device="cuda"), 0.5)
     assert set(kept.unique().tolist()) == {0.0, 2.0}
+    leaf = rushlight.ones(64, device="cuda", requires_grad=True)
+    out = nn.functional.dropout(leaf, 0.75)
+    out.sum().backward()
+    assert rushlight.equal(leaf.grad, out.detach()), "what was kept is scaled, and so its gradient"
+    rushlight.manual_seed(1)
+    first = nn.functional.dropout(leaf, 0.5)
+    rushlight.manual_seed(1)
+    assert rushlight.equal(nn.functional.dropout(leaf, 0.5), first)
     assert kept.mean().item() == pytest.approx(1.0, abs=0.03)

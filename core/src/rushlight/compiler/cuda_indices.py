@@ -205,6 +205,8 @@ def ufunc_accumulate(function, inputs, kwargs):
         return None
     if function in (np.add, np.multiply):
         return _kernels("scan").scanned(array, axis, function is np.multiply, array.dtype)
+    if function is np.logaddexp and array.dtype.kind == "f":
+        return _kernels("scan").logcumsumexp(array, axis)
     if function in (np.maximum, np.minimum):
         return _kernels("scan").cumulative_extremes(array, axis, function is np.maximum)[0]
     return None
@@ -217,6 +219,8 @@ def take(array, indices, axis=None, out=None, mode="raise"):
         return None
     if axis is None:
         array, axis = array.reshape(-1), 0
+    if isinstance(indices, list):
+        indices = np.asarray(indices, np.int64)
     if isinstance(indices, (int, np.integer)):
         return array[(*(slice(None),) * (axis % array.ndim), indices)].copy()
     if not _is_array(indices) or not indices.size:
@@ -366,8 +370,42 @@ def flatnonzero(array):
     return _kernels("indexing").nonzero(array, True) if _sortable(array) else None
 
 
+def tile(array, reps):
+    """``np.tile``, or None."""
+    if type(array) is not DeviceArray:
+        return None
+    reps = tuple(reps) if isinstance(reps, (tuple, list)) else (int(reps),)
+    ndim = max(array.ndim, len(reps))
+    reps = (1,) * (ndim - len(reps)) + tuple(int(r) for r in reps)
+    shape = (1,) * (ndim - array.ndim) + array.shape
+    parts = [n for pair in zip(reps, shape, strict=True) for n in pair]
+    ones = [n for extent in shape for n in (1, extent)]
+    spread = array.reshape(*ones).broadcast_to(tuple(parts)).copy()
+    return spread.reshape(*[r * n for r, n in zip(reps, shape, strict=True)])
+
+
+def pad(array, pad_width, mode="constant", **options):
+    """``np.pad`` with a number, or None."""
+    number = options.pop("constant_values", 0)
+    if type(array) is not DeviceArray or mode != "constant" or options or np.ndim(number):
+        return None
+    around = np.broadcast_to(np.asarray(pad_width, np.int64), (array.ndim, 2)).tolist()
+    shape = tuple(n + a + b for n, (a, b) in zip(array.shape, around, strict=True))
+    out = empty(shape, array.dtype, array.device)
+    out[...] = number
+    inner = zip(array.shape, around, strict=True)
+    out[tuple(slice(a, a + n) for n, (a, _) in inner)] = array
+    return out
+
+
 def roll(array, shift, axis=None):
-    """``np.roll`` by one number along one axis, or None."""
+    """``np.roll``, or None."""
+    if isinstance(axis, (tuple, list)) and isinstance(shift, (tuple, list)):
+        for step, dim in zip(shift, axis, strict=True):
+            array = roll(array, step, dim)
+            if array is None:
+                return None
+        return array
     if type(array) is not DeviceArray or not isinstance(shift, (int, np.integer)):
         return None
     if axis is None:
@@ -412,4 +450,6 @@ FUNCTIONS = {
     np.argwhere: argwhere,
     np.flatnonzero: flatnonzero,
     np.roll: roll,
+    np.tile: tile,
+    np.pad: pad,
 }

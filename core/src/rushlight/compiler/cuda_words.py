@@ -61,6 +61,7 @@ WORDS |= {
     np.sign: lambda x: xp.where(xp.isnan(x), x, xp.sign(x)),
     np.reciprocal: lambda x: 1 / x,
 }
+WORDS[np.nextafter] = lambda x, y: xp.nextafter(x, y)
 _FLOATS_ONLY = {np.reciprocal, np.power}
 
 
@@ -164,6 +165,8 @@ def ufunc(function, inputs, kwargs):
         return None
     *loops, result = found
     if function in _FLOATS_ONLY and any(d.kind in "biu" for d in loops):
+        return None
+    if function is np.nextafter and loops[0].itemsize < 4:  # neighbours in another format
         return None
     shape = None if out is None else out.shape
     if out is not None and shape != np.broadcast_shapes(*[np.shape(x) for x in inputs], shape):

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import importlib
 
+from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import bool_ as bool_dtype
+from rushlight.ops._op import op
+from rushlight.ops.comparison import where
 from rushlight.ops.creation import empty
+from rushlight.ops.generators import default_generator, generator_of
 from rushlight.tensor.dispatch import stack
+from rushlight.tensor.tensor import Tensor
 
 
 def _check(p):
@@ -26,10 +33,38 @@ def _noise(input, shape, p):
     return noise.permute([order.index(d) for d in range(len(shape))])
 
 
+@op(
+    method=False,
+    samples=lambda make: [],
+    tested_by="tests/cuda/test_tensors.py",
+    meta=lambda input, p: [(input.shape, dtype_of(input)), (input.shape, bool_dtype)],
+)
+def _dropped(input: Tensor, p):
+    """Dropout and its mask in one: on GPUs, by one kernel. (On the CPU, numbers are drawn in the
+    order of memory, and the noise is multiplied in.)"""
+    engine = default_generator.engine
+    with engine.lock:
+        kept = engine.bernoulli(input.size, 1 - p).reshape(input.shape).astype(bool)
+    return [np.where(kept, input / input.dtype.type(1 - p), input.dtype.type(0)), kept]
+
+
+def _dropped_on_gpu(input, p):
+    kernels = importlib.import_module("rushlight.kernels.cuda.random")
+    state = generator_of(input.home).engine.state()
+    return kernels.dropout_forward(input, p, state)
+
+
+_dropped.cuda(_dropped_on_gpu)
+_dropped.gradient(input=lambda grad, p, out1: where(out1, grad * (1 / (1 - p)), 0.0))
+
+
 def _apply(input, shape, p, training, inplace):
     _check(p)
     if not training or p == 0 or not input.numel():
         return input
+    plain = input.is_cuda and tuple(input.shape) == shape and not stack.levels
+    if plain and p != 1 and not inplace and input.is_floating_point():
+        return _dropped(input, p)[0]
     noise = _noise(input, shape, p)
     return input.mul_(noise) if inplace else input * noise
 
