@@ -215,7 +215,8 @@ def _gathers_forward(n, c, image, o, size, kernel, stride, padding, flipped, is_
         return gathered_convolution.fits_one_plane(n, c, image, o, size, kernel, padding)
     if is_winograd and size[0] * size[1] >= _WINOGRAD_PIXELS:
         return False
-    if pointwise.fits(c, image, o, kernel, stride, padding):
+    large = size[0] * size[1] > gathered_convolution.SOME_PIXELS and c >= 32
+    if large and pointwise.fits(c, image, o, kernel, stride, padding):
         return False
     return gathered_convolution.fits(n, c, image, o, size, kernel, padding, flipped)
 

@@ -28,7 +28,7 @@ FLOAT32 = np.dtype(np.float32)
 MOST_BYTES = 1 << 31  # offsets are int32
 PACKED_LIMIT = 6 << 20  # bytes of packed windows at a time
 ONE_IMAGE_LIMIT = 16 << 20  # the same of one image
-FEW_PIXELS = 64  # gradients of the input: the weight is gathered too, which pays in small maps
+FEW_PIXELS, SOME_PIXELS = 64, 256  # of a map
 gather_rows_1, gather_pairs_1 = (mu.gathering_packer(1, paired) for paired in (False, True))
 gather_rows_3, gather_pairs_3 = (mu.gathering_packer(3, paired) for paired in (False, True))
 
@@ -167,8 +167,10 @@ def _groups(n, image_bytes):
 def fits(n, c, image, o, size, kernel, padding, flipped=False):
     """Whether this way is quicker than the others for a forward convolution (shapes as there)."""
     pixels, depth = size[0] * size[1], c * kernel[0] * kernel[1]
-    if o < 128 or depth < 64 or n * pixels < 96 or flipped and pixels > FEW_PIXELS:
+    if o < 96 or depth < 24 or n * pixels < 96:
         return False
+    if flipped and pixels > (FEW_PIXELS if kernel != (1, 1) else SOME_PIXELS) and depth >= 32:
+        return False  # the weight is gathered too
     return _reachable(n, c, image, padding, depth * pixels)
 
 
