@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kernel_cases import FLOATS, both_orders, close, on_device, on_host, wide
+from kernel_cases import BFLOAT16, FLOATS, both_orders, close, on_device, on_host, wide
 
 from rushlight.kernels.cuda import attention
 
@@ -69,6 +69,13 @@ def test_attention(case, kind, dtype):
     )
     for a, b in zip(got, expected[2:], strict=True):
         close(a, b, dtype, 6)
+
+
+@pytest.mark.parametrize("dtype", [BFLOAT16, np.dtype(np.float16)], ids=str)
+@pytest.mark.parametrize("cores", [True, False])
+def test_low_precision_with_and_without_tensor_cores(dtype, cores, monkeypatch):
+    monkeypatch.setattr(attention, "on_tensor_cores", lambda query: cores)
+    test_attention((1, 2, 1, 70, 66, 40, 33), "causal", dtype)
 
 
 def test_nothing_to_look_at():

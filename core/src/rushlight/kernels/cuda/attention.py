@@ -1,6 +1,8 @@
 """Scaled dot-product attention without the matrix of scores in memory, forward and backward.
 
-float64 and rows of more than 128 elements take the way through that matrix, as array code.
+Float16 and bfloat16 run on tensor cores where the device has such (sm_80), else in float32
+arithmetic, as float32 does. float64 and rows of more than 128 elements take the way through that
+matrix, as array code.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from .launching import address, empty, launch
 __all__ = ["attention_backward", "attention_forward", "fits"]
 
 WIDTHS = (32, 64, 128)
-WARPS, FORWARD_ROWS, BACKWARD_ROWS = 4, 8, 4
+WARPS = 4
 _FLOAT32 = np.dtype(np.float32)
 _PLACES = ("q", "k", "v", "o", "g", "dq", "dk", "dv")
 
@@ -64,10 +66,31 @@ def _shape(query, key, value, mask, causal, scale, **arrays):
     return shape
 
 
-def _kernel(name, query, value):
-    need = max(query.shape[3], value.shape[3], 1)
-    width = next(w for w in WIDTHS if need <= w)
-    return sources.kernel("attention", name, T=query.dtype, WIDTH=width), width
+def on_tensor_cores(query) -> bool:
+    """Whether the kernels for tensor cores serve."""
+    capability = runtime.current().properties(query.device).capability
+    return query.dtype.itemsize == 2 and capability >= (8, 0)
+
+
+class _Kernels:
+    """The kernels for these arrays: tile sizes, shared memory."""
+
+    def __init__(self, query, value):
+        need = max(query.shape[3], value.shape[3], 1)
+        width = next(w for w in WIDTHS if need <= w)
+        self.types = {"T": query.dtype, "WIDTH": width}
+        self.file, self.forward_rows, self.backward_rows = "attention", 32, 16
+        self.forward_shared = 4 * (32 * (width + 4) + 64 * width)
+        self.backward_shared = 4 * (64 * (width + 4) + 32 * width)
+        if on_tensor_cores(query):
+            self.file, self.forward_rows, self.backward_rows = "attention_tiles", 64, 64
+            self.forward_shared = self.backward_shared = 0
+            self.types["IS_HALF"] = int(query.dtype.kind == "f" and query.dtype.name == "float16")
+
+    def launch(self, name, grid, arguments, device, shared=0):
+        """Launch one of them."""
+        kernel = sources.kernel(self.file, name, **self.types)
+        launch(kernel, grid, (32, WARPS, 1), arguments, device, shared)
 
 
 def _full_mask(mask, query, key):
@@ -116,13 +139,12 @@ def attention_forward(query, key, value, mask, causal, scale):
         _zero(out)
         sums[...] = math.inf
         return out, sums
-    kernel, width = _kernel("attend", query, value)
+    kernels = _Kernels(query, value)
     shape = _shape(query, key, value, mask, causal, scale, o=out)
     arguments = (query.address, key.address, value.address, address(mask), out.address,
                  sums.address, shape)  # fmt: skip
-    rows = FORWARD_ROWS * WARPS
-    shared = 4 * (32 * (width + 4) + 32 * width + rows * width)
-    launch(kernel, (-(-length // rows), heads, batch), (32, WARPS, 1), arguments, device, shared)
+    grid = (-(-length // kernels.forward_rows), heads, batch)
+    kernels.launch("attend", grid, arguments, device, kernels.forward_shared)
     return out, sums
 
 
@@ -141,18 +163,15 @@ def attention_backward(grad, query, key, value, mask, out, log_sums, causal, sca
         return tuple(map(_zero, (dq, dk, dv)))
     shape = _shape(query, key, value, mask, causal, scale, o=out, g=grad, dq=dq, dk=dk, dv=dv)
     deltas = empty(sums.shape, _FLOAT32, device)
-    kernel, width = _kernel("attend_deltas", query, value)
-    block = (32, WARPS, 1)
+    kernels = _Kernels(query, value)
     arguments = (grad.address, out.address, deltas.address, shape)
-    launch(kernel, (-(-length // WARPS), heads, batch), block, arguments, device)
-    rows = BACKWARD_ROWS * WARPS
-    shared = 4 * (2 * 32 * (width + 4) + 2 * rows * width)
+    kernels.launch("attend_deltas", (-(-length // WARPS), heads, batch), arguments, device)
     given = (grad.address, query.address, key.address, value.address, address(mask), sums.address,
              deltas.address)  # fmt: skip
-    kernel, _ = _kernel("attend_query_gradient", query, value)
+    rows, shared = kernels.backward_rows, kernels.backward_shared
     grid = (-(-length // rows), heads, batch)
-    launch(kernel, grid, block, (*given, dq.address, shape), device, shared)
-    kernel, _ = _kernel("attend_key_gradients", query, value)
+    kernels.launch("attend_query_gradient", grid, (*given, dq.address, shape), device, shared)
     grid = (-(-key.shape[2] // rows), key.shape[1], batch)
-    launch(kernel, grid, block, (*given, dk.address, dv.address, shape), device, shared)
+    arguments = (*given, dk.address, dv.address, shape)
+    kernels.launch("attend_key_gradients", grid, arguments, device, shared)
     return dq, dk, dv

@@ -2,27 +2,10 @@
 // float32 arithmetic. Rows of `WIDTH` elements at most; no atomics.
 // instances: T=float32,float16,bfloat16 WIDTH=32,64,128
 #include "common.cuh"
+#include "attention.cuh"
 
 constexpr int PITCH = WIDTH + 4;   // of tiles that lanes read by rows: no bank conflicts
 constexpr int PER_LANE = WIDTH / 32;
-constexpr int WARPS = 4;
-
-// Elements between neighbours of (batch, head, row); the last dim is dense.
-struct Place {
-  i64 batch, head, row;
-};
-
-struct Shape {
-  i64 heads, shared, queries, keys, width, value_width;  // `shared`: heads of keys and values
-  Place q, k, v, o, g, dq, dk, dv;
-  i64 mask[4];
-  i64 causal;
-  double scale;
-};
-
-__device__ __forceinline__ i64 at(const Place& p, i64 batch, i64 head) {
-  return batch * p.batch + head * p.head;
-}
 
 // Rows first .. first + count - 1 of a matrix into shared memory, zeros beyond its edges.
 __device__ __forceinline__ void load_rows(float* to, int pitch, const T* from, i64 row_stride,
@@ -67,15 +50,6 @@ __device__ __forceinline__ void accumulate(const float* weights, const float* ti
       for (int c = 0; c < PER_LANE; c++) sums[r][c] += weight * values[c];
     }
   }
-}
-
-__device__ __forceinline__ float masked(const Shape& s, const float* mask, float score, i64 batch,
-                                        i64 head, i64 query, i64 key) {
-  if (query >= s.queries || key >= s.keys || (s.causal && key > query)) return -infinity<float>();
-  score *= (float)s.scale;
-  if (mask)
-    score += mask[batch * s.mask[0] + head * s.mask[1] + query * s.mask[2] + key * s.mask[3]];
-  return score;
 }
 
 template <int R>
@@ -143,18 +117,6 @@ attend(const T* query, const T* key, const T* value, const float* mask, T* out, 
           total[r] == 0 ? infinity<float>() : best[r] + logf(total[r]);
   }
   store_rows<R>(out + at(s.o, batch, head), s.o.row, own, s.queries, s.value_width, result);
-}
-
-// deltas: sum of grad * out, one a query. A warp has a row.
-extern "C" __global__ void __launch_bounds__(128, 1)
-attend_deltas(const T* grad, const T* out, float* deltas, Shape s) {
-  i64 row = blockIdx.x * (i64)WARPS + threadIdx.y, batch = blockIdx.z, head = blockIdx.y;
-  if (row >= s.queries) return;
-  const T *g = grad + at(s.g, batch, head) + row * s.g.row, *o = out + at(s.o, batch, head) + row * s.o.row;
-  float sum = 0;
-  for (i64 c = threadIdx.x; c < s.value_width; c += 32) sum += (float)g[c] * (float)o[c];
-  sum = combine_warp(sum, Add());
-  if (threadIdx.x == 0) deltas[(batch * s.heads + head) * s.queries + row] = sum;
 }
 
 // Block (tile of 16 queries, head, batch).

@@ -28,7 +28,7 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __grid_constant__
-#define __align__(n) alignas(n)
+#define __align__(n) __attribute__((aligned(n)))
 #define __CUDA_ARCH__ 900
 
 #include "cuda_emulator_types.h"
@@ -213,4 +213,5 @@ static inline void __nanosleep(unsigned) {}
 static inline long long clock64() { return 0; }
 
 #include "cuda_emulator_atomics.h"
+#include "cuda_emulator_tiles.h"
 #include "cuda_emulator_math.h"
