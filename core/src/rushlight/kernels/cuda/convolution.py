@@ -19,6 +19,7 @@ from .pooling import three
 __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_weight_gradient"]
 
 WORKSPACE = 256 << 20
+GRID_LIMIT = 65535
 _INT64, _FLOAT32 = np.dtype(np.int64), np.dtype(np.float32)
 
 
@@ -59,6 +60,13 @@ def _launch(name, dtype, items, arguments, device):
     launch(kernel, grid_of(items, device), 256, arguments, device)
 
 
+def _launch_planes(name, dtype, places, rows, samples, arguments, device):
+    """Blocks over (places, rows, samples)."""
+    kernel = sources.kernel("convolution", name, T=dtype)
+    grid = (-(-places // 256), min(rows, GRID_LIMIT), min(samples, GRID_LIMIT))
+    launch(kernel, grid, 256, arguments, device)
+
+
 class _Matrix:
     """A batch of matrices for a product: address, strides of (row, column), and of the batch."""
 
@@ -82,9 +90,9 @@ def _columns(x, g, start, count, group, out):
     image = x.address + (start * g.channels + group * g.inside) * g.plane * x.itemsize
     if out is None:
         return _Matrix(image, (g.places, 1), g.channels * g.plane)
-    total = g.depth * count * g.places
     arguments = (image, out.address, g.words(count, g.inside), g.channels)
-    _launch("images_to_columns", x.dtype, total, arguments, x.device)
+    packs = -(-g.places * x.itemsize // 16)
+    _launch_planes("images_to_columns", x.dtype, packs, g.depth, count, arguments, x.device)
     return _Matrix(out.address, (count * g.places, 1), g.places)
 
 
@@ -155,8 +163,8 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
                       columns, dy.device, batch=count)  # fmt: skip
             if not g.is_pointwise:
                 arguments = (space.address, image, g.words(count, g.inside), g.channels)
-                items = count * g.inside * g.plane
-                _launch("columns_to_images", dy.dtype, items, arguments, dy.device)
+                sizes = (g.plane, g.inside, count)
+                _launch_planes("columns_to_images", dy.dtype, *sizes, arguments, dy.device)
     return dx
 
 

@@ -9,58 +9,89 @@ struct Shape {
   i64 samples, channels, size[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
 };
 
+// Block (stretch of places, channel and tap, sample). A thread fills 16 bytes side by side and
+// divides once.
 extern "C" __global__ void __launch_bounds__(256, 1)
 images_to_columns(const T* image, T* columns, Shape s, i64 channels_of_image) {
+  constexpr int MANY = 16 / sizeof(T);
   i64 places = s.out[0] * s.out[1] * s.out[2], taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
-  i64 total = s.channels * taps * s.samples * places;
-  for (i64 i = global_thread(); i < total; i += global_threads()) {
-    i64 place = i % places, rest = i / places, sample = rest % s.samples;
-    rest /= s.samples;
-    i64 tap = rest % taps, channel = rest / taps;
-    i64 x = place % s.out[2] * s.stride[2] - s.padding[2] + tap % s.kernel[2] * s.dilation[2];
-    place /= s.out[2];
-    tap /= s.kernel[2];
-    i64 y = place % s.out[1] * s.stride[1] - s.padding[1] + tap % s.kernel[1] * s.dilation[1];
-    i64 z = place / s.out[1] * s.stride[0] - s.padding[0] + tap / s.kernel[1] * s.dilation[0];
-    bool inside = x >= 0 && x < s.size[2] && y >= 0 && y < s.size[1] && z >= 0 && z < s.size[0];
-    i64 at = ((sample * channels_of_image + channel) * s.size[0] + z) * s.size[1] + y;
-    columns[i] = inside ? image[at * s.size[2] + x] : (T)(A)0;
+  i64 plane = s.size[0] * s.size[1] * s.size[2];
+  bool whole = places % MANY == 0;
+  for (i64 row = blockIdx.y; row < s.channels * taps; row += gridDim.y) {
+    i64 tap = row % taps, channel = row / taps;
+    i64 dx = tap % s.kernel[2] * s.dilation[2] - s.padding[2];
+    i64 dy = tap / s.kernel[2] % s.kernel[1] * s.dilation[1] - s.padding[1];
+    i64 dz = tap / s.kernel[2] / s.kernel[1] * s.dilation[0] - s.padding[0];
+    for (i64 sample = blockIdx.z; sample < s.samples; sample += gridDim.z) {
+      const T* from = image + (sample * channels_of_image + channel) * plane;
+      T* to = columns + (row * s.samples + sample) * places;
+      for (i64 first = global_thread() * MANY; first < places; first += global_threads() * MANY) {
+        i64 ox = first % s.out[2], oy = first / s.out[2], oz = oy / s.out[1];
+        oy -= oz * s.out[1];
+        Pack<T> pack;
+#pragma unroll
+        for (int j = 0; j < MANY; j++) {
+          i64 x = ox * s.stride[2] + dx, y = oy * s.stride[1] + dy, z = oz * s.stride[0] + dz;
+          bool inside = first + j < places && x >= 0 && x < s.size[2] && y >= 0 && y < s.size[1] &&
+                        z >= 0 && z < s.size[0];
+          pack.v[j] = inside ? from[(z * s.size[1] + y) * s.size[2] + x] : (T)(A)0;
+          if (++ox == s.out[2]) {
+            ox = 0;
+            if (++oy == s.out[1]) oy = 0, oz++;
+          }
+        }
+        if (whole) {
+          *(Pack<T>*)(to + first) = pack;
+        } else {
+#pragma unroll
+          for (int j = 0; j < MANY; j++)
+            if (first + j < places) to[first + j] = pack.v[j];
+        }
+      }
+    }
   }
 }
 
 // The output place along a dim whose window holds image place i at tap k; -1 if there is none.
 __device__ __forceinline__ i64 window_at(const Shape& s, int d, i64 i, i64 k) {
   i64 o = i + s.padding[d] - k * s.dilation[d];
-  if (o < 0 || o % s.stride[d]) return -1;
-  o /= s.stride[d];
+  if (o < 0) return -1;
+  if (s.stride[d] != 1) {
+    if (o % s.stride[d]) return -1;
+    o /= s.stride[d];
+  }
   return o < s.out[d] ? o : -1;
 }
 
+// Block (stretch of a plane, channel, sample).
 extern "C" __global__ void __launch_bounds__(256, 1)
 columns_to_images(const T* columns, T* image, Shape s, i64 channels_of_image) {
   i64 places = s.out[0] * s.out[1] * s.out[2], taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
-  i64 plane = s.size[0] * s.size[1] * s.size[2], total = s.samples * s.channels * plane;
-  for (i64 i = global_thread(); i < total; i += global_threads()) {
-    i64 at = i % plane, rest = i / plane, channel = rest % s.channels, sample = rest / s.channels;
-    i64 x = at % s.size[2], y = at / s.size[2] % s.size[1], z = at / s.size[2] / s.size[1];
-    A sum = 0;
-    for (i64 a = 0; a < s.kernel[0]; a++) {
-      i64 oz = window_at(s, 0, z, a);
-      if (oz < 0) continue;
-      for (i64 b = 0; b < s.kernel[1]; b++) {
-        i64 oy = window_at(s, 1, y, b);
-        if (oy < 0) continue;
-        for (i64 c = 0; c < s.kernel[2]; c++) {
-          i64 ox = window_at(s, 2, x, c);
-          if (ox < 0) continue;
-          i64 tap = (a * s.kernel[1] + b) * s.kernel[2] + c;
-          i64 row = (channel * taps + tap) * s.samples + sample;
-          sum += (A)columns[row * places + (oz * s.out[1] + oy) * s.out[2] + ox];
+  i64 plane = s.size[0] * s.size[1] * s.size[2];
+  for (i64 channel = blockIdx.y; channel < s.channels; channel += gridDim.y)
+    for (i64 sample = blockIdx.z; sample < s.samples; sample += gridDim.z)
+      for (i64 at = global_thread(); at < plane; at += global_threads()) {
+        i64 x = at % s.size[2], y = at / s.size[2], z = y / s.size[1];
+        y -= z * s.size[1];
+        const T* from = columns + (channel * taps * s.samples + sample) * places;
+        A sum = 0;
+        for (i64 a = 0; a < s.kernel[0]; a++) {
+          i64 oz = window_at(s, 0, z, a);
+          if (oz < 0) continue;
+          for (i64 b = 0; b < s.kernel[1]; b++) {
+            i64 oy = window_at(s, 1, y, b);
+            if (oy < 0) continue;
+            i64 tap = (a * s.kernel[1] + b) * s.kernel[2];
+            for (i64 c = 0; c < s.kernel[2]; c++) {
+              i64 ox = window_at(s, 2, x, c);
+              if (ox < 0) continue;
+              i64 row = (tap + c) * s.samples * places;
+              sum += (A)from[row + (oz * s.out[1] + oy) * s.out[2] + ox];
+            }
+          }
         }
+        image[(sample * channels_of_image + channel) * plane + at] = (T)sum;
       }
-    }
-    image[(sample * channels_of_image + channel) * plane + at] = (T)sum;
-  }
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
