@@ -71,6 +71,9 @@ def test_streams_and_events():
     assert stream.query() and end.query()
     assert begin.elapsed_time(end) >= 0
     assert value.tolist() == [2.0] * 4
+    value.record_stream(stream)
+    with pytest.raises(RuntimeError, match="expected a tensor on a GPU"):
+        rushlight.ones(1).record_stream(stream)
     with stream:
         assert cuda.current_stream() == stream
     assert cuda.current_stream() == cuda.default_stream()

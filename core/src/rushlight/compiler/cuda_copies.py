@@ -237,9 +237,13 @@ def to_device(array, device) -> DeviceArray:
     out = empty(array.shape, array.dtype, device)
     if out.size:
         current = runtime.current()
-        current.copy_within(
-            out.address, source.address, out.nbytes, current.streams.current(array.device)
-        )
+        stream, there = (current.streams.current(d) for d in (array.device, device))
+        current.copy_within(out.address, source.address, out.nbytes, stream)
+        if stream != there:  # whoever reads the copy waits for it on its own stream
+            event = current.event_create(False, array.device)
+            current.event_record(event, stream)
+            current.stream_wait_event(there, event)
+            current.event_destroy(event)
     return out
 
 

@@ -216,11 +216,14 @@ def get_device(self) -> int:
 
 
 def record_stream(self, stream) -> None:
-    """Keep GPU memory until a stream is done with it; a tensor on the CPU has no stream."""
-    raise RuntimeError(
-        f"record_stream(): expected a tensor on a GPU, got one on {self.device}; guard the call "
-        "with tensor.is_cuda"
-    )
+    """Note that work of `stream` uses this tensor's memory on a GPU: the memory is not given to
+    others before that work is done."""
+    if not self.is_cuda:
+        raise RuntimeError(
+            f"record_stream(): expected a tensor on a GPU, got one on {self.device}; guard "
+            "the call with tensor.is_cuda"
+        )
+    self._array.block.used_by(stream.stream_id)
 
 
 def dequantize(self) -> Tensor:

@@ -43,7 +43,11 @@ def running_op(name, device):
 
 def view_of(array):
     """The device array as an array of the library that computes on it: no copy."""
-    return runtime.current().view(array.address, array.shape, array.strides, array.dtype)
+    current = runtime.current()
+    if current.name == "emu":
+        return current.view(array.address, array.shape, array.strides, array.dtype)
+    with current.library.cuda.Device(array.block.device):
+        return current.view(array.address, array.shape, array.strides, array.dtype)
 
 
 class _Inputs:
@@ -57,12 +61,14 @@ class _Inputs:
         kind = type(value)
         if kind is DeviceArray:
             found = view_of(value)
-            if not value._writeable:
+            if not value._writeable and type(found) is np.ndarray:
                 found.flags.writeable = False
             self.arrays.append(value)
             self.views[id(found)] = value, found
             return found
-        if kind is np.ndarray and value.ndim and value.dtype.kind != "O":
+        if kind is np.ndarray and not value.ndim:
+            return value[()]  # libraries for devices take numbers, not arrays of the host
+        if kind is np.ndarray and value.dtype.kind != "O":
             return self.convert(_uploaded(value))
         if kind is tuple or kind is list:
             return kind(self.convert(v) for v in value)
@@ -155,13 +161,22 @@ def run(function, args, kwargs):
     functions[running.op, getattr(function, "__name__", str(function))] += 1
     inputs = _Inputs()
     args, kwargs = inputs.convert(args), inputs.convert(kwargs)
-    with np.errstate(all="ignore"):
+    current, device = runtime.current(), inputs._device()
+    with np.errstate(all="ignore"), _stream_of(current, device):
         result = inputs.adopt(function(*args, **kwargs))
-    current = runtime.current()
-    device = inputs._device()
     if current.name == "emu" and current.is_capturing(current.streams.current(device)):
         _record(current, device, function, args, kwargs, result)
     return result
+
+
+def _stream_of(current, device):
+    """A context in which the library of array code works on the device's current stream."""
+    if current.name == "emu":
+        return contextlib.nullcontext()
+    found = contextlib.ExitStack()
+    found.enter_context(current.library.cuda.Device(device))
+    found.enter_context(current.stream_object(current.streams.current(device)))
+    return found
 
 
 def _record(current, device, function, args, kwargs, result):

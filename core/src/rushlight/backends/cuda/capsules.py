@@ -87,6 +87,9 @@ class _Foreign:
         self.address, self.nbytes, self.device = address, nbytes, device
         self.owner, self.release = owner, release
 
+    def used_by(self, stream) -> None:
+        """The owner answers for when its memory is given to others."""
+
     def __del__(self):
         if self.release is not None:
             self.release()
