@@ -191,6 +191,7 @@ def make_cupy():
     """A module object that has what the real runtime asks of CuPy."""
     driver = types.SimpleNamespace(
         launchKernel=launch_kernel,
+        CUDADriverError=CUDARuntimeError,
         funcSetAttribute=lambda function, attribute, value: asked.append((attribute, value)),
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8,
     )
@@ -215,7 +216,7 @@ class BlasLt:
     """cuBLASLt's functions on host memory; descriptions are numbers into `made`."""
 
     def __init__(self, workspace=1000):
-        self.made, self.workspace, self.asked = {}, workspace, []
+        self.made, self.workspace, self.asked, self.refused = {}, workspace, [], ()
 
     def _new(self, out, **fields):
         number = 1000 + len(self.made)
@@ -253,6 +254,8 @@ class BlasLt:
         self, handle, operation, a, b, c, d, preference, asked, found, count
     ):
         assert asked.value == 1 and c.value == d.value
+        if self.made[operation.value]["attributes"][7] in self.refused:
+            return 15
         self.asked.append(self.made[preference.value]["attributes"])
         found._obj.workspace, count._obj.value = self.workspace, 1
         return 0

@@ -195,6 +195,22 @@ def test_products(found, monkeypatch, dtype, turned):
     assert set(standin.asked[0]) == {1, 5, 6, 7, 8} and standin.asked[0][1] == 32 << 20
 
 
+def test_epilogues_that_are_not_fused_follow(found, monkeypatch):
+    standin = BlasLt()
+    standin.refused = (4, 6, 36)
+    monkeypatch.setattr(cublaslt, "open_library", lambda stem: standin)
+    generator = np.random.default_rng(0)
+    a, b, bias = (generator.standard_normal(s) for s in ((2, 3, 4), (4, 5), (5,)))
+    for epilogue in products.EPILOGUES[1:]:
+        out, expected = np.empty((2, 3, 7)), np.empty((2, 3, 5))
+        product = Product(np.dtype(np.float64), 3, 5, 4, (4, 1), (5, 1), (7, 1), 2, (12, 0, 21),
+                          epilogue=epilogue)  # fmt: skip
+        products.compute(product, a, b, expected, bias)
+        places = [array.ctypes.data for array in (a, b, out, bias)]
+        found.gemm(product, *places, 0)
+        np.testing.assert_allclose(out[:, :, :5], expected, rtol=1e-12)
+
+
 def test_products_without_depth(found):
     block = found.allocate(60)
     product = Product(np.dtype(np.float32), 3, 5, 0, (1, 1), (5, 1), (5, 1))

@@ -35,6 +35,7 @@ NOT_FOUND = (
     "cuBLASLt was not found: it comes with `pip install rushlight[cuda13]` (or cuda12: the "
     "libraries of cupy[ctk])"
 )
+NOT_SUPPORTED = 15
 STATUS = {
     1: "not initialized",
     3: "allocation failed",
@@ -43,7 +44,7 @@ STATUS = {
     11: "mapping error",
     13: "execution failed",
     14: "internal error",
-    15: "not supported",
+    NOT_SUPPORTED: "not supported",
     16: "license error",
 }
 
@@ -166,7 +167,7 @@ class Plan:
         finally:
             library.check("cublasLtMatmulPreferenceDestroy", preference)
         if count.value == 0:
-            raise RuntimeError("cuBLASLt has no algorithm for this product")
+            raise NotImplementedError("cuBLASLt has no algorithm for this product")
         self.heuristic = found
 
 
@@ -180,10 +181,12 @@ class Library:
         self.handles, self.plans, self.lock = {}, {}, threading.Lock()
 
     def check(self, name, *arguments):
-        """Call a function; RuntimeError where its status is not success."""
+        """Call a function; RuntimeError where its status is not success, NotImplementedError where
+        the library does not support what is asked."""
         status = getattr(self.functions, name)(*arguments)
         if status:
-            raise RuntimeError(f"{name}: {STATUS.get(status, f'status {status}')}")
+            kind = NotImplementedError if status == NOT_SUPPORTED else RuntimeError
+            raise kind(f"{name}: {STATUS.get(status, f'status {status}')}")
 
     def make(self, kind, *arguments):
         """A new description."""

@@ -69,11 +69,15 @@ def open_library(stem: str, versions=(13, 12)) -> ctypes.CDLL | None:
 @functools.cache
 def header_folders() -> tuple[str, ...]:
     """Folders with ``cuda_fp16.h`` and what it includes."""
-    places = [os.path.join(folder, "include") for folder in _wheel_folders()]
     home = os.environ.get("CUDA_PATH") or os.environ.get("CUDA_HOME") or "/usr/local/cuda"
+    places = [os.path.join(folder, "include") for folder in _wheel_folders()]
     places.append(os.path.join(home, "include"))
-    chosen = [place for place in places if os.path.isfile(os.path.join(place, "cuda_fp16.h"))]
-    return tuple([*chosen[:1], *[os.path.join(place, "cccl") for place in chosen[:1]]])
+    chosen = [place for place in places if os.path.isfile(os.path.join(place, "cuda_fp16.h"))][:1]
+    for place in places:  # <nv/target>, which cuda_fp16.h includes, has moved between versions
+        for folder in (place, os.path.join(place, "cccl")):
+            if os.path.isfile(os.path.join(folder, "nv", "target")) and len(chosen) < 2:
+                chosen.append(folder)
+    return tuple(dict.fromkeys(chosen))
 
 
 @functools.cache

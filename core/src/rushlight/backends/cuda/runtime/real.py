@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import ctypes
+import dataclasses
 import functools
 import hashlib
 import os
 import threading
 
+import numpy as np
+
 from rushlight.backends import llvm_cache
 
 from . import nvrtc, streams
-from .arguments import Packed
+from .arguments import address_for_now
 from .properties import Counters
 from .real_memory import DeviceMemory, Pool
 
@@ -95,20 +97,27 @@ class RealRuntime(DeviceMemory):
 
         super().__init__(cupy, Counters())
         self._events, self._next, self._lock = {}, 1, threading.RLock()
+        self._launch = cupy.cuda.driver.launchKernel
+        self._driver_error = cupy.cuda.driver.CUDADriverError
         self.recent = collections.deque(maxlen=16)
         self.blocking = os.environ.get("CUDA_LAUNCH_BLOCKING") == "1"
 
     # -- waiting, streams, events ------------------------------------------------------------------
 
+    def _explanation(self, error):
+        """The driver's error with the last launches: its errors come late."""
+        if not isinstance(error, (self._driver.CUDARuntimeError, self._driver_error)):
+            return error
+        names = ", ".join(self.recent) or "none"
+        advice = "" if self.blocking else " (CUDA_LAUNCH_BLOCKING=1 shows which one failed)"
+        return RuntimeError(f"CUDA: {error}; last kernels launched: {names}{advice}")
+
     @contextlib.contextmanager
     def _explained(self):
-        """Name the last launches in what the driver raises: its errors come late."""
         try:
             yield
-        except self._driver.CUDARuntimeError as error:
-            names = ", ".join(self.recent) or "none"
-            advice = "" if self.blocking else " (CUDA_LAUNCH_BLOCKING=1 shows which one failed)"
-            raise RuntimeError(f"CUDA: {error}; last kernels launched: {names}{advice}") from error
+        except Exception as error:
+            raise self._explanation(error) from error
 
     def _wait(self, stream):
         self.counters.synchronizations += 1
@@ -248,16 +257,18 @@ class RealRuntime(DeviceMemory):
     def launch(self, kernel: Kernel, grid, block, shared_bytes, stream, arguments) -> None:
         """Launch a kernel: `grid` and `block` of three ints; `arguments` as in
         :mod:`.arguments`."""
-        packed, device = Packed(arguments), streams.device_of(stream)
+        device = streams.device_of(stream)
         self._use(device)
         function = kernel.function(device, shared_bytes)
         self.counters.launches += 1
         self.recent.append(kernel.name)
-        with self._explained():
-            self.cupy.cuda.driver.launchKernel(
-                function, *map(int, grid), *map(int, block), int(shared_bytes),
-                self.stream_pointer(stream), ctypes.addressof(packed.pointers), 0,
+        try:
+            self._launch(
+                function, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared_bytes,
+                self._streams[stream].ptr, address_for_now(arguments), 0,
             )  # fmt: skip
+        except Exception as error:
+            raise self._explanation(error) from error
         if self.blocking and stream not in self._capture:
             self._wait(stream)
 
@@ -283,10 +294,33 @@ class RealRuntime(DeviceMemory):
         if not product.k:
             self._empty_product(product, out, stream)
             return
-        self._lt.multiply(
-            device, product, a, b, out, bias, self.stream_pointer(stream),
-            lambda nbytes: self.allocate(nbytes, device, stream),
-        )  # fmt: skip
+        pointer = self.stream_pointer(stream)
+        space = functools.partial(self.allocate, device=device, stream=stream)
+        try:
+            self._lt.multiply(device, product, a, b, out, bias, pointer, space)
+        except NotImplementedError:
+            if product.epilogue == "none":
+                raise
+            plain = dataclasses.replace(product, epilogue="none")
+            self._lt.multiply(device, plain, a, b, out, 0, pointer, space)
+            self._add_epilogue(product, out, bias, stream)
+
+    @functools.cache  # noqa: B019 - one runtime lives as long as the process
+    def _epilogue(self, dtype):
+        from rushlight.backends.cuda import sources
+
+        return self.load(sources.text("epilogue", (("T", dtype),))).kernel("finish_product")
+
+    def _add_epilogue(self, product, out, bias, stream):
+        """What cuBLASLt does not fuse for a dtype, as a launch of its own."""
+        kind = ("none", "bias", "relu_bias", "gelu_bias").index(product.epilogue)
+        kernel = self._epilogue(product.result_dtype)
+        total = product.batch * product.m * product.n
+        row, column = product.out_strides
+        arguments = (out, bias, total, product.m, product.n, row, column,
+                     product.batch_strides[2], np.int32(kind))  # fmt: skip
+        blocks = min(-(-total // 256), 65535)
+        self.launch(kernel, (blocks, 1, 1), (256, 1, 1), 0, stream, arguments)
 
     def _empty_product(self, product, out, stream):
         """A sum over nothing is zero; cuBLASLt does not take it."""
