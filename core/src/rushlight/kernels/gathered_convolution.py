@@ -249,12 +249,16 @@ class WeightGradient:
         pixels, count = size[0] * size[1], c * kernel[0] * kernel[1]
         lines = _table(channels, *_tap_offsets(kernel, dilation, width))
         rows = _table(np.arange(o) * pixels)
-        self.parts = []
-        for first, images in _groups(n, (count + o) * pixels * 2 * planes):
+        groups = _groups(n, (count + o) * pixels * 2 * planes)
+        operands = {}
+        for images in {images for _, images in groups}:
             steps = _table(*_pixel_offsets(images, c * height * width, size, stride, width))
             image = Operand(kind, lines, steps, False, True)
             steps = _table(np.arange(images) * o * pixels, np.arange(pixels))
-            gradient = Operand(kind, rows, steps, True, True)
+            operands[images] = image, Operand(kind, rows, steps, True, True)
+        self.parts = []
+        for first, images in groups:
+            image, gradient = operands[images]
             product = _product_plan(
                 kind, o, count, images * pixels, 0, 4 * count, A_PACKED=1,
                 A_PEAK_COUNT=gradient.items, B_PEAK_COUNT=image.items,
