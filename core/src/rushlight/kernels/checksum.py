@@ -6,6 +6,7 @@ sums of pieces are combined by multiplication (M. Adler's ``crc32_combine`` in z
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import zlib
 
@@ -80,7 +81,15 @@ def _sums(kernel, array, *words, width=None):
     pieces = -(-array.size // piece)
     sums = np.empty(pieces, np.int64)
     code = getattr(native, kernel).address(width=lanes() if width is None else width)
-    threads.run(threads.plan(code, pieces, 1, [0, 0, 0, array.size, *words]), array, sums, _table())
+    if kernel == "summed_and_written":
+        # One writer: a file's lock lets no second one work. Not as a job of one chunk, which would
+        # keep other Python threads waiting.
+        places = [a.ctypes.data for a in (array, sums, _table())]
+        given = np.array([*places, array.size, *words], np.int64)
+        ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(code)(given.ctypes.data, 0, pieces, 0)
+    else:
+        plan = threads.plan(code, pieces, 1, [0, 0, 0, array.size, *words])
+        threads.run(plan, array, sums, _table())
     return sums.tolist(), piece
 
 
