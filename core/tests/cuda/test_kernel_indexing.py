@@ -1,5 +1,8 @@
 """Indexing and embedding kernels on the emulator, against NumPy."""
 
+import mmap
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from kernel_cases import (
@@ -14,6 +17,7 @@ from kernel_cases import (
     wide,
 )
 
+from rushlight.backends.cuda.device_array import DeviceArray
 from rushlight.backends.cuda.runtime.emulated import LaunchFault
 from rushlight.kernels import embedding as cpu
 from rushlight.kernels.cuda import embedding, indexing
@@ -165,6 +169,30 @@ def test_masks():
 def test_an_index_out_of_range_fails():
     with pytest.raises(LaunchFault, match="take_rows: __trap"):
         indexing.take_rows(on_device(draw((3, 2))), on_device(np.array([3])))
+
+
+@emulator_only
+def test_more_than_two_to_the_31st_elements():
+    """Memory that the system lends only where it is touched: places are counted in 64 bits."""
+    size = 2**31 + 5000
+    memory = mmap.mmap(-1, 4 * size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    bytes_of = np.frombuffer(memory, np.uint8)
+    big = SimpleNamespace(address=bytes_of.ctypes.data, nbytes=bytes_of.nbytes, device=0, stream=0)
+    host = np.frombuffer(memory, np.float32)
+    rows = np.array([5, size // 4 - 1, 2**29 + 3])
+    host.reshape(-1, 4)[rows] = np.arange(12, dtype=np.float32).reshape(3, 4)
+    array = DeviceArray(big, (size // 4, 4), FLOAT32)
+    found = on_host(indexing.take_rows(array, on_device(rows)))
+    np.testing.assert_array_equal(found, np.arange(12, dtype=np.float32).reshape(3, 4))
+    flat = DeviceArray(big, (size,), FLOAT32)
+    places = np.array([4 * rows[1] + 2, 4 * rows[2]])
+    found = on_host(indexing.read_at(flat, 0, on_device(places)))
+    assert found.tolist() == [6, 8]
+    indexing.combined_at(flat, 0, on_device(places), on_device(np.ones(2, np.float32)), "sum", True)
+    assert host[places].tolist() == [7, 9]
+    indexing.scattered_at(flat, 0, on_device(places), on_device(np.full(2, 3, np.float32)))
+    assert host[places].tolist() == [3, 3]
+    del array, flat, host, bytes_of
 
 
 @pytest.mark.parametrize("dtype", [FLOAT32, BFLOAT16], ids=str)

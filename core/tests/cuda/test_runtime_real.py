@@ -257,7 +257,11 @@ def test_cupy_has_what_is_called():
     import cupy
 
     assert callable(cupy.cuda.driver.launchKernel) and callable(cupy.cuda.alloc_pinned_memory)
-    for name in ("memcpyAsync", "memsetAsync", "memGetInfo", "getDeviceProperties"):
+    for name in ("UnownedMemory", "MemoryPointer", "ExternalStream", "Event", "get_elapsed_time"):
+        assert callable(getattr(cupy.cuda, name))
+    assert issubclass(cupy.cuda.driver.CUDADriverError, Exception)
+    for name in ("deviceCanAccessPeer", "getDeviceCount", "setDevice", "getDevice",
+                 "deviceSynchronize", "memcpyAsync", "memsetAsync", "memGetInfo", "getDeviceProperties"):  # fmt: skip
         assert callable(getattr(cupy.cuda.runtime, name))
     for name in ("malloc", "free_all_blocks", "total_bytes", "free_bytes", "set_limit"):
         assert callable(getattr(cupy.cuda.memory.MemoryPool, name))

@@ -6,7 +6,7 @@ from rushlight.backends import np
 from rushlight.backends.cuda import runtime, sources
 
 from .indexing import _segments, combined_at, take_rows
-from .launching import address, empty, grid_of, launch
+from .launching import address, constant, empty, grid_of, launch
 from .sorting import sorted_rows
 
 __all__ = [
@@ -62,10 +62,7 @@ def _starts(indices, offsets, include_last_offset):
     device = indices.device
     if indices.ndim == 2:
         bags, length = indices.shape
-        numbers = np.arange(bags + 1, dtype=_INT64) * length
-        starts = empty((bags + 1,), _INT64, device)
-        runtime.current().copy_in(starts.address, numbers, runtime.streams.current(device))
-        return starts
+        return constant(np.arange(bags + 1, dtype=_INT64) * length, device)
     offsets = offsets.astype(_INT64, copy=False)
     if include_last_offset:
         return offsets.contiguous()

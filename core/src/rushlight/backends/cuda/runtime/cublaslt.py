@@ -179,6 +179,7 @@ class Library:
         if self.functions is None:
             raise RuntimeError(NOT_FOUND)
         self.handles, self.plans, self.lock = {}, {}, threading.Lock()
+        self.refused = set()
 
     def check(self, name, *arguments):
         """Call a function; RuntimeError where its status is not success, NotImplementedError where
@@ -224,13 +225,19 @@ class Library:
         """Launch a product; `allocate(nbytes)` gives workspace that is kept until it returns."""
         key = (device, product, *map(alignment, (a, b, out)))
         with self.lock:
+            if key in self.refused:
+                raise NotImplementedError("cuBLASLt does not support this product")
             handle = self.handle(device)
             plan = self.plans.get(key) or Plan(self, product)
             if bias:
                 self.set("MatmulDesc", plan.operation, BIAS_POINTER, ctypes.c_void_p(bias))
             first, second = (b, a) if plan.arrangement.swapped else (a, b)
             if plan.heuristic is None:
-                plan.choose(handle, tuple(map(alignment, (first, second, out, out))))
+                try:
+                    plan.choose(handle, tuple(map(alignment, (first, second, out, out))))
+                except NotImplementedError:
+                    self.refused.add(key)
+                    raise
                 self.plans[key] = plan
             need = plan.heuristic.workspace
             space = allocate(need) if need else None
