@@ -64,6 +64,15 @@ extern "C" __global__ void racing(int* x) {
   room[threadIdx.x] = threadIdx.x;
   x[threadIdx.x] = room[(threadIdx.x + 1) % 64];
 }
+extern "C" __global__ void unset_shared(unsigned* out) {
+  __shared__ unsigned a[2], b[2][2];
+  out[blockIdx.x * 3] = a[1];
+  out[blockIdx.x * 3 + 1] = b[1][1];
+  __syncthreads();
+  a[1] = b[1][1] = 5;
+  out[blockIdx.x * 3 + 2] = a[1] + b[1][1];
+}
+extern "C" __global__ void last_writer(int* out) { *out = blockIdx.x * 100 + threadIdx.x; }
 extern "C" __global__ void atomics(int* i, unsigned* u, long long* l, float* f, double* d) {
   atomicAdd(i, 2); atomicMax(i + 1, (int)threadIdx.x); atomicMin(i + 2, -(int)threadIdx.x);
   atomicExch(i + 3, 7); atomicOr(i + 4, 1 << (threadIdx.x & 7)); atomicSub(i + 5, 1);
@@ -183,6 +192,21 @@ def test_a_missing_barrier_shows_in_reverse_order(module):
     with emulator().reversed_order():
         run(module, "racing", 1, 64, out.address)
     assert not np.array_equal(first, on_host(out))
+
+
+def test_shared_memory_is_garbage_when_a_block_starts(module):
+    out = empty((6,), np.uint32)
+    run(module, "unset_shared", 2, 1, out.address)
+    assert on_host(out).tolist() == [0xCBCBCBCB, 0xCBCBCBCB, 10] * 2
+
+
+@pytest.mark.parametrize(("order", "last"), [("forward", 306), ("reverse", 0), ("scattered", None)])
+def test_orders(module, order, last):
+    out = empty((1,), np.int32)
+    with emulator().ordered(order):
+        run(module, "last_writer", 4, 7, out.address)
+    found = on_host(out)[0]
+    assert found == last if last is not None else found not in (0, 306)
 
 
 def test_atomics(module):

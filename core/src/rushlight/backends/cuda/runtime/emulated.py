@@ -29,6 +29,7 @@ TOTAL_MEMORY = 4 << 30
 SHARED_OPTIN = 65536  # as the smallest supported device (sm_75): what passes here passes there
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 BLOCK_LIMITS = (1024, 1024, 64)
+ORDERS = ("forward", "reverse", "scattered")
 
 
 class LaunchFault(RuntimeError):
@@ -40,7 +41,7 @@ class _Launch(ctypes.Structure):
         ("grid", ctypes.c_uint * 3),
         ("block", ctypes.c_uint * 3),
         ("shared", ctypes.c_uint),
-        ("reverse", ctypes.c_int),
+        ("order", ctypes.c_int),
     )
 
 
@@ -142,7 +143,7 @@ class EmulatedRuntime:
         self._next = 1
         self._streams = set(range(self._devices))
         self.counters = Counters()
-        self.reverse = os.environ.get("RUSHLIGHT_EMULATED_ORDER") == "reverse"
+        self.order = ORDERS.index(os.environ.get("RUSHLIGHT_EMULATED_ORDER", "forward"))
         self.recent = collections.deque(maxlen=16)
 
     # -- devices ------------------------------------------------------------------------------
@@ -361,24 +362,29 @@ class EmulatedRuntime:
         kernel.check(packed)
         self.counters.launches += 1
         self.recent.append(kernel.name)
-        shape = _Launch(grid, block, shared_bytes, self.reverse)
+        shape = _Launch(grid, block, shared_bytes, self.order)
         self._do(stream, lambda: self._run(kernel, packed, shape))
 
     def _run(self, kernel, packed, shape):
-        shape.reverse = self.reverse
+        shape.order = self.order
         with self._lock:
             if kernel.entry(packed.pointers, ctypes.byref(shape)):
                 reason = scheduler().emu_message().decode()
                 raise LaunchFault(f"kernel {kernel.name}: {reason}")
 
     @contextlib.contextmanager
-    def reversed_order(self):
-        """Inside, threads and blocks run in reverse: a kernel without races gives equal bits."""
-        before, self.reverse = self.reverse, True
+    def ordered(self, order: str):
+        """Inside, threads and blocks run "forward", in "reverse" or "scattered": a kernel without
+        races gives equal bits."""
+        before, self.order = self.order, ORDERS.index(order)
         try:
             yield
         finally:
-            self.reverse = before
+            self.order = before
+
+    def reversed_order(self):
+        """:meth:`ordered` in reverse."""
+        return self.ordered("reverse")
 
     # -- products ---------------------------------------------------------------------------------
 

@@ -45,6 +45,16 @@ _DYNAMIC = re.compile(
 )
 
 
+_SHARED = re.compile(r"(?<!extern )__shared__\s+([^;]+);")
+_DECLARED = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?:,|$)")
+
+
+def _shared_variables(match):
+    """A declaration of shared memory, which is garbage when a block starts."""
+    names = _DECLARED.findall(re.sub(r"__align__\s*\([^)]*\)", "", match[1]))
+    return match[0] + "".join(f" emu::start_shared(&{name}, sizeof {name});" for name in names)
+
+
 def compiler() -> str | None:
     """The path of g++ (or of ``RUSHLIGHT_EMULATOR_CXX``), None where there is none."""
     return shutil.which(os.environ.get("RUSHLIGHT_EMULATOR_CXX", "g++"))
@@ -111,6 +121,7 @@ def _for_the_cpu(source, names):
         for name in names
     ]
     body = _DYNAMIC.sub(r"\1* \2 = reinterpret_cast<\1*>(emu::shared_bytes);", source)
+    body = _SHARED.sub(_shared_variables, body)
     return "\n".join(('#include "cuda_emulator.h"', '#line 1 "kernel.cu"', body, *entries))
 
 

@@ -48,6 +48,10 @@ static int idle[1024];
 static int idle_count;
 static char* stacks;
 
+static constexpr int VARIABLES = 64;
+static void* started[VARIABLES];
+static int started_count;
+
 static void fiber_main();
 
 #if defined(__x86_64__)
@@ -118,6 +122,14 @@ static void park(Wait how, unsigned mask, int line) {
 
 void wait_warp(unsigned mask, int line) { park(AT_WARP, mask, line); }
 void wait_block(int line) { park(AT_BLOCK, 0, line); }
+
+void start_shared(void* variable, size_t size) {
+  for (int i = 0; i < started_count; i++)
+    if (started[i] == variable) return;
+  if (started_count == VARIABLES) fail("more than 64 shared variables", 0);
+  started[started_count++] = variable;
+  memset(variable, 0xCB, size);
+}
 
 int vote_block(int predicate, int line) {
   votes[current] = predicate;
@@ -206,11 +218,25 @@ static const char* describe(int n, const char* what) {
   return message;
 }
 
-static int run_block(int n, bool reverse) {
-  for (int i = 0; i < n; i++) status[i] = NEW;
+// The q-th thread (or block) of n in an order; scattered: strides that meet every one once.
+static unsigned long long placed(unsigned long long q, unsigned long long n, int order) {
+  if (order == 0) return q;
+  if (order == 1) return n - 1 - q;
+  unsigned long long stride = 37 % n ? 37 : 41;
+  for (unsigned long long a = stride, b = n; ; stride += 2, a = stride, b = n) {
+    while (b) { unsigned long long rest = a % b; a = b; b = rest; }
+    if (a == 1) break;
+  }
+  return (q * stride + n / 2) % n;
+}
+
+static int run_block(int n, int order) {
+  static int sequence[1024];
+  for (int i = 0; i < n; i++) { status[i] = NEW; sequence[i] = placed(i, n, order); }
+  started_count = 0;
   for (;;) {
     for (int q = 0; q < n; q++) {
-      int i = reverse ? n - 1 - q : q;
+      int i = sequence[q];
       if (status[i] == NEW || status[i] == READY) resume(i);
     }
     bool progress = release_warps(n);
@@ -238,10 +264,10 @@ static int run_blocks(const Launch* launch, unsigned char* room) {
   int n = launch->block[0] * launch->block[1] * launch->block[2];
   unsigned long long x = launch->grid[0], y = launch->grid[1], total = x * y * launch->grid[2];
   for (unsigned long long q = 0; q < total; q++) {
-    unsigned long long b = launch->reverse ? total - 1 - q : q;
+    unsigned long long b = placed(q, total, launch->order);
     block_index = {unsigned(b % x), unsigned(b / x % y), unsigned(b / (x * y))};
     memset(room, 0xCB, launch->shared + 2 * PADDING);
-    if (run_block(n, launch->reverse)) return 1;
+    if (run_block(n, launch->order)) return 1;
     for (int i = 0; i < PADDING; i++)
       if (room[i] != 0xCB || room[PADDING + launch->shared + i] != 0xCB) {
         snprintf(message, sizeof message, "write outside dynamic shared memory of %u bytes (block %u %u %u)",

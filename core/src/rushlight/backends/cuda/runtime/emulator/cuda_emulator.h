@@ -46,6 +46,7 @@ extern uint64_t exchange[1024][2];   // what each thread gave to the running war
 extern bool participates[1024];
 extern int votes[1024];
 
+void start_shared(void* variable, size_t size);  // poisons it when its block starts
 void wait_warp(unsigned mask, int line);
 void wait_block(int line);
 int vote_block(int predicate, int line);  // number of threads with a true predicate
@@ -56,7 +57,7 @@ struct Launch {
   unsigned grid[3];
   unsigned block[3];
   unsigned shared;
-  int reverse;
+  int order;  // 0 forward, 1 reverse, 2 scattered
 };
 int run_grid(void (*body)(void*), void* closure, const Launch* launch);
 
