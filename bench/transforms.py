@@ -58,18 +58,29 @@ def steps(library, make):
         return entropy(out, label.unsqueeze(0))
 
     each = library.func.vmap(library.func.grad(loss), (None, 0, 0))
-    return batched, lambda: each(parameters, inputs, labels)
+    return model, batched, lambda: each(parameters, inputs, labels)
 
 
-def median_of(step, seconds):
+def median_of(step, seconds, clock=time.perf_counter):
     """Median milliseconds of a call."""
     step()
     times, end = [], time.perf_counter() + seconds
     while len(times) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
+        start = clock()
         step()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return 1e3 * statistics.median(times)
+
+
+def bound(model, batched_ms, seconds):
+    """What writing a gradient of every example takes at least: its bytes, and the CPU time in which
+    NumPy fills as many."""
+    import numpy
+
+    size = BATCH * sum(p.numel() for p in model.parameters())
+    memory = numpy.empty(size, numpy.float32)
+    written = median_of(lambda: memory.fill(1.0), seconds / 4, time.process_time)
+    return {"megabytes": size * 4 / 1e6, "fill_cpu_ms": written, "bound": written / batched_ms}
 
 
 def hessian_step(library):
@@ -93,9 +104,12 @@ def measure(name, seconds):
         library.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     found = {}
     for make in (mlp, convolutions):
-        batched, each = steps(library, make)
+        model, batched, each = steps(library, make)
         once, many = median_of(batched, seconds), median_of(each, seconds)
-        found[make.__name__] = {"batched_ms": once, "per_sample_ms": many, "times": many / once}
+        figures = {"batched_ms": once, "per_sample_ms": many, "times": many / once}
+        once, many = (median_of(step, seconds, time.process_time) for step in (batched, each))
+        figures |= {"batched_cpu_ms": once, "per_sample_cpu_ms": many, "cpu_times": many / once}
+        found[make.__name__] = figures | bound(model, once, seconds)
     found["hessian"] = {"ms": median_of(hessian_step(library), seconds)}
     found["jacobian"] = {"ms": median_of(jacobian_step(library), seconds)}
     return found

@@ -285,3 +285,35 @@ def test_dropout_draws_as_outside_where_nothing_is_batched():
 def test_backward_inside_is_refused():
     with pytest.raises(RuntimeError, match="called inside a functorch transform"):
         vmap(lambda x: (x * x).sum().backward() or x)(rushlight.ones(2, 3, requires_grad=True))
+
+
+def test_random_slopes_lie_between_their_bounds():
+    x = rushlight.randn(3, 50)
+
+    def slopes(row):
+        return rushlight.nn.functional.rrelu(row, 0.1, 0.4, training=True) / row
+
+    for randomness in ("same", "different"):
+        found = rushlight.vmap(slopes, randomness=randomness)(x)
+        assert (found[x > 0] == 1).all()
+        negative = found[x < 0]
+        assert bool((negative > 0.0999).all()) and bool((negative < 0.4001).all())
+        assert len(set(negative.tolist())) > 40
+
+
+def test_shapes_that_depend_on_examples_are_refused():
+    counts = rushlight.tensor([[1, 2], [2, 1]])
+    with pytest.raises(RuntimeError, match="repeat_interleave: the numbers of repeats"):
+        rushlight.vmap(rushlight.repeat_interleave)(rushlight.ones(2, 2), counts)
+    shared = rushlight.vmap(lambda x: rushlight.repeat_interleave(x, counts[0]))(counts)
+    assert shared.tolist() == [[1, 2, 2], [2, 1, 1]]
+
+
+def test_solutions_with_batches_inside():
+    matrices = rushlight.randn(4, 3, 2, 2)
+    parts, pivots = rushlight.linalg.ldl_factor(matrices @ matrices.mT)
+    right = rushlight.randn(4, 2, 5)
+    solve = rushlight.linalg.ldl_solve
+    found = rushlight.vmap(solve)(parts, pivots, right)
+    for i in range(4):
+        assert rushlight.allclose(found[i], solve(parts[i], pivots[i], right[i]), atol=1e-4)

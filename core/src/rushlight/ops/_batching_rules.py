@@ -297,9 +297,20 @@ def trailing_of_several(level, op, values):
     return call_op(op, found)
 
 
+def aligned_front(value, level, ndim):
+    """All examples in dimension 0, each with `ndim` dimensions."""
+    shape = value._array.shape
+    return front(value, level).reshape((level.size, *(1,) * (ndim - len(shape)), *shape))
+
+
 @rule("linalg_ldl_solve")
 def _ldl_solve(level, op, values):
-    LD, pivots, B = (front(v, level) for v in values[:3])
+    """Matrices, their pivots and right sides, with equally many dimensions before the last."""
+    ndim = max(values[0]._array.ndim, values[2]._array.ndim)
+    LD, pivots, B = (
+        aligned_front(value, level, count)
+        for value, count in zip(values[:3], (ndim, ndim - 1, ndim), strict=True)
+    )
     return op.function(LD, pivots, B, hermitian=values[3])
 
 

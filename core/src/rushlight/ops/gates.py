@@ -8,8 +8,9 @@ from rushlight.ops._op import composite
 from rushlight.ops.activation import leaky_relu
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import ones_like, zeros_like
-from rushlight.ops.random import rand
+from rushlight.ops.random import rand, rand_like
 from rushlight.ops.softmax import softmax
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -57,7 +58,10 @@ def prelu(input: Tensor, weight: Tensor):
 
 
 def _drawn_slopes(input, lower, upper):
-    """A slope for each element: 1 where it is positive, else uniform, drawn in order."""
+    """A slope for each element: 1 where it is positive, else uniform, drawn in order (inside of
+    `vmap`, where it cannot be seen which are wanted, for all elements)."""
+    if not readable(input):
+        return where(input.detach() > 0, 1.0, rand_like(input.detach()) * (upper - lower) + lower)
     slopes = ones_like(input.detach()).contiguous()
     flat, negative = slopes.view(-1), (input.detach() <= 0).reshape(-1)
     count = int(negative.sum())

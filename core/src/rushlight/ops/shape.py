@@ -10,6 +10,7 @@ from rushlight.errors import shape_text
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
 from rushlight.ops._shape_rules import like, repeated
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.memory_format import (
     check_format,
     contiguous_format,
@@ -466,8 +467,14 @@ def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
 
     if dim is None:
         input, dim = input.flatten(), 0
-    counts = repeats._array if isinstance(repeats, Tensor) else repeats
-    index = np.repeat(np.arange(input.shape[dim]), counts)
+    if isinstance(repeats, Tensor):
+        if not readable(repeats):
+            raise RuntimeError(
+                "repeat_interleave: the numbers of repeats must be there to be read, and be the "
+                "same for all examples of vmap: the result's shape depends on them"
+            )
+        repeats = repeats.cpu()._array
+    index = np.repeat(np.arange(input.shape[dim]), repeats)
     index = beside(input, index) if index.size else arange(0, device=input._device)
     return input.index_select(dim, index)
 
