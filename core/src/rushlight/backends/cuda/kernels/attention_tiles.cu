@@ -122,6 +122,27 @@ __device__ __forceinline__ void scores_of(unsigned (*left)[4], const T* tile, fl
   }
 }
 
+// The same with the left rows in shared memory, which takes no registers between tiles.
+template <int TILES>
+__device__ __forceinline__ void scores_from(const T* rows, const T* tile, float (*sums)[4]) {
+  int place = (threadIdx.x >> 2) * PITCH + 2 * (threadIdx.x & 3);
+  const T *left_row = rows + place, *own = tile + place;
+#pragma unroll
+  for (int n = 0; n < TILES; n++) sums[n][0] = sums[n][1] = sums[n][2] = sums[n][3] = 0;
+#pragma unroll
+  for (int k = 0; k < DEPTH; k++) {
+    const T* at = left_row + 16 * k;
+    unsigned left[4] = {word_at(at), word_at(at + 8 * PITCH), word_at(at + 8),
+                        word_at(at + 8 * PITCH + 8)};
+#pragma unroll
+    for (int n = 0; n < TILES; n++) {
+      unsigned right[2] = {word_at(own + 8 * n * PITCH + 16 * k),
+                           word_at(own + 8 * n * PITCH + 16 * k + 8)};
+      multiply_add(sums[n], left, right);
+    }
+  }
+}
+
 // result += weights times the tile, of which `turned` holds columns as rows. TILES of 8 weights.
 template <int TILES>
 __device__ __forceinline__ void accumulate(float (*weights)[4], const T* turned,
@@ -160,6 +181,7 @@ __device__ __forceinline__ float combine_four(float value, F f) {
 }
 
 constexpr int KEYS = 64, BACK = 32;  // rows of the tiles in shared memory
+constexpr int QUERIES = WIDTH == 128 ? 16 : 32;  // the wide form has no registers for more
 
 // Block (tile of 64 queries, head, batch).
 extern "C" __global__ void __launch_bounds__(128, 1)
@@ -283,42 +305,43 @@ extern "C" __global__ void __launch_bounds__(128, 1)
 attend_key_gradients(const T* grad, const T* query, const T* key, const T* value,
                      const float* mask, const float* sums, const float* deltas, T* dk, T* dv,
                      Shape s) {
-  __shared__ __align__(16) T queries[BACK * PITCH];
-  __shared__ __align__(16) T grads[BACK * PITCH];
-  __shared__ __align__(16) T turned_queries[WIDTH * (BACK + 8)];
-  __shared__ __align__(16) T turned_grads[WIDTH * (BACK + 8)];
-  __shared__ float tile_sums[BACK], tile_deltas[BACK];
+  __shared__ __align__(16) T queries[QUERIES * PITCH];
+  __shared__ __align__(16) T grads[QUERIES * PITCH];
+  __shared__ __align__(16) T turned_queries[WIDTH * (QUERIES + 8)];
+  __shared__ __align__(16) T turned_grads[WIDTH * (QUERIES + 8)];
+  __shared__ __align__(16) T values[64 * PITCH];
+  __shared__ float tile_sums[QUERIES], tile_deltas[QUERIES];
   i64 batch = blockIdx.z, group = blockIdx.y, many = s.heads / s.shared;
   i64 start = blockIdx.x * 64ll, own = start + threadIdx.y * 16;
   int thread = threadIdx.y * 32 + threadIdx.x;
-  unsigned left[DEPTH][4], right[DEPTH][4];
+  unsigned left[DEPTH][4];
   load_left(left, key + at(s.k, batch, group), s.k.row, own, s.keys, s.width);
-  load_left(right, value + at(s.v, batch, group), s.v.row, own, s.keys, s.value_width);
-  float key_sums[OUT][4], value_sums[OUT][4], scores[BACK / 8][4], shares[BACK / 8][4];
+  load_rows(values, value + at(s.v, batch, group), s.v.row, start, 64, s.keys, s.value_width);
+  float key_sums[OUT][4], value_sums[OUT][4], scores[QUERIES / 8][4], shares[QUERIES / 8][4];
 #pragma unroll
   for (int n = 0; n < OUT; n++)
 #pragma unroll
     for (int j = 0; j < 4; j++) key_sums[n][j] = value_sums[n][j] = 0;
-  i64 begin = s.causal ? start / BACK * BACK : 0;  // earlier queries do not see these keys
+  i64 begin = s.causal ? start / QUERIES * QUERIES : 0;  // earlier queries do not see these keys
   for (i64 head = group * many; head < (group + 1) * many; head++)
-    for (i64 first = begin; first < s.queries; first += BACK) {
+    for (i64 first = begin; first < s.queries; first += QUERIES) {
       __syncthreads();
       const T *q = query + at(s.q, batch, head), *g = grad + at(s.g, batch, head);
-      load_rows(queries, q, s.q.row, first, BACK, s.queries, s.width);
-      load_rows(grads, g, s.g.row, first, BACK, s.queries, s.value_width);
-      load_turned<BACK>(turned_queries, q, s.q.row, first, s.queries, s.width);
-      load_turned<BACK>(turned_grads, g, s.g.row, first, s.queries, s.value_width);
-      if (thread < BACK) {
+      load_rows(queries, q, s.q.row, first, QUERIES, s.queries, s.width);
+      load_rows(grads, g, s.g.row, first, QUERIES, s.queries, s.value_width);
+      load_turned<QUERIES>(turned_queries, q, s.q.row, first, s.queries, s.width);
+      load_turned<QUERIES>(turned_grads, g, s.g.row, first, s.queries, s.value_width);
+      if (thread < QUERIES) {
         i64 place = (batch * s.heads + head) * s.queries + first + thread;
         bool inside = first + thread < s.queries;
         tile_sums[thread] = inside ? sums[place] : infinity<float>();
         tile_deltas[thread] = inside ? deltas[place] : 0.0f;
       }
       __syncthreads();
-      scores_of<BACK / 8>(left, queries, scores);
-      scores_of<BACK / 8>(right, grads, shares);
+      scores_of<QUERIES / 8>(left, queries, scores);
+      scores_from<QUERIES / 8>(values + threadIdx.y * 16 * PITCH, grads, shares);
 #pragma unroll
-      for (int n = 0; n < BACK / 8; n++)
+      for (int n = 0; n < QUERIES / 8; n++)
 #pragma unroll
         for (int j = 0; j < 4; j++) {
           int column = 8 * n + 2 * (threadIdx.x & 3) + (j & 1);
@@ -328,8 +351,8 @@ attend_key_gradients(const T* grad, const T* query, const T* key, const T* value
           shares[n][j] = p * (shares[n][j] - tile_deltas[column]) * (float)s.scale;
           scores[n][j] = p;
         }
-      accumulate<BACK / 8>(scores, turned_grads, value_sums);
-      accumulate<BACK / 8>(shares, turned_queries, key_sums);
+      accumulate<QUERIES / 8>(scores, turned_grads, value_sums);
+      accumulate<QUERIES / 8>(shares, turned_queries, key_sums);
     }
   store_left(dk + at(s.dk, batch, group), s.dk.row, own, s.keys, s.width, key_sums);
   store_left(dv + at(s.dv, batch, group), s.dv.row, own, s.keys, s.value_width, value_sums);
