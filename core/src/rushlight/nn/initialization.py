@@ -179,7 +179,7 @@ def orthogonal_(tensor, gain=1, generator=None):
         return tensor
     rows, cols = tensor.shape[0], tensor.numel() // tensor.shape[0]
     flat = tensor.new_empty(rows, cols).normal_(0, 1, generator=generator)
-    array = flat._array.T if rows < cols else flat._array
+    array = flat.cpu()._array.T if rows < cols else flat.cpu()._array
     q, r = np.linalg.qr(array)
     q = q * np.sign(np.diag(r))
     q = q.T if rows < cols else q

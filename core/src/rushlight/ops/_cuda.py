@@ -115,12 +115,12 @@ def run_elementwise(op, kernel, arrays, scalars, device):
 def fused(formula, grad, args):
     """A gradient formula of an elementwise op as one generated kernel; None where it has none."""
     dtype = grad._dtype
-    if dtype.category != FLOAT:
-        return None
+    if dtype.category != FLOAT or type(grad._array) is not DeviceArray:
+        return None  # inside of function transforms
     arrays, key, scalars = [grad._array], ["cuda", dtype.code], []
     for value, tensor in zip(args, formula.tensors[1:], strict=True):
         if tensor:
-            if value._dtype is not dtype:
+            if value._dtype is not dtype or type(value._array) is not DeviceArray:
                 return None
             arrays.append(value._array)
         elif type(value) is float or type(value) is int:

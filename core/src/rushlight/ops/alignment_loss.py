@@ -10,7 +10,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import alignment as kernels
 from rushlight.ops._op import op
 from rushlight.ops.comparison import where
-from rushlight.ops.creation import from_numpy
+from rushlight.ops.creation import beside
 from rushlight.tensor.tensor import Tensor
 
 
@@ -116,7 +116,7 @@ def ctc_loss(
         raise RuntimeError(
             f"ctc_loss: target_lengths sum to {int(lengths.sum())}, but targets has {most} labels"
         )
-    labels = _padded_labels(targets, lengths, blank)
+    labels = _padded_labels(targets.cpu(), lengths, blank)
     inside = np.arange(labels.shape[1]) < lengths[:, None]
     if inside.any() and not 0 <= labels[inside].min() <= labels[inside].max() < classes:
         raise RuntimeError(f"ctc_loss: targets must be class numbers from 0 to {classes - 1}")
@@ -125,7 +125,7 @@ def ctc_loss(
     if zero_infinity:
         losses = where(losses == float("inf"), 0.0, losses)
     if reduction == "mean":
-        divisors = from_numpy(cast(np.maximum(lengths, 1), losses._dtype.code))
+        divisors = beside(losses, cast(np.maximum(lengths, 1), losses._dtype.code))
         return (losses / divisors).mean()
     if reduction == "sum":
         return losses.sum()

@@ -89,7 +89,7 @@ def multilabel_margin_loss(
             f"{shape_text(input.shape)}"
         )
     classes = max(input.shape[-1] if input.dim() else 1, 1)
-    scores, labels = input.reshape(-1, classes), target._array.reshape(-1, classes)
+    scores, labels = input.reshape(-1, classes), target.cpu()._array.reshape(-1, classes)
     if labels.size and (labels.min() < -1 or labels.max() >= classes):
         raise RuntimeError(f"{name}: target out of range, expected -1 to {classes - 1}")
     valid = np.cumprod(labels >= 0, 1).astype(bool)

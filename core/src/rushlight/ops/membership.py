@@ -71,6 +71,8 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         inside = (inside == others).any(-1) if isinstance(others, Tensor) else elements == others
         return ~inside if invert else inside
     values = (elements, test_elements)
+    if any(isinstance(v, Tensor) and v.is_cuda for v in values):
+        return _isin_on_gpu(elements, test_elements, invert)
     tensors = [v for v in values if isinstance(v, Tensor)]
     found = result_type(tensors, [v for v in values if not isinstance(v, Tensor)])
     arrays = [
@@ -78,6 +80,18 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     ]
     inside = np.isin(arrays[0], arrays[1].reshape(-1), invert=invert)
     return make_tensor(np.asarray(inside), dtypes.bool_)
+
+
+def _isin_on_gpu(elements, test_elements, invert):
+    """Every element compared with every other one."""
+    others = test_elements
+    if isinstance(others, Tensor):
+        others = others.reshape(-1)
+        elements = elements.unsqueeze(-1) if isinstance(elements, Tensor) else elements
+        inside = (others == elements).any(-1)
+    else:
+        inside = elements == others
+    return ~inside if invert else inside
 
 
 def _check_vectors(name, tensors):

@@ -231,7 +231,7 @@ def affine_grid(theta: Tensor, size, align_corners=None):
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
-    base = _base_positions(size[2:], align_corners, theta.dtype)
+    base = _base_positions(size[2:], align_corners, theta.dtype).to(theta.device)
     grid = base.unsqueeze(0).expand(theta.shape[0], *base.shape).bmm(theta.transpose(1, 2))
     return grid.reshape(size[0], *size[2:], dims)
 

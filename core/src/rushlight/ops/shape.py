@@ -468,7 +468,7 @@ def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
     if dim is None:
         input, dim = input.flatten(), 0
     if isinstance(repeats, Tensor):
-        if not readable(repeats):
+        if not readable(repeats) and not repeats.is_cuda:
             raise RuntimeError(
                 "repeat_interleave: the numbers of repeats must be there to be read, and be the "
                 "same for all examples of vmap: the result's shape depends on them"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 from rushlight import dtypes
@@ -242,6 +243,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     """
     axis = None if dim is None else wrap_dim(dim, input.dim())
     array = input._array
+    if input.is_cuda:
+        return _unique_on_gpu(input, axis, return_inverse, return_counts)
     found = np.unique(
         array,
         return_inverse=return_inverse,
@@ -258,6 +261,21 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         make_tensor(values, input._dtype),
         *[make_tensor(np.asarray(r, np.int64), dtypes.int64) for r in rest],
     )
+
+
+def _unique_on_gpu(input, axis, return_inverse, return_counts):
+    """By a sort; waits for the device, since how many there are is data."""
+    if axis is not None:
+        raise NotImplementedError(
+            "unique: slices along a dim, on a GPU; compute it on the CPU: "
+            "input.cpu().unique(dim=...)"
+        )
+    kernels = importlib.import_module("rushlight.kernels.cuda.sorting")
+    values, inverse, counts = kernels.unique(input._array)
+    found = [make_tensor(values, input._dtype)]
+    found += [make_tensor(inverse, dtypes.int64)] if return_inverse else []
+    found += [make_tensor(counts, dtypes.int64)] if return_counts else []
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 Tensor.unique = unique

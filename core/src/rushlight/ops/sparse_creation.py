@@ -18,6 +18,7 @@ from rushlight.ops.sparse_tensors import (
     is_sparse,
     make_sparse,
     missing,
+    refuse_gpu,
     rule,
     with_elements,
 )
@@ -245,6 +246,7 @@ def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=N
             f"sparse_dim argument must be in >= 0 and <= {self.dim()} (the number of dimensions), "
             f"got {count}"
         )
+    refuse_gpu(self)
     array = self.detach().numpy() if self.dtype.name != "bfloat16" else self.detach().float()._array
     used = (array != 0).any(axis=tuple(range(count, array.ndim)))
     places = np.ascontiguousarray(

@@ -282,8 +282,18 @@ def _rebuild(layout, parts, size, elements):
     return make_sparse(pattern, elements)
 
 
+def refuse_gpu(tensor):
+    """The error for elements on a GPU, where there are no sparse tensors."""
+    if tensor.is_cuda:
+        raise NotImplementedError(
+            "sparse tensors are not on GPUs in this version: make them of tensors on the CPU, or "
+            "move to_dense() there"
+        )
+
+
 def make_sparse(pattern, elements):
     """A sparse tensor of a pattern and its elements (nnz, *dense dims)."""
+    refuse_gpu(elements)
     out = _new(SparseTensor)
     out._array, out._dtype = hollow(pattern.size, elements._dtype), elements._dtype
     out._node = out._storage = None

@@ -96,6 +96,8 @@ def poisson(input: Tensor, generator=None):
     tensor([0., 0.])
     """
     _float(input._dtype, "poisson")
+    if input.is_cuda:  # by rejection, number by number: drawn on the CPU
+        return poisson(input.cpu(), generator).to(input.device)
     rates = input._array.reshape(-1).astype(float)
     if rates.size and not (rates >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
@@ -188,6 +190,8 @@ def binomial(count: Tensor, prob: Tensor, generator=None):
             f"{prob._dtype}"
         )
     count, prob = broadcast_tensors(count, prob)
+    if prob.is_cuda:  # by rejection, number by number: drawn on the CPU
+        return binomial(count.cpu(), prob.cpu(), generator).to(prob.device)
     columns = [t._array.reshape(-1).astype(float) for t in (count, prob)]
     engine = _engine(generator)
     with engine.lock:

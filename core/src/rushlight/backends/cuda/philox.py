@@ -11,6 +11,7 @@ import importlib
 import threading
 
 from rushlight.backends import np
+from rushlight.backends.cuda import runtime
 from rushlight.backends.cuda.device_array import DeviceArray, empty
 
 _KINDS = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64), "i64": np.dtype(np.int64)}
@@ -36,6 +37,14 @@ class PhiloxEngine:
             self._write(*self._start)
         return self._state
 
+    def _begin(self, seed, offset):
+        """Start somewhere: now, since captured graphs read the state, or at the next draw."""
+        self.initial_seed, self._start = seed, (seed, offset)
+        if self._state is not None and runtime.available():
+            self._write(seed, offset)
+        else:
+            self._state = None
+
     def _write(self, seed, offset):
         words = self._state.view(np.dtype(np.int64))
         for place, value in enumerate((seed, offset)):
@@ -43,9 +52,7 @@ class PhiloxEngine:
 
     def seed(self, seed: int) -> None:
         """Start the stream of a seed."""
-        self.initial_seed, self._start = seed, (seed, 0)
-        if self._state is not None:
-            self._write(seed, 0)
+        self._begin(seed, 0)
 
     def get_state(self) -> bytes:
         """Seed and offset, 8 bytes each. Waits for the device."""
@@ -62,9 +69,7 @@ class PhiloxEngine:
                 f"RNG state is wrong size: a CUDA generator's has 16 bytes, got {len(state)}"
             )
         seed, offset = np.frombuffer(state, np.uint64).tolist()
-        self.initial_seed, self._start = seed, (seed, offset)
-        if self._state is not None:
-            self._write(seed, offset)
+        self._begin(seed, offset)
 
     # ---- draws
     def _draw(self, name, kind, count, *numbers) -> DeviceArray:
@@ -99,6 +104,14 @@ class PhiloxEngine:
     def exponential(self, count, rate):
         """Exponential samples in float64."""
         return self._real("exponential_", count, True, rate)
+
+    def cauchy(self, count, median, sigma):
+        """Cauchy samples in float64."""
+        return np.tan((self.uniform(count, True) - 0.5) * np.pi) * sigma + median
+
+    def geometric(self, count, p):
+        """The number of trials until one of probability `p` succeeds, in float64."""
+        return np.ceil(np.log1p(-self.uniform(count, True)) / np.log1p(-p)).clip(1)
 
     def integers(self, count, low, high):
         """Integers from [low, high)."""

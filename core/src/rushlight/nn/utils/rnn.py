@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from rushlight.backends import np
-from rushlight.ops.creation import from_numpy, tensor
+from rushlight.ops.creation import beside, from_numpy, tensor
 from rushlight.ops.joining import stack
 from rushlight.tensor.tensor import Tensor
 
@@ -96,8 +96,8 @@ def invert_permutation(permutation):
     if permutation is None:
         return None
     inverse = np.empty(permutation.numel(), np.int64)
-    inverse[permutation._array] = np.arange(permutation.numel())
-    return from_numpy(inverse)
+    inverse[permutation.cpu()._array] = np.arange(permutation.numel())
+    return beside(permutation, inverse)
 
 
 def _lengths_array(lengths):
@@ -128,7 +128,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     sorted_indices = None
     if not enforce_sorted:
         order = np.argsort(-lengths, kind="stable")
-        sorted_indices, lengths = from_numpy(order), lengths[order]
+        sorted_indices, lengths = beside(input, order), lengths[order]
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     if batch_first:
         input = input.transpose(0, 1)
@@ -157,7 +157,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         )
     places, sizes = _places(lengths, input.shape[1])
     flat = input.reshape(input.shape[0] * input.shape[1], *input.shape[2:])
-    data = flat.index_select(0, from_numpy(places))
+    data = flat.index_select(0, beside(input, places))
     return PackedSequence(data, from_numpy(sizes.astype(np.int64)), sorted_indices)
 
 
@@ -179,8 +179,8 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     hidden = np.ones(steps * width, bool)
     hidden[places] = False
     data = sequence.data
-    padded = data.index_select(0, from_numpy(source))
-    mask = from_numpy(hidden).reshape(-1, *(1,) * (data.dim() - 1))
+    padded = data.index_select(0, beside(data, source))
+    mask = beside(data, hidden).reshape(-1, *(1,) * (data.dim() - 1))
     padded = padded.masked_fill(mask, padding_value)
     padded = padded.reshape(steps, width, *data.shape[1:])
     lengths = from_numpy(lengths.astype(np.int64))

@@ -1,0 +1,153 @@
+"""Functions made of many ops, or of arrays, on a CUDA device: results are there, and those of the
+CPU."""
+
+from __future__ import annotations
+
+import pytest
+
+import rushlight
+from rushlight import nn
+
+functional = nn.functional
+
+
+def randn(*shape):
+    return rushlight.randn(*shape)
+
+
+def places(high, *shape):
+    return rushlight.randint(0, high, shape)
+
+
+MASK = rushlight.tensor([[True, False, True, False]] * 3)
+CALLS = {
+    "einsum": (lambda a, b: rushlight.einsum("bij,bjk->bik", a, b), randn(2, 3, 4), randn(2, 4, 5)),
+    "unique": (
+        lambda a: rushlight.unique(a, return_inverse=True, return_counts=True), places(5, 9)
+    ),
+    "isin": (rushlight.isin, places(5, 10), places(5, 2)),
+    "masked_fill": (lambda a, m: a.masked_fill(m, 1.0), randn(3, 4), MASK),
+    "masked_select": (lambda a, m: a.masked_select(m), randn(3, 4), MASK),
+    "masked_scatter": (lambda a, m, b: a.masked_scatter(m, b), randn(3, 4), MASK, randn(12)),
+    "index by two": (lambda a, i, j: a[i, :, j], randn(3, 4, 5), places(3, 2), places(5, 2)),
+    "index and slice": (lambda a, i: a[1, i, :2], randn(3, 4, 5), places(4, 2)),
+    "index by mask of rows": (lambda a, m: a[:, m[0]], randn(3, 4), MASK),
+    "negative index": (lambda a, i: a[i - 3], randn(3, 4), places(3, 5)),
+    "index_put": (
+        lambda a, i, b: a.index_put((i, i), b, accumulate=True), randn(3, 4), places(3, 5), randn(5)
+    ),
+    "scatter_reduce": (
+        lambda a, i, b: a.scatter_reduce(1, i, b, "amax"), randn(3, 4), places(4, 3, 2), randn(3, 2)
+    ),
+    "index_add": (lambda a, i, b: a.index_add(0, i, b), randn(3, 4), places(3, 5), randn(5, 4)),
+    "nonzero": (lambda m: m.nonzero(as_tuple=True), MASK),
+    "sort": (lambda a: a.sort(descending=True), randn(3, 7)),
+    "topk": (lambda a: a.topk(3), randn(3, 7)),
+    "median": (lambda a: a.median(1), randn(3, 7)),
+    "quantile": (lambda a: a.quantile(0.3, 1), randn(3, 7)),
+    "histc": (lambda a: a.histc(5), randn(30)),
+    "bincount": (lambda a: a.bincount(), places(5, 20)),
+    "bucketize": (rushlight.bucketize, randn(8), rushlight.tensor([-1.0, 0.0, 1.0])),
+    "cdist": (rushlight.cdist, randn(3, 4), randn(5, 4)),
+    "covariance": (rushlight.cov, randn(3, 10)),
+    "norms": (lambda a: [a.norm(p) for p in (1, 2, 3, float("inf"))], randn(3, 4)),
+    "singular values": (rushlight.linalg.svdvals, randn(3, 4)),
+    "eigenvalues": (lambda a: rushlight.linalg.eigvalsh(a @ a.t()), randn(3, 3)),
+    "pinv": (rushlight.linalg.pinv, randn(4, 3)),
+    "solve": (rushlight.linalg.solve, randn(3, 3), randn(3, 2)),
+    "fft": (rushlight.fft.fft2, randn(4, 4)),
+    "stft": (lambda a, w: rushlight.stft(a, 64, window=w, return_complex=True), randn(400),
+             rushlight.hann_window(64)),
+    "grid_sample": (
+        lambda a, g: functional.grid_sample(a, g.tanh(), align_corners=False),
+        randn(1, 2, 4, 4), randn(1, 3, 3, 2),
+    ),
+    "affine_grid": (
+        lambda t: functional.affine_grid(t, (1, 2, 4, 4), align_corners=False), randn(1, 2, 3)
+    ),
+    "antialiased": (
+        lambda a: functional.interpolate(a, (3, 3), mode="bilinear", antialias=True),
+        randn(1, 2, 8, 8),
+    ),
+    "ctc_loss": (
+        lambda a, t: functional.ctc_loss(a.log_softmax(2), t + 1, (6, 6), (3, 2)),
+        randn(6, 2, 5), places(4, 2, 3),
+    ),
+    "one_hot": (lambda i: functional.one_hot(i, 5), places(5, 4)),
+    "max_unpool": (
+        lambda a: functional.max_unpool2d(*functional.max_pool2d(a, 2, return_indices=True), 2),
+        randn(1, 2, 4, 4),
+    ),
+    "embedding_bag": (
+        lambda i, w, o: functional.embedding_bag(i, w, o, mode="max"),
+        places(4, 6), randn(4, 3), rushlight.tensor([0, 2]),
+    ),
+    "repeat_interleave": (
+        lambda a, n: a.repeat_interleave(n, 0), randn(3, 2), rushlight.tensor([1, 2, 0])
+    ),
+    "complex numbers": (lambda a, b: rushlight.polar(a.abs(), b) * 1j, randn(5), randn(5)),
+    "roll and rotate": (lambda a: rushlight.rot90(a.roll((1, 2), (0, 1))), randn(3, 4)),
+    "kron": (rushlight.kron, randn(2, 2), randn(3, 2)),
+    "unfold": (lambda a: a.unfold(0, 3, 2), randn(10)),
+    "cumprod": (lambda a: a.cumprod(0), randn(5)),
+    "logcumsumexp": (lambda a: a.logcumsumexp(1), randn(3, 5)),
+    "renorm": (lambda a: a.renorm(2, 0, 1.0), randn(3, 4)),
+    "variance": (lambda a: rushlight.var_mean(a, 1), randn(3, 4)),
+    "polygamma": (lambda a: rushlight.polygamma(1, a.abs() + 1), randn(5)),
+    "jacobian": (lambda a: rushlight.func.jacrev(lambda v: v.sin())(a), randn(3)),
+    "hessian": (lambda a: rushlight.func.hessian(lambda v: (v**3).sum())(a), randn(3)),
+    "vmap": (lambda a, b: rushlight.vmap(lambda x, y: x @ y)(a, b), randn(2, 3, 4), randn(2, 4)),
+    "padded": (
+        lambda a: nn.utils.rnn.pad_packed_sequence(
+            nn.utils.rnn.pack_padded_sequence(a, [5, 3]))[0], randn(5, 2, 3)
+    ),
+}  # fmt: skip
+
+
+def tensors_of(value):
+    """All tensors in a result."""
+    if isinstance(value, rushlight.Tensor):
+        return [value]
+    return [t for item in value for t in tensors_of(item)]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results_and_gradients(name):
+    function, *inputs = CALLS[name]
+
+    def run(device):
+        given = [t.detach().to(device).requires_grad_(t.is_floating_point()) for t in inputs]
+        found = tensors_of(function(*given))
+        live = [t for t in found if t.requires_grad]
+        if live:
+            sum((t * t.conj()).real.sum() for t in live).backward()
+        found += [t.grad for t in given if t.grad is not None]
+        assert all(t.device.type == device for t in found)
+        return [t.detach().cpu() for t in found]
+
+    for a, b in zip(run("cpu"), run("cuda"), strict=True):
+        rushlight.testing.assert_close(b, a, rtol=1e-3, atol=1e-4)
+
+
+def test_samples_and_initial_values_are_there():
+    x = rushlight.rand(6, 5, device="cuda") + 0.1
+    made = [
+        rushlight.bernoulli(x.clamp(0, 1)), rushlight.multinomial(x, 3), rushlight.poisson(x),
+        rushlight.normal(x, 1.0), rushlight.empty_like(x).cauchy_(),
+        rushlight.empty_like(x).geometric_(0.3), rushlight.empty_like(x).log_normal_(),
+        rushlight.empty_like(x).random_(0, 5), nn.init.xavier_uniform_(x.clone()),
+        nn.init.orthogonal_(x.clone()), nn.init.trunc_normal_(x.clone()),
+        rushlight.distributions.Gamma(x, x).sample(),
+        rushlight.distributions.Categorical(x).sample(),
+    ]  # fmt: skip
+    assert all(t.is_cuda for t in made)
+    rows = nn.init.orthogonal_(x.clone())
+    identity = rushlight.eye(5, device="cuda")
+    assert rushlight.allclose(rows.t() @ rows, identity, atol=1e-5)
+
+
+def test_what_is_not_there_says_so():
+    with pytest.raises(NotImplementedError, match="sparse tensors are not on GPUs"):
+        rushlight.eye(3, device="cuda").to_sparse()
+    with pytest.raises(NotImplementedError, match=r"input.cpu\(\).unique"):
+        rushlight.ones(2, 2, device="cuda").unique(dim=0)
