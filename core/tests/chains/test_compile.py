@@ -150,6 +150,60 @@ def test_writing_in_place():
     rushlight.testing.assert_close(results[1], results[0])
 
 
+def test_writing_into_what_waits():
+    """It joins the chain; what was made of the value before keeps the value before."""
+
+    def function(x):
+        y = x * 2
+        z = y + 1
+        y.mul_(3.0).add_(x).sub_(0.5)
+        y += x
+        return y, z
+
+    (x,) = inputs(1, -1.0, 1.0)
+    y, z = compile(function)(x)
+    assert y.grad_fn.name().startswith("Chain")
+    rushlight.testing.assert_close(z, x * 2 + 1)
+    rushlight.testing.assert_close(y, x * 8 - 0.5)
+    check(lambda x: function(x)[0], x)
+
+
+def test_writing_without_recording():
+    def function(x):
+        y = x * 2
+        with rushlight.no_grad():
+            y.mul_(3.0)
+        return y
+
+    (x,) = inputs()
+    y = compile(function)(x)
+    y.sum().backward()
+    rushlight.testing.assert_close(y, x * 6)
+    rushlight.testing.assert_close(x.grad, rushlight.full(SHAPE, 2.0))
+
+
+def test_inference_mode():
+    (x,) = inputs()
+    with rushlight.inference_mode():
+        y = compile(lambda x: (x * 2).sin())(x)
+    assert y.is_inference()
+    assert not y.requires_grad
+    rushlight.testing.assert_close(y.clone(), (x * 2).sin().detach())
+
+
+def test_normalization_in_eval_joins():
+    rushlight.manual_seed(2)
+    layers = nn.Sequential(nn.BatchNorm2d(8), nn.ReLU(inplace=True)).eval()
+    layers[0].running_mean.uniform_()
+    layers[0].running_var.uniform_(0.5, 2.0)
+    x = rushlight.randn(4, 8, 20, 20)
+    with rushlight.no_grad():
+        before = layers(x)
+        rushlight.testing.assert_close(compile(layers)(x), before)
+    out = compile(layers)(x)
+    assert out.grad_fn.name().startswith("Chain")
+
+
 def test_writing_past_the_ops_is_noticed():
     (x,) = inputs()
     x = x.detach()

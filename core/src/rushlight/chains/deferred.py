@@ -57,12 +57,21 @@ PLAIN.add(Deferred)
 
 
 class _Call:
-    """One waiting call: bound values; tensors with their versions, and the calls it needs."""
+    """One waiting call: bound values, tensors with their versions, the calls it needs, and (once
+    it has run) a weak reference to its result with its version."""
 
-    __slots__ = ("inputs", "needs", "op", "values")
+    __slots__ = ("inputs", "needs", "op", "result", "values")
 
     def __init__(self, op, values, inputs, needs):
         self.op, self.values, self.inputs, self.needs = op, values, inputs, needs
+        self.result = None
+
+    def computed(self):
+        """The result, if it has been computed, is still there and still the same."""
+        if self.result is None:
+            return None
+        tensor, version = self.result[0](), self.result[1]
+        return tensor if tensor is not None and _version(tensor) == version else None
 
 
 def _version(tensor):
@@ -93,18 +102,34 @@ class Chains(Interpreter):
     def process(self, function, types, args, kwargs):
         """Defer an elementwise call, open a composite one, run any other."""
         op = getattr(function, "op", None)
-        if op is None or getattr(function, "variant", None) is not None or "out" in kwargs:
+        variant = getattr(function, "variant", None)
+        if variant == "inplace" and type(args[0]) is Deferred and self._rewrite(op, args, kwargs):
+            return args[0]
+        if op is None or variant is not None or "out" in kwargs:
             self.compute_all()  # it may write into what waiting calls read
             return function(*args, **kwargs)
         if op.kind == "composite":
             return self._open(op, function, args, kwargs)
-        if op.kind == "elementwise" and can_join(op):
-            found = self._defer(op, args, kwargs)
-            if found is not None:
-                return found
+        if op.kind == "elementwise":
+            if _are_small(args):
+                return function(*args, **kwargs)
+            if can_join(op):
+                found = self._defer(op, args, kwargs)
+                if found is not None:
+                    return found
         _compute_among(args)
         _compute_among(kwargs.values())
         return function(*args, **kwargs)
+
+    def _rewrite(self, op, args, kwargs):
+        """In place on a result that waits: nobody has its memory yet, so it waits for more."""
+        if op.kind != "elementwise" or not can_join(op):
+            return False
+        target, found = args[0], self._defer(op, args, kwargs)
+        if found is None or found._sizes != target._sizes or found._records != target._records:
+            return False
+        target._call = found._call
+        return True
 
     def _open(self, op, function, args, kwargs):
         """Run a composite op's body so that the ops in it are seen."""
@@ -157,11 +182,12 @@ class Chains(Interpreter):
         count = 1
         for length in shape:
             count *= length
-        if operand is not float32 or out is not float32 or count < SMALLEST or mode.inference:
+        if operand is not float32 or out is not float32 or count < SMALLEST:
             return None
         check = op.options.get("check")
         if check is not None:
             check(*values)
+        values = [value._call if type(value) is Deferred else value for value in values]
         tensor = _new(Deferred)
         tensor._dtype = float32
         tensor._call, tensor._sizes, tensor._records = (
@@ -169,12 +195,25 @@ class Chains(Interpreter):
             shape,
             records,
         )
+        if mode.inference:
+            tensor._inference = True
         self.pending.append(weakref.ref(tensor))
         return tensor
 
 
 _KNOWN = EXACT | {Deferred}
 _ATTRIBUTES = frozenset((int, float, bool, str, type(None)))
+
+
+def _are_small(values):
+    """Whether all tensors among the positional arguments are there, and small."""
+    for value in values:
+        if type(value) in EXACT:
+            if value._array.size >= SMALLEST:
+                return False
+        elif type(value) is Deferred:
+            return False
+    return True
 
 
 def _compute_among(values):
@@ -206,6 +245,7 @@ def compute(tensor):
     tensor.__class__ = Tensor
     if tensor._node is not None and result._index:
         tensor._index = result._index
+    call.result = weakref.ref(tensor), _version(tensor)
 
 
 def _collect(call, leaves, numbers, calls, seen):
@@ -214,10 +254,14 @@ def _collect(call, leaves, numbers, calls, seen):
         return seen[id(call)]
     op, references = call.op, []
     for position, value in enumerate(call.values):
-        if type(value) is Deferred:
-            inner = _collect(value._call, leaves, numbers, calls, seen)
-            references.append(("call", inner))
-        elif isinstance(value, Tensor):
+        if type(value) is _Call:
+            computed = value.computed()
+            if computed is None:
+                inner = _collect(value, leaves, numbers, calls, seen)
+                references.append(("call", inner))
+                continue
+            value = computed
+        if isinstance(value, Tensor):
             entry = leaves.setdefault(id(value), (value, len(leaves)))
             references.append(("input", entry[1]))
         elif type(value) is float and not _is_text(op, position, value):

@@ -15,6 +15,7 @@ from rushlight.ops._shape_rules import (
     layer_gradients,
     layer_normalized,
 )
+from rushlight.ops.arithmetic import addcmul
 from rushlight.tensor.dispatch import innermost, readable, stack
 from rushlight.tensor.tensor import Tensor
 
@@ -198,8 +199,10 @@ def _batch_norm_eval(input, mean, var, weight, bias, eps):
     scale = (var + eps).rsqrt()
     scale = scale if weight is None else scale * weight
     shift = -mean * scale if bias is None else bias - mean * scale
-    ndim = input.dim()
-    return input * _channels(scale, ndim) + _channels(shift, ndim)
+    scale, shift = _channels(scale, input.dim()), _channels(shift, input.dim())
+    if input._dtype is scale._dtype is shift._dtype:
+        return addcmul(shift, input, scale)  # one pass over memory
+    return input * scale + shift
 
 
 def _layer_samples(make):
