@@ -294,3 +294,117 @@ class BlasLt:
             result = 0.5 * result * (1 + np.tanh(cube))
         out[...] = result.astype(out.dtype)
         return 0
+
+
+# ---- cuDNN ---------------------------------------------------------------------------------------
+
+
+class _Tensor:
+    """``cudnn.tensor``: settings that give the tensor back."""
+
+    def __init__(self, dim=(), stride=(), data_type=None, name=""):
+        self.dim, self.stride, self.kind = list(dim), list(stride), data_type
+
+    def set_output(self, value):
+        assert value is True
+        return self
+
+    def set_data_type(self, kind):
+        self.kind = kind
+        return self
+
+    def set_dim(self, dim):
+        self.dim = dim
+        return self
+
+    def set_stride(self, stride):
+        self.stride = stride
+        return self
+
+    def view(self, address):
+        dtype = np.dtype(self.kind)
+        return host_view(address, self.dim, [s * dtype.itemsize for s in self.stride], dtype)
+
+
+def _make_graph(module, refuses):
+    from rushlight.kernels import convolution as cpu
+
+    class Graph:
+        """``cudnn.pygraph`` with one convolution."""
+
+        def __init__(self, io_data_type, intermediate_data_type, compute_data_type, handle):
+            assert intermediate_data_type is compute_data_type is np.float32 and handle == 7
+
+        def tensor(self, dim, stride, data_type, name):
+            return _Tensor(dim, stride, data_type, name)
+
+        def _node(self, kind, first, second, padding, stride, dilation):
+            self.kind, self.inputs, self.out = kind, (first, second), _Tensor()
+            self.settings = (tuple(stride), tuple(padding), tuple(dilation))
+            return self.out
+
+        def conv_fprop(self, image, weight, padding, stride, dilation):
+            return self._node("forward", image, weight, padding, stride, dilation)
+
+        def conv_dgrad(self, loss, filter, padding, stride, dilation):  # noqa: A002
+            return self._node("input", loss, filter, padding, stride, dilation)
+
+        def conv_wgrad(self, image, loss, padding, stride, dilation):
+            return self._node("weight", loss, image, padding, stride, dilation)
+
+        def validate(self):
+            assert len(self.out.dim) == len(self.out.stride) >= 4
+
+        build_operation_graph = build_plans = validate
+
+        def create_execution_plans(self, modes):
+            assert modes == ["A", "FALLBACK"]
+
+        def deselect_numeric_notes(self, notes):
+            module.notes = notes
+
+        def check_support(self):
+            module.built += 1
+            if refuses:
+                raise RuntimeError("no engine")
+
+        def get_workspace_size(self):
+            return 100
+
+        def execute(self, buffers, workspace, handle):
+            assert workspace and handle == 7
+            first, second = (t.view(buffers[t]).astype(np.float64) for t in self.inputs)
+            out = self.out.view(buffers[self.out])
+            if self.kind == "forward":
+                groups = first.shape[1] // second.shape[1]
+                found = cpu.convolution_forward(first, second, None, *self.settings, groups)
+            elif self.kind == "input":
+                groups = out.shape[1] // second.shape[1]
+                found = cpu.convolution_input_gradient(
+                    first, second, out.shape, *self.settings, groups
+                )
+            else:
+                groups = second.shape[1] // out.shape[1]
+                found = cpu.convolution_weight_gradient(
+                    first, second, out.shape, *self.settings, groups
+                )
+            out[...] = found.astype(out.dtype)
+
+    return Graph
+
+
+def make_cudnn(refuses=False):
+    """A module object that has what is asked of nvidia-cudnn-frontend."""
+    module = types.SimpleNamespace(built=0, notes=None)
+    module.data_type = types.SimpleNamespace(
+        FLOAT=np.float32, HALF=np.float16, BFLOAT16=ml_dtypes.bfloat16
+    )
+    module.heur_mode = types.SimpleNamespace(A="A", FALLBACK="FALLBACK")
+    module.numerical_note = types.SimpleNamespace(
+        TENSOR_CORE="TENSOR_CORE", DOWN_CONVERT_INPUTS="DOWN_CONVERT_INPUTS",
+        NONDETERMINISTIC="NONDETERMINISTIC",
+    )  # fmt: skip
+    module.create_handle = lambda: 7
+    module.set_stream = lambda handle, stream: None
+    module.pygraph = _make_graph(module, refuses)
+    return module

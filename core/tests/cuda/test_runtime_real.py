@@ -13,13 +13,15 @@ import types
 import numpy as np
 import pytest
 from kernel_cases import BFLOAT16, close, wide
-from standin_cupy import BlasLt, MemoryPool, make_cupy
+from standin_cupy import BlasLt, MemoryPool, make_cudnn, make_cupy
 
 from rushlight.backends.cuda import runtime
 from rushlight.backends.cuda.runtime import cublaslt, nvrtc, products, real, streams
 from rushlight.backends.cuda.runtime.emulated import EmulatedRuntime
+from rushlight.backends.cuda.runtime.cudnn_graphs import Convolution, Matter
 from rushlight.backends.cuda.runtime.products import Product
 from rushlight.errors import OutOfMemoryError
+from rushlight.kernels import convolution as cpu_convolution
 
 TEXT = """
 extern "C" __global__ void scale(const float* x, float* y, long long n, float by) {
@@ -235,6 +237,70 @@ def test_a_bias_needs_rows():
         cublaslt.arrange(
             Product(np.dtype(np.float32), 3, 5, 4, (4, 1), (5, 1), (1, 3), epilogue="bias")
         )
+
+
+# ---- convolutions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, BFLOAT16], ids=str)
+@pytest.mark.parametrize(("spatial", "last"), [((9, 8), False), ((9, 8), True), ((11,), False)])
+def test_convolutions(found, monkeypatch, dtype, spatial, last):
+    """Descriptions for cuDNN, read back by a stand-in that computes them as they say."""
+    standin = make_cudnn()
+    monkeypatch.setitem(sys.modules, "cudnn", standin)
+    generator, dims = np.random.default_rng(0), len(spatial)
+    draw = lambda *shape: generator.standard_normal(shape).astype(dtype)  # noqa: E731
+
+    def placed(array):
+        if not last:
+            return array
+        return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
+
+    settings = ((2, 1)[:dims], (1, 0)[:dims], (1, 2)[:dims])
+    x, w = placed(draw(2, 4, *spatial)), placed(draw(6, 2, *(3, 2)[:dims]))
+    full = [wide(x), wide(w)]
+    y = cpu_convolution.convolution_forward(*full, None, *settings, 2)
+    g = placed(draw(*y.shape))
+    wanted = {
+        "forward": (x, w, y),
+        "input": (g, w, cpu_convolution.convolution_input_gradient(
+            wide(g), full[1], x.shape, *settings, 2)),
+        "weight": (g, x, cpu_convolution.convolution_weight_gradient(
+            wide(g), full[0], w.shape, *settings, 2)),
+    }  # fmt: skip
+    assert found.has_convolutions()
+    for kind, (first, second, expected) in wanted.items():
+        out = placed(np.zeros(expected.shape, dtype))
+        matters = [
+            Matter(a.shape, tuple(s // a.itemsize for s in a.strides)) for a in (first, second, out)
+        ]
+        asked = Convolution(kind, np.dtype(dtype), *matters, *settings, False, True)
+        places = [a.ctypes.data for a in (first, second, out)]
+        for _ in range(2):
+            out[...] = 0
+            assert found.convolve(asked, places, 0)
+            close(out, expected, dtype, 4)
+    assert standin.built == 3
+    notes = ["NONDETERMINISTIC"]
+    if dtype == np.float32:
+        notes = ["TENSOR_CORE", "DOWN_CONVERT_INPUTS", *notes]
+    assert standin.notes == notes
+
+
+def test_convolutions_that_cudnn_refuses_are_ours(found, monkeypatch):
+    standin = make_cudnn(refuses=True)
+    monkeypatch.setitem(sys.modules, "cudnn", standin)
+    matter = Matter((1, 1, 2, 2), (4, 4, 2, 1))
+    asked = Convolution("forward", np.dtype(np.float32), *[matter] * 3, (1, 1), (0, 0), (1, 1))
+    assert not found.convolve(asked, (0, 0, 0), 0) and not found.convolve(asked, (0, 0, 0), 0)
+    assert standin.built == 1
+    assert "no engine" in found._convolutions.refused[(0, asked)]
+
+
+def test_without_cudnn(found, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cudnn", None)
+    assert not found.has_convolutions()
+    assert "ModuleNotFoundError" in found.why_no_convolutions
 
 
 # ---- without a driver ----------------------------------------------------------------------------

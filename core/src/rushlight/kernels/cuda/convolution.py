@@ -1,4 +1,4 @@
-"""Convolution of one to three spatial dims: images to columns, then products of matrices.
+"""Convolution of one to three spatial dims: cuDNN's, or images to columns and products of matrices.
 
 Depthwise convolution has kernels of its own; 1 x 1 windows need no columns. The columns of as
 many samples as fit into ``WORKSPACE`` bytes are in memory at once.
@@ -14,6 +14,7 @@ from rushlight.backends.cuda.runtime.products import Product
 from rushlight.kernels.convolution import output_size
 
 from .launching import address, empty, grid_of, launch
+from .library_convolution import convolved
 from .pooling import three
 
 __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_weight_gradient"]
@@ -105,9 +106,13 @@ def _workspace(x, g):
 
 def convolution_forward(input, weight, bias, stride, padding, dilation, groups):
     """Cross-correlation of input (N, C, *S) with weight (O, C / groups, *K), plus bias (O,)."""
+    g = _Geometry(input.shape, weight.shape, stride, padding, dilation, groups)
+    bias = None if bias is None else bias.astype(input.dtype, copy=False).contiguous()
+    shape = (g.samples, g.outputs, *g.out)
+    out = convolved("forward", input, weight, shape, stride, padding, dilation)
+    if out is not None:
+        return _with_bias(out, bias)
     x, w = input.contiguous(), weight.astype(input.dtype, copy=False).contiguous()
-    bias = None if bias is None else bias.astype(x.dtype, copy=False).contiguous()
-    g = _Geometry(x.shape, w.shape, stride, padding, dilation, groups)
     out = empty((g.samples, g.outputs, *g.out), x.dtype, x.device)
     if not out.size:
         return out
@@ -128,14 +133,23 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups):
                       columns,
                       _Matrix(out.address + first * item, (g.places, 1), g.outputs * g.places),
                       x.device, batch=count)  # fmt: skip
+    return _with_bias(out, bias)
+
+
+def _with_bias(out, bias):
+    """Add a number per channel, in place; channels-last memory is rows of channels."""
     if bias is not None:
-        arguments = (out.address, bias.address, out.size, g.outputs, g.places)
-        _launch("add_channel_bias", x.dtype, out.size, arguments, x.device)
+        places = math.prod(out.shape[2:]) if out.flags.c_contiguous else 1
+        arguments = (out.address, bias.address, out.size, out.shape[1], places)
+        _launch("add_channel_bias", out.dtype, out.size, arguments, out.device)
     return out
 
 
 def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilation, groups):
     """Gradient of :func:`convolution_forward` with respect to its input, of ``input_shape``."""
+    dx = convolved("input", grad, weight, input_shape, stride, padding, dilation)
+    if dx is not None:
+        return dx
     dy, w = grad.contiguous(), weight.astype(grad.dtype, copy=False).contiguous()
     g = _Geometry(tuple(input_shape), w.shape, stride, padding, dilation, groups)
     dx = empty(tuple(input_shape), dy.dtype, dy.device)
@@ -170,6 +184,9 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
 
 def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dilation, groups):
     """Gradient of :func:`convolution_forward` with respect to its weight, of ``weight_shape``."""
+    dw = convolved("weight", grad, input, weight_shape, stride, padding, dilation)
+    if dw is not None:
+        return dw
     dy, x = grad.contiguous(), input.astype(grad.dtype, copy=False).contiguous()
     weight_shape, device = tuple(weight_shape), dy.device
     g = _Geometry(x.shape, weight_shape, stride, padding, dilation, groups)

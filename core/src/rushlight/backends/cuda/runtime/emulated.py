@@ -414,6 +414,14 @@ class EmulatedRuntime:
             host_view(bias, (p.n,), None, p.result_dtype) if bias else None,
         )
 
+    def has_convolutions(self) -> bool:
+        """Whether a library for convolutions is there."""
+        return False
+
+    def convolve(self, asked, places, stream: int = 0) -> bool:
+        """A convolution by a library over three addresses; False where none has it."""
+        return False
+
     # -- graphs -----------------------------------------------------------------------------------
 
     def graph_begin(self, stream: int, pool=None) -> None:

@@ -91,6 +91,7 @@ class RealRuntime(DeviceMemory):
 
     name = "real"
     streams = streams
+    why_no_convolutions = None
 
     def __init__(self):
         import cupy
@@ -330,6 +331,29 @@ class RealRuntime(DeviceMemory):
         for i in range(product.batch):
             place = out + i * product.batch_strides[2] * size
             self.fill_bytes(place, 0, product.m * product.n * size, stream)
+
+    @functools.cached_property
+    def _convolutions(self):
+        from .cudnn_graphs import Library
+
+        try:
+            return Library()
+        except Exception as error:  # absent, or without the library it wraps
+            self.why_no_convolutions = f"{type(error).__name__}: {error}"
+            return None
+
+    def has_convolutions(self) -> bool:
+        """Whether cuDNN is there; `why_no_convolutions` says what is in the way."""
+        return self._convolutions is not None
+
+    def convolve(self, asked, places, stream: int = 0) -> bool:
+        """A convolution by cuDNN over three addresses; False where it does not have it."""
+        device = streams.device_of(stream)
+        self._use(device)
+        space = functools.partial(self.allocate, device=device, stream=stream)
+        done = self._convolutions.run(device, asked, places, self.stream_pointer(stream), space)
+        self.counters.launches += done
+        return done
 
     # -- graphs -----------------------------------------------------------------------------------
 

@@ -1,0 +1,136 @@
+"""Convolutions by cuDNN's graphs, through the package ``cudnn`` (nvidia-cudnn-frontend).
+
+A graph of one node is built per shape and kept. What cuDNN does not support is remembered and left
+to our own kernels.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+DATA_TYPES = {
+    np.dtype(np.float32): "FLOAT",
+    np.dtype(np.float16): "HALF",
+    np.dtype(ml_dtypes.bfloat16): "BFLOAT16",
+}
+KINDS = ("forward", "input", "weight")
+
+
+@dataclass(frozen=True)
+class Matter:
+    """Shape and strides, in elements, of an array (N, C, *S)."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def flat(self) -> Matter:
+        """One spatial dim as two: cuDNN counts from two."""
+        if len(self.shape) != 3:
+            return self
+        (n, c, s), (a, b, d) = self.shape, self.strides
+        return Matter((n, c, 1, s), (a, b, d * s, d))
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """What is asked: ``forward`` of (image, weight), the gradient with respect to the ``input``
+    of (gradient, weight), or to the ``weight`` of (gradient, image)."""
+
+    kind: str
+    dtype: np.dtype
+    first: Matter
+    second: Matter
+    result: Matter
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    tf32: bool = True
+    deterministic: bool = False
+
+    def setting(self, values, neutral) -> list[int]:
+        """A setting with as many numbers as cuDNN counts spatial dims."""
+        return [neutral, *values] if len(values) == 1 else list(values)
+
+
+class _Plan:
+    """One graph, built, with its operands and the bytes of workspace it needs."""
+
+    def __init__(self, cudnn, handle, asked):
+        kind = getattr(cudnn.data_type, DATA_TYPES[asked.dtype])
+        self.graph = graph = cudnn.pygraph(
+            io_data_type=kind,
+            intermediate_data_type=cudnn.data_type.FLOAT,
+            compute_data_type=cudnn.data_type.FLOAT,
+            handle=handle,
+        )
+        self.operands = [
+            graph.tensor(name=name, dim=list(m.shape), stride=list(m.strides), data_type=kind)
+            for name, m in (("first", asked.first.flat()), ("second", asked.second.flat()))
+        ]
+        self.operands.append(self._node(graph, asked, *self.operands))
+        result = asked.result.flat()
+        self.operands[2].set_output(True).set_data_type(kind)
+        self.operands[2].set_dim(list(result.shape)).set_stride(list(result.strides))
+        graph.validate()
+        graph.build_operation_graph()
+        graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+        notes = []
+        if asked.dtype == np.float32 and not asked.tf32:
+            notes += [cudnn.numerical_note.TENSOR_CORE, cudnn.numerical_note.DOWN_CONVERT_INPUTS]
+        if asked.deterministic:
+            notes.append(cudnn.numerical_note.NONDETERMINISTIC)
+        if notes:
+            graph.deselect_numeric_notes(notes)
+        graph.check_support()
+        graph.build_plans()
+        self.workspace = graph.get_workspace_size()
+
+    @staticmethod
+    def _node(graph, asked, first, second):
+        settings = {
+            "padding": asked.setting(asked.padding, 0),
+            "stride": asked.setting(asked.stride, 1),
+            "dilation": asked.setting(asked.dilation, 1),
+        }
+        if asked.kind == "forward":
+            return graph.conv_fprop(image=first, weight=second, **settings)
+        if asked.kind == "input":
+            return graph.conv_dgrad(loss=first, filter=second, **settings)
+        return graph.conv_wgrad(image=second, loss=first, **settings)
+
+
+class Library:
+    """cuDNN with a handle per device and the plans made so far."""
+
+    def __init__(self):
+        import cudnn
+
+        self.cudnn = cudnn
+        self.handles, self.plans, self.refused = {}, {}, {}
+        self.lock = threading.Lock()
+
+    def run(self, device, asked, places, stream, allocate) -> bool:
+        """Launch a convolution over three addresses; False where cuDNN does not have it."""
+        key = (device, asked)
+        if asked.dtype not in DATA_TYPES or key in self.refused:
+            return False
+        with self.lock:
+            if device not in self.handles:
+                self.handles[device] = self.cudnn.create_handle()
+            handle = self.handles[device]
+            self.cudnn.set_stream(handle, stream)
+            plan = self.plans.get(key)
+            if plan is None:
+                try:
+                    plan = self.plans[key] = _Plan(self.cudnn, handle, asked)
+                except Exception as error:  # the package has many; each means "not by cuDNN"
+                    self.refused[key] = f"{type(error).__name__}: {error}"
+                    return False
+            space = allocate(plan.workspace) if plan.workspace else None
+            buffers = dict(zip(plan.operands, places, strict=True))
+            plan.graph.execute(buffers, space.address if space else 0, handle=handle)
+        return True
