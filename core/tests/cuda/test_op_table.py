@@ -13,7 +13,7 @@ import functools
 import pytest
 
 import rushlight
-from rushlight.backends.cuda import array_code, translation
+from rushlight.backends.cuda import array_code, runtime, translation
 from rushlight.ops import _cuda
 from rushlight.tensor.tensor import Tensor
 from rushlight.testing import cuda_listing
@@ -27,6 +27,14 @@ REFUSED = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
 # How far float32 sums in another order, and factorizations that amplify it, may differ.
 LOOSE = {"linalg_matrix_exp": 1e-3, "linalg_lu_factor_ex": 1e-3, "linalg_solve_ex": 1e-3}
 passed: dict[str, set] = {}
+waiting: set[str] = set()  # ops whose forward asked the device for something and waited
+# Those that may: their results' sizes depend on data, or they look at numbers that choose a method
+# (rare special functions).
+MAY_WAIT = frozenset(
+    "_nonzero masked_select masked_scatter histc _pinv linalg_matrix_exp igamma igammac "
+    "_derivative_of_digamma _zeta_pair".split()
+)
+POLYNOMIAL = "_polynomial_"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -77,7 +85,11 @@ def check(op, args, kwargs, tolerance):
     """One call: results, and the gradients of the sum of their squares."""
     expected = op.function(*args, **kwargs)
     there, named = moved(args), {k: moved(v) for k, v in kwargs.items()}
+    counters = runtime.current().counters
+    before = counters.synchronizations
     found = op.function(*there, **named)
+    if counters.synchronizations != before:
+        waiting.add(op.name)
     for a, b in zip(tensors_of(expected), tensors_of(found), strict=True):
         assert_close(a, b, tolerance, "the result")
     leaves = [t for t in tensors_of(args, True) if t.is_leaf]
@@ -122,7 +134,9 @@ def test_elementwise_in_low_precision_and_integers(op, dtype):
     for args, kwargs in samples(op, dtype, False)[2:]:
         try:
             expected = op.function(*args, **kwargs)
-        except REFUSED:
+        except REFUSED as error:
+            if "ZeroDivision" in str(error):  # to see a zero there would be to wait for it
+                continue
             with pytest.raises(REFUSED):
                 op.function(*moved(args), **{k: moved(v) for k, v in kwargs.items()})
             continue
@@ -163,9 +177,11 @@ def test_how_the_table_runs(capsys):
         for name in ("bfloat16", "int64"):
             print(f"  elementwise in {name}: {len(passed.get(name, ()))} of {len(ELEMENTWISE)}")
         print(f"  array code: {', '.join(sorted(found['array code']))}")
+        print(f"  wait for the device: {', '.join(sorted(waiting))}")
         print(f"  not run: {', '.join(missing)}")
     assert len(ran) >= 0.95 * len(OPS)
-    assert len(found["array code"]) <= 0.12 * len(OPS)
+    assert len(found["array code"]) <= 0.08 * len(OPS)
+    assert {op for op in waiting if POLYNOMIAL not in op} <= MAY_WAIT
 
 
 def test_wrong_shapes_are_named_as_on_the_cpu():

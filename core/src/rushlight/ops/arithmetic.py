@@ -31,11 +31,12 @@ def _no_bool(input, *rest):
 
 
 def _no_zero(input, other, *rest):
-    """Integer division by zero is an error, as in PyTorch."""
+    """Integer division by zero is an error, as in PyTorch; on a GPU, where looking would wait for
+    it, the quotient is 0."""
     if not isinstance(other, Tensor):
         zero = other == 0
     else:
-        zero = other._device.type != "meta" and not other._array.all()
+        zero = other._device.type == "cpu" and not other._array.all()
     if zero and max(_category(input), _category(other)) < FLOAT:
         raise RuntimeError("ZeroDivisionError")
 
