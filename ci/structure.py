@@ -31,6 +31,7 @@ LAYERS = {
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names.split()}
 DEFAULT_LAYER = 5
 ARRAY_LIBRARIES = {"numpy", "numba", "llvmlite", "ml_dtypes", "cupy", "scipy_openblas64", "scipy"}
+SPELLED = {"pillow": "PIL", "nvidia-cudnn-frontend": "cudnn"}  # imported by another name
 FORBIDDEN_STEMS = {"utils", "util", "helpers", "helper", "misc", "common", "stuff", "tools"}
 FILE_LINES = 600
 FUNCTION_LINES = 60
@@ -174,7 +175,7 @@ def declared_modules(package: Package) -> set[str]:
     names = {package.module}
     for text in package.requirements(extras=True):
         distribution = re.match(r"[A-Za-z0-9._-]+", text)[0].lower()
-        spelled = {"pillow": "PIL"}.get(distribution, distribution.replace("-", "_"))
+        spelled = SPELLED.get(distribution, distribution.replace("-", "_"))
         names.add(re.sub(r"_cuda1\dx$", "", spelled))
     return names
 
