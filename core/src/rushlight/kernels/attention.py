@@ -83,11 +83,12 @@ def _full_mask(mask, query, key):
 
 
 def _result(like, heads, width):
-    """Memory (B, heads, L, width) for a result: heads side by side where ``like`` has them so."""
+    """Memory (B, heads, L, width) for a result: its dims lie as those of ``like``."""
     batch, _, length, _ = like.shape
-    if like.strides[1] < like.strides[2]:
-        return empty((batch, length, heads, width), FLOAT32).transpose(0, 2, 1, 3)
-    return empty((batch, heads, length, width), FLOAT32)
+    sizes = (batch, heads, length)
+    order = sorted(range(3), key=lambda dim: -like.strides[dim] if sizes[dim] > 1 else 0)
+    memory = empty((*(sizes[dim] for dim in order), width), FLOAT32)
+    return memory.transpose(*(order.index(dim) for dim in range(3)), 3)
 
 
 class _Plan:

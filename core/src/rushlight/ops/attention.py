@@ -262,18 +262,30 @@ def _projected(query, key, value, weight, bias, separate):
     if weight is None:
         biases = (None,) * 3 if bias is None else bias.chunk(3)
         pairs = zip((query, key, value), separate, biases, strict=True)
-        return [linear(x, w, b) for x, w, b in pairs]
+        return [_linear_as_stored(x, w, b) for x, w, b in pairs]
     if key is value and query is key:
-        return list(linear(query, weight, bias).chunk(3, -1))
+        return list(_linear_as_stored(query, weight, bias).chunk(3, -1))
     if key is value:
         parts = [None, None] if bias is None else [bias[:embed], bias[embed:]]
-        q = linear(query, weight[:embed], parts[0])
-        return [q, *linear(key, weight[embed:], parts[1]).chunk(2, -1)]
+        q = _linear_as_stored(query, weight[:embed], parts[0])
+        return [q, *_linear_as_stored(key, weight[embed:], parts[1]).chunk(2, -1)]
     biases = (None,) * 3 if bias is None else bias.chunk(3)
     return [
-        linear(x, w, b)
+        _linear_as_stored(x, w, b)
         for x, w, b in zip((query, key, value), weight.chunk(3), biases, strict=True)
     ]
+
+
+def _is_batch_first(tensor):
+    """Whether an (L, N, E) tensor lies in memory as (N, L, E)."""
+    return not tensor.is_contiguous() and tensor.transpose(0, 1).is_contiguous()
+
+
+def _linear_as_stored(input, weight, bias):
+    """:func:`linear` of (L, N, E); where it lies batch first, so does the result: no copies."""
+    if _is_batch_first(input):
+        return linear(input.transpose(0, 1), weight, bias).transpose(0, 1)
+    return linear(input, weight, bias)
 
 
 def _packed_weight(use_separate, in_proj_weight, separate):
@@ -419,17 +431,21 @@ def multi_head_attention_forward(
             raise AssertionError("bias cannot be added to static key or value.")
         extra = bias_k.repeat(1, batch, 1), bias_v.repeat(1, batch, 1)
         k, v, (attn_mask, padding) = _extended(k, v, *extra, 0, (attn_mask, padding))
+    plain = bias_k is None and static_k is None and static_v is None and not add_zero_attn
+    if plain and not need_weights:
+        _check_padding(padding, batch, k.shape[0])
+        mask = _merged(attn_mask, padding, batch, num_heads)
+        dropout_p = dropout_p if training else 0.0
+        out = _attend_in_place(q, k, v, mask, dropout_p, is_causal, num_heads)
+        out = _linear_as_stored(out, out_proj_weight, out_proj_bias)
+        return out if batched else out.squeeze(1), None
     q = q.reshape(length, batch * num_heads, width).transpose(0, 1)
     k = _as_heads(k, static_k, batch, num_heads, width, "static_k")
     v = _as_heads(v, static_v, batch, num_heads, width, "static_v")
     if add_zero_attn:
         extra = zeros((batch * num_heads, 1, width), dtype=k.dtype, device=k.device)
         k, v, (attn_mask, padding) = _extended(k, v, extra, extra, 1, (attn_mask, padding))
-    if padding is not None and tuple(padding.shape) != (batch, k.shape[1]):
-        raise AssertionError(
-            f"expecting key_padding_mask shape of {(batch, k.shape[1])}, but got "
-            f"{tuple(padding.shape)}"
-        )
+    _check_padding(padding, batch, k.shape[1])
     mask = _merged(attn_mask, padding, batch, num_heads)
     dropout_p = dropout_p if training else 0.0
     attend = _attend_with_weights if need_weights else _attend
@@ -440,6 +456,28 @@ def multi_head_attention_forward(
     if not batched:
         return out.squeeze(1), None if weights is None else weights.squeeze(0)
     return out, weights
+
+
+def _check_padding(padding, batch, sources):
+    if padding is not None and tuple(padding.shape) != (batch, sources):
+        raise AssertionError(
+            f"expecting key_padding_mask shape of {(batch, sources)}, but got "
+            f"{tuple(padding.shape)}"
+        )
+
+
+def _attend_in_place(q, k, v, mask, dropout_p, is_causal, heads):
+    """Outputs (L, N, E) of projections (L, N, E), whose heads are views of them."""
+    q, k, v = (t.reshape(*t.shape[:2], heads, -1).permute(1, 2, 0, 3) for t in (q, k, v))
+    if mask is not None:
+        alone = mask.shape[0] == 1
+        mask = mask.unsqueeze(0) if alone else mask.reshape(*q.shape[:2], *mask.shape[1:])
+    out = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+    batch_first = out.transpose(1, 2)  # (N, L, H, D)
+    if batch_first.is_contiguous():
+        return batch_first.reshape(*batch_first.shape[:2], -1).transpose(0, 1)
+    out = out.permute(2, 0, 1, 3)
+    return out.reshape(*out.shape[:2], -1)
 
 
 def _attend_with_weights(q, k, v, mask, dropout_p, is_causal, sizes):
