@@ -173,6 +173,20 @@ def test_modules_move_in_whole():
     assert next(module.parameters()).device.index == 1
 
 
+def test_optimizer_states_follow_their_parameters():
+    there, here = nn.Linear(2, 2).cuda(), nn.Linear(2, 2)
+    optimizer = rushlight.optim.Adam(there.parameters())
+    there(rushlight.ones(1, 2, device="cuda")).sum().backward()
+    optimizer.step()
+    here.load_state_dict(there.state_dict())
+    assert here.weight.is_cpu
+    other = rushlight.optim.Adam(here.parameters())
+    other.load_state_dict(optimizer.state_dict())
+    here(rushlight.ones(1, 2)).sum().backward()
+    other.step()
+    assert all(t.is_cpu for state in other.state.values() for t in state.values())
+
+
 @pytest.mark.parametrize(
     "name",
     "SGD Adam AdamW RMSprop Adagrad Adadelta Adamax NAdam RAdam Rprop ASGD LBFGS Adafactor".split(),

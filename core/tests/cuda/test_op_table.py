@@ -158,8 +158,10 @@ def ways():
     found = {"array code": (code - solved) & names, "solver": solved & names}
     found["handwritten"] = handwritten - found["array code"]
     found["views"] = {op for op, n in _cuda.ran["view"].items() if n} & names
-    rest = names - set().union(*found.values())
-    found["generated"] = {op for op in rest if op in passed.get("float32", ())}
+    rest = (names - set().union(*found.values())) & passed.get("float32", set())
+    elementwise = {op.name for op in ELEMENTWISE}
+    found["generated"] = rest & elementwise
+    found["kernels in place of NumPy's words"] = rest - elementwise
     return found
 
 

@@ -196,6 +196,20 @@ def test_pinned_memory():
     assert all(batch.is_pinned() for (batch,) in loader)
 
 
+def test_memory_of_a_device_is_shared_already(x):
+    assert x.share_memory_() is x
+    assert x.is_cuda and x.is_shared() and x.untyped_storage().is_shared()
+
+
+def test_storages_of_devices(x):
+    storage = x.untyped_storage()
+    assert (storage.nbytes(), len(storage), storage.tolist()[4:8]) == (24, 24, [0, 0, 128, 63])
+    storage.fill_(0)
+    assert x.sum().item() == 0.0
+    assert storage.cpu().device.type == "cpu"
+    assert storage.clone().device == x.device
+
+
 # ------------------------------------------------------------------------------- writing, autograd
 def test_writes_reach_views_and_count_versions(x):
     row = x[0]

@@ -9,7 +9,7 @@ from rushlight.tensor.tensor import Tensor
 
 def is_shared(self) -> bool:
     """Whether the memory can be seen by other processes."""
-    return sharing.is_shared(storage_of(self))
+    return storage_of(self).is_shared()
 
 
 def share_memory_(self) -> Tensor:
@@ -23,6 +23,8 @@ def share_memory_(self) -> Tensor:
     True
     """
     _check(self)
+    if self.is_cuda:
+        return self  # a GPU's memory is no process's own
     sharing.share(storage_of(self), self)
     _let_queues_send()
     return self

@@ -182,7 +182,7 @@ class Optimizer:
     def load_state_dict(self, state_dict) -> None:
         """Restore what `state_dict` gave; groups must match in number and size.
 
-        Tensors are copied and, but for step counters, take the dtype of their parameter.
+        Tensors are copied and, but for step counters, take dtype and device of their parameter.
         """
         state_dict = state_dict.copy()
         for hook in tuple(self._optimizer_load_state_dict_pre_hooks.values()):
@@ -309,7 +309,7 @@ def _split_names(group):
 
 
 def _restored(parameter, value, counted, key=None):
-    """A loaded state entry: tensors like the parameter take its dtype, the rest is copied."""
+    """A loaded state entry: tensors take dtype and device of the parameter, the rest is copied."""
     if isinstance(value, dict):
         return {k: _restored(parameter, v, counted, k) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -318,8 +318,9 @@ def _restored(parameter, value, counted, key=None):
         return copy.deepcopy(value)
     found = value.detach().clone()
     if key == "step":
-        return found.to(float32) if counted else found
-    return found.to(parameter.dtype) if parameter.is_floating_point() else found
+        return found.to(parameter.device, float32) if counted else found
+    kind = parameter.dtype if parameter.is_floating_point() else found.dtype
+    return found.to(parameter.device, kind)
 
 
 def _with_hooks(step):

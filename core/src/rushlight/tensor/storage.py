@@ -109,13 +109,18 @@ class Storage:
         return Storage(self._bytes().get()) if self.is_cuda else self
 
     def is_shared(self) -> bool:
-        """Whether the memory can be seen by other processes."""
+        """Whether the memory can be seen by other processes; always true of a GPU's."""
+        if self.is_cuda:
+            return True
         from rushlight.tensor import sharing
 
         return sharing.is_shared(self)
 
     def share_memory_(self) -> Storage:
-        """Move the memory, and all tensors in it, to where other processes can see it."""
+        """Move the memory, and all tensors in it, to where other processes can see it; a GPU's
+        memory stays where it is."""
+        if self.is_cuda:
+            return self
         from rushlight.tensor import sharing
 
         sharing.share(self)
