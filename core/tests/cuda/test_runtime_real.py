@@ -17,8 +17,8 @@ from standin_cupy import BlasLt, MemoryPool, make_cudnn, make_cupy
 
 from rushlight.backends.cuda import runtime
 from rushlight.backends.cuda.runtime import cublaslt, nvrtc, products, real, streams
-from rushlight.backends.cuda.runtime.emulated import EmulatedRuntime
 from rushlight.backends.cuda.runtime.cudnn_graphs import Convolution, Matter
+from rushlight.backends.cuda.runtime.emulated import EmulatedRuntime
 from rushlight.backends.cuda.runtime.products import Product
 from rushlight.errors import OutOfMemoryError
 from rushlight.kernels import convolution as cpu_convolution
