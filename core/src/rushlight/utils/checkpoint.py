@@ -26,8 +26,21 @@ from rushlight.random import fork_rng, get_rng_state, set_rng_state
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import Tensor, make_tensor
 from rushlight.utils import _pytree
+from rushlight.utils.selective_checkpoint import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = [
+    "CheckpointError",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
+    "checkpoint",
+    "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "noop_context_fn",
+]
 
 
 class CheckpointError(RuntimeError):
