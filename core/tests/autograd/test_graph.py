@@ -305,3 +305,13 @@ def test_user_hooks_see_no_inside_of_a_checkpoint():
     assert not seen
     y.backward()
     assert rushlight.allclose(x.grad, (x * x).cos().detach() * 2 * x.detach())
+
+
+def test_the_path_of_modes():
+    modes = rushlight.autograd.grad_mode
+    assert modes.no_grad is rushlight.no_grad and modes.set_grad_enabled
+    x = rushlight.ones(2, requires_grad=True)
+    with rushlight.autograd.set_multithreading_enabled(False):
+        assert not modes.set_multithreading_enabled.enabled
+        (x * x).sum().backward()
+    assert modes.set_multithreading_enabled.enabled and x.grad.tolist() == [2, 2]

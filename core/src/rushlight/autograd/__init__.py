@@ -31,8 +31,10 @@ _LATE = {
     "Variable": "variable",
     "forward_ad": None,
     "functional": None,
+    "grad_mode": None,
     "graph": None,
     "profiler": None,
+    "set_multithreading_enabled": "grad_mode",
     "variable": None,
 }
 
