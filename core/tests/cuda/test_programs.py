@@ -216,3 +216,26 @@ def test_recurrent_layers_train():
         return found
 
     assert losses("cuda") == pytest.approx(losses("cpu"), rel=1e-4)
+
+
+def test_compiled_chains_are_one_kernel_each_way():
+    def activation(a, b):
+        return ((a * b + 1).relu() * 2).tanh() - a
+
+    def gradients(function, device):
+        rushlight.manual_seed(0)
+        a, b = rushlight.randn(300).to(device).requires_grad_(), rushlight.randn(300).to(device)
+        counters = runtime.current().counters
+        function(a, b).sum().backward()
+        a.grad = None
+        before = counters.snapshot()
+        result = function(a, b)
+        launches = counters.since(before)["launches"]
+        result.sum().backward()
+        return [result.detach().cpu(), a.grad.cpu()], launches
+
+    expected, _ = gradients(activation, "cpu")
+    found, launches = gradients(rushlight.compile(activation), "cuda")
+    assert launches == 1
+    for a, b in zip(expected, found, strict=True):
+        rushlight.testing.assert_close(b, a, rtol=1e-5, atol=1e-6)

@@ -146,12 +146,16 @@ class Chains(Interpreter):
     def _defer(self, op, args, kwargs):
         """The waiting result of a call, or None where it has to run now."""
         values = op.bind(args, dict(kwargs))
-        inputs, needs, shapes, records = {}, {}, [], False
+        inputs, needs, shapes, records, place = {}, {}, [], False, None
         for position in op.tensor_positions:
             value = values[position]
             if type(value) is Deferred and mode.recording and not value._records:
                 if any(leaf.requires_grad for leaf, _ in value._call.inputs.values()):
                     compute(value)  # made without recording: no gradient may flow through it
+            if type(value) in _KNOWN:
+                place = value._device if place is None else place
+                if value._device is not place or place.type == "meta":
+                    return None
             if type(value) is Deferred:
                 inputs.update(value._call.inputs)
                 needs.update(value._call.needs)
@@ -159,7 +163,7 @@ class Chains(Interpreter):
                 shapes.append(value._sizes)
                 records |= value._records
             elif type(value) in EXACT:
-                if value._dtype is not float32 or value._device is not devices.cpu:
+                if value._dtype is not float32:
                     return None
                 inputs[id(value)] = (value, _version(value))
                 shapes.append(value._array.shape)
@@ -168,9 +172,10 @@ class Chains(Interpreter):
                 return None
         if not shapes or len(needs) >= MOST_CALLS or len(inputs) > MOST_INPUTS:
             return None
-        return self._waiting(op, values, inputs, needs, shapes, records and mode.recording)
+        records = records and mode.recording
+        return self._waiting(op, values, inputs, needs, shapes, records, place)
 
-    def _waiting(self, op, values, inputs, needs, shapes, records):
+    def _waiting(self, op, values, inputs, needs, shapes, records, place):
         for position, value in enumerate(values):
             if is_attribute(op, position) and type(value) not in _ATTRIBUTES:
                 return None
@@ -182,7 +187,8 @@ class Chains(Interpreter):
         count = 1
         for length in shape:
             count *= length
-        if operand is not float32 or out is not float32 or count < SMALLEST:
+        least = SMALLEST if place is devices.cpu else 1  # a GPU gains by every launch that is not
+        if operand is not float32 or out is not float32 or count < least:
             return None
         check = op.options.get("check")
         if check is not None:
@@ -197,6 +203,8 @@ class Chains(Interpreter):
         )
         if mode.inference:
             tensor._inference = True
+        if place is not devices.cpu:
+            tensor._device = place
         self.pending.append(weakref.ref(tensor))
         return tensor
 
@@ -209,7 +217,7 @@ def _are_small(values):
     """Whether all tensors among the positional arguments are there, and small."""
     for value in values:
         if type(value) in EXACT:
-            if value._array.size >= SMALLEST:
+            if value._array.size >= SMALLEST or value._device is not devices.cpu:
                 return False
         elif type(value) is Deferred:
             return False

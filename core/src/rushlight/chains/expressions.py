@@ -92,10 +92,13 @@ class Gradients:
         """One gradient, or None where it is not needed, for every input."""
         wanted = tuple(a and b for a, b in zip(needs, self.known, strict=True))
         kernel = None
-        if not mode.recording and type(grad._array) is np.ndarray and grad._dtype is float32:
-            if wanted not in self.kernels:
-                self.kernels[wanted] = self._compile(wanted)
-            kernel = self.kernels[wanted]
+        on_gpu = grad._device.type == "cuda"
+        if not mode.recording and grad._dtype is float32:
+            if on_gpu or type(grad._array) is np.ndarray:
+                key = wanted, on_gpu
+                if key not in self.kernels:
+                    self.kernels[key] = self._compile(wanted, on_gpu)
+                kernel = self.kernels[key]
         if kernel is None:
             found = self.function(grad, *arguments)
             return [g if want else None for g, want in zip(found, wanted, strict=True)]
@@ -105,7 +108,10 @@ class Gradients:
         results = iter(results if isinstance(results, tuple) else (results,))
         return [make_tensor(next(results), float32) if want else None for want in wanted]
 
-    def _compile(self, wanted):
+    def _compile(self, wanted, on_gpu):
+        make = compile
+        if on_gpu:
+            from rushlight.compiler.cuda_compilation import compile_for_device as make
         names = ("grad", *self.tensors)
 
         def body(**named):
@@ -115,7 +121,7 @@ class Gradients:
         inputs = dict.fromkeys(names, "f32")
         scalars, outputs = dict.fromkeys(self.scalars, "f64"), ("f32",) * sum(wanted)
         try:
-            return compile(body, inputs, inputs, scalars, {}, outputs)
+            return make(body, inputs, inputs, scalars, {}, outputs)
         except (TypeError, AttributeError, NotImplementedError):
             return None  # some formula uses what only tensors can do
 
