@@ -124,6 +124,46 @@ def test_index_add(count):
     close(both_orders(run), expected, FLOAT32, 8)
 
 
+@pytest.mark.parametrize("dtype", [FLOAT32, BFLOAT16, INT64], ids=str)
+@pytest.mark.parametrize("kind", ["sum", "amax", "mean"])
+def test_few_places_for_many(dtype, kind):
+    """More than one part for each of three rows, of which the last gets nothing."""
+    source, index = draw((2, 3300, 5), dtype), integers(2, (3300,))
+    index[:40] = 1
+
+    def run(include_self=True):
+        out = on_device(np.ones((2, 3, 5), dtype))
+        indexing.combined_rows(out, on_device(index), on_device(source), kind, 1, include_self)
+        return out
+
+    combine = {"sum": np.sum, "amax": np.max, "mean": np.mean}[kind]
+    for include_self in (True, False):
+        expected = np.ones((2, 3, 5))
+        for row in range(2):
+            values = wide(source)[:, index == row]
+            if include_self:
+                values = np.concatenate([values, np.ones((2, 1, 5))], 1)
+            value = combine(values, 1)
+            expected[:, row] = np.floor(value) if dtype == INT64 else value
+        found = both_orders(lambda i=include_self: run(i))
+        if dtype == INT64:
+            np.testing.assert_array_equal(found, expected)
+        else:
+            close(found, expected, dtype, 8)
+
+
+def test_crowded_embedding():
+    weight, indices = draw((3, 40)), integers(3, (2000,))
+    grad = draw((2000, 40), FLOAT32, 2)
+    for padding in (-1, 1):
+        found = both_orders(
+            lambda p=padding: embedding.embedding_backward(
+                on_device(grad), on_device(indices), len(weight), p, True
+            )
+        )
+        close(found, wide(cpu.embedding_backward(grad, indices, 3, padding, True)), FLOAT32, 4)
+
+
 def test_atomic_sums():
     source, index = draw((50, 3), INT64), integers(7, (50,))
     expected = np.zeros((7, 3), np.int64)

@@ -31,6 +31,8 @@ __all__ = [
 _INT64 = np.dtype(np.int64)
 _UNITS = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: _INT64}
 KINDS = {"sum": 0, "prod": 1, "amax": 2, "amin": 3, "mean": 4}
+CROWDED = 16  # positions a key from which they are shared out
+PARTS_BYTES = 256 << 20
 ATOMIC = frozenset(map(np.dtype, (np.float32, np.float64, np.int32, np.int64)))
 
 
@@ -179,15 +181,34 @@ def _segments(source, keys, order, out, kind, *, count, width, size, row_of=None
               padding=-1, by_frequency=False, include_self=False, outer=1, source_rows=0,
               alpha=1.0):  # fmt: skip
     """Combine rows of ``source`` by sorted keys into ``out``."""
-    kernel = sources.kernel("segments", "segment_rows", T=out.dtype, KIND=KINDS[kind])
+    types = {"T": out.dtype, "KIND": KINDS[kind]}
+    words = np.array([count, width, size, padding, by_frequency, include_self, outer, 0], _INT64)
+    words[7:].view(np.float64)[0] = alpha
+    given = (source.address, keys.address, order.address, address(row_of), address(scales))
+    if count >= CROWDED * size:
+        _crowded(types, given, keys, out, count, size * width * outer, source_rows, words)
+        return
+    kernel = sources.kernel("segments", "segment_rows", **types)
     lanes = min(32, 1 << max(0, width - 1).bit_length())
     columns = min(64, -(-width // lanes))
     grid = (-(-count // (256 // lanes)), columns, max(1, min(outer, 1024)))
-    words = np.array([count, width, size, padding, by_frequency, include_self, outer, 0], _INT64)
-    words[7:].view(np.float64)[0] = alpha
-    arguments = (source.address, keys.address, order.address, address(row_of), address(scales),
-                 out.address, source_rows, words)  # fmt: skip
+    arguments = (*given, out.address, source_rows, words)
     launch(kernel, grid, (lanes, 256 // lanes, 1), arguments, out.device)
+
+
+def _crowded(types, given, keys, out, count, elements, source_rows, words):
+    """Few keys with many positions each: parts of a key's positions go to blocks of their own."""
+    size, device = int(words[2]), out.device
+    parts = max(1, min(64, count // size // 512, PARTS_BYTES // (8 * elements)))
+    wide = sources.compute_dtype(out.dtype)
+    partial = empty((parts * elements,), wide, device)
+    kernel = sources.kernel("segments", "segment_parts", **types)
+    grid = (size, parts, max(1, min(int(words[6]), 1024)))
+    arguments = (*given, partial.address, source_rows, words)
+    launch(kernel, grid, (32, 8, 1), arguments, device)
+    kernel = sources.kernel("segments", "join_parts", **types)
+    arguments = (partial.address, keys.address, out.address, parts, words)
+    launch(kernel, size, 256, arguments, device)
 
 
 def combined_rows(out, index, source, kind="sum", axis=0, include_self=True, alpha=1,
