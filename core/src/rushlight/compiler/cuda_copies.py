@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 
 from rushlight.backends import np
@@ -217,17 +218,38 @@ def from_host(array, device=0, blocking=True) -> DeviceArray:
     out = empty(array.shape, array.dtype, device)
     if out.size:
         current = runtime.current()
-        current.copy_in(out.address, dense, current.streams.current(device), blocking)
+        stream = current.streams.current(device)
+        current.copy_in(out.address, dense, stream, blocking)
+        if not blocking:
+            _keep(dense, current, stream, device)
     return out
+
+
+_in_flight: collections.deque = collections.deque()  # host memory that copies still read or write
+
+
+def _keep(array, current, stream, device):
+    """Hold host memory until the stream is done with it."""
+    while _in_flight and _in_flight[0][0] is current and current.event_query(_in_flight[0][1]):
+        current.event_destroy(_in_flight.popleft()[1])
+    event = current.event_create(False, device)
+    current.event_record(event, stream)
+    _in_flight.append((current, event, array))
 
 
 def to_host(array, blocking=True) -> np.ndarray:
     """A copy of a device array in host memory. Waits for the device unless not `blocking`."""
-    dense = array.contiguous()
-    out = np.empty(array.shape, array.dtype)
+    dense, current = array.contiguous(), runtime.current()
+    if blocking:
+        out = np.empty(array.shape, array.dtype)
+    else:  # only page-locked memory is copied to while the program goes on
+        row = current.allocate_pinned(max(array.nbytes, 1))
+        out = row[: array.nbytes].view(array.dtype).reshape(array.shape)
     if out.size:
-        current = runtime.current()
-        current.copy_out(out, dense.address, current.streams.current(array.device), blocking)
+        stream = current.streams.current(array.device)
+        current.copy_out(out, dense.address, stream, blocking)
+        if not blocking:
+            _keep((out, dense), current, stream, array.device)
     return out
 
 

@@ -55,6 +55,8 @@ def _move(tensor, device, non_blocking=False):
     if tensor._device is devices.meta:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     transfers = importlib.import_module("rushlight.ops._transfers")
+    if tensor._device is devices.cpu:  # pageable memory is read before the call returns
+        non_blocking = non_blocking and is_pinned(tensor)
     out = make_tensor(transfers.moved(tensor._array, device, non_blocking), tensor._dtype, device)
     if mode.recording and tensor._node is not None:
         record(_transfer.op, (tensor,), [None, tensor._device, device], (out,))
@@ -205,6 +207,7 @@ def _placed(src, value, device, non_blocking):
     """What is copied from another device: moved before it is broadcast."""
     if src._device.type == "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    non_blocking = non_blocking and device is not devices.cpu and is_pinned(src)
     moved = importlib.import_module("rushlight.ops._transfers").moved
     return np.broadcast_to(moved(src._array, device, non_blocking), value.shape)
 

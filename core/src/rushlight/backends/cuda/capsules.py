@@ -62,6 +62,9 @@ def export(array, *, stream=None, max_version=None, dl_device=None, copy=None):
             f"__dlpack__: the array is on CUDA device {array.device}, not {dl_device}"
         )
     array = array.copy() if copy else array
+    current = runtime.current()
+    if stream not in (None, -1) and current.name != "emu":  # the taker's may be another than ours
+        current.stream_synchronize(current.streams.current(array.device))
     item, kind = array.itemsize, array.dtype.kind
     code = _BFLOAT if array.dtype == ml_dtypes.bfloat16 else _CODES[kind]
     shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
