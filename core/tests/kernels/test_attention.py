@@ -90,3 +90,30 @@ def test_nothing_to_look_at(rng):
         grad, q, k[:, :, :0], v[:, :, :0], None, out, sums, False, 1.0
     )
     assert not dq.any() and dk.size == dv.size == 0
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    "shapes", [((2, 3, 33, 16), (2, 3, 33, 16)), ((1, 4, 70, 8), (1, 2, 45, 8))]
+)
+def test_dropout(rng, causal, shapes):
+    """Probabilities multiplied by given factors, both ways."""
+    query, key, value, grad = (
+        rng.standard_normal(shapes[i]).astype(np.float32) for i in (0, 1, 1, 0)
+    )
+    heads, rows = shapes[0][1], (*shapes[0][:3], shapes[1][2])
+    kept = (rng.random(rows) < 0.7).astype(np.float32) / 0.7
+    mask = rng.standard_normal(rows).astype(np.float32) if heads == 3 else None
+    out, sums = attention.attention_forward(query, key, value, mask, causal, 0.3, kept)
+    exact, exact_sums = attention._forward_reference(
+        *(a.astype(np.float64) for a in (query, key, value)), mask, causal, 0.3, kept
+    )
+    np.testing.assert_allclose(out, exact, rtol=1e-5, atol=2e-6)
+    np.testing.assert_allclose(sums, exact_sums, rtol=1e-5, atol=2e-6)
+    found = attention.attention_backward(
+        grad, query, key, value, mask, out, sums, causal, 0.3, kept
+    )
+    wide = [a.astype(np.float64) for a in (grad, query, key, value)]
+    expected = attention._backward_reference(*wide, mask, exact, exact_sums, causal, 0.3, kept)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)

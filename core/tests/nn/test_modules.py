@@ -308,3 +308,17 @@ def test_attention_follows_torch():
         )
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3])
+def test_dropout_after_attention_draws_as_pytorch(p):
+    """Batch first, the output of attention lies in memory as PyTorch's: dropout follows that."""
+    torch = pytest.importorskip("torch")
+    found = []
+    for library in (rushlight, torch):
+        library.manual_seed(3)
+        attend = library.nn.MultiheadAttention(8, 2, dropout=p, batch_first=True)
+        x = library.randn(3, 5, 8)
+        out, _ = attend(x, x, x, need_weights=False)
+        found.append(library.nn.functional.dropout(out, 0.5).detach().numpy())
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-5)

@@ -43,18 +43,20 @@ def _reference_probabilities(query, key, mask, causal, scale):
     return parts / np.where(blind, 1, total), sums[..., 0]
 
 
-def _forward_reference(query, key, value, mask, causal, scale):
+def _forward_reference(query, key, value, mask, causal, scale, kept=None):
     weights, sums = _reference_probabilities(query, key, mask, causal, scale)
+    weights = weights if kept is None else weights * kept
     out = (weights @ _spread(value, query.shape[1])).astype(query.dtype)
     return out, sums.astype(query.dtype)
 
 
-def _backward_reference(grad, query, key, value, mask, out, log_sums, causal, scale):
+def _backward_reference(grad, query, key, value, mask, out, log_sums, causal, scale, kept=None):
     weights, _ = _reference_probabilities(query, key, mask, causal, scale)
+    factors = 1 if kept is None else kept
     heads, shared = query.shape[1], key.shape[1]
     dy = grad.astype(np.float64)
     change = dy @ _spread(value, heads).swapaxes(-1, -2)
-    change = weights * (change - (dy * out).sum(-1, keepdims=True)) * scale
+    change = weights * (change * factors - (dy * out).sum(-1, keepdims=True)) * scale
     dq = change @ _spread(key, heads)
 
     def gathered(array):
@@ -62,7 +64,7 @@ def _backward_reference(grad, query, key, value, mask, out, log_sums, causal, sc
         return grouped.sum(2).astype(query.dtype)
 
     dk = gathered(change.swapaxes(-1, -2) @ query.astype(np.float64))
-    return dq.astype(query.dtype), dk, gathered(weights.swapaxes(-1, -2) @ dy)
+    return dq.astype(query.dtype), dk, gathered((weights * factors).swapaxes(-1, -2) @ dy)
 
 
 # ---- plans ---------------------------------------------------------------------------------------
@@ -71,6 +73,10 @@ def _rows(array):
     if array.strides[-1] == 4 or array.shape[-1] == 1:
         return array
     return np.ascontiguousarray(array)
+
+
+def _dense(array):
+    return None if array is None else np.ascontiguousarray(array)
 
 
 def _full_mask(mask, query, key):
@@ -94,7 +100,7 @@ def _result(like, heads, width):
 class _Plan:
     """The jobs of one set of shapes and strides."""
 
-    def __init__(self, arrays, causal, backward):
+    def __init__(self, arrays, causal, backward, dropping):
         from rushlight.backends.kernel_language import f32
         from rushlight.kernels import attention_kernels as native
 
@@ -108,7 +114,7 @@ class _Plan:
         for array in arrays:
             words += (0, 0, 0) if array is None else array.strides[:3]
         kernel = native.backward_heads if backward else native.forward_blocks
-        code = kernel.address(real=f32, masked=int(mask is not None))
+        code = kernel.address(real=f32, masked=int(mask is not None), dropping=int(dropping))
         if backward:
             items, grain = batch * shared, 1
         else:
@@ -118,49 +124,54 @@ class _Plan:
         self.job = threads.plan(code, items, items if work < 100_000 else grain, words)
 
 
-def _planned(arrays, causal, backward):
+def _planned(arrays, causal, backward, dropping):
     key = (
         causal,
         backward,
+        dropping,
         *[None if a is None else (a.shape, a.strides) for a in arrays],
     )
     plan = _plans.get(key)
     if plan is None:
         if len(_plans) >= 512:
             _plans.clear()
-        plan = _plans[key] = _Plan(arrays, causal, backward)
+        plan = _plans[key] = _Plan(arrays, causal, backward, dropping)
     return plan
 
 
 # ---- public --------------------------------------------------------------------------------------
 @referenced_by(_forward_reference)
-def attention_forward(query, key, value, mask, causal, scale):
+def attention_forward(query, key, value, mask, causal, scale, kept=None):
     """``softmax(query @ key.T * scale + mask) @ value``, and the logarithm of each row's sum of
     exponentials (B, H, L).
 
     ``mask`` is None or float32 and broadcasts to (B, H, L, S); with ``causal`` row i sees the first
-    i + 1 keys. A row that may look at nothing gives zeros, and infinity as its logarithm.
+    i + 1 keys. A row that may look at nothing gives zeros, and infinity as its logarithm. ``kept``
+    (B, H, L, S) is what dropout multiplies the probabilities by, or None.
     """
     if query.dtype != FLOAT32:
-        return _forward_reference(query, key, value, mask, causal, scale)
+        return _forward_reference(query, key, value, mask, causal, scale, kept)
     query, key, value, mask = _rows(query), _rows(key), _rows(value), _full_mask(mask, query, key)
     batch, heads, length, _ = query.shape
-    out = _result(query, heads, value.shape[3])
+    if kept is None:
+        out = _result(query, heads, value.shape[3])
+    else:
+        out = empty((*query.shape[:3], value.shape[3]), FLOAT32)
     sums = np.empty((batch, heads, length), np.float32)
     if not out.size or not key.shape[2]:
         out[...], sums[...] = 0, np.inf
         return out, sums
-    plan = _planned((query, key, value, out, mask), causal, False)
-    threads.run(plan.job, query, key, value, out, sums, mask, float(scale))
+    plan = _planned((query, key, value, out, mask), causal, False, kept is not None)
+    threads.run(plan.job, query, key, value, out, sums, mask, float(scale), _dense(kept))
     return out, sums
 
 
 @referenced_by(_backward_reference)
-def attention_backward(grad, query, key, value, mask, out, log_sums, causal, scale):
+def attention_backward(grad, query, key, value, mask, out, log_sums, causal, scale, kept=None):
     """Gradients of query, key and value, given that of the result of :func:`attention_forward`."""
     if query.dtype != FLOAT32:
         arrays = (grad, query, key, value, mask, out, log_sums)
-        return _backward_reference(*arrays, causal, scale)
+        return _backward_reference(*arrays, causal, scale, kept)
     query, key, value, mask = _rows(query), _rows(key), _rows(value), _full_mask(mask, query, key)
     grad, out = _rows(grad), _rows(out)
     (_, heads, _, width), (_, shared, keys, _) = query.shape, key.shape
@@ -170,7 +181,7 @@ def attention_backward(grad, query, key, value, mask, out, log_sums, causal, sca
         dq[...], dk[...], dv[...] = 0, 0, 0
         return dq, dk, dv
     arrays = (query, key, value, out, mask, grad, dq, dk, dv)
-    plan = _planned(arrays, causal, True)
+    plan = _planned(arrays, causal, True, kept is not None)
     threads.run(plan.job, query, key, value, out, np.ascontiguousarray(log_sums), mask,
-                float(scale), grad, dq, dk, dv)  # fmt: skip
+                float(scale), _dense(kept), grad, dq, dk, dv)  # fmt: skip
     return dq, dk, dv

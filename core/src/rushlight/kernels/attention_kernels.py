@@ -21,20 +21,27 @@ from rushlight.backends.worker_pool import memset, scratch
 from rushlight.kernels.exponential import exponential, logarithm
 from rushlight.kernels.tile_products import multiply, pack, pack_transposed, panels, ready_block
 
-# Argument words. The first seven are given at each call, by the backward pass eleven; strides
-# (bytes, of batch, head and row) follow for every array.
-Q, K, V, OUT, LSE, MASK, SCALE, GRAD, DQ, DK, DV = range(11)
-HEADS, GROUP, L, S, E, VALUES, CAUSAL, BLOCKS, TILES, TILES_OF_COLUMNS = range(11, 21)
-SQ, SK, SV, SO, SM, SG, SDQ, SDK, SDV = range(21, 48, 3)
-WORDS = 48
+# Argument words. The first eight are given at each call, by the backward pass twelve; strides
+# (bytes, of batch, head and row) follow for every array. KEPT is dense: what dropout multiplies
+# each probability by.
+Q, K, V, OUT, LSE, MASK, SCALE, KEPT, GRAD, DQ, DK, DV = range(12)
+HEADS, GROUP, L, S, E, VALUES, CAUSAL, BLOCKS, TILES, TILES_OF_COLUMNS = range(12, 22)
+SQ, SK, SV, SO, SM, SG, SDQ, SDK, SDV = range(22, 49, 3)
+WORDS = 49
 
-masked = Parameter("masked")
+masked, dropping = Parameter("masked"), Parameter("dropping")
 
 
 @function
 def address(g, base, strides, batch, head):
     """Where the first row of a head lies."""
     return g[base] + batch * g[strides] + head * g[strides + 1]
+
+
+@function
+def kept_row(g, both, row):
+    """Factors of the probabilities of a row of a head."""
+    return array(f32, g[KEPT] + 4 * g[S] * (both * g[L] + row))
 
 
 @function
@@ -108,8 +115,13 @@ def forward_blocks(args, lo, hi, tid):
                     x[j] = value
                     total += value
                 inverse = f32(1) / total
-                for j in range(seen):
-                    x[j] = x[j] * inverse
+                if dropping == 1:
+                    kept = kept_row(g, both, first + i)
+                    for j in range(seen):
+                        x[j] = x[j] * inverse * kept[j]
+                else:
+                    for j in range(seen):
+                        x[j] = x[j] * inverse
                 for j in range(seen, limit):
                     x[j] = 0
                 lse[i] = best + logarithm(total)
@@ -137,16 +149,23 @@ def probabilities(g, batch, head, both, first, rows, limit, scores, pitch, scale
 
 
 @function
-def score_gradients(g, out, grad, first, rows, limit, scores, changes, pitch, scale):
-    """The gradients of a block's scores, in place of those of its probabilities."""
+def score_gradients(g, both, out, grad, first, rows, limit, scores, changes, pitch, scale):
+    """The gradients of a block's scores, in place of those of its probabilities, which dropout
+    then multiplies."""
     for i in range(rows):
         x, d = array(f32, scores + 4 * pitch * i), array(f32, changes + 4 * pitch * i)
         y, dy = array(f32, out + i * g[SO + 2]), array(f32, grad + i * g[SG + 2])
         mean = f32(0)
         for j in range(g[VALUES]):
             mean += y[j] * dy[j]
-        for j in range(limit):
-            d[j] = x[j] * (d[j] - mean) * scale
+        if dropping == 1:
+            kept = kept_row(g, both, first + i)
+            for j in range(limit):
+                d[j] = x[j] * (d[j] * kept[j] - mean) * scale
+                x[j] = x[j] * kept[j]
+        else:
+            for j in range(limit):
+                d[j] = x[j] * (d[j] - mean) * scale
 
 
 @function
@@ -201,7 +220,19 @@ def backward_heads(args, lo, hi, tid):
             multiply(g[TILES], block, grad, g[SG + 2], i64(4), rows, values, turned_v,
                      4 * PANEL * values, limit, changes, 4 * pitch, i64(START_ZERO),
                      i64(0))  # fmt: skip
-            score_gradients(g, out, grad, first, rows, limit, scores, changes, pitch, scale)
+            score_gradients(
+                g,
+                batch * g[HEADS] + head,
+                out,
+                grad,
+                first,
+                rows,
+                limit,
+                scores,
+                changes,
+                pitch,
+                scale,
+            )
             pack(grad, g[SG + 2], packed_g, rows, values)
             multiply(g[TILES_OF_COLUMNS], block, scores, i64(4), 4 * pitch, limit, rows, packed_g,
                      4 * PANEL * rows, values, dv, g[SDV + 2], i64(START_C), i64(0))  # fmt: skip

@@ -381,6 +381,12 @@ def _attention(level, op, values):
         found[3] = inner.reshape((level.size * rows, *inner._array.shape[2:]))
     elif mask is not None and mask._array.ndim == 4 and mask._array.shape[0] != 1:
         found[3] = mask.repeat(level.size, 1, 1, 1)
+    kept = values[6]
+    if is_batched(kept, level):
+        inner = front(kept, level)
+        found[6] = inner.reshape((level.size * rows, *inner._array.shape[2:]))
+    elif kept is not None:
+        found[6] = kept.repeat(level.size, 1, 1, 1)
     return _split_first(call_op(op, found), level.size, rows)
 
 

@@ -9,6 +9,7 @@ import math
 import warnings
 
 from rushlight.backends.arrays import dtype_of
+from rushlight.devices import cpu
 from rushlight.dtypes import BOOL, FLOAT, float32
 from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
@@ -22,7 +23,7 @@ from rushlight.ops.joining import cat
 from rushlight.ops.matrix import linear
 from rushlight.ops.padding import pad
 from rushlight.ops.softmax import softmax
-from rushlight.tensor.dispatch import readable
+from rushlight.tensor.dispatch import readable, stack
 from rushlight.tensor.tensor import EXACT, Tensor
 
 
@@ -86,6 +87,7 @@ def _attention_samples(make):
         ((*(make(*s) for s in heads), None, False, 0.5), {}),
         ((*(make(*s) for s in heads), mask, False, 0.6), {}),
         ((*(make(*s) for s in shared), None, True, 0.7), {}),
+        ((*(make(*s) for s in heads), mask, False, 0.5, make(2, 2, 5, 4).detach()), {}),
     ]
 
 
@@ -101,10 +103,21 @@ def _attention_meta(query, key, value, *_options):
     rule=floating_only,
     node="ScaledDotProductFlashAttentionForCpu",
 )
-def _attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal, scale):
+def _attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    causal,
+    scale,
+    kept: Tensor | None = None,
+):
     """Attention over (B, H, L, E) by one kernel; also each row's logarithm of the sum of
-    exponentials. Key and value may have fewer heads; the mask is floating and is added."""
-    return kernels.attention_forward(query, key, value, mask, causal, scale)
+    exponentials. Key and value may have fewer heads; the mask is floating and is added; `kept` is
+    what dropout multiplies the probabilities (B, H, L, S) by."""
+    if kept is None:
+        return kernels.attention_forward(query, key, value, mask, causal, scale)
+    return kernels.attention_forward(query, key, value, mask, causal, scale, kept)
 
 
 def _attention_backward(grad, *arrays):
@@ -112,12 +125,13 @@ def _attention_backward(grad, *arrays):
 
 
 @_attention.gradients("query", "key", "value")
-def _attention_gradient(grad, query, key, value, mask, causal, scale, out0, out1, needs):
-    if on_arrays(grad, query, key, value, mask):
-        bias = None if mask is None else mask._array
+def _attention_gradient(grad, query, key, value, mask, causal, scale, kept, out0, out1, needs):
+    if on_arrays(grad, query, key, value, mask, kept):
+        bias, factors = (None if t is None else t._array for t in (mask, kept))
         arrays = (query._array, key._array, value._array, bias, out0._array, out1._array)
-        return tensors_of(kernels.attention_backward(grad._array, *arrays, causal, scale))
-    if on_gpu(grad, query, key, value, mask):
+        found = kernels.attention_backward(grad._array, *arrays, causal, scale, factors)
+        return tensors_of(found)
+    if kept is None and on_gpu(grad, query, key, value, mask):
         bias = None if mask is None else mask._array
         arrays = (query._array, key._array, value._array, bias, out0._array, out1._array)
         return tensors_of(translated(_attention_backward)(grad._array, *arrays, causal, scale))
@@ -126,18 +140,22 @@ def _attention_gradient(grad, query, key, value, mask, causal, scale, out0, out1
     if causal:
         mask = ones(length, keys, dtype=bool_dtype, device=query.device).tril()
     weights = _attention_weights((query * scale) @ k.transpose(-2, -1), mask)
-    change = grad @ v.transpose(-2, -1)
+    change, used = grad @ v.transpose(-2, -1), weights
+    if kept is not None:
+        change, used = change * kept, weights * kept
     change = weights * (change - (change * weights).sum(-1, True)) * scale
-    dk, dv = change.transpose(-2, -1) @ query, weights.transpose(-2, -1) @ grad
+    dk, dv = change.transpose(-2, -1) @ query, used.transpose(-2, -1) @ grad
     if heads != key.shape[1]:
         dk, dv = (t.reshape(t.shape[0], key.shape[1], -1, *t.shape[2:]).sum(2) for t in (dk, dv))
     return change @ k, dk, dv
 
 
 def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
-    """Whether :func:`_attention` can take a call: plain tensors of one batch, no dropout, and a
-    mask that wants no gradient."""
-    if dropout_p > 0.0 or query._dtype is not float32 or not query.dim() == key.dim() == 4:
+    """Whether :func:`_attention` can take a call: plain tensors of one batch, and a mask that wants
+    no gradient; with dropout, on the CPU and outside of function transforms."""
+    if query._dtype is not float32 or not query.dim() == key.dim() == 4:
+        return False
+    if dropout_p > 0.0 and (stack.levels or query._device is not cpu or key.shape[2] == 0):
         return False
     if type(query) not in EXACT or type(key) not in EXACT or type(value) not in EXACT:
         return False
@@ -186,7 +204,10 @@ def scaled_dot_product_attention(
     if _fits_kernel(query, key, value, attn_mask, dropout_p, enable_gqa):
         if attn_mask is not None and attn_mask._dtype.category == BOOL:
             attn_mask = zeros(attn_mask.shape).masked_fill(~attn_mask, -math.inf)
-        out = _attention(query, key, value, attn_mask, is_causal, float(scale))[0]
+        kept = None
+        if dropout_p > 0.0:  # the numbers that dropout of the probabilities would draw
+            kept = dropout(ones(*query.shape[:3], key.shape[2]), dropout_p)
+        out = _attention(query, key, value, attn_mask, is_causal, float(scale), kept)[0]
         return out if out.dtype == dtype else out.to(dtype)
     if enable_gqa:
         key = _repeated(key, query.shape[-3])
@@ -437,6 +458,8 @@ def multi_head_attention_forward(
         mask = _merged(attn_mask, padding, batch, num_heads)
         dropout_p = dropout_p if training else 0.0
         out = _attend_in_place(q, k, v, mask, dropout_p, is_causal, num_heads)
+        if training:
+            out = out.contiguous()  # dropout that follows draws in the order of memory: PyTorch's
         out = _linear_as_stored(out, out_proj_weight, out_proj_bias)
         return out if batched else out.squeeze(1), None
     q = q.reshape(length, batch * num_heads, width).transpose(0, 1)
