@@ -454,8 +454,7 @@ def multi_head_attention_forward(
         k, v, (attn_mask, padding) = _extended(k, v, *extra, 0, (attn_mask, padding))
     plain = bias_k is None and static_k is None and static_v is None and not add_zero_attn
     if plain and not need_weights:
-        _check_padding(padding, batch, k.shape[0])
-        mask = _merged(attn_mask, padding, batch, num_heads)
+        mask = _whole_mask(attn_mask, padding, batch, num_heads, k.shape[0])
         dropout_p = dropout_p if training else 0.0
         out = _attend_in_place(q, k, v, mask, dropout_p, is_causal, num_heads)
         if training:
@@ -468,8 +467,7 @@ def multi_head_attention_forward(
     if add_zero_attn:
         extra = zeros((batch * num_heads, 1, width), dtype=k.dtype, device=k.device)
         k, v, (attn_mask, padding) = _extended(k, v, extra, extra, 1, (attn_mask, padding))
-    _check_padding(padding, batch, k.shape[1])
-    mask = _merged(attn_mask, padding, batch, num_heads)
+    mask = _whole_mask(attn_mask, padding, batch, num_heads, k.shape[1])
     dropout_p = dropout_p if training else 0.0
     attend = _attend_with_weights if need_weights else _attend
     out, weights = attend(q, k, v, mask, dropout_p, is_causal, (batch, num_heads))
@@ -481,12 +479,14 @@ def multi_head_attention_forward(
     return out, weights
 
 
-def _check_padding(padding, batch, sources):
+def _whole_mask(attn_mask, padding, batch, heads, sources):
+    """Both masks in one, the size of `padding` checked."""
     if padding is not None and tuple(padding.shape) != (batch, sources):
         raise AssertionError(
             f"expecting key_padding_mask shape of {(batch, sources)}, but got "
             f"{tuple(padding.shape)}"
         )
+    return _merged(attn_mask, padding, batch, heads)
 
 
 def _attend_in_place(q, k, v, mask, dropout_p, is_causal, heads):
