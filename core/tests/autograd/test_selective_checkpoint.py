@@ -102,3 +102,23 @@ def test_backward_twice_and_wrong_uses():
     out = checkpoint(writes, x, use_reentrant=False, context_fn=contexts).sum()
     with pytest.raises(RuntimeError, match="cached during selective activation checkpoint has"):
         out.backward()
+
+
+def test_parts_of_the_module_that_programs_use():
+    from rushlight.utils.checkpoint import (
+        check_backward_validity,
+        detach_variable,
+        set_checkpoint_early_stop,
+    )
+
+    x = rushlight.ones(2, requires_grad=True)
+    leaf, number = detach_variable((x * 2, 3))
+    assert leaf.is_leaf and leaf.requires_grad and number == 3
+    with pytest.raises(RuntimeError, match="Only tuple of tensors is supported"):
+        detach_variable([x])
+    check_backward_validity([x, 3])
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        check_backward_validity([x.detach()])
+    with set_checkpoint_early_stop(False):
+        checkpoint(lambda t: t.exp(), x, use_reentrant=False).sum().backward()
+    assert rushlight.allclose(x.grad, x.detach().exp())

@@ -36,10 +36,13 @@ __all__ = [
     "CheckpointError",
     "CheckpointPolicy",
     "SelectiveCheckpointContext",
+    "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
     "create_selective_checkpoint_contexts",
+    "detach_variable",
     "noop_context_fn",
+    "set_checkpoint_early_stop",
 ]
 
 
@@ -268,9 +271,7 @@ class _Reentrant(Function):
     def backward(ctx, *grads):
         saved = iter(ctx.saved_tensors)
         args = [next(saved) if isinstance(a, Tensor) else a for a in ctx.args]
-        fresh = [
-            a.detach().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a for a in args
-        ]
+        fresh = detach_variable(tuple(args))
         with enable_grad(), ctx.surroundings.again():
             result = ctx.function(*fresh)
         outputs = result if isinstance(result, tuple) else (result,)
@@ -287,16 +288,41 @@ class _Reentrant(Function):
         return (None, None, *(a.grad if isinstance(a, Tensor) else None for a in fresh))
 
 
+def check_backward_validity(inputs) -> None:
+    """Warn where no gradient can flow through a checkpoint: none of its inputs requires one."""
+    if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3
+        )
+
+
+def detach_variable(inputs: tuple) -> tuple:
+    """The inputs with their tensors detached, leaves that require gradients where those did."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            "Only tuple of tensors is supported. Got Unsupported input type: "
+            f"{type(inputs).__name__}"
+        )
+    return tuple(
+        x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs
+    )
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool):
+    """Whether the second run ends with the last value that is needed. It is complete here, with it
+    or without."""
+    yield
+
+
 def _reentrant(function, keep_random, args):
     if stack.levels:
         raise RuntimeError(
             "checkpoint: pass use_reentrant=False inside of function transforms (vmap, grad, jvp, "
             "...): backward passes inside of backward passes are unknown to them"
         )
-    if mode.recording and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-        warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3
-        )
+    if mode.recording:
+        check_backward_validity(args)
     return _Reentrant.apply(function, keep_random, *args)
 
 
