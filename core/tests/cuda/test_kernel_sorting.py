@@ -101,6 +101,20 @@ def test_sort_of_another_axis_and_top():
     np.testing.assert_array_equal(values, -np.sort(-x, 1)[:, :3])
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, INT64, np.uint8], ids=str)
+@pytest.mark.parametrize("k", [1, 5, 700])
+def test_top_of_long_rows(k, dtype):
+    x = draw((2, 4500), INT64 if dtype == np.uint8 else dtype)
+    x = np.abs(x).astype(dtype) if dtype == np.uint8 else x
+    if dtype == FLOAT32:
+        x[0, 77] = np.nan
+    for largest in (True, False):
+        values, places = both_orders(lambda g=largest: sorting.top(on_device(x), k, g))
+        expected = order(x, largest)[:, :k]
+        np.testing.assert_array_equal(places, expected)
+        np.testing.assert_array_equal(wide(values), wide(np.take_along_axis(x, expected, -1)))
+
+
 def test_sorting_few_bits():
     x = np.random.default_rng(0).integers(0, 300, (1, 5000))
     values, places = both_orders(lambda: sorting.sorted_rows(on_device(x), bits=9))

@@ -11,6 +11,7 @@ from .scan import scanned
 __all__ = ["searched", "sorted_along", "top", "unique"]
 
 SHARED_LIMIT = 2048  # elements of a row that are sorted in shared memory
+SELECTED_LIMIT = 2048  # of how many the first are found without sorting all
 TILE = 2048
 ROWS_LIMIT = 65535
 _INT64, _INT32 = np.dtype(np.int64), np.dtype(np.int32)
@@ -95,8 +96,21 @@ def _zeros_like(array):
 def top(array, k, largest):
     """The k largest (or smallest) of the last axis in order, and where they were: the first of
     equal ones first; NaN counts as the largest."""
-    values, places = sorted_rows(array.contiguous(), largest)
-    return values[..., :k].contiguous(), places[..., :k].contiguous()
+    x = array.contiguous()
+    n = x.shape[-1]
+    if not SHARED_LIMIT < n < 1 << 31 or not 0 < k <= SELECTED_LIMIT:
+        values, places = sorted_rows(x, largest)
+        return values[..., :k].contiguous(), places[..., :k].contiguous()
+    shape = (*x.shape[:-1], k)
+    values, places = empty(shape, x.dtype, x.device), empty(shape, _INT64, x.device)
+    if values.size:
+        room = max(2, 1 << (k - 1).bit_length())
+        kernel = sources.kernel("sort", "top_rows", T=x.dtype)
+        arguments = (x.address, values.address, places.address, n, np.int32(k), np.int32(room),
+                     np.int32(largest))  # fmt: skip
+        shared = room * ((8 if x.itemsize == 8 else 4) + 4)
+        launch(kernel, x.size // n, 256, arguments, x.device, shared)
+    return values, places
 
 
 def unique(array, consecutive=False):

@@ -32,19 +32,9 @@ __device__ __forceinline__ Key key_of(T x, int descending) {
   return descending ? (Key)~key : key;
 }
 
-// Bitonic: (key, place) pairs are all different, so the result is the stable one. One block a row
-// of `room` pairs, a power of two.
-extern "C" __global__ void __launch_bounds__(1024, 1)
-sort_rows(const T* x, T* values, i64* places, i64 n, int room, int descending) {
-  extern __shared__ u64 memory[];
-  Key* keys = (Key*)memory;
-  int* at = (int*)(keys + room);
-  const T* row = x + blockIdx.x * n;
-  for (int i = threadIdx.x; i < room; i += blockDim.x) {
-    keys[i] = i < n ? key_of(row[i], descending) : (Key)~(Key)0;
-    at[i] = i;
-  }
-  __syncthreads();
+// Bitonic, of `room` pairs in shared memory, a power of two: (key, place) pairs are all different,
+// so the result is the stable one.
+__device__ __forceinline__ void sort_pairs(Key* keys, int* at, int room) {
   for (int size = 2; size <= room; size *= 2)
     for (int step = size / 2; step; step /= 2) {
       for (int pair = threadIdx.x; pair < room / 2; pair += blockDim.x) {
@@ -61,9 +51,90 @@ sort_rows(const T* x, T* values, i64* places, i64 n, int room, int descending) {
       }
       __syncthreads();
     }
+}
+
+// One block a row of at most `room` elements.
+extern "C" __global__ void __launch_bounds__(1024, 1)
+sort_rows(const T* x, T* values, i64* places, i64 n, int room, int descending) {
+  extern __shared__ u64 memory[];
+  Key* keys = (Key*)memory;
+  int* at = (int*)(keys + room);
+  const T* row = x + blockIdx.x * n;
+  for (int i = threadIdx.x; i < room; i += blockDim.x) {
+    keys[i] = i < n ? key_of(row[i], descending) : (Key)~(Key)0;
+    at[i] = i;
+  }
+  __syncthreads();
+  sort_pairs(keys, at, room);
   for (int i = threadIdx.x; i < n; i += blockDim.x) {
     if (values) values[blockIdx.x * n + i] = row[at[i]];
     places[blockIdx.x * n + i] = at[i];
+  }
+}
+
+// The first k of a row in order: its k-th key digit by digit, then everything before it and as many
+// of its equals, from the left, as are wanted; `room` >= k, a power of two. One block a row.
+extern "C" __global__ void __launch_bounds__(256, 1)
+top_rows(const T* x, T* values, i64* places, i64 n, int k, int room, int descending) {
+  extern __shared__ u64 memory[];
+  __shared__ int found[256], warps[8], taken, rest;
+  __shared__ Key prefix;
+  Key* keys = (Key*)memory;
+  int* at = (int*)(keys + room);
+  const T* row = x + blockIdx.x * n;
+  int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  if (threadIdx.x == 0) {
+    prefix = 0;
+    rest = k;
+    taken = 0;
+  }
+  for (int shift = sizeof(Key) * 8 - 8; shift >= 0; shift -= 8) {
+    found[threadIdx.x] = 0;
+    __syncthreads();
+    Key above = shift == sizeof(Key) * 8 - 8 ? (Key)0 : (Key)(~(Key)0 << (shift + 8));
+    for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
+      Key key = key_of(row[i], descending);
+      if ((key & above) == prefix) atomicAdd(&found[key >> shift & 255], 1);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      int digit = 0;
+      while (found[digit] < rest) rest -= found[digit++];
+      prefix |= (Key)digit << shift;
+    }
+    __syncthreads();
+  }
+  Key last = prefix;
+  int equals = rest, seen = 0;
+  for (int i = threadIdx.x; i < room; i += blockDim.x) {
+    keys[i] = (Key)~(Key)0;
+    at[i] = 0x7fffffff - i;
+  }
+  __syncthreads();
+  for (i64 start = 0; start < n; start += blockDim.x) {
+    i64 i = start + threadIdx.x;
+    Key key = i < n ? key_of(row[i], descending) : (Key)0;
+    bool before = i < n && key < last, equal = i < n && key == last;
+    unsigned mask = __ballot_sync(EVERY_LANE, equal);
+    if (lane == 0) warps[warp] = __popc(mask);
+    __syncthreads();
+    int rank = seen + __popc(mask & ((1u << lane) - 1)), all = 0;
+    for (int w = 0; w < 8; w++) {
+      if (w < warp) rank += warps[w];
+      all += warps[w];
+    }
+    if (before || (equal && rank < equals)) {
+      int to = atomicAdd(&taken, 1);  // any order: they are sorted next
+      keys[to] = key;
+      at[to] = (int)i;
+    }
+    seen += all;
+    __syncthreads();
+  }
+  sort_pairs(keys, at, room);
+  for (int i = threadIdx.x; i < k; i += blockDim.x) {
+    values[blockIdx.x * (i64)k + i] = row[at[i]];
+    places[blockIdx.x * (i64)k + i] = at[i];
   }
 }
 
