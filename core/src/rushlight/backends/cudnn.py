@@ -1,4 +1,4 @@
-"""PyTorch's switches for cuDNN. They are kept and given back; nothing here uses cuDNN."""
+"""PyTorch's switches for cuDNN: CUDA's convolutions heed them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ _SWITCHES = ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_
 
 
 def is_available() -> bool:
-    """Whether cuDNN can be used: never, in this version."""
-    return False
+    """Whether there is a device and cuDNN for its convolutions."""
+    return version() is not None
 
 
 def version() -> int | None:
-    """The version of cuDNN: None, there is none."""
-    return None
+    """The version of cuDNN, as 92800; None where there is none."""
+    from rushlight.backends.cuda import runtime
+
+    return runtime.current().convolutions_version() if runtime.available() else None
 
 
 def is_acceptable(tensor) -> bool:
