@@ -405,6 +405,7 @@ def make_cudnn(refuses=False):
         NONDETERMINISTIC="NONDETERMINISTIC",
     )  # fmt: skip
     module.create_handle = lambda: 7
+    module.backend_version = lambda: 92800
     module.set_stream = lambda handle, stream: None
     module.pygraph = _make_graph(module, refuses)
     return module

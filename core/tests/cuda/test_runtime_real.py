@@ -280,7 +280,7 @@ def test_convolutions(found, monkeypatch, dtype, spatial, last):
             out[...] = 0
             assert found.convolve(asked, places, 0)
             close(out, expected, dtype, 4)
-    assert standin.built == 3
+    assert standin.built == 3 and found.convolutions_version() == 92800
     notes = ["NONDETERMINISTIC"]
     if dtype == np.float32:
         notes = ["TENSOR_CORE", "DOWN_CONVERT_INPUTS", *notes]
@@ -299,7 +299,7 @@ def test_convolutions_that_cudnn_refuses_are_ours(found, monkeypatch):
 
 def test_without_cudnn(found, monkeypatch):
     monkeypatch.setitem(sys.modules, "cudnn", None)
-    assert not found.has_convolutions()
+    assert not found.has_convolutions() and found.convolutions_version() is None
     assert "ModuleNotFoundError" in found.why_no_convolutions
 
 

@@ -118,13 +118,16 @@ def _zero(array):
     return array
 
 
-def attention_forward(query, key, value, mask, causal, scale):
+def attention_forward(query, key, value, mask, causal, scale, kept=None):
     """``softmax(query @ key.T * scale + mask) @ value``, and the logarithm of each row's sum of
     exponentials (B, H, L), float32.
 
     Arguments as in :func:`rushlight.kernels.attention.attention_forward`. A row that may look at
-    nothing gives zeros, and infinity as its logarithm.
+    nothing gives zeros, and infinity as its logarithm. With ``kept``, what dropout multiplies the
+    probabilities by, the reference runs as array code.
     """
+    if kept is not None:
+        return NotImplemented
     if not fits(query, key, value):
         return host._forward_reference(query, key, value, mask, causal, scale)
     query, key, value = map(_dense_rows, (query, key, value))
@@ -148,8 +151,10 @@ def attention_forward(query, key, value, mask, causal, scale):
     return out, sums
 
 
-def attention_backward(grad, query, key, value, mask, out, log_sums, causal, scale):
+def attention_backward(grad, query, key, value, mask, out, log_sums, causal, scale, kept=None):
     """Gradients of query, key and value, given that of the result of :func:`attention_forward`."""
+    if kept is not None:
+        return NotImplemented
     if not fits(query, key, value):
         arrays = (grad, query, key, value, mask, out, log_sums)
         return host._backward_reference(*arrays, causal, scale)

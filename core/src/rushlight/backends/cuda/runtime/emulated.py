@@ -418,6 +418,10 @@ class EmulatedRuntime:
         """Whether a library for convolutions is there."""
         return False
 
+    def convolutions_version(self) -> int | None:
+        """The version of the library for convolutions."""
+        return None
+
     def convolve(self, asked, places, stream: int = 0) -> bool:
         """A convolution by a library over three addresses; False where none has it."""
         return False

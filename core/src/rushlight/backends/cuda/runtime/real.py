@@ -346,6 +346,10 @@ class RealRuntime(DeviceMemory):
         """Whether cuDNN is there; `why_no_convolutions` says what is in the way."""
         return self._convolutions is not None
 
+    def convolutions_version(self) -> int | None:
+        """The version of cuDNN, None without it."""
+        return self._convolutions.cudnn.backend_version() if self.has_convolutions() else None
+
     def convolve(self, asked, places, stream: int = 0) -> bool:
         """A convolution by cuDNN over three addresses; False where it does not have it."""
         device = streams.device_of(stream)
