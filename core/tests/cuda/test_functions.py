@@ -151,3 +151,13 @@ def test_what_is_not_there_says_so():
         rushlight.eye(3, device="cuda").to_sparse()
     with pytest.raises(NotImplementedError, match=r"input.cpu\(\).unique"):
         rushlight.ones(2, 2, device="cuda").unique(dim=0)
+
+
+def test_attention_with_dropout_draws_on_the_device():
+    query, key, value = (rushlight.randn(2, 2, 5, 4, device="cuda") for _ in range(3))
+    query.requires_grad_()
+    found = functional.scaled_dot_product_attention(query, key, value, dropout_p=0.5)
+    found.sum().backward()
+    assert found.is_cuda and query.grad.is_cuda
+    plain = functional.scaled_dot_product_attention(query, key, value)
+    assert not rushlight.allclose(found, plain)
