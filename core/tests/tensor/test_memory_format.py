@@ -69,3 +69,25 @@ def test_refusals():
         x.t().contiguous(memory_format=rushlight.preserve_format)
     with pytest.raises(TypeError, match="must be rushlight.memory_format, not str"):
         x.clone(memory_format="channels_last")
+
+
+def _joined(lib):
+    plain = lib.arange(120.0).reshape(2, 3, 4, 5)
+    last, turned = plain.to(memory_format=lib.channels_last), plain.transpose(1, 2)
+    rows = lib.arange(120.0).reshape(4, 6, 5).transpose(1, 2)
+    return [
+        lib.cat([last, last], 1), lib.cat([last, plain], 1), lib.cat([plain, last], 0),
+        lib.cat([turned, turned], 3), lib.stack([last, last], 1), lib.stack([last, last], 0),
+        lib.stack([last, last], 4), lib.stack([turned, turned]), lib.cat([last.double(), last], 1),
+        lib.cat([plain.permute(3, 2, 1, 0)] * 2, 0), lib.vstack([last, last]),
+        lib.cat([last[:, :1], last[:, 1:]], 1), lib.cat([rows[:, :1], rows], 1),
+        lib.stack([rows, rows], -1), lib.hstack([rows, rows]),
+    ]  # fmt: skip
+
+
+def test_joined_tensors_lie_as_pytorchs():
+    """By rows, whatever the order of the parts, or channels last where all of them are."""
+    torch = pytest.importorskip("torch")
+    for ours, theirs in zip(_joined(rushlight), _joined(torch), strict=True):
+        assert ours.stride() == theirs.stride()
+        assert ours.tolist() == theirs.tolist()

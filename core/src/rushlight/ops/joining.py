@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.backends import np
+from rushlight.backends.memory import empty
 from rushlight.dtypes import promote_types
 from rushlight.errors import shape_text
 from rushlight.ops._op import TensorList, composite, op
@@ -60,7 +61,37 @@ def cat(tensors: TensorList, dim=0):
         raise ValueError("cat(): expected a non-empty list of Tensors")
     dim = _check_cat(tensors, dim)
     kept = [a for a in tensors if not _is_legacy_empty(a)] or tensors[:1]
-    return np.concatenate(kept, axis=dim)
+    return _concatenated(kept, dim)
+
+
+def _are_channels_last(arrays):
+    """Whether strides fall from the images over rows and columns to the channels, everywhere."""
+    if arrays[0].ndim not in (4, 5):
+        return False
+    for array in arrays:
+        strides = [array.strides[d] for d in (0, *range(2, array.ndim), 1)]
+        if array.flags.c_contiguous or strides != sorted(strides, reverse=True):
+            return False
+    return True
+
+
+def _concatenated(arrays, dim):
+    """The arrays joined, by rows as in PyTorch or, where all of them are, channels last; NumPy
+    would follow any order of memory."""
+    if type(arrays[0]) is not np.ndarray or all(a.flags.c_contiguous for a in arrays):
+        return np.concatenate(arrays, axis=dim)
+    if _are_channels_last(arrays):
+        order = (0, *range(2, arrays[0].ndim), 1)
+        turned = [a.transpose(order) for a in arrays]
+        return np.moveaxis(_by_rows(turned, order.index(dim)), -1, 1)
+    return _by_rows(arrays, dim)
+
+
+def _by_rows(arrays, dim):
+    shape = list(arrays[0].shape)
+    shape[dim] = sum(a.shape[dim] for a in arrays)
+    out = empty(tuple(shape), np.result_type(*arrays))
+    return np.concatenate(arrays, axis=dim, out=out)
 
 
 @cat.gradients("tensors")
@@ -87,7 +118,13 @@ def stack(tensors: TensorList, dim=0):
                 f"{shape_text(tensors[0].shape)} at entry 0 and {shape_text(array.shape)} at entry "
                 f"{i}"
             )
-    return np.stack(tensors, axis=wrap_dim(dim, tensors[0].ndim + 1))
+    dim = wrap_dim(dim, tensors[0].ndim + 1)
+    if type(tensors[0]) is not np.ndarray or all(a.flags.c_contiguous for a in tensors):
+        return np.stack(tensors, axis=dim)
+    if dim == tensors[0].ndim:
+        return _by_rows([np.expand_dims(a, dim) for a in tensors], dim)
+    shape = tensors[0].shape
+    return _concatenated(tensors, dim).reshape(*shape[:dim], len(tensors), *shape[dim:])
 
 
 @stack.gradients("tensors")
