@@ -6,4 +6,6 @@
 
 from __future__ import annotations
 
-around_node = None
+from collections.abc import Callable
+
+around_node: Callable | None = None

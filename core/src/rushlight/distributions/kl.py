@@ -11,8 +11,8 @@ from rushlight.distributions.distribution import Distribution
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_KL_REGISTRY = {}
-_KL_MEMOIZE = {}
+_KL_REGISTRY: dict = {}
+_KL_MEMOIZE: dict = {}
 
 
 def register_kl(type_p, type_q):

@@ -28,9 +28,9 @@ _POSITIVE = (Exponential, Gamma)
 for _p, _parameter in ((Exponential, "rate"), (Gamma, "concentration"), (Pareto, "scale")):
     for _q in (*_BOUNDED, *(() if _p is Pareto else (Pareto,))):
         register_infinite(_p, _q, _parameter)
-for _p in (Gumbel, Laplace, Normal):
+for _whole in (Gumbel, Laplace, Normal):
     for _q in (*_BOUNDED, *_POSITIVE, Pareto):
-        register_infinite(_p, _q, "loc")
+        register_infinite(_whole, _q, "loc")
 register_infinite(Beta, Pareto, "concentration1")
 register_infinite(ContinuousBernoulli, Pareto, "probs")
 register_infinite(Poisson, Bernoulli, "rate")

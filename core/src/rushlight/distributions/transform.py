@@ -71,7 +71,7 @@ class Transform:
     def __ne__(self, other):
         return not self == other
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __call__(self, x):
         """y of x."""

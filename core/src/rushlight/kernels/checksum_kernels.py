@@ -39,7 +39,7 @@ START_WRITING = 2  # SYNC_FILE_RANGE_WRITE
 
 
 @shared_function
-def bytewise(address, size, start, table) -> i64:
+def bytewise(address, size, start, table) -> i64:  # type: ignore[valid-type]
     """The register after `size` more bytes, one by one (D. V. Sarwate, 1988)."""
     data, steps = array(u8, address), array(u32, table)
     register = u32(start)

@@ -50,7 +50,7 @@ def _kernel(definition):
 
 
 @shared_function
-def pair(state) -> i64:
+def pair(state) -> i64:  # type: ignore[valid-type]
     """The next 53 bits of the generator, the first word high."""
     key, place = array(u32, state), array(i32, state + 4 * WORDS)
     words = array(i64, stack(2))

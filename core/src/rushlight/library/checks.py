@@ -44,7 +44,7 @@ def opcheck(
     if unknown:
         raise ValueError(f"opcheck: unknown checks {unknown}; expected some of {TESTS}")
     tolerances = {"atol": 1e-6 if atol is None else atol, "rtol": 1e-5 if rtol is None else rtol}
-    results = {}
+    results: dict = {}
     for name in chosen:
         try:
             _CHECKS[name](operator, args, kwargs, tolerances)

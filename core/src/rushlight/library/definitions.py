@@ -162,7 +162,7 @@ def custom_op(
             made._opoverload.kernels[kind] = function
         return made
 
-    return define_it if fn is None else define_it(fn)
+    return define_it if fn is None else define_it(fn)  # type: ignore[return-value]
 
 
 def _operator(op) -> Operator:

@@ -236,9 +236,9 @@ def infer_schema(
             refuse(f"Parameter {name} has unsupported type {parameter.annotation}.")
         if not isinstance(parameter.default, int | float | str | bool | type(None) | type):
             refuse(f"Parameter {name} has an unsupported default value {parameter.default!r}.")
-        argument = Argument(
-            name, *found, parameter.default, keyword_only=parameter.kind is parameter.KEYWORD_ONLY
-        )
+        kind, shape = found
+        by_name = parameter.kind is parameter.KEYWORD_ONLY
+        argument = Argument(name, kind, shape, parameter.default, keyword_only=by_name)
         if name in mutated or (unknown and argument.type == "Tensor"):
             if argument.type != "Tensor":
                 refuse(f"Parameter {name} is in mutates_args but only Tensors can be mutated.")
