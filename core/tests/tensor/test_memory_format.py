@@ -91,3 +91,22 @@ def test_joined_tensors_lie_as_pytorchs():
     for ours, theirs in zip(_joined(rushlight), _joined(torch), strict=True):
         assert ours.stride() == theirs.stride()
         assert ours.tolist() == theirs.tolist()
+
+
+def _reduced(lib):
+    x = lib.arange(60.0).reshape(3, 4, 5).transpose(0, 2)
+    mask = x > 30
+    return [
+        x.sum(0), x.sum(2, True), x.mean(1), x.amax(1), x.amin(0), x.max(1)[0], x.max(1)[1],
+        x.argmax(2), x.prod(1), x.norm(dim=1), x.std(1), x.var(0), x.logsumexp(1), mask.any(1),
+        mask.all(0), mask.count_nonzero(1), x.cumsum(1), x.cumprod(0), x.cummax(1)[0],
+        x.logcumsumexp(1), x.roll(1, 1), lib.trapezoid(x, dim=1), x.tile(2, 1, 1),
+    ]  # fmt: skip
+
+
+def test_reduced_tensors_lie_by_rows():
+    """So that `view` works on what is reduced from a transposed tensor, as in PyTorch."""
+    torch = pytest.importorskip("torch")
+    for ours, theirs in zip(_reduced(rushlight), _reduced(torch), strict=True):
+        assert ours.stride() == theirs.stride()
+        assert ours.view(-1).shape == theirs.view(-1).shape

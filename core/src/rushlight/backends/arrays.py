@@ -12,6 +12,7 @@ from rushlight.dtypes import ALL
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 BY_CODE = tuple(bfloat16 if d.name == "bfloat16" else np.dtype(d.name) for d in ALL)
+_ndarray = np.ndarray
 BY_ARRAY_DTYPE = dict(zip(BY_CODE, ALL, strict=True))
 
 
@@ -25,6 +26,14 @@ class MetaArray(np.ndarray):
 def is_array(value) -> bool:
     """Whether a value is an array, of NumPy or on a device."""
     return isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__")
+
+
+def by_rows(array):
+    """The array, copied where its elements do not lie row by row: results of NumPy follow the
+    order of their inputs' memory, those of PyTorch's reductions do not."""
+    if type(array) is not _ndarray or array.flags.c_contiguous:
+        return array
+    return np.ascontiguousarray(array)
 
 
 def meta_array(shape, array_dtype) -> MetaArray:

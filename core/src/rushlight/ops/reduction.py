@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, cast, dtype_of
+from rushlight.backends.arrays import BY_CODE, by_rows, cast, dtype_of
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
 from rushlight.errors import argument_error
 from rushlight.kernels import reduction as kernels
@@ -95,9 +95,8 @@ def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     axes = wrap_dims(dim, input.ndim)
     code = _sum_dtype(input, dtype)
     target = input.dtype if code is None else BY_CODE[code]
-    return np.asarray(
-        _summed(cast(input, code) if code is not None else input, axes, keepdim), target
-    )
+    found = _summed(cast(input, code) if code is not None else input, axes, keepdim)
+    return by_rows(np.asarray(found, target))
 
 
 def _total(array):
@@ -158,7 +157,7 @@ def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
             _summed(array, axes, keepdim),
             np.float32(count) if array.dtype.itemsize < 8 else np.float64(count),
         )
-    return np.asarray(out, array.dtype)
+    return by_rows(np.asarray(out, array.dtype))
 
 
 def _mean_gradient(grad, input_shape, dim, keepdim):
@@ -200,7 +199,7 @@ def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     found = kernels.reduced(array, axes, keepdim, "product")
     if found is not None:
         return found
-    return np.asarray(_wide(array).prod(axis=axis, keepdims=keepdim), target)
+    return by_rows(np.asarray(_wide(array).prod(axis=axis, keepdims=keepdim), target))
 
 
 def _prod_gradient(grad, input, dim, keepdim):
@@ -257,7 +256,7 @@ def _variance(input: Tensor, dim, correction, keepdim):
         if total is None:
             total = np.square(centred, out=centred).sum(axis=axes, keepdims=keepdim)
         divisor = wide.dtype.type(builtins.max(0.0, count - correction))
-        return np.asarray(np.divide(total, divisor), input.dtype)
+        return by_rows(np.asarray(np.divide(total, divisor), input.dtype))
 
 
 def _variance_gradient(grad, input, dim, correction, keepdim):
@@ -343,7 +342,7 @@ def amax(input: Tensor, dim=(), keepdim=False):
     """The largest element over `dim` (all by default); ties share the gradient."""
     axes = wrap_dims(dim, input.ndim)
     _refuse_empty("amax", input, dim, axes)
-    return input.max(axis=axes, keepdims=keepdim)
+    return by_rows(input.max(axis=axes, keepdims=keepdim))
 
 
 amax.gradient(input=_share_ties)
@@ -354,7 +353,7 @@ def amin(input: Tensor, dim=(), keepdim=False):
     """The smallest element over `dim` (all by default); ties share the gradient."""
     axes = wrap_dims(dim, input.ndim)
     _refuse_empty("amin", input, dim, axes)
-    return input.min(axis=axes, keepdims=keepdim)
+    return by_rows(input.min(axis=axes, keepdims=keepdim))
 
 
 amin.gradient(input=_share_ties)
@@ -376,7 +375,7 @@ def _arg_extreme(name, function, input, dim, keepdim):
     axis = wrap_dim(dim, input.ndim)
     if not input.ndim:
         return np.zeros((), np.int64)
-    return np.asarray(function(input, axis=axis, keepdims=keepdim))
+    return by_rows(np.asarray(function(input, axis=axis, keepdims=keepdim)))
 
 
 @op(batching="dims", meta=reduced_to(dtypes.int64), samples=_index_sizes, differentiable=False)
@@ -442,8 +441,9 @@ def _selected(name, pick, arg, input, dim, keepdim):
     if not input.shape[axis]:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
     ordered = input.view(np.uint8) if input.dtype.kind == "b" else input
-    indices = np.asarray(arg(ordered, axis=axis, keepdims=keepdim))
-    return np.asarray(pick(ordered, axis, None, None, keepdim)).view(input.dtype), indices
+    indices = by_rows(np.asarray(arg(ordered, axis=axis, keepdims=keepdim)))
+    found = by_rows(np.asarray(pick(ordered, axis, None, None, keepdim)))
+    return found.view(input.dtype), indices
 
 
 def selected_back(grad, out1, input_shape, dim, keepdim):
@@ -492,14 +492,14 @@ for _function, _name in ((max, "max"), (min, "min")):
 def all(input: Tensor, dim=None, keepdim=False):
     """Whether all elements are true (nonzero), of all or over `dim`."""
     found = (input != 0).all(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
-    return np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_)
+    return by_rows(np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_))
 
 
 @op(batching="dims", meta=truth, samples=_sizes, differentiable=False)
 def any(input: Tensor, dim=None, keepdim=False):
     """Whether any element is true (nonzero), of all or over `dim`."""
     found = (input != 0).any(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
-    return np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_)
+    return by_rows(np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_))
 
 
 @op(
@@ -510,7 +510,7 @@ def any(input: Tensor, dim=None, keepdim=False):
 )
 def count_nonzero(input: Tensor, dim=None):
     """How many elements are not zero."""
-    return np.asarray((input != 0).sum(axis=wrap_dims(dim, input.ndim)), np.int64)
+    return by_rows(np.asarray((input != 0).sum(axis=wrap_dims(dim, input.ndim)), np.int64))
 
 
 @composite()
@@ -541,7 +541,7 @@ def _norm2(input: Tensor, dim=None, keepdim=False):
         return np.sqrt(found)
     wide = _wide(np.abs(input) if input.dtype.kind == "c" else input)
     out = np.sqrt(np.square(wide).sum(axis=axes, keepdims=keepdim))
-    return np.asarray(out, wide.dtype if input.dtype.kind == "c" else input.dtype)
+    return by_rows(np.asarray(out, wide.dtype if input.dtype.kind == "c" else input.dtype))
 
 
 def _norm2_gradient(grad, input, out, dim, keepdim):

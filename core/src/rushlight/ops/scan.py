@@ -6,7 +6,7 @@ import math
 
 from rushlight import dtypes
 from rushlight.backends import np
-from rushlight.backends.arrays import cast, dtype_of
+from rushlight.backends.arrays import by_rows, cast, dtype_of
 from rushlight.kernels import line
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import same_length
@@ -38,8 +38,8 @@ def _accumulate(function, input, dim, dtype):
     else:
         found = line.scanned(array, axis, function is np.cumprod)
     if found is not None:
-        return found
-    return np.asarray(function(_wide(array), axis=axis), array.dtype)
+        return by_rows(found)
+    return by_rows(np.asarray(function(_wide(array), axis=axis), array.dtype))
 
 
 @op(linear=True, batching="dims", samples=_samples, inplace=True, meta=_meta_scan)
@@ -97,7 +97,7 @@ def _running_extreme(input, dim, better):
         wins = better(moved[i], values[i - 1]) | (moved[i] != moved[i])
         values[i] = np.where(wins, moved[i], values[i - 1])
         indices[i] = np.where(wins, i, indices[i - 1])
-    return [np.moveaxis(values, 0, axis), np.moveaxis(indices, 0, axis)]
+    return [by_rows(np.moveaxis(values, 0, axis)), by_rows(np.moveaxis(indices, 0, axis))]
 
 
 def _scatter_back(grad, out1, input_shape, dim):
@@ -153,7 +153,7 @@ def logcumsumexp(input: Tensor, dim):
     array = _wide(input)
     with np.errstate(all="ignore"):
         if input.dtype.kind != "c":
-            return np.asarray(np.logaddexp.accumulate(array, axis=axis), input.dtype)
+            return by_rows(np.asarray(np.logaddexp.accumulate(array, axis=axis), input.dtype))
         rows = np.moveaxis(array.copy(), axis, 0)
         for i in range(1, len(rows)):
             rows[i] = _log_add(rows[i - 1], rows[i])

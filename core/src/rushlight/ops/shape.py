@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
+from rushlight.backends.arrays import by_rows, dtype_of
 from rushlight.errors import shape_text
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
@@ -413,11 +413,11 @@ def roll(input: Tensor, shifts, dims=()):
     if dims is None or isinstance(dims, (tuple, list)) and not dims:
         if several and len(shifts) != 1:
             raise RuntimeError(f"roll: shifts and dimensions must align: {list(shifts)} and none")
-        return np.roll(input, shifts)
+        return by_rows(np.roll(input, shifts))
     count = len(dims) if isinstance(dims, (tuple, list)) else 1
     if count != (len(shifts) if several else 1):
         raise RuntimeError(f"roll: shifts and dimensions must align: {shifts} and {dims}")
-    return np.roll(input, shifts, dims)
+    return by_rows(np.roll(input, shifts, dims))
 
 
 def _back(shifts):
@@ -455,7 +455,7 @@ repeat.gradient(input=_repeat_gradient)
 
 
 @composite()
-def tile(input: Tensor, dims):
+def tile(input: Tensor, dims: Sizes):
     """`input` tiled; missing leading repeats are 1."""
     return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
 
