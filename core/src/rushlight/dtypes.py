@@ -124,11 +124,13 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 
 class _Default:
-    __slots__ = ("float",)
+    """The default dtype, and functions to call after it changes."""
+
+    __slots__ = ("float", "watchers")
 
 
 default = _Default()
-default.float = float32
+default.float, default.watchers = float32, []
 
 
 def get_default_dtype() -> dtype:
@@ -143,6 +145,8 @@ def set_default_dtype(d: dtype) -> None:
     if d.category != FLOAT:
         raise TypeError(f"set_default_dtype(): only floating-point types are supported, got {d}")
     default.float = d
+    for forget in default.watchers:
+        forget()
 
 
 class finfo:  # noqa: N801 - PyTorch's public name

@@ -210,11 +210,19 @@ def test_memory_of_meta_tensors():
 
 
 def test_set_default_dtype():
+    def divided():
+        x = rushlight.arange(1, 3)
+        y = x.clone().float()
+        return [(x / 2).dtype, (x / x).dtype, x.sin().dtype, x.div(2).dtype, (y / x).dtype]
+
+    for _ in range(3):  # the short ways into these ops are open before the default changes
+        assert set(divided()) == {rushlight.float32}
     rushlight.set_default_dtype(rushlight.float64)
     try:
         assert rushlight.ones(1).dtype is rushlight.float64
-        assert (rushlight.arange(2) / 2).dtype is rushlight.float64
+        assert divided() == [rushlight.float64] * 4 + [rushlight.float32]
     finally:
         rushlight.set_default_dtype(rushlight.float32)
+    assert set(divided()) == {rushlight.float32}
     with pytest.raises(TypeError, match="only floating-point types"):
         rushlight.set_default_dtype(rushlight.int64)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 
 from rushlight.compiler import xp
-from rushlight.dtypes import dtype
+from rushlight.dtypes import default, dtype
 from rushlight.errors import argument_error
 from rushlight.ops import _fast
 from rushlight.ops._doors import make_door
 from rushlight.ops._elementwise_doors import make_elementwise_door
-from rushlight.ops._op import TENSOR
+from rushlight.ops._op import TABLE, TENSOR
 from rushlight.tensor.dispatch import (
     STATE,
     call_overrides,
@@ -21,6 +21,19 @@ from rushlight.tensor.dispatch import (
 )
 from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import EXACT, Tensor
+
+
+def _forget_doors():
+    """Short ways into ops hold result dtypes, which the default dtype takes part in."""
+    for op in TABLE.values():
+        for doors in (op.doors, op.device_doors, op.inplace_doors):
+            doors.clear()
+        for entries in (getattr(op, "same", ()), getattr(op, "mixed", ())):
+            for code in range(len(entries)):
+                entries[code] = None
+
+
+default.watchers.append(_forget_doors)
 
 
 def public_function(op):
