@@ -52,8 +52,8 @@ class Engine:
             features=self.features,
             opt=2,
             jit=True,
-            codemodel="default",
-            reloc="pic",
+            codemodel="large",  # sections of an object may be linked more than 2 GB apart
+            reloc="static",
         )
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.machine)
         fingerprint = f"{self.cpu} {self.features} {_source_version()}"

@@ -47,8 +47,8 @@ class _Engine:
             features=self.features.flatten(),
             opt=3,
             jit=True,
-            codemodel="default",
-            reloc="pic",
+            codemodel="large",  # sections of an object may be linked more than 2 GB apart
+            reloc="static",
         )
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.machine)
         tuning = llvm.create_pipeline_tuning_options(speed_level=3)
