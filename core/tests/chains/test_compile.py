@@ -14,10 +14,23 @@ from rushlight import nn
 from rushlight.chains import OptimizedModule, compile
 from rushlight.chains.deferred import Deferred
 from rushlight.chains.expressions import can_join
-from rushlight.ops._op import TABLE
+from rushlight.ops._op import REQUIRED, TABLE
 
 SHAPE = (100, 128)
-JOINING = sorted(name for name, op in TABLE.items() if can_join(op))
+EXTRA = {"threshold": (0.3, 0.1), "clamp": (0.3, 0.5)}
+
+
+def takes_tensors_alone(op):
+    """Whether a call needs nothing but tensors."""
+    others = set(range(len(op.names))) - set(op.tensor_positions)
+    return all(op.defaults[position] is not REQUIRED for position in others)
+
+
+JOINING = sorted(
+    name
+    for name, op in TABLE.items()
+    if can_join(op) and (name in EXTRA or takes_tensors_alone(op))
+)
 
 
 def inputs(count=1, low=0.1, high=0.9):
@@ -55,7 +68,7 @@ def test_every_op_that_joins(name):
     op = TABLE[name]
     count = len(op.tensor_positions)
     required = [op.defaults[p] is not None for p in op.tensor_positions]
-    extra = {"threshold": (0.3, 0.1), "clamp": (0.3, 0.5)}.get(name, ())
+    extra = EXTRA.get(name, ())
 
     def function(*tensors):
         operands = [x * 0.75 if i == 0 else x for i, x in enumerate(tensors)]

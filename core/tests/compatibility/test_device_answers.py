@@ -3,6 +3,7 @@
 import pytest
 
 import rushlight
+from rushlight.kernels.precision import float32_precision
 
 ANSWERS = [
     "cuda.is_available()",
@@ -94,6 +95,7 @@ def test_switches_are_kept_and_given_back():
     assert rushlight.backends.cuda.matmul.allow_tf32
     rushlight.backends.cuda.matmul.allow_tf32 = False
     assert rushlight.get_float32_matmul_precision() == "highest"
+    assert float32_precision() == "highest"  # that of the CPU's products too
     with pytest.raises(RuntimeError, match="'highest', 'high' or 'medium'"):
         rushlight.set_float32_matmul_precision("low")
 

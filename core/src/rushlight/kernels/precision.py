@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rushlight.backends import cuda
+
 __all__ = ["float32_precision", "planes_of_float32", "set_float32_precision"]
 
 # bfloat16 values a float32 value is split into where matrix units multiply: 24, 16 and 8 bits
@@ -21,6 +23,14 @@ def set_float32_precision(precision):
 
     _chosen = precision
     matrix.forget_plans()
+
+
+def _back_to_highest():
+    if _chosen != "highest":
+        set_float32_precision("highest")
+
+
+cuda.matmul.watchers.append(_back_to_highest)  # `allow_tf32 = False` is the same setting
 
 
 def planes_of_float32():

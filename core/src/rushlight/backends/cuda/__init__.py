@@ -15,6 +15,9 @@ class MatrixSwitches:
     fp32_precision = "none"
     precision = "highest"
 
+    def __init__(self):
+        self.watchers = []  # functions to call when full precision is asked for
+
     @property
     def allow_tf32(self) -> bool:
         """Whether products of float32 matrices may round their inputs to 10 bits."""
@@ -23,6 +26,9 @@ class MatrixSwitches:
     @allow_tf32.setter
     def allow_tf32(self, value):
         self.precision = "high" if value else "highest"
+        if not value:
+            for watcher in self.watchers:
+                watcher()
 
 
 matmul = MatrixSwitches()
