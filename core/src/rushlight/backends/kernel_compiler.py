@@ -17,6 +17,7 @@ from llvmlite import ir
 from rushlight.backends.kernel_builtins import Builtins
 from rushlight.backends.kernel_language import (
     Builtin,
+    Chosen,
     Emitted,
     External,
     NativeFunction,
@@ -375,6 +376,11 @@ class _Lowering(Builtins):
             if value.name not in self.parameters:
                 self.fail(node, f"the kernel parameter {value.name} was not given")
             return self.parameters[value.name]
+        if isinstance(value, Chosen):
+            chosen = self.resolve(value.parameter, node)
+            if chosen not in value.members:
+                self.fail(node, f"nothing to call where {value.parameter.name} is {chosen}")
+            return value.members[chosen]
         return value
 
     def expression_Attribute(self, node):

@@ -136,6 +136,17 @@ class Emitted:
         raise TypeError(f"{self.name}() exists inside kernels only")
 
 
+class Chosen:
+    """One of several things to call, by the value of a :class:`Parameter`."""
+
+    def __init__(self, parameter, members):
+        self.parameter, self.members = parameter, members
+
+    def __call__(self, *arguments):
+        """Only inside kernels."""
+        raise TypeError("a choice by parameter exists inside kernels only")
+
+
 class NativeFunction:
     """A function of the language; ``kind`` is "inline", "shared" or "entry"."""
 

@@ -24,10 +24,16 @@ import sys
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_language import Emitted, i64
+from rushlight.backends.kernel_language import Chosen, Emitted, Parameter, i64
 from rushlight.backends.kernel_values import counted_loop
 from rushlight.backends.machine_code import engine
-from rushlight.backends.microkernel import VL, alignment_is_argument, load_vector
+from rushlight.backends.microkernel import (
+    VL,
+    alignment_is_argument,
+    interleave,
+    lanes_below,
+    load_vector,
+)
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 LANES = 16
@@ -43,6 +49,10 @@ PATHS = {
     2: ((1, 0), (0, 0), (0, 1)),
     3: ((2, 0), (1, 0), (1, 1), (0, 1), (0, 2), (0, 0)),
 }
+
+
+# Planes of the operands of a kernel; 0: they are bfloat16 already.
+planes = Parameter("planes")
 
 
 @functools.cache
@@ -150,10 +160,13 @@ def _emit_multiply(builder, values, planes):
                 _call(builder, "llvm.x86.tdpbf16ps", *operands)
 
 
-def multiplier(planes):
-    """Fragment (packed A, packed B, blocks of k): add the product into the accumulators."""
-    emit = functools.partial(_emit_multiply, planes=planes)
-    return Emitted(f"block_multiply_{planes}", None, (i64,) * 3, emit)
+def _multiplier(count):
+    emit = functools.partial(_emit_multiply, planes=count)
+    return Emitted(f"block_multiply_{count}", None, (i64,) * 3, emit)
+
+
+# (packed A, packed B, blocks of k): add the product into the accumulators
+multiply_blocks = Chosen(planes, {count: _multiplier(count) for count in PATHS})
 
 
 # ---- splitting and packing -----------------------------------------------------------------------
@@ -188,15 +201,6 @@ def _in_pairs(builder, first, second):
     return builder.or_(builder.lshr(first, _constant(16)), upper)
 
 
-def _below(builder, count, first=0):
-    kind = ir.VectorType(I64, LANES)
-    index = ir.Constant(kind, [first + i for i in range(LANES)])
-    undefined = ir.Constant(kind, ir.Undefined)
-    one = builder.insert_element(undefined, count, I32(0))
-    splat = builder.shuffle_vector(one, undefined, _constant(0, ir.VectorType(I32, LANES)))
-    return builder.icmp_signed("<", index, splat)
-
-
 def _word_pointer(builder, address):
     return builder.inttoptr(address, WORDS.as_pointer())
 
@@ -218,7 +222,7 @@ def _emit_pack(builder, values, planes, paired, edge):
     masks = [None, None]
     if edge:
         columns = [0] if paired else [0, LANES]
-        masks = [_below(builder, values[5], first) for first in columns]
+        masks = [lanes_below(builder, values[5], first) for first in columns]
     for line in range(LANES):
         loaded = []
         for i in (0, 1):
@@ -275,10 +279,10 @@ def _emit_pack_gathered(builder, values, planes, paired):
 
     nothing = ir.Constant(ir.VectorType(I1, LANES), [0] * LANES)
     if paired:
-        lanes, masks = [offsets_at(lines, 0)] * 2, [_below(builder, line_count)] * 2
+        lanes, masks = [offsets_at(lines, 0)] * 2, [lanes_below(builder, line_count)] * 2
     else:
         lanes = [offsets_at(steps, first) for first in (0, LANES)]
-        masks = [_below(builder, step_count, first) for first in (0, LANES)]
+        masks = [lanes_below(builder, step_count, first) for first in (0, LANES)]
     peak = builder.load(_word_pointer(builder, peak_address), align=4)
     for row in range(LANES):
         loaded = []
@@ -297,11 +301,17 @@ def _emit_pack_gathered(builder, values, planes, paired):
     builder.store(peak, _word_pointer(builder, peak_address), align=4)
 
 
-def gathering_packer(planes, paired):
-    """Fragment that packs a tile of each plane from anywhere: :func:`_emit_pack_gathered`."""
-    emit = functools.partial(_emit_pack_gathered, planes=planes, paired=paired)
-    name = f"tile_gather_{planes}{'_paired' if paired else ''}"
+def _gatherer(count, paired):
+    emit = functools.partial(_emit_pack_gathered, planes=count, paired=paired)
+    name = f"tile_gather_{count}{'_paired' if paired else ''}"
     return Emitted(name, None, (i64,) * 7, emit)
+
+
+# Fragments of :func:`_emit_pack_gathered`, for float32 values.
+gather_rows, gather_pairs = (
+    Chosen(planes, {count: _gatherer(count, paired) for count in PATHS if count})
+    for paired in (False, True)
+)
 
 
 def _emit_round_row(builder, values):
@@ -318,7 +328,7 @@ def _emit_round_row(builder, values):
         rounded = builder.select(is_nan, _constant(0x7FC00000), rounded)
         halves = builder.trunc(builder.lshr(rounded, _constant(16)), kind)
         to = builder.inttoptr(builder.add(target, I64(32 * i)), kind.as_pointer())
-        mask = _below(builder, count, LANES * i)
+        mask = lanes_below(builder, count, LANES * i)
         arguments = [halves, to, mask]
         if alignment_is_argument():
             arguments.insert(2, I32(2))
@@ -335,14 +345,7 @@ def _emit_transpose(builder, values):
         _word_pointer(builder, builder.add(values[0], I64(64 * line))) for line in range(LANES)
     ]
     rows = [builder.load(place, align=4) for place in places]
-    low = [i // 2 + (LANES if i % 2 else 0) for i in range(LANES)]
-    kind = ir.VectorType(I32, LANES)
-    orders = [ir.Constant(kind, low), ir.Constant(kind, [i + LANES // 2 for i in low])]
-    for _ in range(4):
-        rows = [
-            builder.shuffle_vector(rows[i // 2], rows[i // 2 + 8], orders[i % 2])
-            for i in range(LANES)
-        ]
+    rows = interleave(builder, rows)
     for row, place in zip(rows, places, strict=True):
         builder.store(row, place, align=4)
 
@@ -373,15 +376,16 @@ def _masked_load(builder, where, mask, kind):
     return builder.call(found, arguments)
 
 
-def packers(planes):
-    """Fragments that pack rows, rows at an edge, pairs, pairs at an edge: :func:`_emit_pack`.
+def _packer(count, paired, edge):
+    name = f"tile_pack_{count}{'_paired' if paired else ''}{'_edge' if edge else ''}"
+    emit = functools.partial(_emit_pack, planes=count, paired=paired, edge=edge)
+    return Emitted(name, None, (i64,) * (6 if edge else 4), emit)
 
-    ``planes`` 0 stands for operands that are bfloat16 already.
-    """
-    made = []
-    for paired in (False, True):
-        for edge in (False, True):
-            name = f"tile_pack_{planes}{'_paired' if paired else ''}{'_edge' if edge else ''}"
-            emit = functools.partial(_emit_pack, planes=planes, paired=paired, edge=edge)
-            made.append(Emitted(name, None, (i64,) * (6 if edge else 4), emit))
-    return made
+
+def _packers(paired, edge):
+    return Chosen(planes, {count: _packer(count, paired, edge) for count in PATHS})
+
+
+# Fragments of :func:`_emit_pack`.
+pack_whole_rows, pack_edge_rows = _packers(False, False), _packers(False, True)
+pack_whole_pairs, pack_edge_pairs = _packers(True, False), _packers(True, True)

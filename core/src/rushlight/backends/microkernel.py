@@ -368,7 +368,7 @@ def split(total, limit, index):
 # ---- moving panels -------------------------------------------------------------------------------
 
 
-def _interleave(builder, rows):
+def interleave(builder, rows):
     """log2(VL) perfect shuffles of rows i and i + VL/2 transpose VL x VL values in registers."""
     low = [i // 2 + (VL if i % 2 else 0) for i in range(VL)]
     high = [i + VL // 2 for i in low]
@@ -397,7 +397,7 @@ def _emit_transpose(builder, values, edge):
             mask = lanes_below(builder, builder.select(inside, values[5], I64(0)))
         address = builder.add(source, builder.mul(source_stride, I64(i)))
         rows.append(load_vector(builder, address, mask))
-    for j, row in enumerate(_interleave(builder, rows)):
+    for j, row in enumerate(interleave(builder, rows)):
         mask = None
         if edge:
             inside = builder.icmp_signed("<", I64(j), values[5])

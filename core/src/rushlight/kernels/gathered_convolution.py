@@ -15,10 +15,17 @@ from rushlight.backends import matrix_units as mu
 from rushlight.backends import microkernel as mk
 from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import array, function, i64, range_kernel, stack
-from rushlight.backends.matrix_units import SIDE, TILE, transpose_tile
+from rushlight.backends.matrix_units import (
+    SIDE,
+    TILE,
+    gather_pairs,
+    gather_rows,
+    planes,
+    transpose_tile,
+)
 from rushlight.backends.memory import empty, zeros
 from rushlight.kernels import split_products as sp
-from rushlight.kernels.split_products import block_bytes, clear_peaks, largest, planes
+from rushlight.kernels.split_products import block_bytes, clear_peaks, largest
 
 # Argument words of packing. The first five are given at each call.
 SOURCE, TARGET, PEAKS, LINE_OFFSETS, STEP_OFFSETS, LINES, DEPTH, PARTS, PAIRED, TURNED = range(10)
@@ -29,8 +36,6 @@ MOST_BYTES = 1 << 31  # offsets are int32
 PACKED_LIMIT = 6 << 20  # bytes of packed windows at a time
 ONE_IMAGE_LIMIT = 16 << 20  # the same of one image
 FEW_PIXELS, SOME_PIXELS = 64, 256  # of a map
-gather_rows_1, gather_pairs_1 = (mu.gathering_packer(1, paired) for paired in (False, True))
-gather_rows_3, gather_pairs_3 = (mu.gathering_packer(3, paired) for paired in (False, True))
 
 
 @function
@@ -38,15 +43,10 @@ def pack_tile(g, line, block, to, peaks):
     """A tile for each plane: 16 lines by 32 steps of k."""
     lines, steps = g[LINE_OFFSETS] + 4 * line, g[STEP_OFFSETS] + 4 * SIDE * block
     count, depth = g[LINES] - line, g[DEPTH] - SIDE * block
-    if planes == 1:
-        if g[PAIRED] != 0:
-            gather_pairs_1(g[SOURCE], lines, steps, to, peaks, count, depth)
-        else:
-            gather_rows_1(g[SOURCE], lines, steps, to, peaks, count, depth)
-    elif g[PAIRED] != 0:
-        gather_pairs_3(g[SOURCE], lines, steps, to, peaks, count, depth)
+    if g[PAIRED] != 0:
+        gather_pairs(g[SOURCE], lines, steps, to, peaks, count, depth)
     else:
-        gather_rows_3(g[SOURCE], lines, steps, to, peaks, count, depth)
+        gather_rows(g[SOURCE], lines, steps, to, peaks, count, depth)
 
 
 @function

@@ -12,7 +12,6 @@ same special values as everywhere else. Import at first need: it imports the com
 
 from __future__ import annotations
 
-from rushlight.backends import matrix_units as mu
 from rushlight.backends import microkernel as mk
 from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import (
@@ -30,6 +29,12 @@ from rushlight.backends.matrix_units import (
     TILE,
     configure,
     load_block,
+    multiply_blocks,
+    pack_edge_pairs,
+    pack_edge_rows,
+    pack_whole_pairs,
+    pack_whole_rows,
+    planes,
     release,
     round_row,
     store_block,
@@ -56,77 +61,26 @@ PACKING_WORDS = 9
 
 EDGE = SIDE * SIDE * 4  # bytes of a block of C
 
-# What a kernel is compiled for: the planes of its operands (0: they are bfloat16 already), their
-# bytes per element, and the bytes of a packed block.
-planes, size, block_bytes = Parameter("planes"), Parameter("size"), Parameter("block_bytes")
-rows_0, rows_edge_0, pairs_0, pairs_edge_0 = mu.packers(0)
-rows_1, rows_edge_1, pairs_1, pairs_edge_1 = mu.packers(1)
-rows_2, rows_edge_2, pairs_2, pairs_edge_2 = mu.packers(2)
-rows_3, rows_edge_3, pairs_3, pairs_edge_3 = mu.packers(3)
-multiply_0, multiply_1, multiply_2, multiply_3 = (mu.multiplier(count) for count in range(4))
+# What a kernel is compiled for besides its planes: bytes per element, and of a packed block.
+size, block_bytes = Parameter("size"), Parameter("block_bytes")
 
 
 @function
 def pack_rows(source, stride, to, peaks, rows, columns):
     """Tiles of 16 rows by 32 steps of k, of which some may not exist."""
-    whole = i64(1) if rows == 16 and columns == SIDE else i64(0)
-    if planes == 0:
-        if whole != 0:
-            rows_0(source, stride, to, peaks)
-        else:
-            rows_edge_0(source, stride, to, peaks, rows, columns)
-    elif planes == 1:
-        if whole != 0:
-            rows_1(source, stride, to, peaks)
-        else:
-            rows_edge_1(source, stride, to, peaks, rows, columns)
-    elif planes == 2:
-        if whole != 0:
-            rows_2(source, stride, to, peaks)
-        else:
-            rows_edge_2(source, stride, to, peaks, rows, columns)
-    elif whole != 0:
-        rows_3(source, stride, to, peaks)
+    if rows == 16 and columns == SIDE:
+        pack_whole_rows(source, stride, to, peaks)
     else:
-        rows_edge_3(source, stride, to, peaks, rows, columns)
+        pack_edge_rows(source, stride, to, peaks, rows, columns)
 
 
 @function
 def pack_pairs(source, stride, to, peaks, rows, columns):
     """Tiles of 32 steps of k by 16 columns, of which some may not exist."""
-    whole = i64(1) if rows == SIDE and columns == 16 else i64(0)
-    if planes == 0:
-        if whole != 0:
-            pairs_0(source, stride, to, peaks)
-        else:
-            pairs_edge_0(source, stride, to, peaks, rows, columns)
-    elif planes == 1:
-        if whole != 0:
-            pairs_1(source, stride, to, peaks)
-        else:
-            pairs_edge_1(source, stride, to, peaks, rows, columns)
-    elif planes == 2:
-        if whole != 0:
-            pairs_2(source, stride, to, peaks)
-        else:
-            pairs_edge_2(source, stride, to, peaks, rows, columns)
-    elif whole != 0:
-        pairs_3(source, stride, to, peaks)
+    if rows == SIDE and columns == 16:
+        pack_whole_pairs(source, stride, to, peaks)
     else:
-        pairs_edge_3(source, stride, to, peaks, rows, columns)
-
-
-@function
-def multiply_blocks(a, b, count):
-    """Add the product of ``count`` packed blocks of each into the accumulators."""
-    if planes == 0:
-        multiply_0(a, b, count)
-    elif planes == 1:
-        multiply_1(a, b, count)
-    elif planes == 2:
-        multiply_2(a, b, count)
-    else:
-        multiply_3(a, b, count)
+        pack_edge_pairs(source, stride, to, peaks, rows, columns)
 
 
 @function
