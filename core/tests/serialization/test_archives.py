@@ -1,6 +1,7 @@
 """The zip archive around a checkpoint: what other readers make of it, its long form, its sinks."""
 
 import io
+import os
 import zipfile
 
 import pytest
@@ -124,3 +125,19 @@ def test_places_of_storages(tmp_path, monkeypatch):
     )
     assert rushlight.load(path)[0].tolist() == [0, 0]
     assert default(storage, "cpu").tolist() == [0] * 8
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="needs /proc")
+def test_all_tensors_of_a_file_share_one_mapping(tmp_path):
+    """A process may have some 65,000 mappings; large checkpoints hold more tensors than that."""
+    path = tmp_path / "many.pt"
+    rushlight.save([rushlight.full((1000,), float(i)) for i in range(50)], path)
+    loaded = rushlight.load(path, mmap=True)
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        assert sum("many.pt" in line for line in maps) == 1
+    loaded[3][0] = 7.0
+    assert loaded[3][:2].tolist() == [7.0, 3.0] and loaded[49][999].item() == 49.0
+    assert rushlight.load(path)[3][0].item() == 3.0
+    del loaded
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        assert not any("many.pt" in line for line in maps)

@@ -51,7 +51,7 @@ class Archive:
         self.folder = heads[0][: -len("data.pkl")]
         if self.folder + "constants.pkl" in self.entries:
             raise Damaged("it holds a TorchScript program; read it with rushlight.jit.load")
-        self.swap = False
+        self.swap, self._mapping = False, None
         if self.folder + "byteorder" in self.entries:
             order = bytes(self.read("byteorder")).decode("ascii", "replace")
             if order not in ("little", "big"):
@@ -212,11 +212,19 @@ class Archive:
         return io.BufferedReader(_Stream(self, self.start(name), self.entry(name).size), 1 << 16)
 
     def map(self, name, path, count):
-        """The first `count` bytes of an entry in place: read from the file when touched."""
+        """The first `count` bytes of an entry in place: read from the file when touched.
+
+        One mapping serves all entries: a process may have some 65,000, and one that begins where
+        the file does can be backed by huge pages.
+        """
         start = self.start(name)
         if not count:
             return np.empty(0, np.uint8)
-        return np.memmap(path, np.uint8, "c", start, (count,))
+        if self._mapping is None:
+            self._mapping = np.asarray(np.memmap(path, np.uint8, "c"))
+        if start + count > self._mapping.size:
+            raise Damaged(f"{name[:80]} ends beyond the file")
+        return self._mapping[start : start + count]
 
 
 def _wide(extra, plain, packed, start):
