@@ -7,8 +7,12 @@ its error inputs and variants (method, in-place, ``out=``). Without names the wh
 Entries known not to pass stand in ci/torch_table_known.toml, each with a date and a reason.
 A failure that is not there fails the run, and so does an entry there that passes.
 
+With ``--device cuda`` our tensors lie on a CUDA device, an emulated one under RUSHLIGHT_CUDA=emu,
+PyTorch's stay on the CPU: forward and first derivatives of a few samples; what is not to pass there
+stands in ci/torch_table_cuda_known.toml.
+
 Usage: python ci/torch_table.py [NAME ...] [--dtypes float32,bool] [--checks forward,gradient]
-       [--samples N] [--jobs N] [--json FILE] [--verbose] [--list]
+       [--device cuda] [--samples N] [--jobs N] [--json FILE] [--verbose] [--list]
 """
 
 from __future__ import annotations
@@ -24,7 +28,19 @@ from pathlib import Path
 import known_failures
 import oracle
 
-KNOWN = Path(__file__).with_name("torch_table_known.toml")
+KNOWN = {
+    "cpu": Path(__file__).with_name("torch_table_known.toml"),
+    "cuda": Path(__file__).with_name("torch_table_cuda_known.toml"),
+}
+CHECKS = {
+    "cpu": "forward,noncontiguous,gradient,second,errors,variants",
+    "cuda": "forward,gradient",
+}
+DTYPES = {
+    "cpu": "float32,float64,int64,bool,complex64,bfloat16",
+    "cuda": "float32,bfloat16,int64,complex64",
+}
+SAMPLES = {"cpu": 1000, "cuda": 5}
 
 # Not for a CPU, or not functions that a program can call there.
 UNTESTABLE = (
@@ -66,15 +82,24 @@ def chosen(names):
     return found
 
 
+def dtypes_of(info, device):
+    """Names of the dtypes to test: PyTorch's on the CPU, which computes what is expected; of the
+    integers those that PyTorch takes on that device."""
+    found = info.supported_dtypes("cpu")
+    if device != "cpu":
+        found = {d for d in found if d.is_floating_point or d in info.supported_dtypes(device)}
+    return {str(d)[6:] for d in found}
+
+
 def examine(task):
     """All checks of one entry; runs in a worker process."""
     import torch
     import torch_table_checks as checks
 
-    position, dtypes, wanted, most = task
+    position, dtypes, wanted, most, checks.DEVICE = task
     torch.set_num_threads(1)
     info = _ENTRIES[position]
-    supported = {str(d)[6:] for d in info.supported_dtypes("cpu")}
+    supported = dtypes_of(info, checks.DEVICE)
     results = {}
     for dtype in dtypes:
         if dtype not in supported:
@@ -109,8 +134,11 @@ def main() -> int:
     if arguments.list:
         print("\n".join(full_name(info) for info in _ENTRIES))
         return 0
-    dtypes, checks = arguments.dtypes.split(","), arguments.checks.split(",")
-    tasks = [(i, dtypes, checks, arguments.samples) for i in range(len(_ENTRIES))]
+    device = arguments.device
+    dtypes = (arguments.dtypes or DTYPES[device]).split(",")
+    checks = (arguments.checks or CHECKS[device]).split(",")
+    given = dtypes, checks, arguments.samples or SAMPLES[device], device
+    tasks = [(i, *given) for i in range(len(_ENTRIES))]
     start, found = time.monotonic(), {}
     if arguments.jobs <= 1:
         results = map(examine, tasks)
@@ -122,7 +150,7 @@ def main() -> int:
             found = {name: result for name, result in _followed(results, arguments)}
     report(found, dtypes, time.monotonic() - start)
     failing = [name for name, result in found.items() if not passed(result)]
-    surprises = known_failures.surprises(KNOWN, failing, found)
+    surprises = known_failures.surprises(KNOWN[device], failing, found)
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(found, file, indent=1, sort_keys=True)
@@ -134,10 +162,11 @@ def parse():
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--dtypes", default="float32,float64,int64,bool,complex64,bfloat16")
-    parser.add_argument("--checks", default="forward,noncontiguous,gradient,second,errors,variants")
-    parser.add_argument("--samples", type=int, default=1000, help="most samples of one check")
+    parser.add_argument("--dtypes")
+    parser.add_argument("--checks")
+    parser.add_argument("--samples", type=int, help="most samples of one check")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where ours are")
     parser.add_argument("--json")
     parser.add_argument("--verbose", action="store_true", help="passing entries too")
     parser.add_argument("--list", action="store_true", help="only the entries' names")

@@ -22,7 +22,9 @@ TOLERANCE = {
     "float64": (1e-7, 1e-9), "complex64": (1e-4, 1e-5), "complex128": (1e-7, 1e-9),
 }  # fmt: skip
 SECONDS = 120  # for one op, one check
+LARGEST_THERE = 1 << 16  # elements of a sample's tensor on an emulated device
 LARGEST = 1 << 22  # elements of a storage that is carried over whole
+DEVICE = "cpu"  # where ours are; PyTorch's stay on the CPU
 
 
 class Mismatch(AssertionError):
@@ -59,7 +61,7 @@ def ours(value):
     if isinstance(value, torch.layout):
         return _named(str(value).split(".")[1])
     if isinstance(value, torch.device):
-        return rushlight.device(str(value))
+        return rushlight.device(DEVICE if value.type == "cpu" else str(value))
     if isinstance(value, torch.Size):
         return rushlight.Size(value)
     if isinstance(value, torch.nn.Module):
@@ -77,7 +79,7 @@ def ours(value):
         return slice(ours(value.start), ours(value.stop), ours(value.step))
     if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
         return translated(value)
-    return value
+    return DEVICE if type(value) is str and value == "cpu" else value
 
 
 def _named(name):
@@ -107,6 +109,7 @@ def _tensor(tensor):
         made = rushlight.tensor(plain.contiguous().view(torch.int16).numpy()).view(dtype)
     else:
         made = rushlight.tensor(plain.contiguous().numpy())
+    made = made.to(DEVICE)
     if not whole and count <= LARGEST:
         made = made.as_strided(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
     made = made.detach()
@@ -135,7 +138,7 @@ def _of_shared(plain, tensor, dtype):
 def theirs(value):
     """A result of Rushlight's as PyTorch's, detached."""
     if isinstance(value, rushlight.Tensor):
-        array = value.detach().contiguous()
+        array = value.detach().cpu().contiguous()
         if value.dtype is rushlight.bfloat16:
             return torch.from_numpy(array.view(rushlight.int16).numpy()).view(torch.bfloat16)
         return torch.from_numpy(array.numpy().copy())
@@ -365,6 +368,47 @@ def chosen(info, sample, result):
     return found
 
 
+# Random functions: a device's numbers are not the CPU's, in PyTorch too.
+UNLIKE = frozenset((
+    "bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal",
+    "nn.functional.alpha_dropout", "nn.functional.dropout", "nn.functional.dropout2d",
+    "nn.functional.dropout3d", "nn.functional.feature_alpha_dropout", "nn.functional.rrelu",
+    "nn.functional.fractional_max_pool2d", "nn.functional.fractional_max_pool3d", "pca_lowrank",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "svd_lowrank", "uniform",
+))  # fmt: skip
+
+
+def is_random(info, sample):
+    """Whether the result of a sample is random numbers."""
+    if info.name == "nn.functional.scaled_dot_product_attention":
+        return sample.kwargs.get("dropout_p", 0) > 0
+    if info.name == "nn.functional.multi_head_attention_forward":
+        return sample.kwargs["training"] and sample.args[9] > 0
+    return info.name in UNLIKE
+
+
+def all_there(sample, found):
+    """Raise Mismatch unless all tensors of a result lie on the device."""
+    for tensor in tensors(found):
+        if tensor.device.type != DEVICE:
+            raise Mismatch(f"{told(sample)}: a result on {tensor.device}")
+
+
+def repeated(function, sample, own, found, expected):
+    """Random numbers of a device: PyTorch's shapes and dtypes, and the same from the same seed."""
+    rushlight.manual_seed(7)
+    again = function(*own[:1], *own[1], **own[2])
+    results = zip(tensors(found), tensors(again), tensors(expected), strict=True)
+    for number, (a, b, c) in enumerate(results):
+        a, b = theirs(a), theirs(b)
+        if a.shape != c.shape or a.dtype != c.dtype:
+            raise Mismatch(
+                f"{told(sample)}: {a.dtype}{list(a.shape)}, not {c.dtype}{list(c.shape)}"
+            )
+        if not torch.equal(a.nan_to_num(), b.nan_to_num()):
+            raise Mismatch(f"{told(sample)}: result {number} is another one from the same seed")
+
+
 _UNWRITTEN = ("empty", "new_empty", "empty_like", "empty_strided", "empty_permuted",
               "new_empty_strided", "resize_", "resize_as_", "nn.init.skip_init")  # fmt: skip
 
@@ -374,7 +418,7 @@ def check_forward(info, function, samples):
     reason, compared = None, 0
     for sample in samples:
         try:
-            expected, found, _ = call(info, function, sample)
+            expected, found, own = call(info, function, sample)
         except Refused:
             continue
         except Unavailable as error:
@@ -382,6 +426,12 @@ def check_forward(info, function, samples):
             continue
         except Exception as error:
             raise _located(error, sample) from error
+        if DEVICE != "cpu":
+            all_there(sample, found)
+            if is_random(info, sample):
+                repeated(function, sample, own, found, expected)
+                compared += 1
+                continue
         if info.name in _UNWRITTEN:
             for a, b in zip(tensors(found), tensors(expected), strict=True):
                 if tuple(a.shape) != tuple(b.shape) or a.stride() != b.stride():
@@ -476,6 +526,23 @@ def check_noncontiguous(info, function, samples):
     check_forward(info, function, [s.noncontiguous() for s in samples])
 
 
+def size_of(sample):
+    """Elements of the largest tensor of a sample."""
+    return max((t.numel() for t in tensors((sample.input, sample.args, sample.kwargs))), default=0)
+
+
+def affordable(samples):
+    """On a device, which is an emulator: the samples of small tensors, or one if none is small."""
+    skipped = None
+    for sample in samples:
+        if DEVICE == "cpu" or size_of(sample) <= LARGEST_THERE:
+            skipped = ()
+            yield sample
+        elif skipped is None:
+            skipped = (sample,)
+    yield from skipped or ()
+
+
 def leaves(sample):
     """The tensors of a sample that ask for a gradient."""
     return [t for t in tensors((sample.input, sample.args, sample.kwargs)) if t.requires_grad]
@@ -486,6 +553,8 @@ def check_gradients(info, function, samples, order=1):
     checked = 0
     for sample in samples:
         own_leaves = leaves(sample)
+        if DEVICE != "cpu" and is_random(info, sample):
+            continue
         if not own_leaves or info.name in _TIES and own_leaves[0].dtype == torch.bfloat16:
             continue  # equal elements: the gradient goes to one of them
         try:
@@ -728,7 +797,7 @@ def run_check(info, name, dtype, most):
             function = function_of(info)
             torch.manual_seed(3)
             found = info.sample_inputs("cpu", torch_dtype, requires_grad=grads)
-            samples = [] if name == "errors" else list(itertools.islice(found, most))
+            samples = [] if name == "errors" else list(itertools.islice(affordable(found), most))
             CHECKS[name](info, function, samples)
     except Mismatch as error:
         return str(error)

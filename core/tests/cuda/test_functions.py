@@ -97,11 +97,54 @@ CALLS = {
     "jacobian": (lambda a: rushlight.func.jacrev(lambda v: v.sin())(a), randn(3)),
     "hessian": (lambda a: rushlight.func.hessian(lambda v: (v**3).sum())(a), randn(3)),
     "vmap": (lambda a, b: rushlight.vmap(lambda x, y: x @ y)(a, b), randn(2, 3, 4), randn(2, 4)),
+    "block_diag": (rushlight.block_diag, randn(2, 3), randn(1, 2)),
+    "runs": (
+        lambda a: rushlight.unique_consecutive(a, return_inverse=True, return_counts=True),
+        rushlight.tensor([1, 1, 2, 1]),
+    ),
+    "runs of rows": (
+        lambda a: rushlight.unique_consecutive(a, dim=0), rushlight.tensor([[1, 1], [1, 1], [2, 1]])
+    ),
+    "nonzero_static": (lambda m: rushlight.nonzero_static(m, size=9), MASK),
+    "causal attention": (
+        lambda q, k: functional.scaled_dot_product_attention(q, k, k, is_causal=True),
+        randn(2, 3, 4), randn(2, 5, 4),
+    ),
+    "lengths of ctc_loss there": (
+        lambda a, t: functional.ctc_loss(a.log_softmax(2), t + 1, *_lengths(t)),
+        randn(6, 2, 5), places(4, 2, 3),
+    ),
+    "svd of nothing": (rushlight.linalg.svd, randn(0, 3)),
+    "as_strided_scatter": (
+        lambda a, b: rushlight.as_strided_scatter(a, b, (2, 2), (1, 2)), randn(3, 3), randn(2, 2)
+    ),
+    "native_batch_norm": (
+        lambda a, m: rushlight.native_batch_norm(a, None, None, m, m.abs(), False, 0.1, 1e-5),
+        randn(3, 2, 4), randn(2),
+    ),
+    "native_layer_norm": (
+        lambda a: rushlight.native_layer_norm(a, (3,), None, None, 1e-5), randn(2, 3)
+    ),
+    "running sums of complex numbers": (
+        lambda a, b: rushlight.complex(a, b).cumsum(1), randn(3, 4), randn(3, 4)
+    ),
+    "running products of complex numbers": (
+        lambda a, b: rushlight.complex(a, b).cumprod(0), randn(3, 4), randn(3, 4)
+    ),
+    "scatter_add of complex numbers": (
+        lambda a, i, b: rushlight.complex(a, a).scatter_add(0, i, rushlight.complex(b, b)),
+        randn(3, 4), places(3, 5, 4), randn(5, 4),
+    ),
     "padded": (
         lambda a: nn.utils.rnn.pad_packed_sequence(
             nn.utils.rnn.pack_padded_sequence(a, [5, 3]))[0], randn(5, 2, 3)
     ),
 }  # fmt: skip
+
+
+def _lengths(targets):
+    """Lengths of inputs and targets, as tensors beside the targets."""
+    return [rushlight.tensor(n, device=targets.device) for n in ([6, 6], [3, 2])]
 
 
 def tensors_of(value):
@@ -151,6 +194,24 @@ def test_what_is_not_there_says_so():
         rushlight.eye(3, device="cuda").to_sparse()
     with pytest.raises(NotImplementedError, match=r"input.cpu\(\).unique"):
         rushlight.ones(2, 2, device="cuda").unique(dim=0)
+
+
+def test_histograms_with_edges_are_the_cpus_as_in_pytorch():
+    for name in ("histogram", "histogramdd"):
+        with pytest.raises(NotImplementedError, match=rf"{name}\(\) is for tensors on the CPU"):
+            getattr(rushlight, name)(rushlight.ones(3, 1, device="cuda"), bins=[2])
+
+
+def test_new_memory_is_where_and_as_it_was_asked_for():
+    like = rushlight.ones(3, 2, device="cuda")
+    made = like.new_empty_strided((3, 2), (4, 2))
+    assert made.is_cuda and made.stride() == (4, 2)
+    made.fill_(2.0)
+    assert made.sum().item() == 12
+    assert rushlight.empty_strided((5,), (4,), device="cuda").stride() == (4,)
+    drawn = rushlight.randint_like(like, 2, 4)
+    assert drawn.is_cuda and drawn.dtype is like.dtype
+    assert set(drawn.cpu().flatten().tolist()) <= {2.0, 3.0}
 
 
 def test_attention_with_dropout_draws_on_the_device():

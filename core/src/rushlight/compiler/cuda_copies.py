@@ -98,7 +98,7 @@ def _moved(out, source):
 def write(out, value) -> None:
     """``out[...] = value``: another device array, an array of the host, or a number."""
     if type(value) is not DeviceArray:
-        if isinstance(value, np.ndarray) and value.size > 1 or isinstance(value, (list, tuple)):
+        if isinstance(value, np.ndarray) and value.size != 1 or isinstance(value, (list, tuple)):
             value = from_host(np.asarray(value, out.dtype), out.device)
         else:
             _fill(out, value.item() if isinstance(value, np.ndarray | np.generic) else value)

@@ -43,8 +43,8 @@ _ctc_loss.gradient(log_probs=_ctc_gradient)
 
 
 def _lengths(name, value, count, most):
-    """Lengths as an array of one int64 a sample."""
-    found = value._array if isinstance(value, Tensor) else np.asarray(value)
+    """Lengths as an array of one int64 a sample, with the host, which plans by them."""
+    found = value.cpu()._array if isinstance(value, Tensor) else np.asarray(value)
     if found.dtype.kind not in "iu":
         raise RuntimeError(f"ctc_loss: {name} must be integral, got {found.dtype}")
     found = found.reshape(-1).astype(np.int64)

@@ -203,17 +203,21 @@ def scaled_dot_product_attention(
             attn_mask = attn_mask.float()
     if _fits_kernel(query, key, value, attn_mask, dropout_p, enable_gqa):
         if attn_mask is not None and attn_mask._dtype.category == BOOL:
-            attn_mask = zeros(attn_mask.shape).masked_fill(~attn_mask, -math.inf)
+            attn_mask = zeros(attn_mask.shape, device=query._device).masked_fill(
+                ~attn_mask, -math.inf
+            )
         kept = None
         if dropout_p > 0.0:  # the numbers that dropout of the probabilities would draw
-            kept = dropout(ones(*query.shape[:3], key.shape[2]), dropout_p)
+            sizes = (*query.shape[:3], key.shape[2])
+            kept = dropout(ones(sizes, device=query._device), dropout_p)
         out = _attention(query, key, value, attn_mask, is_causal, float(scale), kept)[0]
         return out if out.dtype == dtype else out.to(dtype)
     if enable_gqa:
         key = _repeated(key, query.shape[-3])
         value = _repeated(value, query.shape[-3])
     if is_causal:
-        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=bool_dtype).tril()
+        sizes = query.shape[-2], key.shape[-2]
+        attn_mask = ones(sizes, dtype=bool_dtype, device=query._device).tril()
     weights = _attention_weights((query * scale) @ key.transpose(-2, -1), attn_mask)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)

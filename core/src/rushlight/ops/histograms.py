@@ -88,6 +88,14 @@ def _count(points, edges, weights, density):
     return found.astype(points.dtype)
 
 
+def _check_device(name, input):
+    if input.is_cuda:
+        raise NotImplementedError(
+            f"{name}() is for tensors on the CPU, as in PyTorch; got one on {input.device}. Use "
+            "histc() there, or input.cpu()"
+        )
+
+
 def _check_values(name, input, weight, count):
     if input._dtype.category != FLOAT or input._dtype.itemsize < 4:
         raise RuntimeError(f'"{name}" not implemented for dtype {input._dtype}')
@@ -130,6 +138,7 @@ def histogram(input: Tensor, bins, *, range=None, weight=None, density=False):
     >>> rushlight.histogram(rushlight.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
     tensor([0., 2., 1., 0.])
     """
+    _check_device("histogram", input)
     _check_values("histogram", input, weight, input.numel())
     values = input._array.reshape(-1)
     if isinstance(bins, Tensor):
@@ -162,6 +171,7 @@ def histogramdd(input: Tensor, bins, range=None, weight=None, density=False):
         raise RuntimeError(
             f"histogramdd: input tensor should have at least 2 dimensions, but got {input.dim()}"
         )
+    _check_device("histogramdd", input)
     size = input.shape[-1]
     points = input._array.reshape(-1, size)
     _check_values("histogramdd", input, weight, len(points))

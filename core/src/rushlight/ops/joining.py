@@ -251,8 +251,9 @@ def block_diag(*tensors):
     blocks = [at_least(2)(t) for t in tensors]
     width, rows, at = sum(b.shape[1] for b in blocks), [], 0
     for block in blocks:
-        left = zeros(block.shape[0], at, dtype=dtype)
-        right = zeros(block.shape[0], width - at - block.shape[1], dtype=dtype)
+        left = zeros(block.shape[0], at, dtype=dtype, device=block._device)
+        rest = width - at - block.shape[1]
+        right = zeros(block.shape[0], rest, dtype=dtype, device=block._device)
         rows.append(cat([left, block, right], 1))
         at += block.shape[1]
     return cat(rows, 0)

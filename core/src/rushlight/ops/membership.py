@@ -27,14 +27,15 @@ def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False,
     """
     array = input._array
     rows = array.reshape(-1) if dim is None else np.moveaxis(array, wrap_dim(dim, array.ndim), 0)
-    fresh = np.ones(len(rows), bool)
+    fresh = np.ones_like(rows, bool, shape=(len(rows),))
     if len(rows) > 1:
         changed = rows[1:] != rows[:-1]
         fresh[1:] = changed.reshape(len(rows) - 1, -1).any(1)
     values = rows[fresh]
     if dim is not None:
         values = np.moveaxis(values, 0, wrap_dim(dim, array.ndim))
-    found = [make_tensor(np.ascontiguousarray(values).reshape(values.shape), input._dtype)]
+    values = values if values.flags.c_contiguous else values.copy("C")
+    found = [make_tensor(values, input._dtype)]
     if return_inverse:
         run = np.cumsum(fresh) - 1
         found.append(make_tensor(run.reshape(array.shape) if dim is None else run, dtypes.int64))

@@ -11,7 +11,7 @@ from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.dtypes import default
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
-from rushlight.ops.creation import finish
+from rushlight.ops.creation import _elsewhere, finish
 from rushlight.tensor.shape import as_int, normalize_size
 from rushlight.tensor.storage import _root
 from rushlight.tensor.tensor import Tensor
@@ -30,12 +30,16 @@ def _strided(name, size, stride, dtype, device, requires_grad):
             f"{name}: sizes and strides must not be negative; got {shape_text(size)} and "
             f"{shape_text(stride)}"
         )
-    kind = BY_CODE[dtype.code]
-    if devices.as_device(device) is devices.meta:
+    kind, place = BY_CODE[dtype.code], devices.as_device(device)
+    if place is devices.meta:
         return finish(meta_array(size, kind), dtype, device, requires_grad)
     reach = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
-    memory = np.empty(reach, kind)
     steps = tuple(s * kind.itemsize for s in stride)
+    if place.type == "cuda":
+        memory = _elsewhere().empty((reach,), kind, place)
+        array = memory._with(size, steps, memory.address, kind) if reach else memory.reshape(size)
+        return finish(array, dtype, device, requires_grad)
+    memory = np.empty(reach, kind)
     array = np.ndarray(size, kind, memory, 0, steps) if reach else np.empty(size, kind)
     return finish(array, dtype, device, requires_grad)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 
 from rushlight.ops._op import composite
-from rushlight.ops.creation import zeros
 from rushlight.ops.normalization import _channels, _normalized, batch_norm, group_norm, layer_norm
 from rushlight.tensor.tensor import Tensor
 
@@ -30,7 +29,7 @@ def native_layer_norm(
     lead = tuple(input.shape[: input.dim() - count])
     shape = (*lead, *(1,) * count)
     if not size or not input.numel():
-        empty = zeros(shape, dtype=input.dtype)
+        empty = input.new_zeros(shape)
         return out, empty, empty.clone()
     mean, invstd = _statistics(input.reshape(math.prod(lead), size), eps)
     return out, mean.reshape(shape), invstd.reshape(shape)
@@ -44,7 +43,7 @@ def native_group_norm(
     groups, with mean and inverse deviation, each (N, group)."""
     out = group_norm(input, group, weight, bias, eps)
     if not input.numel():
-        empty = zeros((N, group), dtype=input.dtype)
+        empty = input.new_zeros((N, group))
         return out, empty, empty.clone()
     return (out, *_statistics(input.reshape(N, group, C // group * HxW), eps))
 
@@ -69,7 +68,7 @@ def native_batch_norm(
             out = out if weight is None else out * _channels(weight, input.dim())
             return (out if bias is None else out + _channels(bias, input.dim())), mean, invstd
     else:
-        mean, invstd = zeros(0, dtype=input.dtype), zeros(0, dtype=input.dtype)
+        mean, invstd = input.new_zeros(0), input.new_zeros(0)
     out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     return out, mean, invstd
 

@@ -218,11 +218,13 @@ def _check_bounds(low, high):
         )
 
 
-def randint_like(input, low, high=None, *, dtype=None, **options):
-    """:func:`randint` in the shape and dtype of `input`."""
+def randint_like(input, low, high=None, *, dtype=None, device=None, **options):
+    """:func:`randint` in the shape, dtype and device of `input`."""
     if high is None:
         low, high = 0, low
-    return randint(low, high, tuple(input._array.shape), dtype=dtype or input._dtype, **options)
+    device = input._device if device is None else device
+    size = tuple(input._array.shape)
+    return randint(low, high, size, dtype=dtype or input._dtype, device=device, **options)
 
 
 @transformable

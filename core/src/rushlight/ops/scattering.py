@@ -295,7 +295,7 @@ def nonzero_static(input: Tensor, *, size, fill_value=-1):
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
     found = input.nonzero()._array
-    out = np.full((size, found.shape[1]), fill_value, np.int64)
+    out = np.full_like(found, fill_value, shape=(size, found.shape[1]))
     count = min(size, len(found))
     out[:count] = found[:count]
     return make_tensor(out, dtypes.int64)

@@ -426,6 +426,13 @@ def _flat_places(name, index, count):
     return np.where(index < 0, index + count, index)
 
 
+def _followed(path, array):
+    """The view that a path of view ops makes of a device array."""
+    for step, values in path:
+        array = on_device(step.body)(array, *values[: step.positional - 1])
+    return array
+
+
 # Functions of the CPU's layers that mean something of their own on a device.
 _OWN = {
     ("rushlight.backends.memory", "empty"): _memory_empty,
@@ -436,5 +443,6 @@ _OWN = {
     ("rushlight.ops.losses", "_divided"): _divided,
     ("rushlight.ops.gathering", "check_bounds"): _unchecked,
     ("rushlight.ops.gathering", "flat_places"): _flat_places,
+    ("rushlight.ops.shape", "_follow_array"): _followed,
     ("rushlight.ops.special_gamma", "_log_gamma"): _log_gamma,
 }

@@ -146,6 +146,13 @@ def scattered_at(out, axis, index, source):
 
 def added_at(out, axis, index, source, deterministic=True):
     """Add ``source`` into ``out`` at the index along an axis; True."""
+    if out.dtype.kind == "c":
+        source = source.astype(out.dtype, copy=False)
+        for part, values in ((out.real, source.real), (out.imag, source.imag)):
+            sums = part.copy()
+            added_at(sums, axis, index, values, deterministic)
+            part[...] = sums
+        return True
     combined_at(out, axis, index, source, "sum", True, deterministic)
     return True
 

@@ -50,13 +50,24 @@ def _rows(types, at, rows, n, size, device):
 
 
 def scanned(array, axis, product, dtype=None):
-    """Running sums (or products) along an axis; of integers in int64."""
+    """Running sums (or products) along an axis; of integers in int64. Products of complex numbers
+    are left to array code."""
     if dtype is None:
         dtype = _INT64 if array.dtype.kind in "iub" else array.dtype
     dtype = np.dtype(dtype)
     if array.dtype != dtype and array.dtype.kind not in "iub":
         array = array.astype(dtype)
+    if dtype.kind == "c":
+        return NotImplemented if product else _complex_sums(array, axis)
     return _run(array, axis, int(product), dtype)[0]
+
+
+def _complex_sums(array, axis):
+    """Running sums of both parts."""
+    out = empty(array.shape, array.dtype, array.device)
+    for target, part in ((out.real, array.real), (out.imag, array.imag)):
+        target[...] = _run(part, axis, 0, part.dtype)[0]
+    return out
 
 
 def cumulative_extremes(array, axis, largest):
