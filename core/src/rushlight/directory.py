@@ -38,6 +38,11 @@ NAMES = {
         "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad"
     ),
     "func": "vmap",
+    "ops.private_names": (
+        "_chunk_cat _log_softmax_backward_data _native_batch_norm_legit _safe_softmax "
+        "_segment_reduce _softmax_backward_data _unsafe_masked_index "
+        "_unsafe_masked_index_put_accumulate"
+    ),
     "ops.storages": (
         "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage "
         "ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "

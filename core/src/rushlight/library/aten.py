@@ -62,7 +62,10 @@ _OVERLOADS = {
     "int int_out": "log_softmax softmax",
     "intlist": "moveaxis movedim",
     "Scalar Tensor Scalar_out Tensor_out": "lerp",
-    "Tensor": "bernoulli_",
+    "Tensor": "bernoulli_ slice",
+    "default grad_input": "max_pool2d_with_indices_backward",
+    "default no_stats": "_native_batch_norm_legit",
+    "default vec": "_upsample_bilinear2d_aa",
     "Tensor Scalar Scalar_Tensor": "result_type",
     "Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out default": "remainder",
     "Tensor Scalar Tensor_mode Scalar_mode out out_mode": "divide",
@@ -185,6 +188,13 @@ _FUNCTIONAL = frozenset(
     "gelu glu hardsigmoid hardswish hardtanh leaky_relu linear log_sigmoid mish relu6 silu "
     "softplus softshrink scaled_dot_product_attention pixel_shuffle pixel_unshuffle".split()
 )
+# Names that only ATen has, of ops/private_names.py.
+_PRIVATE = {
+    "_batch_norm_with_update": "_batch_norm_with_update",
+    "_upsample_bilinear2d_aa": "_upsample_bilinear2d_aa",
+    "max_pool2d_with_indices_backward": "max_pool2d_with_indices_backward",
+    "slice": "sliced",
+}
 _PREFIXES = {"linalg_": "linalg", "special_": "special", "fft_": "fft"}
 
 
@@ -193,6 +203,8 @@ def _function(name):
     root = importlib.import_module("rushlight")
     if name in _ADAPTED:
         return _ADAPTED[name]
+    if name in _PRIVATE:
+        return getattr(importlib.import_module("rushlight.ops.private_names"), _PRIVATE[name])
     for prefix, module in _PREFIXES.items():
         if name.startswith(prefix):
             part = importlib.import_module("rushlight." + module)

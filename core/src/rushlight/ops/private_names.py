@@ -1,0 +1,181 @@
+"""Functions that PyTorch keeps for its own layers: programs reach them as ``torch._chunk_cat`` or
+through ``torch.ops.aten``. Each is written with public ones."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight import dtypes
+from rushlight.errors import shape_text
+from rushlight.ops._op import TensorList, composite
+from rushlight.ops.creation import zeros
+from rushlight.ops.interpolation import _maps, _resample
+from rushlight.ops.joining import cat
+from rushlight.ops.native_norms import native_batch_norm
+from rushlight.ops.pooling import _max_unpool
+from rushlight.ops.segments import segment_reduce
+from rushlight.ops.softmax import _log_softmax_gradient, _softmax_gradient, softmax
+from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import Tensor
+
+_segment_reduce = segment_reduce
+
+
+# -------------------------------------------------------------------------------------- joining
+def _cut(tensor, dim, num_chunks):
+    """A tensor with `dim` padded to whole chunks: (..., num_chunks, elements of a chunk)."""
+    missing = -tensor.shape[dim] % num_chunks
+    if missing:
+        shape = list(tensor.shape)
+        shape[dim] = missing
+        tensor = cat([tensor, zeros(shape, dtype=tensor.dtype, device=tensor.device)], dim)
+    return tensor.reshape(*tensor.shape[:dim], num_chunks, -1)
+
+
+@composite(method=False)
+def _chunk_cat(tensors: TensorList, dim, num_chunks):
+    """Every tensor cut into `num_chunks` chunks along `dim`, padded with zeros where they do not
+    come out even; the chunks of one number joined, flat: (..., num_chunks, all their elements)."""
+    if not tensors:
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if num_chunks < 1:
+        raise RuntimeError(f"_chunk_cat expects positive num_chunks, got {num_chunks}")
+    for tensor in tensors:
+        if not tensor.numel():
+            raise RuntimeError("_chunk_cat expects non-empty tensors")
+        if tensor.dtype is not tensors[0].dtype:
+            raise RuntimeError("_chunk_cat expects all input tensors with the same dtype")
+    if dim < 0 and len({t.dim() for t in tensors}) > 1:
+        raise RuntimeError(
+            "_chunk_cat expects non-negative dim when input tensors have different ndims, got "
+            f"{dim}"
+        )
+    dim = wrap_dim(dim, tensors[0].dim())
+    for tensor in tensors:
+        if dim >= tensor.dim() or tensor.shape[:dim] != tensors[0].shape[:dim]:
+            raise RuntimeError(
+                "_chunk_cat expects same sizes of 0,...,dim-1 dimensions: dim is "
+                f"{dim}, shapes are {shape_text(tensors[0].shape)} and {shape_text(tensor.shape)}"
+            )
+    return cat([_cut(tensor, dim, num_chunks) for tensor in tensors], dim + 1)
+
+
+# -------------------------------------------------------------------------------------- softmax
+def _wide(tensor):
+    """Low precision in float32, so that the result is rounded once."""
+    return tensor.float() if tensor.dtype.itemsize == 2 else tensor
+
+
+@composite(method=False)
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim, input_dtype):
+    """The gradient of softmax's input, from that of its `output`."""
+    return _softmax_gradient(_wide(grad_output), _wide(output), dim).to(input_dtype)
+
+
+@composite(method=False)
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim, input_dtype):
+    """The gradient of log-softmax's input, from that of its `output`."""
+    return _log_softmax_gradient(_wide(grad_output), _wide(output), dim).to(input_dtype)
+
+
+@composite(method=False)
+def _safe_softmax(input: Tensor, dim, dtype=None):
+    """Softmax in which rows that are -inf throughout give zeros instead of nan."""
+    masked = (input == -math.inf).all(dim, True)
+    return softmax(input.masked_fill(masked, 0.0), dim, dtype=dtype).masked_fill(masked, 0.0)
+
+
+# ------------------------------------------------------------------------------------- indexing
+def _within(indices, shape):
+    """Indices moved to the nearest valid place."""
+    return tuple(
+        slice(None) if index is None else index.clamp(-size, size - 1)
+        for index, size in zip(indices, shape, strict=False)
+    )
+
+
+@composite(method=False)
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices, fill):
+    """``input[indices]`` where `mask` is true, `fill` elsewhere; places beyond the end do no harm
+    there."""
+    return input[_within(indices, input.shape)].masked_fill(~mask, fill)
+
+
+@composite(method=False)
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices, values: Tensor):
+    """A copy of `input` with `values` added at `indices` where `mask` is true."""
+    places = _within(indices, input.shape)
+    if input.dtype is dtypes.bool_:
+        return input.index_put(places, values & mask, accumulate=True)
+    return input.index_put(places, values.masked_fill(~mask, 0), accumulate=True)
+
+
+# -------------------------------------------------------------------------------- normalization
+def _native_batch_norm_legit(input: Tensor, weight=None, bias=None, *args, **options):
+    """:func:`native_batch_norm`, with or without ``running_mean, running_var`` before
+    ``training, momentum, eps``."""
+    names = ("running_mean", "running_var", "training", "momentum", "eps")
+    if len(args) + len(options) == 3:
+        options.update(running_mean=None, running_var=None)
+        names = names[2:]
+    given = dict(zip(names, args, strict=False))
+    return native_batch_norm(input, weight, bias, **given, **options)
+
+
+@composite(method=False)
+def _batch_norm_with_update(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum,
+    eps,
+):
+    """:func:`native_batch_norm` in training, and the memory that a GPU library would reserve:
+    none."""
+    found = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return (*found, zeros(0, dtype=dtypes.uint8))
+
+
+# ------------------------------------------------------------------------------------ resampling
+def _upsample_bilinear2d_aa(
+    input: Tensor, output_size, align_corners, scales_h=None, scales_w=None, *, scale_factors=None
+):
+    """``interpolate(mode="bilinear", antialias=True)`` to a size, with the scales that positions
+    are computed with; or, with `scale_factors` in their place, by factors."""
+    if isinstance(scales_h, (tuple, list)):
+        scales_h, scale_factors = None, scales_h
+    if scale_factors is not None:
+        scales_h, scales_w = scale_factors
+        if output_size is None:
+            rows, columns = input.shape[2:]
+            output_size = (int(rows * scales_h), int(columns * scales_w))
+    factors = (scales_h, scales_w)
+    maps = _maps(input, tuple(output_size), factors, "bilinear", align_corners, True)
+    return _resample(input, maps)
+
+
+@composite(method=False)
+def max_pool2d_with_indices_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    kernel_size,
+    stride,
+    padding,
+    dilation,
+    ceil_mode,
+    indices: Tensor,
+):
+    """The gradient of :func:`nn.functional.max_pool2d`'s input: that of the output, at the places
+    that the `indices` name."""
+    if input.dim() == 3:
+        shape = (1, *input.shape)
+        return _max_unpool(grad_output.unsqueeze(0), indices.unsqueeze(0), shape).squeeze(0)
+    return _max_unpool(grad_output, indices, tuple(input.shape))
+
+
+def sliced(input: Tensor, dim=0, start=None, end=None, step=1):
+    """The view ``input[start:end:step]`` along `dim`."""
+    whole = (slice(None),) * wrap_dim(dim, input.dim())
+    return input[(*whole, slice(start, end, step))]
