@@ -15,7 +15,8 @@ from rushlight.ops.sparse_creation import (
     sparse_coo_tensor,
     sparse_csr_tensor,
 )
-from rushlight.ops.sparse_products import hspmm, mm, sampled_addmm, smm, spdiags
+from rushlight.ops.sparse_products import hspmm, mm_reduce, sampled_addmm, smm, spdiags
+from rushlight.ops.sparse_products import mm as _mm
 from rushlight.ops.sparse_reduction import log_softmax, softmax
 from rushlight.ops.sparse_reduction import sparse_sum as sum
 from rushlight.tensor.layout import sparse_coo, sparse_csr
@@ -26,6 +27,18 @@ def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
     from rushlight.ops.sparse_products import addmm as product
 
     return product(mat, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def mm(mat1, mat2, reduce=None):
+    """The product of two matrices, sparse if both are; with `reduce` (sum, mean, amax, amin) the
+    terms of each element are combined in that way: `mat1` CSR, `mat2` dense.
+
+    >>> scores = rushlight.tensor([[1.0, 0.0], [2.0, 3.0]]).to_sparse_csr()
+    >>> rushlight.sparse.mm(scores, rushlight.tensor([[1.0], [2.0]]), "amax")
+    tensor([[1.],
+            [6.]])
+    """
+    return _mm(mat1, mat2) if reduce is None else mm_reduce(mat1, mat2, reduce)
 
 
 def spmm(mat1, mat2):

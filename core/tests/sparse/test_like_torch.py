@@ -198,6 +198,11 @@ CASES = {
     "sampled": lambda L: L.sparse.sampled_addmm(
         coo(L).to_sparse_csr(), dense(L, 3, 2), dense(L, 2, 4), beta=0.5, alpha=2.0
     ),
+    "reduced products": lambda L: tuple(
+        L.sparse.mm(coo(L).coalesce().to_sparse_csr(), dense(L, 4, 2), way)
+        for way in ("sum", "mean", "amax", "amin")
+    ),
+    "coordinates of rows": lambda L: coo(L).coalesce().to_sparse_csr().to_sparse_coo(),
     "spdiags": lambda L: (
         L.sparse.spdiags(dense(L, 3, 3), L.tensor([0, -1, 2]), (3, 3)).coalesce(),
         L.sparse.spdiags(dense(L, 4), L.tensor([1]), (3, 5)).coalesce(),
@@ -222,6 +227,32 @@ def test_results(name):
     compare(CASES[name])
 
 
+def test_product_into_a_tensor():
+    def run(L):
+        out = L.ones(3, 4).to_sparse_csr()
+        pattern = coo(L).coalesce().to_sparse_csr()
+        L.sparse.sampled_addmm(pattern, dense(L, 3, 2), dense(L, 2, 4), out=out)
+        return out
+
+    compare(run)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        (("csr", "dense", "prod"), RuntimeError, "reduce must be one of"),
+        (("coo", "dense", "sum"), NotImplementedError, "layout sparse_csr"),
+        (("csr", "csr", "sum"), RuntimeError, "dense mat2"),
+    ],
+)
+def test_reduced_products_that_are_refused(arguments, error, text):
+    square = rushlight.eye(3)
+    forms = {"dense": square, "coo": square.to_sparse(), "csr": square.to_sparse_csr()}
+    left, right, reduce = arguments
+    with pytest.raises(error, match=text):
+        rushlight.sparse.mm(forms[left], forms[right], reduce)
+
+
 def gradients(L, function, values_too=True):
     """Gradients of a weighted sum of a result by the sparse operand and a dense one."""
     sparse = coo(L, grad=False).coalesce().requires_grad_()
@@ -235,6 +266,7 @@ def gradients(L, function, values_too=True):
 DIFFERENTIABLE = {
     "mm": lambda L, s, d: L.sparse.mm(s, d),
     "addmm": lambda L, s, d: L.sparse.addmm(L.ones(3, 3), s, d, alpha=2.0),
+    "mm of means": lambda L, s, d: L.sparse.mm(s.to_sparse_csr(), d, "mean"),
     "sum": lambda L, s, d: L.sparse.sum(s, 0),
     "softmax": lambda L, s, d: L.sparse.softmax(s, 1),
     "log_softmax": lambda L, s, d: L.sparse.log_softmax(s, 0),

@@ -76,7 +76,7 @@ RARE = {
     "sparse_layouts": (
         "_indices _nnz _values coalesce col_indices crow_indices dense_dim indices is_coalesced "
         "smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ to_dense to_sparse "
-        "to_sparse_bsc to_sparse_bsr to_sparse_csc to_sparse_csr values"
+        "to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values"
     ),
     "sharing": "is_shared share_memory_",
     "memory_layout": "new_empty_strided resize resize_ resize_as resize_as_",

@@ -59,6 +59,12 @@ def dense_dim(self) -> int:
     return self.dim()
 
 
+def to_sparse_coo(self) -> Tensor:
+    """The tensor in coordinate layout; as :meth:`to_sparse` without arguments."""
+    return self.to_sparse()
+
+
+Tensor.to_sparse_coo = to_sparse_coo
 Tensor.to_dense, Tensor.sparse_dim, Tensor.dense_dim = to_dense, sparse_dim, dense_dim
 Tensor.to_sparse, Tensor.to_sparse_csr = sparse_creation.to_sparse, sparse_creation.to_sparse_csr
 Tensor.sparse_mask, Tensor.smm = sparse_creation.sparse_mask, sparse_products.smm

@@ -7,6 +7,8 @@ from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.kernels import sparse as kernels
 from rushlight.ops._op import op
+from rushlight.ops.creation import zeros
+from rushlight.ops.scattering import scatter_reduce
 from rushlight.ops.sparse_creation import to_dense
 from rushlight.ops.sparse_elementwise import add, mul
 from rushlight.ops.sparse_tensors import (
@@ -14,6 +16,7 @@ from rushlight.ops.sparse_tensors import (
     CSR,
     Pattern,
     _tensor,
+    adopt,
     as_coo,
     as_csr,
     coalesced,
@@ -234,7 +237,31 @@ def hspmm(mat1, mat2):
     return make_sparse(pattern, product.index_select(0, _tensor(rows)))
 
 
-def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0):
+def mm_reduce(input, mat2, reduce):
+    """``input @ mat2`` of a CSR matrix with the terms of each result combined by sum, mean, amax or
+    amin; a row without elements gives zeros. Equal extremes share their gradient."""
+    if reduce not in ("sum", "mean", "amax", "amin"):
+        raise RuntimeError(
+            f"sparse.mm: reduce must be one of sum, mean, amax and amin, got {reduce!r}"
+        )
+    if not is_sparse(input) or input.layout != CSR:
+        raise NotImplementedError(
+            "sparse.mm: reduce takes a first matrix of layout sparse_csr; use mat1.to_sparse_csr()"
+        )
+    if is_sparse(mat2):
+        raise RuntimeError(
+            f"sparse.mm: reduce takes a dense mat2, got one of layout {mat2.layout}; use "
+            "mat2.to_dense()"
+        )
+    _check_product("mm", input, mat2)
+    rows, columns = _places(input).indices
+    terms = input._elements.unsqueeze(1) * mat2.index_select(0, _tensor(columns))
+    out = zeros((input._pattern.size[0], mat2.shape[1]), dtype=terms.dtype)
+    index = _tensor(rows).unsqueeze(1).expand(terms.shape)
+    return scatter_reduce(out, 0, index, terms, reduce, include_self=False)
+
+
+def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
     """``beta * input + alpha * (mat1 @ mat2)`` at the places of the CSR matrix `input` only."""
     if not is_sparse(input) or input.layout != CSR:
         raise RuntimeError("sampled_addmm: Expected self to be a tensor with sparse CSR layout")
@@ -249,7 +276,20 @@ def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0):
             f"[{mat1.shape[0]}, {mat2.shape[1]}]"
         )
     found = _sddmm(mat1, mat2.t(), _places(input), 0) * alpha
-    return with_elements(input, found if beta == 0 else input._elements * beta + found)
+    result = with_elements(input, found if beta == 0 else input._elements * beta + found)
+    if out is None:
+        return result
+    if result.requires_grad or out.requires_grad:
+        raise RuntimeError(
+            "sampled_addmm(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
+        )
+    if not is_sparse(out) or out.layout != CSR or out.dtype is not result.dtype:
+        raise RuntimeError(
+            f"sampled_addmm: Expected out to be a sparse CSR tensor of dtype {result.dtype}, got "
+            f"layout {out.layout} and dtype {out.dtype}"
+        )
+    return adopt(out, result)
 
 
 def spdiags(diagonals, offsets, shape, layout=None):
