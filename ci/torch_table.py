@@ -95,11 +95,12 @@ def examine(task):
     """All checks of one entry; runs in a worker process."""
     import torch
     import torch_table_checks as checks
+    import torch_table_values as values
 
-    position, dtypes, wanted, most, checks.DEVICE = task
+    position, dtypes, wanted, most, values.DEVICE = task
     torch.set_num_threads(1)
     info = _ENTRIES[position]
-    supported = dtypes_of(info, checks.DEVICE)
+    supported = dtypes_of(info, values.DEVICE)
     results = {}
     for dtype in dtypes:
         if dtype not in supported:

@@ -8,10 +8,23 @@ from __future__ import annotations
 
 import itertools
 import signal
-import types
 import warnings
 
 import torch
+import torch_table_values as values
+from torch.testing._internal.common_utils import noncontiguous_like
+from torch_table_values import (
+    Mismatch,
+    Refused,
+    Unavailable,
+    dense,
+    function_of,
+    method_of,
+    ours,
+    sharing,
+    theirs,
+    translated,
+)
 
 import rushlight
 
@@ -23,20 +36,6 @@ TOLERANCE = {
 }  # fmt: skip
 SECONDS = 120  # for one op, one check
 LARGEST_THERE = 1 << 16  # elements of a sample's tensor on an emulated device
-LARGEST = 1 << 22  # elements of a storage that is carried over whole
-DEVICE = "cpu"  # where ours are; PyTorch's stay on the CPU
-
-
-class Mismatch(AssertionError):
-    """A result that is not PyTorch's."""
-
-
-class Unavailable(Exception):
-    """A sample that cannot be carried over (a sparse tensor, a dtype not in Rushlight's list)."""
-
-
-class Refused(Unavailable):
-    """A sample that PyTorch itself does not take (a view that needs dense memory)."""
 
 
 def limit(seconds):
@@ -47,212 +46,6 @@ def limit(seconds):
 
     signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)
-
-
-# ---------------------------------------------------------------------- carrying over
-def ours(value):
-    """A value of PyTorch's as Rushlight's: tensors with their strides, dtypes, devices, lists."""
-    if isinstance(value, torch.Tensor):
-        return _tensor(value)
-    if isinstance(value, torch.dtype):
-        return _named(str(value).split(".")[1])
-    if isinstance(value, torch.memory_format):
-        return _named(str(value).split(".")[1])
-    if isinstance(value, torch.layout):
-        return _named(str(value).split(".")[1])
-    if isinstance(value, torch.device):
-        return rushlight.device(DEVICE if value.type == "cpu" else str(value))
-    if isinstance(value, torch.Size):
-        return rushlight.Size(value)
-    if isinstance(value, torch.nn.Module):
-        found = getattr(rushlight.nn, type(value).__name__, None)
-        if found is None or value._parameters:
-            raise Unavailable(type(value).__name__)
-        return found()
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[ours(v) for v in value])
-    if isinstance(value, (list, tuple)):
-        return type(value)(ours(v) for v in value)
-    if isinstance(value, dict):
-        return {k: ours(v) for k, v in value.items()}
-    if isinstance(value, slice):
-        return slice(ours(value.start), ours(value.stop), ours(value.step))
-    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
-        return translated(value)
-    return DEVICE if type(value) is str and value == "cpu" else value
-
-
-def _named(name):
-    found = getattr(rushlight, name, None)
-    if found is None:
-        raise Unavailable(f"rushlight has no {name}")
-    return found
-
-
-def _tensor(tensor):
-    if tensor.layout != torch.strided or tensor.is_nested or tensor.is_quantized:
-        raise Unavailable(f"a {tensor.layout} tensor")
-    if tensor.device.type == "meta":
-        made = rushlight.empty_strided(tuple(tensor.shape), tensor.stride(), device="meta")
-        return made.to(ours(tensor.dtype))
-    if tensor.ndim > 64:
-        raise Unavailable("a tensor of more than 64 dimensions")
-    plain = tensor.detach().resolve_conj().resolve_neg()
-    dtype = ours(tensor.dtype)
-    if _shared is not None:
-        return _of_shared(plain, tensor, dtype)
-    count = plain.untyped_storage().nbytes() // plain.element_size()
-    whole = plain.is_contiguous() and count == plain.numel()
-    if not whole and count <= LARGEST:
-        plain = plain.as_strided((count,), (1,), 0)
-    if plain.dtype == torch.bfloat16:
-        made = rushlight.tensor(plain.contiguous().view(torch.int16).numpy()).view(dtype)
-    else:
-        made = rushlight.tensor(plain.contiguous().numpy())
-    made = made.to(DEVICE)
-    if not whole and count <= LARGEST:
-        made = made.as_strided(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
-    made = made.detach()
-    return made.requires_grad_() if tensor.requires_grad else made
-
-
-# While error inputs are carried over: the storages met so far, so that what shares memory there
-# shares it here.
-_shared: dict | None = None
-
-
-def _of_shared(plain, tensor, dtype):
-    key = plain.untyped_storage().data_ptr(), plain.dtype
-    if key not in _shared or not plain.numel():
-        count = plain.untyped_storage().nbytes() // plain.element_size()
-        flat = plain.as_strided((count,), (1,), 0)
-        if plain.dtype == torch.bfloat16:
-            _shared[key] = rushlight.tensor(flat.view(torch.int16).numpy()).view(dtype)
-        else:
-            _shared[key] = rushlight.tensor(flat.numpy())
-    offset = tensor.storage_offset()
-    made = _shared[key].as_strided(tuple(tensor.shape), tensor.stride(), offset).detach()
-    return made.requires_grad_() if tensor.requires_grad else made
-
-
-def theirs(value):
-    """A result of Rushlight's as PyTorch's, detached."""
-    if isinstance(value, rushlight.Tensor):
-        array = value.detach().cpu().contiguous()
-        if value.dtype is rushlight.bfloat16:
-            return torch.from_numpy(array.view(rushlight.int16).numpy()).view(torch.bfloat16)
-        return torch.from_numpy(array.numpy().copy())
-    if isinstance(value, (list, tuple)):
-        return [theirs(v) for v in value]
-    if isinstance(value, dict):
-        return {k: theirs(v) for k, v in value.items()}
-    if isinstance(value, rushlight.dtype):
-        return getattr(torch, value.name)
-    if isinstance(value, rushlight.Size):
-        return torch.Size(value)
-    return value
-
-
-class _Shim(types.ModuleType):
-    """`torch` for a function written against it: Rushlight's names."""
-
-    def __getattr__(self, name):
-        return getattr(rushlight, name)
-
-
-_SHIM = _Shim("torch")
-_translations: dict = {}
-_GLOBALS = {"torch": _SHIM, "F": rushlight.nn.functional}
-
-
-def translated(function):
-    """The same function of Rushlight: by name, or, for a lambda of the table, by its code."""
-    if hasattr(function, "func"):  # functools.partial
-        inner = translated(function.func)
-        return lambda *a, **k: inner(*function.args, *a, **{**function.keywords, **k})
-    code = getattr(function, "__code__", None)
-    module = getattr(function, "__module__", "") or ""
-    wrapped = code is not None and "torch.testing" in module
-    if not wrapped:
-        return _by_name(function)
-    if function in _translations:
-        return _translations[function]
-    cells = function.__closure__
-    if cells:
-        cells = tuple(types.CellType(_cell(c.cell_contents)) for c in cells)
-    space = {**function.__globals__, **_GLOBALS}
-    made = types.FunctionType(code, space, function.__name__, function.__defaults__, cells)
-    made.__kwdefaults__ = function.__kwdefaults__
-    _translations[function] = made  # before its callees, which may call it
-    for name in code.co_names:  # the table's own functions, and PyTorch's that it imports by name
-        value = space.get(name)
-        if isinstance(value, types.FunctionType) and "torch" in (value.__module__ or ""):
-            space[name] = _seeded if name == "wrapper_set_seed" else translated(value)
-    return made
-
-
-def _seeded(function, *args, **kwargs):
-    """The table's wrapper of random functions: every call starts from one seed."""
-    rushlight.manual_seed(42)
-    return function(*args, **kwargs)
-
-
-def _cell(value):
-    return translated(value) if callable(value) and not isinstance(value, type) else ours(value)
-
-
-_HOMES = {
-    "torch._C._nn": "nn.functional", "torch._C._linalg": "linalg", "torch._C._fft": "fft",
-    "torch._C._special": "special", "torch._VariableFunctions": "", "torch": "",
-}  # fmt: skip
-
-
-def _by_name(function):
-    name = getattr(function, "__name__", "")
-    module = getattr(function, "__module__", "") or ""
-    for start, home in (("torch.masked", "masked"), ("torch.nn.functional", "nn.functional")):
-        if module.startswith(start):
-            return lookup(f"{home}.{name}")
-    return lookup(name)
-
-
-def lookup(name):
-    """The public function of a dotted name; AttributeError if Rushlight has none."""
-    home = rushlight
-    parts = name.split(".")
-    if parts[0] == "torch":
-        parts = parts[1:]
-    for part in parts:
-        found = getattr(home, part, None)
-        if found is None and home is rushlight:
-            found = getattr(rushlight.Tensor, part, None)
-        if found is None:
-            raise AttributeError(f"rushlight has no {name}")
-        home = found
-    return home
-
-
-def function_of(info):
-    """Rushlight's counterpart of a table entry's function."""
-    code = getattr(info.op, "__code__", None)
-    if hasattr(info.op, "func") or (
-        code is not None and "torch.testing" in (getattr(info.op, "__module__", "") or "")
-    ):
-        return translated(info.op)
-    if isinstance(info.op, type(torch.Tensor.add)):  # the entry is a method, not a function
-        return _method(info.op)
-    return lookup(info.name)
-
-
-def _method(variant):
-    """Rushlight's counterpart of a method that the table names, or of a function in its place."""
-    name = getattr(variant, "__name__", "<lambda>")
-    if name == "<lambda>" or not isinstance(variant, type(torch.Tensor.add)):
-        return translated(variant)
-    method = getattr(rushlight.Tensor, name, None)
-    if method is None:
-        raise Mismatch(f"Tensor has no method {name}")
-    return method
 
 
 # ---------------------------------------------------------------------- comparing
@@ -267,6 +60,9 @@ def tensors(result):
 
 def compare(found, expected, what, scale=1.0):
     """Raise Mismatch unless both results hold the same."""
+    if isinstance(found, rushlight.Tensor) and isinstance(expected, torch.Tensor):
+        if str(found.layout) != str(expected.layout).split(".")[1]:
+            raise Mismatch(f"{what}: layout {found.layout}, PyTorch gives {expected.layout}")
     found = theirs(found)
     if isinstance(expected, (list, tuple, dict)):
         if isinstance(expected, dict):
@@ -285,6 +81,7 @@ def compare(found, expected, what, scale=1.0):
         return
     if not isinstance(found, torch.Tensor):
         raise Mismatch(f"{what}: {type(found).__name__}, PyTorch gives a tensor")
+    expected = expected.detach() if expected.layout == torch.strided else expected.to_dense()
     expected = expected.detach().resolve_conj().resolve_neg()
     rtol, atol = TOLERANCE.get(str(expected.dtype).split(".")[1], (0.0, 0.0))
     try:
@@ -390,7 +187,7 @@ def is_random(info, sample):
 def all_there(sample, found):
     """Raise Mismatch unless all tensors of a result lie on the device."""
     for tensor in tensors(found):
-        if tensor.device.type != DEVICE:
+        if tensor.device.type != values.DEVICE:
             raise Mismatch(f"{told(sample)}: a result on {tensor.device}")
 
 
@@ -426,7 +223,7 @@ def check_forward(info, function, samples):
             continue
         except Exception as error:
             raise _located(error, sample) from error
-        if DEVICE != "cpu":
+        if values.DEVICE != "cpu":
             all_there(sample, found)
             if is_random(info, sample):
                 repeated(function, sample, own, found, expected)
@@ -522,8 +319,19 @@ def as_near(found, expected, exact):
 
 
 def check_noncontiguous(info, function, samples):
-    """The same with every tensor laid out with gaps."""
-    check_forward(info, function, [s.noncontiguous() for s in samples])
+    """The same with every tensor laid out with gaps (sparse ones as they are)."""
+    check_forward(info, function, [_with_gaps(s) for s in samples])
+
+
+def _with_gaps(sample):
+    def spread(value):
+        if isinstance(value, torch.Tensor) and value.layout != torch.strided:
+            return value
+        return noncontiguous_like(value) if isinstance(value, torch.Tensor) else value
+
+    if all(t.layout == torch.strided for t in tensors((sample.input, sample.args, sample.kwargs))):
+        return sample.noncontiguous()
+    return sample.transform(spread)
 
 
 def size_of(sample):
@@ -535,7 +343,7 @@ def affordable(samples):
     """On a device, which is an emulator: the samples of small tensors, or one if none is small."""
     skipped = None
     for sample in samples:
-        if DEVICE == "cpu" or size_of(sample) <= LARGEST_THERE:
+        if values.DEVICE == "cpu" or size_of(sample) <= LARGEST_THERE:
             skipped = ()
             yield sample
         elif skipped is None:
@@ -553,7 +361,7 @@ def check_gradients(info, function, samples, order=1):
     checked = 0
     for sample in samples:
         own_leaves = leaves(sample)
-        if DEVICE != "cpu" and is_random(info, sample):
+        if values.DEVICE != "cpu" and is_random(info, sample):
             continue
         if not own_leaves or info.name in _TIES and own_leaves[0].dtype == torch.bfloat16:
             continue  # equal elements: the gradient goes to one of them
@@ -575,7 +383,9 @@ def check_gradients(info, function, samples, order=1):
         except Exception as error:
             raise _located(error, sample) from error
         if given is None:
-            raise Mismatch(f"{told(sample)}: no result asks for a gradient")
+            if any(bool((g != 0).any()) for g in wanted[0] if g is not None):
+                raise Mismatch(f"{told(sample)}: no result asks for a gradient")
+            continue  # constant here, zero derivatives there
         try:
             _compare_gradients(given[0], wanted[0], sample)
         except Mismatch:
@@ -589,13 +399,25 @@ def check_gradients(info, function, samples, order=1):
     return checked
 
 
+def _places(leaf):
+    """Ones where a sparse leaf has elements (only there gradients are the same); else None."""
+    if leaf.layout == torch.strided:
+        return None
+    with torch.no_grad():
+        return (dense(leaf) != 0).to(leaf.dtype)  # the samples hold no zeros as elements
+
+
 def _compare_gradients(given, wanted, sample):
+    places = [_places(leaf) for leaf in leaves(sample)]
     for i, (a, b) in enumerate(zip(given, wanted, strict=True)):
         if b is None or a is None:
-            empty = b if a is None else theirs(a)
+            empty = dense(b) if a is None else theirs(a)
             if empty is not None and bool((empty != 0).any()):
                 raise Mismatch(f"{told(sample)}: gradient {i} is there on one side only")
             continue
+        a, b = theirs(a), dense(b)
+        if places[i % len(places)] is not None:
+            a, b = a * places[i % len(places)], b * places[i % len(places)]
         compare(a, b, f"gradient {i} of {told(sample)}", 10.0)
 
 
@@ -676,14 +498,11 @@ def check_errors(info, function, _):
         return
     for error in info.error_inputs("cpu"):
         sample = error.sample_input
-        global _shared
-        _shared = {}
         try:
-            own = ours((sample.input, tuple(sample.args), dict(sample.kwargs)))
+            with sharing():
+                own = ours((sample.input, tuple(sample.args), dict(sample.kwargs)))
         except Unavailable:
             continue
-        finally:
-            _shared = None
         try:
             info.op(sample.input, *sample.args, **sample.kwargs)
         except Exception as raised:  # noqa: BLE001 - whatever PyTorch raises is the standard
@@ -693,7 +512,8 @@ def check_errors(info, function, _):
         try:
             function(own[0], *own[1], **own[2])
         except Exception as raised:  # noqa: BLE001 - compared by type
-            kin = wanted if wanted in (TypeError, ValueError, IndexError) else RuntimeError
+            named = (TypeError, ValueError, IndexError, AttributeError)
+            kin = wanted if wanted in named else RuntimeError
             if (
                 not isinstance(raised, kin)
                 or isinstance(raised, NotImplementedError)
@@ -732,11 +552,11 @@ def check_variants(info, function, samples):
             if back is not out:
                 raise Mismatch(f"{told(sample)}: out= is not what comes back")
             if info.name not in _UNWRITTEN:
-                compare(out, theirs(found), "out=" + told(sample))
+                compare(theirs(out), theirs(found), "out=" + told(sample))
 
 
 def _variant(info, sample, expected, own):
-    method = _method(info.method_variant)
+    method = method_of(info.method_variant)
     rushlight.manual_seed(7)
     found = processed(info, sample, method(own[0], *own[1], **own[2]), True)
     if info.name in _TIES:
@@ -753,7 +573,7 @@ def _inplace(info, sample, own):
     except Exception:  # noqa: BLE001 - PyTorch has no in-place form for this sample
         return
     target = own[0].detach().clone()
-    method = _method(info.inplace_variant)
+    method = method_of(info.inplace_variant)
     rushlight.manual_seed(7)
     with rushlight.no_grad():
         found = method(target, *own[1], **own[2])
