@@ -51,3 +51,33 @@ def test_refusals():
         x.as_strided((2, 2), (1,))
     with pytest.raises(RuntimeError, match="Negative strides"):
         x.as_strided((2,), (-1,), 4)
+
+
+def test_scatter_into_the_storage_of_an_input_with_gaps():
+    base = rushlight.arange(20.0)
+    x = base.as_strided((3, 3), (6, 2), 1)
+    y = rushlight.as_strided_scatter(x, -rushlight.ones(2, 2), (2, 2), (1, 2))
+    assert y.tolist() == [[-1.0, -1.0, 5.0], [7.0, 9.0, 11.0], [13.0, 15.0, 17.0]]
+    assert y.stride() == (6, 2) and y.storage_offset() == 1
+    assert x.tolist() == [[1.0, 3.0, 5.0], [7.0, 9.0, 11.0], [13.0, 15.0, 17.0]]
+
+
+def test_scatter_gives_no_gradient_to_what_it_replaces():
+    x = rushlight.arange(6.0).reshape(2, 3).requires_grad_()
+    src = rushlight.tensor([10.0, 20.0, 30.0], requires_grad=True)
+    y = rushlight.as_strided_scatter(x, src, (3,), (2,))
+    (y * rushlight.arange(1.0, 7.0).reshape(2, 3)).sum().backward()
+    assert x.grad.tolist() == [[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]
+    assert src.grad.tolist() == [1.0, 3.0, 5.0]
+
+
+def test_tensors_without_elements_keep_their_strides():
+    x = rushlight.empty_strided((0, 5, 0), (7, 8, 9))
+    assert x.stride() == (7, 8, 9)
+    assert rushlight.empty_like(x).stride() == (7, 8, 9)
+    assert x.clone().stride() == (7, 8, 9)
+    assert x.transpose(0, 1).stride() == (8, 7, 9)
+    assert x.is_contiguous()
+    assert rushlight.empty(2, 0, 3).stride() == (3, 3, 1)
+    assert rushlight.ones(5, 4, 3)[:, :0].stride() == (12, 3, 1)
+    assert rushlight.empty_permuted((1, 0, 5, 1), (0, 1, 3, 2)).stride() == (5, 5, 1, 5)

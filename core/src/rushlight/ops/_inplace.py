@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 
 from rushlight.autograd.mode import mode
@@ -199,6 +200,15 @@ def into(op, run, out, args, kwargs):
     results = run(values)
     many = isinstance(results, tuple)
     for item, result in zip(outs, results if many else (results,), strict=True):
+        if item._array.shape != result._array.shape:
+            check_dtype_of_out(op, item, result)
+            if op.kind == "elementwise" and any(value is item for value in values):
+                raise RuntimeError(
+                    f"{op.name}: output with shape {shape_text(item._array.shape)} doesn't match "
+                    f"the broadcast shape {shape_text(result._array.shape)}"
+                )
+            resize_out(op, item, result._array.shape)
+            check_overlap(op, item, values)  # the new extent may reach an argument in the storage
         write_out(op, item, result)
     return out
 
@@ -235,6 +245,16 @@ def check_overlap(op, out, values):
 
 def write_out(op, out, result):
     """Copy a result into the tensor given as ``out=``, resizing it where PyTorch does."""
+    check_dtype_of_out(op, out, result)
+    if out._array.shape != result._array.shape:
+        resize_out(op, out, result._array.shape)
+    check_writable(out, False)
+    out._array[...] = cast(result._array, out._dtype.code)
+    written(out, None)
+
+
+def check_dtype_of_out(op, out, result):
+    """Refuse an ``out=`` of a dtype that the result cannot be stored as."""
     if op.options.get("exact_out") and out._dtype is not result._dtype:
         raise RuntimeError(
             f"{op.name}: Expected out tensor to have dtype {result._dtype}, but got {out._dtype} "
@@ -245,15 +265,18 @@ def write_out(op, out, result):
             f"{op.name}: result type {result._dtype} can't be cast to the desired output type "
             f"{out._dtype}"
         )
-    if out._array.shape != result._array.shape:
-        if out._array.size:
-            warnings.warn(
-                f"{op.name}: an output with one or more elements was resized since it had shape "
-                f"{shape_text(out._array.shape)}, which does not match the required output shape "
-                f"{shape_text(result._array.shape)}.",
-                stacklevel=4,
-            )
-        out._array, out._storage = np.empty(result._array.shape, out._array.dtype), None
-    check_writable(out, False)
-    out._array[...] = cast(result._array, out._dtype.code)
-    written(out, None)
+
+
+def resize_out(op, out, shape):
+    """Give an ``out=`` the shape of the result, within its storage where there is room."""
+    if out._array.size:
+        warnings.warn(
+            f"{op.name}: an output with one or more elements was resized since it had shape "
+            f"{shape_text(out._array.shape)}, which does not match the required output shape "
+            f"{shape_text(shape)}.",
+            stacklevel=5,
+        )
+    if type(out._array) is np.ndarray:
+        importlib.import_module("rushlight.ops.memory_layout").resize_(out, shape)
+    else:
+        out._array, out._storage = np.empty(shape, out._array.dtype), None

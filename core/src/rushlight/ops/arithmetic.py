@@ -186,7 +186,14 @@ def _rdiv(input, other):
     return other / input
 
 
-Tensor.__rdiv__ = _rdiv
+def _former_reflected_division(self, other):
+    """``other / self``, under the name that Python 2 called."""
+    if not isinstance(self, Tensor):
+        raise AttributeError(f"__rdiv__(): self must be Tensor, not {type(self).__name__}")
+    return _rdiv(self, other)
+
+
+Tensor.__rdiv__ = _former_reflected_division
 Tensor.__div__, Tensor.__idiv__ = div, _div_inplace
 _rdiv.gradient(
     input=lambda grad, input, out: -grad * conj_of(out / input),

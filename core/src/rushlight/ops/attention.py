@@ -20,7 +20,7 @@ from rushlight.ops._rules import floating_only
 from rushlight.ops.creation import ones, zeros
 from rushlight.ops.dropout import dropout
 from rushlight.ops.joining import cat
-from rushlight.ops.matrix import linear
+from rushlight.ops.matrix import baddbmm, linear
 from rushlight.ops.padding import pad
 from rushlight.ops.softmax import softmax
 from rushlight.tensor.dispatch import readable, stack
@@ -511,8 +511,9 @@ def _attend_with_weights(q, k, v, mask, dropout_p, is_causal, sizes):
     """Outputs (L * N, E) of heads (N * H, L, D), and the weights (N, H, L, S)."""
     if is_causal and mask is None:
         raise AssertionError("FIXME: is_causal not implemented for need_weights")
-    scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)
-    weights = softmax(scores if mask is None else scores + mask, -1)
+    scaled, turned = q * math.sqrt(1.0 / q.shape[-1]), k.transpose(-2, -1)
+    scores = scaled @ turned if mask is None else baddbmm(mask, scaled, turned)
+    weights = softmax(scores, -1)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
     rows, length, width = q.shape

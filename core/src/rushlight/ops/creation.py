@@ -10,7 +10,7 @@ import types
 from rushlight import devices, dtypes
 from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
-from rushlight.dtypes import FLOAT, default
+from rushlight.dtypes import FLOAT, INTEGER, default
 from rushlight.errors import argument_error
 from rushlight.ops._rules import number_dtype
 from rushlight.tensor.dispatch import STATE, through_levels
@@ -261,7 +261,7 @@ def _like(fill):
                 make_in = empty_in if on_cpu else _elsewhere().empty_in
                 rest = () if on_cpu else (home,)
                 made._array = make_in(array.shape, kind, chosen, *rest)
-            elif chosen is preserve_format and not array.flags.c_contiguous:
+            elif chosen is preserve_format and not (array.size and array.flags.c_contiguous):
                 made._array = (
                     _like_strides(array, kind)
                     if on_cpu
@@ -313,6 +313,8 @@ def arange(
         start, end = 0, start
     values = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
     start, end, step = values
+    if dtype is None and out is not None:
+        dtype = out._dtype
     if dtype is None:
         dtype = default.float if any(isinstance(v, float) for v in values) else dtypes.int64
     if step == 0:
@@ -323,7 +325,13 @@ def arange(
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is dtypes.int64:
         start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError(
+                "arange: step must be nonzero; as an int64, which the result is, it would be 0"
+            )
     count = math.ceil((end - start) / step)
+    if dtype.category == INTEGER:  # counted in fractions, written in whole steps
+        start, step = int(start), int(step)
     place = devices.as_device(device)
     if place.type == "cuda" and out is None:
         array = _elsewhere().ramp(count, start, step, BY_CODE[dtype.code], place)

@@ -187,13 +187,15 @@ def outer(input: Tensor, vec2: Tensor):
 @composite()
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
-    return _scaled_sum(input, mm(mat1, mat2), beta, alpha)
+    if _is_biased(input, mat1, mat2, beta, alpha):
+        return linear(mat1, mat2.t(), input)
+    return _scaled_sum(input, mm, mat1, mat2, beta, alpha)
 
 
 @composite()
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
-    return _scaled_sum(input, mv(mat, vec), beta, alpha)
+    return _scaled_sum(input, mv, mat, vec, beta, alpha)
 
 
 @composite()
@@ -203,16 +205,34 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
         bmm(batch1, batch2)  # says what is wrong
     count, n, m = batch1.shape
     left = batch1.transpose(0, 1).reshape(n, count * m)
-    return _scaled_sum(input, mm(left, batch2.reshape(count * m, batch2.shape[2])), beta, alpha)
+    right = batch2.reshape(count * m, batch2.shape[2])
+    return _scaled_sum(input, mm, left, right, beta, alpha)
 
 
 @composite()
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (batch1 @ batch2)``."""
-    return _scaled_sum(input, bmm(batch1, batch2), beta, alpha)
+    return _scaled_sum(input, bmm, batch1, batch2, beta, alpha)
 
 
-def _scaled_sum(input, product, beta, alpha):
+def _is_biased(input, mat1, mat2, beta, alpha):
+    """Whether a sum of low precision is what a linear layer does in one kernel."""
+    low = mat1._dtype.category == FLOAT and mat1._dtype.itemsize == 2
+    fits = mat2.dim() == 2 and input.shape == mat2.shape[1:] and input._dtype is mat1._dtype
+    return low and fits and beta == 1 == alpha
+
+
+def _scaled_sum(input, multiply, left, right, beta, alpha):
+    """``beta * input + alpha * multiply(left, right)``; low precision is rounded once, at the end,
+    as PyTorch does."""
+    dtype = left._dtype
+    if dtype.category == FLOAT and dtype.itemsize == 2 and input._dtype is right._dtype is dtype:
+        wide = (t.float() for t in (left, right))
+        return _weighted_sum(input.float(), multiply(*wide), beta, alpha).to(dtype)
+    return _weighted_sum(input, multiply(left, right), beta, alpha)
+
+
+def _weighted_sum(input, product, beta, alpha):
     if product._dtype.category < FLOAT:  # PyTorch takes the factors in the operands' dtype
         beta, alpha = int(beta), int(alpha)
     product = product if alpha == 1 else product * alpha

@@ -40,7 +40,7 @@ def _strided(name, size, stride, dtype, device, requires_grad):
         array = memory._with(size, steps, memory.address, kind) if reach else memory.reshape(size)
         return finish(array, dtype, device, requires_grad)
     memory = np.empty(reach, kind)
-    array = np.ndarray(size, kind, memory, 0, steps) if reach else np.empty(size, kind)
+    array = np.ndarray(size, kind, memory, 0, steps)
     return finish(array, dtype, device, requires_grad)
 
 
@@ -82,7 +82,7 @@ def empty_permuted(
     stride, step = [0] * len(size), 1
     for dim in reversed(order):
         stride[dim] = step
-        step *= size[dim]
+        step *= max(size[dim], 1)
     return _strided("empty_permuted", size, stride, dtype, device, requires_grad)
 
 

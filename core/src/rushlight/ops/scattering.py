@@ -131,7 +131,10 @@ def _reduce_back(grad, input, src, out, reduce, include_self, add, look):
         count = touched + 1 if include_self else where(touched == 0, 1.0, touched)
         one, many = grad / count, look(grad / count)
     elif reduce == "prod":
-        return _prod_back(grad, input, src, kept, add, look)
+        if grad._dtype.itemsize > 2:
+            return _prod_back(grad, input, src, kept, add, look)
+        wide = (grad.float(), input.float(), src.float())  # logarithms need the digits
+        return tuple(part.to(grad._dtype) for part in _prod_back(*wide, kept, add, look))
     else:
         hit = (input == out) & kept
         here = src == look(out)

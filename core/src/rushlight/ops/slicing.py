@@ -155,6 +155,8 @@ def _as_strided(input: Tensor, size, stride, storage_offset, input_stride, input
     if isinstance(input, MetaArray):
         return meta_array(size, input.dtype)
     owner, item = _root(input), input.itemsize
+    if 0 in size and storage_offset >= 0:  # no elements: nothing that could be out of bounds
+        storage_offset = min(storage_offset, owner.nbytes // item)
     reach = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else -1
     if storage_offset < 0 or (storage_offset + reach + 1) * item > owner.nbytes:
         raise RuntimeError(

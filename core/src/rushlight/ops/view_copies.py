@@ -57,12 +57,30 @@ def slice_scatter(input: Tensor, src: Tensor, dim=0, start=None, end=None, step=
     return _replaced("slice_scatter", input, src, lambda x: _slice(x, index))
 
 
+def _scattered_in_storage(input, src, size, stride, offset):
+    """`src` in place of a view of the storage, for an input that does not lie in it row by row
+    from the start."""
+    steps, start = input.stride(), input.storage_offset()
+    reach = sum((n - 1) * step for n, step in zip(input.shape, steps, strict=True))
+    flat = as_strided(input, (start + reach + 1 if input.numel() else 0,), (1,), 0)
+    offset = start if offset is None else offset
+    written = _replaced(
+        "as_strided_scatter", flat, src, lambda x: as_strided(x, size, stride, offset)
+    )
+    return as_strided(written, tuple(input.shape), steps, start)
+
+
 @composite()
 def as_strided_scatter(input: Tensor, src: Tensor, size, stride, storage_offset=None):
-    """A copy with `src` at the elements that :func:`as_strided` gives of a contiguous copy."""
-    base = input.contiguous()
-    offset = storage_offset or 0
-    if stack.levels and any(getattr(t, "_level", None) is not None for t in (input, src)):
+    """A copy with `src` at the elements that :func:`as_strided` gives of the copy, which lies in
+    memory as `input` does. Elements that `src` replaces have no part in the result: their gradient
+    is zero (PyTorch's as_strided_scatter gives these elements a gradient, and none to the others).
+    """
+    wrapped = stack.levels and any(getattr(t, "_level", None) is not None for t in (input, src))
+    if not wrapped and not (input.is_contiguous() and input.storage_offset() == 0):
+        return _scattered_in_storage(input, src, tuple(size), tuple(stride), storage_offset)
+    base, offset = input.contiguous(), storage_offset or 0
+    if wrapped:
         from rushlight.ops.creation import arange
 
         places = arange(base.numel(), device=base._device)

@@ -89,6 +89,10 @@ def copied(array, chosen, dtype=None):
 
 def empty_like(array, dtype):
     """Uninitialised memory with the shape and, where it is dense, the strides of an array."""
+    if not array.size:  # NumPy forgets the strides of such arrays, PyTorch does not
+        size = np.dtype(dtype).itemsize
+        steps = tuple(step // array.itemsize * size for step in array.strides)
+        return np.ndarray(array.shape, dtype, np.empty(0, dtype), 0, steps)
     if array.flags.c_contiguous or not is_dense(array):
         return memory.empty(array.shape, dtype)
     order = np.argsort([-s for s in array.strides], kind="stable")

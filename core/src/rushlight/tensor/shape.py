@@ -82,7 +82,7 @@ def as_int(value, name: str, op: str = "op") -> int:
 def strides_of(tensor) -> tuple:
     """Strides in elements."""
     array, size = tensor._array, tensor._dtype.itemsize
-    if tensor._device.type == "meta" or not array.size:
+    if tensor._device.type == "meta" or (not array.size and not any(array.strides)):
         return contiguous_strides(array.shape)
     return tuple(s // size for s in array.strides)
 
