@@ -37,7 +37,7 @@ def _strided(name, size, stride, dtype, device, requires_grad):
     steps = tuple(s * kind.itemsize for s in stride)
     if place.type == "cuda":
         memory = _elsewhere().empty((reach,), kind, place)
-        array = memory._with(size, steps, memory.address, kind) if reach else memory.reshape(size)
+        array = memory._with(size, steps, memory.address, kind)
         return finish(array, dtype, device, requires_grad)
     memory = np.empty(reach, kind)
     array = np.ndarray(size, kind, memory, 0, steps)

@@ -135,7 +135,7 @@ def _batch_norm_with_update(
     """:func:`native_batch_norm` in training, and the memory that a GPU library would reserve:
     none."""
     found = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
-    return (*found, zeros(0, dtype=dtypes.uint8))
+    return (*found, zeros(0, dtype=dtypes.uint8, device=input.device))
 
 
 # ------------------------------------------------------------------------------------ resampling

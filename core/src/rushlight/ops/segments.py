@@ -25,7 +25,7 @@ def _counts(data, lengths, offsets, axis, unsafe):
     given = offsets if lengths is None else lengths
     if given._dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(f"segment_reduce(): lengths must be int32 or int64; got {given._dtype}")
-    counts = given._array.astype(np.int64)
+    counts = given.cpu()._array.astype(np.int64)
     if lengths is None:
         counts = np.diff(counts, axis=-1)
     if counts.ndim != axis + 1 or counts.shape[:-1] != tuple(data.shape[:axis]):
@@ -82,13 +82,14 @@ def segment_reduce(
         *counts.shape[:-1], min(size, int(rows.sum(1).max(initial=0)))
     )
     data = data.narrow(axis, 0, place.shape[-1])
-    index = make_tensor(place.reshape(*place.shape, *rest), dtypes.int64).expand(data.shape)
+    index = make_tensor(place.reshape(*place.shape, *rest), dtypes.int64).to(data.device)
+    index = index.expand(data.shape)
     start = _START[reduce] if initial is None else initial
     shape = (*data.shape[:axis], segments, *data.shape[axis + 1 :])
-    base = full(shape, start, dtype=data._dtype)
+    base = full(shape, start, dtype=data._dtype, device=data.device)
     out = scatter_reduce(base, axis, index, data, _WAYS[reduce])
     if reduce != "mean":
         return out
-    number = make_tensor(counts.reshape(*counts.shape, *rest), dtypes.int64)
+    number = make_tensor(counts.reshape(*counts.shape, *rest), dtypes.int64).to(data.device)
     empty = math.nan if initial is None else float(initial)
     return where(number == 0, empty, out / where(number == 0, 1, number))
