@@ -246,12 +246,9 @@ from rushlight.ops.reduction import (
     nansum,
     norm,
     prod,
-    std,
-    std_mean,
     sum,
-    var,
-    var_mean,
 )
+from rushlight.ops.repetition import repeat_interleave, tile
 from rushlight.ops.rounding import (
     ceil,
     floor,
@@ -275,12 +272,10 @@ from rushlight.ops.shape import (
     movedim,
     permute,
     ravel,
-    repeat_interleave,
     reshape,
     roll,
     squeeze,
     t,
-    tile,
     transpose,
     unflatten,
     unsqueeze,
@@ -325,6 +320,7 @@ from rushlight.ops.trigonometric import (
     tan,
     tanh,
 )
+from rushlight.ops.variance import std, std_mean, var, var_mean
 from rushlight.serialization import load, safetensors, save
 from rushlight.tensor.layout import layout, strided
 from rushlight.tensor.memory_format import (

@@ -28,6 +28,7 @@ from rushlight.ops import (  # noqa: F401 - in the order their declarations buil
     pooling,
     random,
     reduction,
+    repetition,
     rounding,
     scan,
     shape,
@@ -36,6 +37,7 @@ from rushlight.ops import (  # noqa: F401 - in the order their declarations buil
     sorting,
     triangular,
     trigonometric,
+    variance,
 )
 
 _deferred.defer()

@@ -39,7 +39,7 @@ default.watchers.append(_forget_doors)
 def public_function(op):
     """The callable users see: a fast path over `general` where the op's form allows one."""
     general = general_call(op)
-    call = _fast_form(op, general)
+    call = _fast_form(op, general) if op.kind != "composite" else _short_composite(op, general)
     call.__name__ = call.__qualname__ = op.name
     call.__module__ = op.body.__module__
     call.__doc__ = op.body.__doc__
@@ -58,6 +58,26 @@ def _fast_form(op, general):
     if op.kinds[1:2] != (TENSOR,):
         return _fast.unary(op, general)
     return _fast.binary(op, general) if op.kinds.count(TENSOR) == 2 else general
+
+
+def _short_composite(op, general):
+    """`general`, behind the body itself where the first argument is a plain tensor and the others
+    are few, plain and in place."""
+    if op.kinds[:1] != (TENSOR,) or op.sizes_position >= 0 or op.list_position >= 0:
+        return general
+    body, least, most = op.body, op.required, op.positional
+
+    def call(*args, **kwargs):
+        if not kwargs and not STATE.modes and least <= len(args) <= most:
+            for value in args:
+                if type(value) not in _UNQUESTIONED:
+                    break
+            else:
+                if type(args[0]) in EXACT:
+                    return body(*args)
+        return general(*args, **kwargs)
+
+    return call
 
 
 # Types that never carry ``__torch_function__``: calls of these only skip the search for it.

@@ -18,13 +18,14 @@ from rushlight.ops import _arrays
 from rushlight.ops._op import _ALIASES, OPTIONAL, REQUIRED, TENSOR, TENSORS
 from rushlight.ops._recording import record
 from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.memory_format import memory_format
 from rushlight.tensor.shape import Size
 from rushlight.tensor.storage import Storage
 from rushlight.tensor.tensor import Parameter, Tensor
 
 # Attribute values that cannot carry ``__torch_function__`` and need no look inside.
 _ATTRIBUTES = frozenset(
-    {int, float, bool, str, type(None), complex, slice, Size, dtype, type(Ellipsis)}
+    {int, float, bool, str, type(None), complex, slice, Size, dtype, type(Ellipsis), memory_format}
 )
 _SHORT = 8  # sequences up to this long are looked into, for tensors among their items
 _ITEMS = {int, float, bool, slice, type(None), type(Ellipsis)}

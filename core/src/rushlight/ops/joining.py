@@ -6,6 +6,8 @@ from rushlight.backends import np
 from rushlight.backends.memory import empty
 from rushlight.dtypes import promote_types
 from rushlight.errors import shape_text
+from rushlight.kernels import moving
+from rushlight.kernels.prepared import Remembered
 from rushlight.ops._op import TensorList, composite, op
 from rushlight.ops._rules import same
 from rushlight.ops._shape_rules import joined, stacked
@@ -94,6 +96,48 @@ def _by_rows(arrays, dim):
     return np.concatenate(arrays, axis=dim, out=out)
 
 
+def _key(arrays, dim):
+    """What a prepared call of `cat` or `stack` follows from."""
+    if len(arrays) == 2:
+        a, b = arrays
+        return a.shape, a.strides, b.shape, b.strides, a.dtype, b.dtype, dim
+    return dim, *[(a.shape, a.strides, a.dtype) for a in arrays]
+
+
+def _joining(prepare, general):
+    """A kernel that joins dense arrays by one call, others by the `general` way."""
+    known = Remembered()
+
+    def call(tensors, dim=0):
+        key = _key(tensors, dim)
+        try:
+            found = known[key]
+        except KeyError:
+            found = known.keep(key, prepare(tensors, dim))
+        except TypeError:
+            return general(tensors, dim)
+        if found is not None:
+            result = found(*tensors)
+            if result is not NotImplemented:
+                return result
+        return general(tensors, dim)
+
+    call.general = general
+    return call
+
+
+def _prepared_cat(arrays, dim):
+    if not arrays or any(_is_legacy_empty(a) for a in arrays):
+        return None
+    dim = _check_cat(arrays, dim)
+    shape = list(arrays[0].shape)
+    shape[dim] = sum(a.shape[dim] for a in arrays)
+    return moving.joined(arrays, dim, shape)
+
+
+cat.cpu(_joining(_prepared_cat, cat.op.body))
+
+
 @cat.gradients("tensors")
 def cat_gradient(grad, tensors_shape, dim, needs):
     """Each tensor gets its part of the gradient."""
@@ -125,6 +169,16 @@ def stack(tensors: TensorList, dim=0):
         return _by_rows([np.expand_dims(a, dim) for a in tensors], dim)
     shape = tensors[0].shape
     return _concatenated(tensors, dim).reshape(*shape[:dim], len(tensors), *shape[dim:])
+
+
+def _prepared_stack(arrays, dim):
+    if not arrays or any(a.shape != arrays[0].shape for a in arrays):
+        return None
+    shape, dim = arrays[0].shape, wrap_dim(dim, arrays[0].ndim + 1)
+    return moving.joined(arrays, dim, (*shape[:dim], len(arrays), *shape[dim:]))
+
+
+stack.cpu(_joining(_prepared_stack, stack.op.body))
 
 
 @stack.gradients("tensors")

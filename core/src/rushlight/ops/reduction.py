@@ -12,7 +12,9 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, by_rows, cast, dtype_of
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
 from rushlight.errors import argument_error
+from rushlight.kernels import folds
 from rushlight.kernels import reduction as kernels
+from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import TABLE, composite, op
 from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, truth
 from rushlight.ops.arithmetic import conj_of
@@ -227,97 +229,26 @@ def _cat(tensors, dim):
     return cat(tensors, dim)
 
 
+def _prepared_prod(input, dim=None, keepdim=False):
+    if dim is None:
+        return folds.folded("product", input, tuple(range(input.ndim)), keepdim)
+    axes = (wrap_dim(dim, input.ndim),) if input.ndim else ()
+    return folds.folded("product", input, axes, keepdim)
+
+
+_prod_by_layout = by_layout(_prepared_prod, prod.op.body)
+
+
+def _prod_kernel(input, dim=None, keepdim=False, dtype=None):
+    """Floats by one call."""
+    if dtype is None:
+        return _prod_by_layout(input, dim, keepdim)
+    return _prod_by_layout.general(input, dim, keepdim, dtype=dtype)
+
+
+_prod_kernel.general = prod.op.body
+prod.cpu(_prod_kernel)
 prod.gradient(input=_prod_gradient)
-
-
-def _variance_sizes(make):
-    x = make(3, 4, 2)
-    return [
-        ((x, None, 1, False), {}),
-        ((x, (0, 2), 0, True), {}),
-        ((x, -1, 0.5, False), {}),
-        ((make(), None, 0, False), {}),
-    ]
-
-
-def _meta_variance(input, dim, _correction, keepdim):
-    return reduced_shape(input.shape, dim, keepdim), dtype_of(input)
-
-
-@op(batching="dims", method=False, samples=_variance_sizes, meta=_meta_variance, node="Var")
-def _variance(input: Tensor, dim, correction, keepdim):
-    """The variance of real numbers over dimensions; divided by their count less `correction`."""
-    axes = wrap_dims(dim, input.ndim)
-    count = math.prod(input.shape[a] for a in axes)
-    wide = _wide(input)
-    with np.errstate(all="ignore"):
-        centred = np.asarray(wide - _summed(wide, axes, True) / wide.dtype.type(count))
-        total = kernels.reduced(centred, tuple(sorted(axes)), keepdim, "squares")
-        if total is None:
-            total = np.square(centred, out=centred).sum(axis=axes, keepdims=keepdim)
-        divisor = wide.dtype.type(builtins.max(0.0, count - correction))
-        return by_rows(np.asarray(np.divide(total, divisor), input.dtype))
-
-
-def _variance_gradient(grad, input, dim, correction, keepdim):
-    shape = tuple(input.shape)
-    count = math.prod(shape[d] for d in wrap_dims(dim, len(shape)))
-    divisor = builtins.max(0.0, count - correction)
-    centred = input - input.mean(dim, True)
-    return restore(grad, shape, dim, keepdim) * centred * (2.0 / divisor if divisor else math.inf)
-
-
-_variance.gradient(input=_variance_gradient)
-
-
-@composite()
-def var(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    """The variance over `dim`; the divisor is the count minus `correction` (default 1)."""
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    if not input.is_floating_point() and not input.is_complex():
-        raise RuntimeError("std and var only support floating point and complex dtypes")
-    correction = _correction(unbiased, correction)
-    if not input.is_complex():
-        return _variance(input, dim, correction, keepdim)
-    count = math.prod(input.shape[d] for d in wrap_dims(dim, input.dim()))
-    centred = input - input.mean(dim, True)
-    squares = (centred * conj_of(centred)).real
-    divisor = builtins.max(0.0, count - correction)
-    total = squares.sum(dim, keepdim)
-    return total / divisor if divisor else total / 0.0
-
-
-def _correction(unbiased, correction):
-    if unbiased is not None and correction is not None:
-        raise TypeError("var(): give either 'unbiased' or 'correction', not both")
-    if unbiased is not None:
-        return 1 if unbiased else 0
-    return 1 if correction is None else correction
-
-
-@composite()
-def std(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    """The standard deviation over `dim`; see :func:`var`."""
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
-
-
-@composite()
-def var_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    """The variance and the mean over `dim`."""
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    return var(input, dim, unbiased, keepdim, correction=correction), input.mean(dim, keepdim)
-
-
-@composite()
-def std_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    """The standard deviation and the mean over `dim`."""
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    return std(input, dim, unbiased, keepdim, correction=correction), input.mean(dim, keepdim)
 
 
 def _refuse_empty(name, array, dim, axes):
@@ -502,6 +433,19 @@ def any(input: Tensor, dim=None, keepdim=False):
     return by_rows(np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_))
 
 
+def _prepared_truth(every):
+    def prepare(input, dim=None, keepdim=False):
+        if input.dtype == np.uint8:  # stays uint8
+            return None
+        return folds.truth(every, input, wrap_dims(dim, input.ndim), keepdim)
+
+    return prepare
+
+
+all.cpu(by_layout(_prepared_truth(True), all.op.body))
+any.cpu(by_layout(_prepared_truth(False), any.op.body))
+
+
 @op(
     batching="dims",
     meta=reduced_to(dtypes.int64),
@@ -513,11 +457,46 @@ def count_nonzero(input: Tensor, dim=None):
     return by_rows(np.asarray((input != 0).sum(axis=wrap_dims(dim, input.ndim)), np.int64))
 
 
+@op(
+    batching="dims",
+    method=False,
+    tested_by="logsumexp",
+    samples=lambda make: [((make(3, 4), 1, False), {}), ((make(2, 3, 2), (0, 1), True), {})],
+    meta=lambda input, dim, keepdim: (reduced_shape(input.shape, dim, keepdim), dtype_of(input)),
+)
+def _log_sum_exp(input: Tensor, dim, keepdim):
+    """``log(sum(exp(input), dim))`` of real floating-point numbers."""
+    axes = wrap_dims(dim, input.ndim)
+    wide = _wide(input)
+    with np.errstate(all="ignore"):
+        top = wide.max(axis=axes, keepdims=True)
+        top = np.where(np.isfinite(top), top, wide.dtype.type(0))
+        total = np.exp(wide - top).sum(axis=axes, keepdims=keepdim)
+        out = np.log(total) + top.reshape(total.shape)
+    return by_rows(np.asarray(out, input.dtype))
+
+
+def _log_sum_exp_gradient(grad, input, out, dim, keepdim):
+    shape = tuple(input.shape)
+    grad, out = restore(grad, shape, dim, keepdim), restore(out, shape, dim, keepdim)
+    return grad * (input - where(out == -math.inf, 0.0, out)).exp()
+
+
+def _prepared_log_sum_exp(input, dim, keepdim):
+    return folds.folded("logsumexp", input, wrap_dims(dim, input.ndim), keepdim)
+
+
+_log_sum_exp.cpu(by_layout(_prepared_log_sum_exp, _log_sum_exp.op.body))
+_log_sum_exp.gradient(input=_log_sum_exp_gradient)
+
+
 @composite()
 def logsumexp(input: Tensor, dim, keepdim=False):
     """``log(sum(exp(input), dim))`` without overflow."""
     if input._dtype.category < FLOAT:
         input = input.to(default.float)
+    if input._dtype.category == FLOAT and input.numel():
+        return _log_sum_exp(input, dim, keepdim)
     top = (input.real if input.is_complex() else input).detach().amax(dim, True)
     top = where(top.isfinite(), top, 0.0)
     out = (input - top).exp().sum(dim, True).log() + top
@@ -550,6 +529,11 @@ def _norm2_gradient(grad, input, out, dim, keepdim):
     return input * where(out == 0, 0.0, grad / where(out == 0, 1.0, out))
 
 
+def _prepared_norm(input, dim=None, keepdim=False):
+    return folds.folded("norm", input, wrap_dims(dim, input.ndim), keepdim)
+
+
+_norm2.cpu(by_layout(_prepared_norm, _norm2.op.body))
 _norm2.gradient(input=_norm2_gradient)
 
 

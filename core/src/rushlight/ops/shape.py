@@ -7,10 +7,11 @@ import math
 from rushlight.backends import np
 from rushlight.backends.arrays import by_rows, dtype_of
 from rushlight.errors import shape_text
+from rushlight.kernels import moving
+from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
-from rushlight.ops._shape_rules import like, repeated
-from rushlight.tensor.dispatch import readable
+from rushlight.ops._shape_rules import like
 from rushlight.tensor.memory_format import (
     check_format,
     contiguous_format,
@@ -20,6 +21,8 @@ from rushlight.tensor.memory_format import (
 )
 from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
+
+_SMALL = 1 << 15  # bytes below which NumPy's own memory serves
 
 
 def infer_size(shape, count, name="view"):
@@ -396,6 +399,14 @@ def flip(input: Tensor, dims: Sizes):
     return np.flip(input, axes).copy()
 
 
+def _prepared_flip(input, dims):
+    if not input.ndim or not input.flags.c_contiguous:  # strides of the result follow the input's
+        return None
+    axes = wrap_dims((dims,) if isinstance(dims, int) else dims, input.ndim, empty_is_all=False)
+    return moving.flipped(input, axes)
+
+
+flip.cpu(by_layout(_prepared_flip, flip.op.body))
 flip.gradient(input=lambda grad, dims: grad.flip(dims))
 
 
@@ -420,63 +431,23 @@ def roll(input: Tensor, shifts, dims=()):
     return by_rows(np.roll(input, shifts, dims))
 
 
+def _prepared_roll(input, shifts, dims=()):
+    """One dimension of a dense array: two pieces of every row change places."""
+    if type(shifts) is tuple and type(dims) is tuple and len(shifts) == len(dims) == 1:
+        (shifts,), (dims,) = shifts, dims
+    if type(shifts) is not int or type(dims) is not int or not input.flags.c_contiguous:
+        return None
+    return moving.rolled(input, shifts, wrap_dim(dims, input.ndim)) if input.ndim else None
+
+
+roll.cpu(by_layout(_prepared_roll, roll.op.body))
+
+
 def _back(shifts):
     return tuple(-s for s in shifts) if isinstance(shifts, (tuple, list)) else -shifts
 
 
 roll.gradient(input=lambda grad, shifts, dims: grad.roll(_back(shifts), dims))
-
-
-@op(
-    linear=True,
-    meta=repeated,
-    samples=lambda make: [((make(2, 3), (2, 2)), {}), ((make(3), (2, 1, 2)), {})],
-    oracle="Tensor",
-)
-def repeat(input: Tensor, repeats: Sizes):
-    """`input` tiled `repeats` times along each dimension."""
-    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
-    if len(repeats) < input.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
-            f"tensor: {len(repeats)} repeats for a tensor of shape {shape_text(input.shape)}"
-        )
-    return np.tile(input, repeats)
-
-
-def _repeat_gradient(grad, input_shape, repeats):
-    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
-    shape = (1,) * (len(repeats) - len(input_shape)) + tuple(input_shape)
-    pairs = [n for pair in zip(repeats, shape, strict=True) for n in pair]
-    return grad.reshape(pairs).sum(tuple(range(0, len(pairs), 2))).reshape(input_shape)
-
-
-repeat.gradient(input=_repeat_gradient)
-
-
-@composite()
-def tile(input: Tensor, dims: Sizes):
-    """`input` tiled; missing leading repeats are 1."""
-    return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
-
-
-@composite()
-def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
-    """Each element (or slice along `dim`) repeated in place."""
-    from rushlight.ops.creation import arange, beside
-
-    if dim is None:
-        input, dim = input.flatten(), 0
-    if isinstance(repeats, Tensor):
-        if not readable(repeats) and not repeats.is_cuda:
-            raise RuntimeError(
-                "repeat_interleave: the numbers of repeats must be there to be read, and be the "
-                "same for all examples of vmap: the result's shape depends on them"
-            )
-        repeats = repeats.cpu()._array
-    index = np.repeat(np.arange(input.shape[dim]), repeats)
-    index = beside(input, index) if index.size else arange(0, device=input._device)
-    return input.index_select(dim, index)
 
 
 @op(
@@ -533,6 +504,24 @@ def clone(input: Tensor, *, memory_format=None):
     return copied(input, check_format("clone", memory_format))
 
 
+def _prepared_clone(input, chosen):
+    if input.flags.c_contiguous or chosen is not contiguous_format:
+        return None
+    return moving.copied(input, input.shape, input.strides, 0, input.shape)
+
+
+_turned = by_layout(_prepared_clone, copied)
+
+
+def _clone_kernel(input, memory_format=None):
+    """Small arrays that lie otherwise are turned by one call."""
+    if memory_format is None and input.flags.c_contiguous and input.nbytes < _SMALL:
+        return input.copy()
+    return _turned(input, check_format("clone", memory_format))
+
+
+_clone_kernel.general = clone.op.body
+clone.cpu(_clone_kernel)
 clone.gradient(input=lambda grad: grad)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.errors import shape_text
+from rushlight.kernels import moving
+from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import diagonals, like
 from rushlight.tensor.shape import wrap_dim
@@ -31,6 +33,7 @@ def tril(input: Tensor, diagonal=0):
     return np.tril(input, diagonal)
 
 
+tril.cpu(by_layout(lambda x, k=0: moving.triangle(x, k, True), tril.op.body))
 tril.gradient(input=lambda grad, diagonal: grad.tril(diagonal))
 
 
@@ -47,6 +50,7 @@ def triu(input: Tensor, diagonal=0):
     return np.triu(input, diagonal)
 
 
+triu.cpu(by_layout(lambda x, k=0: moving.triangle(x, k, False), triu.op.body))
 triu.gradient(input=lambda grad, diagonal: grad.triu(diagonal))
 
 

@@ -1,0 +1,202 @@
+"""Compiled reductions that give their result by one call: variances, norms, products, logarithms of
+sums of exponentials, and whether any or all elements are true.
+
+An array is seen as (outer, n, inner), n being reduced. Argument words follow
+:mod:`rushlight.kernels.prepared`. Import at first need.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    element,
+    f32,
+    f64,
+    function,
+    i64,
+    infinity,
+    maximum,
+    range_kernel,
+    real,
+    square_root,
+    stack,
+    u8,
+)
+from rushlight.kernels.exponential import exponential, logarithm
+
+OUT, X, N, INNER, DIVISOR = 1, 2, 3, 4, 5
+RUN = 1024  # elements that are added up in the array's own precision
+COLUMNS = 64  # columns that go together
+
+kind = Parameter("kind")
+SUM, VARIANCE, DEVIATION, NORM, PRODUCT, LOG_SUM_EXP = range(6)
+every = Parameter("every")
+
+
+@function(reassociate=True)
+def run_sum(x, first, last):
+    """A short run, in vectors."""
+    total = real(0)
+    for i in range(first, last):
+        total += x[i]
+    return f64(total)
+
+
+@function(reassociate=True)
+def run_squares(x, first, last, centre):
+    """The squared distances of a short run from a centre."""
+    total = real(0)
+    for i in range(first, last):
+        apart = x[i] - centre
+        total += apart * apart
+    return f64(total)
+
+
+@function(reassociate=True)
+def run_product(x, first, last):
+    """The product of a run, in float64."""
+    total = f64(1)
+    for i in range(first, last):
+        total = total * f64(x[i])
+    return total
+
+
+@function(reassociate=True)
+def run_exponentials(x, n, best):
+    """The sum of exponentials less the largest."""
+    total = real(0)
+    for i in range(n):
+        total += exponential(x[i] - best)
+    return total
+
+
+@function
+def squares(x, n, centre):
+    """Squared distances of a row from a centre, added up run by run."""
+    total = f64(0)
+    for start in range(0, n, RUN):
+        total += run_squares(x, start, min(n, start + RUN), centre)
+    return total
+
+
+@function
+def plain_sum(x, n):
+    """A row added up run by run."""
+    total = f64(0)
+    for start in range(0, n, RUN):
+        total += run_sum(x, start, min(n, start + RUN))
+    return total
+
+
+@function
+def shift_of(best):
+    """What exponents are taken less: the largest, where that is a finite number."""
+    return real(0) if (best == infinity(real)) | (best == -infinity(real)) else best
+
+
+@range_kernel
+def fold_rows(args, lo, hi, tid):
+    """Items are rows. DIVISOR holds a double."""
+    g = array(i64, args)
+    n, size = g[N], 4 if real is f32 else 8
+    out, divisor = array(real, g[OUT]), array(f64, args)[DIVISOR]
+    for item in range(lo, hi):
+        x = array(real, g[X] + size * item * n)
+        if kind == PRODUCT:
+            out[item] = real(run_product(x, i64(0), n))
+        elif kind == LOG_SUM_EXP:
+            best = -infinity(real)
+            for i in range(n):
+                best = maximum(best, x[i])
+            shift = shift_of(best)
+            out[item] = logarithm(run_exponentials(x, n, shift)) + shift
+        elif kind == NORM:
+            out[item] = real(square_root(squares(x, n, real(0))))
+        elif kind == SUM:
+            out[item] = real(plain_sum(x, n))
+        else:
+            mean = real(plain_sum(x, n) / f64(n))
+            found = squares(x, n, mean) / divisor
+            out[item] = real(found if kind == VARIANCE else square_root(found))
+
+
+@range_kernel
+def fold_columns(args, lo, hi, tid):
+    """Items are blocks of COLUMNS neighbouring columns."""
+    g = array(i64, args)
+    n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
+    divisor = array(f64, args)[DIVISOR]
+    total, centre = array(f64, stack(COLUMNS)), array(real, stack(COLUMNS))
+    blocks = (inner + COLUMNS - 1) // COLUMNS
+    for item in range(lo, hi):
+        first = (item % blocks) * COLUMNS
+        count = min(COLUMNS, inner - first)
+        x = array(real, g[X] + size * ((item // blocks) * n * inner + first))
+        out = array(real, g[OUT] + size * ((item // blocks) * inner + first))
+        for j in range(count):
+            total[j] = f64(1) if kind == PRODUCT else f64(0)
+            centre[j] = -infinity(real) if kind == LOG_SUM_EXP else real(0)
+        if kind == VARIANCE or kind == DEVIATION:
+            for i in range(n):
+                for j in range(count):
+                    total[j] += f64(x[i * inner + j])
+            for j in range(count):
+                centre[j] = real(total[j] / f64(n))
+                total[j] = 0
+        elif kind == LOG_SUM_EXP:
+            for i in range(n):
+                for j in range(count):
+                    centre[j] = maximum(centre[j], x[i * inner + j])
+            for j in range(count):
+                centre[j] = shift_of(centre[j])
+        for i in range(n):
+            for j in range(count):
+                value = x[i * inner + j]
+                if kind == PRODUCT:
+                    total[j] = total[j] * f64(value)
+                elif kind == SUM:
+                    total[j] += f64(value)
+                elif kind == LOG_SUM_EXP:
+                    total[j] += f64(exponential(value - centre[j]))
+                else:
+                    apart = f64(value - centre[j])
+                    total[j] += apart * apart
+        for j in range(count):
+            if kind == VARIANCE:
+                out[j] = real(total[j] / divisor)
+            elif kind == DEVIATION:
+                out[j] = real(square_root(total[j] / divisor))
+            elif kind == NORM:
+                out[j] = real(square_root(total[j]))
+            elif kind == LOG_SUM_EXP:
+                out[j] = logarithm(real(total[j])) + centre[j]
+            else:
+                out[j] = real(total[j])
+
+
+@range_kernel
+def truth_rows(args, lo, hi, tid):
+    """Whether any (or, where `every` is 1, each) element of a row is not zero, as bytes."""
+    g = array(i64, args)
+    n = g[N]
+    out = array(u8, g[OUT])
+    for item in range(lo, hi):
+        x = array(element, g[X] + g[INNER] * item * n)
+        found = i64(every)
+        start = i64(0)
+        while start < n:
+            stop = min(n, start + 512)
+            zeros = i64(0)
+            for i in range(start, stop):
+                zeros += 1 if x[i] == element(0) else 0
+            others = stop - start - zeros
+            start = stop
+            if every == 1:
+                if zeros > 0:
+                    found = i64(0)
+                    start = n
+            elif others > 0:
+                found = i64(1)
+                start = n
+        out[item] = u8(found)

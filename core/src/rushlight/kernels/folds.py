@@ -1,0 +1,73 @@
+"""Variances, norms, products, log-sum-exps, and truth of all or any, over a run of dimensions, each
+by one call (see :mod:`rushlight.kernels.prepared`).
+
+A function gives a call for one layout, or None where it is left to others: strided arrays, other
+dtypes than float32 and float64, axes that are not neighbours, long rows that threads should share.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from rushlight.backends import np
+from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.prepared import prepared
+from rushlight.kernels.reduction import layout
+
+__all__ = ["KINDS", "folded", "truth"]
+
+KINDS = {"sum": 0, "variance": 1, "deviation": 2, "norm": 3, "product": 4, "logsumexp": 5}
+LONG = 1 << 16  # elements of one item that are worth a division among threads
+_BOOL = np.dtype(np.bool_)
+
+
+def _seen(input, axes):
+    """(outer, n, inner), or None."""
+    if REFERENCE or not input.flags.c_contiguous or not input.size:
+        return None
+    if not axes:
+        return (input.size, 1, 1)
+    return layout(input.shape, tuple(sorted(axes)))
+
+
+def _result_shape(input, axes, keepdim):
+    pairs = enumerate(input.shape)
+    return tuple([1 if i in axes else n for i, n in pairs if keepdim or i not in axes])
+
+
+def folded(kind, input, axes, keepdim, divisor=1.0):
+    """``f(input)``: the reduction `kind` over `axes`; variances are divided by `divisor`."""
+    found = _seen(input, axes)
+    if found is None or input.dtype not in COMPILED_DTYPES:
+        return None
+    from rushlight.kernels import fold_kernels as native
+
+    outer, n, inner = found
+    kernel = native.fold_rows if inner == 1 else native.fold_columns
+    items = outer if inner == 1 else outer * -(-inner // native.COLUMNS)
+    work = input.size // items
+    if work > LONG and items < 16:
+        return None
+    code = kernel.address(real=language_type(input.dtype), kind=KINDS[kind])
+    (bits,) = struct.unpack("<q", struct.pack("<d", divisor))
+    outputs = [(_result_shape(input, axes, keepdim), input.dtype)]
+    return prepared(code, items, chunk(items, work), [input], outputs, [n, inner, bits])
+
+
+def truth(every, input, axes, keepdim):
+    """``f(input)``: whether any (or every) element over `axes` is not zero, as bools."""
+    found = _seen(input, axes)
+    kinds = {"b": "u8", "f4": "f32", "f8": "f64", "i4": "i32", "i8": "i64", "i1": "u8"}
+    kind = kinds.get("b" if input.dtype == _BOOL else input.dtype.str[1:])
+    if found is None or found[2] != 1 or kind is None:
+        return None
+    outer, n, _ = found
+    if n > LONG and outer < 16:
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import fold_kernels as native
+
+    code = native.truth_rows.address(element=getattr(language, kind), every=int(every))
+    outputs = [(_result_shape(input, axes, keepdim), _BOOL)]
+    words = [n, input.itemsize]
+    return prepared(code, outer, chunk(outer, n), [input], outputs, words)

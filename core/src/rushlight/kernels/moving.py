@@ -1,0 +1,146 @@
+"""Elements moved by one call: copies of strided arrays, triangles, padding, joining.
+
+Each function prepares a call for one layout (see :mod:`rushlight.kernels.prepared`), or gives None
+where it is left to others: large arrays, many dimensions, elements of 16 bytes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.kernels.execution import REFERENCE, chunk
+from rushlight.kernels.prepared import prepared
+
+__all__ = ["copied", "flipped", "joined", "padded", "rolled", "triangle"]
+
+LARGE = 1 << 20  # bytes from which wide loops of other kernels pay
+_OUTER = 3  # extents beside the rows that a kernel takes
+
+
+def _kernel(name, dtype, **parameters):
+    """The address of a kernel for elements of a dtype, or None."""
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import moving_kernels as native
+
+    names = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
+    kind = parameters.pop("element", names.get(dtype.itemsize))
+    if kind is None or REFERENCE:
+        return None
+    kind = getattr(language, kind)
+    return getattr(native, name).address(element=kind, size=dtype.itemsize, **parameters)
+
+
+def merged(shape, strides):
+    """Extents and strides without those of one, neighbours joined where they are one run."""
+    extents, steps = [], []
+    for n, s in zip(shape, strides, strict=True):
+        if n == 1:
+            continue
+        if extents and steps[-1] == n * s:
+            extents[-1], steps[-1] = extents[-1] * n, s
+        else:
+            extents.append(n)
+            steps.append(s)
+    return extents, steps
+
+
+def copied(input, shape, strides, offset, result):
+    """``f(input)``: a dense array of shape `result` of what a window on `input` shows, the window
+    given by its shape, its strides and the bytes before its first element."""
+    count, width = math.prod(shape), input.itemsize
+    extents, steps = merged(shape, strides)
+    if not extents:
+        extents, steps = [1], [width]
+    outer = len(extents) - 1
+    if count == 0 or outer > _OUTER:
+        return None
+    dense = steps[-1] == width and extents[-1] * width >= 64
+    if count * width >= LARGE and not dense:
+        return None
+    code = _kernel("copy_rows", input.dtype)
+    if code is None:
+        return None
+    rows = count // extents[-1]
+    lead = _OUTER - outer
+    words = [offset, extents[-1], steps[-1], *[1] * lead, *extents[:-1], *[0] * lead, *steps[:-1]]
+    return prepared(
+        code, rows, chunk(rows, extents[-1]), [input], [(tuple(result), input.dtype)], words
+    )
+
+
+def flipped(input, dims):
+    """``f(input)``: the elements in reverse order along `dims`."""
+    strides, offset = list(input.strides), 0
+    for d in dims:
+        offset += strides[d] * (input.shape[d] - 1)
+        strides[d] = -strides[d]
+    return copied(input, input.shape, strides, offset, input.shape)
+
+
+def rolled(input, shift, dim):
+    """``f(input)``: the elements of a dense array moved along a dimension, in a circle."""
+    n, inner = input.shape[dim], math.prod(input.shape[dim + 1 :])
+    code = _kernel("roll_rows", input.dtype) if input.size else None
+    if code is None:
+        return None
+    rows, first = input.size // (n * inner), (n - shift % n) * inner % (n * inner)
+    outputs = [(input.shape, input.dtype)]
+    return prepared(code, rows, chunk(rows, n * inner), [input], outputs, [n * inner, first])
+
+
+def triangle(input, diagonal, lower):
+    """``f(input)``: matrices with zeros above (or below) a diagonal."""
+    if input.size == 0 or input.ndim < 2 or not input.flags.c_contiguous:
+        return None
+    code = _kernel("triangle", input.dtype, lower=int(lower))
+    if code is None or type(diagonal) is not int:
+        return None
+    rows, columns = input.shape[-2:]
+    items = input.size // columns
+    words = [rows, columns, diagonal]
+    outputs = [(input.shape, input.dtype)]
+    return prepared(code, items, chunk(items, columns), [input], outputs, words)
+
+
+def padded(input, pad):
+    """``f(input, value)``: a float around a dense array of float32 or float64; `pad` has the
+    amounts before and after of the last dimension, then of the one before it."""
+    kinds = {"float32": "f32", "float64": "f64"}
+    kind = kinds.get(input.dtype.name)
+    if kind is None or not input.flags.c_contiguous or any(p < 0 for p in pad):
+        return None
+    shape = list(input.shape)
+    for i in range(0, len(pad), 2):
+        shape[-1 - i // 2] += pad[i] + pad[i + 1]
+    if not input.size or input.ndim > _OUTER + 1:
+        return None
+    code = _kernel("pad_rows", input.dtype, element=kind)
+    if code is None:
+        return None
+    before = [*pad[0::2], *[0] * (_OUTER + 1)]
+    words = [shape[-1], input.shape[-1], before[0]]
+    own, wide = input.shape[-2::-1], shape[-2::-1]
+    for d in range(_OUTER):
+        words += [wide[d], own[d], before[d + 1]] if d < len(own) else [1, 1, 0]
+    rows = math.prod(shape[:-1])
+    outputs = [(tuple(shape), input.dtype)]
+    return prepared(code, rows, chunk(rows, shape[-1]), [input], outputs, words, "f")
+
+
+def joined(arrays, dim, shape):
+    """``f(*arrays)``: dense arrays of one dtype joined along a dimension to `shape`."""
+    first = arrays[0]
+    size = math.prod(shape) * first.itemsize
+    if not size or size >= LARGE or any(not a.flags.c_contiguous for a in arrays):
+        return None
+    if any(a.dtype is not first.dtype for a in arrays):
+        return None
+    code = _kernel("join", first.dtype)
+    if code is None:
+        return None
+    outer = math.prod(shape[:dim])
+    widths = [a.size // outer for a in arrays]
+    words = [sum(widths), *widths]
+    outputs = [(tuple(shape), first.dtype)]
+    grain = chunk(outer, sum(widths))
+    return prepared(code, outer, grain, arrays, outputs, words, head=len(arrays))

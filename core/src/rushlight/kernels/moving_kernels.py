@@ -1,0 +1,128 @@
+"""Compiled loops that move elements: copies of strided arrays, triangles, padding, joining.
+
+Argument words follow :mod:`rushlight.kernels.prepared`: a number, the result, the inputs, the
+numbers of the call, constants. Strides are in bytes. Import at first need.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    element,
+    f64,
+    function,
+    i64,
+    range_kernel,
+    static,
+)
+
+size = Parameter("size")  # bytes of an element
+lower = Parameter("lower")
+HEAD, OUT, X = range(3)
+
+
+@function
+def copy_run(source, target, count):
+    """So many neighbouring elements."""
+    x, out = array(element, source), array(element, target)
+    for i in range(count):
+        out[i] = x[i]
+
+
+@function
+def fill_run(target, first, last, value):
+    """One value from an element to another."""
+    out = array(element, target)
+    for i in range(first, last):
+        out[i] = value
+
+
+@range_kernel
+def copy_rows(args, lo, hi, tid):
+    """Rows of a dense result from an array of any strides: items are rows.
+
+    Constants: offset, elements and stride of a row, three outer extents, their strides.
+    """
+    g = array(i64, args)
+    n, step = g[4], g[5]
+    for row in range(lo, hi):
+        rest, second = row // g[8], (row // g[8]) % g[7]
+        start = g[X] + g[3] + (rest // g[7]) * g[9] + second * g[10] + (row % g[8]) * g[11]
+        target = g[OUT] + size * row * n
+        if step == size:
+            copy_run(start, target, n)
+        else:
+            out = array(element, target)
+            for i in range(n):
+                out[i] = array(element, start + i * step)[0]
+
+
+@range_kernel
+def roll_rows(args, lo, hi, tid):
+    """Dense rows that begin with another of their elements. Constants: elements of a row, which."""
+    g = array(i64, args)
+    n, first = g[3], g[4]
+    for row in range(lo, hi):
+        source, target = g[X] + size * row * n, g[OUT] + size * row * n
+        copy_run(source + size * first, target, n - first)
+        copy_run(source, target + size * (n - first), first)
+
+
+@range_kernel
+def triangle(args, lo, hi, tid):
+    """Rows of dense matrices on one side of a diagonal. Constants: rows, columns, diagonal."""
+    g = array(i64, args)
+    n = g[4]
+    for item in range(lo, hi):
+        source, target = g[X] + size * item * n, g[OUT] + size * item * n
+        if lower == 1:
+            bound = min(max(item % g[3] + g[5] + 1, i64(0)), n)
+            copy_run(source, target, bound)
+            fill_run(target, bound, n, element(0))
+        else:
+            bound = min(max(item % g[3] + g[5], i64(0)), n)
+            fill_run(target, i64(0), bound, element(0))
+            copy_run(source + size * bound, target + size * bound, n - bound)
+
+
+@range_kernel
+def pad_rows(args, lo, hi, tid):
+    """Rows of a dense result with a number around what it holds of a dense array.
+
+    The number is a double. Constants: elements of a row and of the array's, the first of the row
+    that is the array's; then for each of three outer dimensions extents of both, and the same.
+    """
+    g = array(i64, args)
+    value = element(array(f64, args)[3])
+    wide, n, before = g[4], g[5], g[6]
+    for row in range(lo, hi):
+        rest, place, inside, step = row, i64(0), i64(1), i64(1)
+        for d in static(3):
+            own = rest % g[7 + 3 * d] - g[9 + 3 * d]
+            rest = rest // g[7 + 3 * d]
+            if (own < 0) | (own >= g[8 + 3 * d]):
+                inside = i64(0)
+            place = place + own * step
+            step = step * g[8 + 3 * d]
+        target = g[OUT] + size * row * wide
+        if inside == 0:
+            fill_run(target, i64(0), wide, value)
+        else:
+            fill_run(target, i64(0), before, value)
+            copy_run(g[X] + size * place * n, target + size * before, n)
+            fill_run(target, before + n, wide, value)
+
+
+@range_kernel
+def join(args, lo, hi, tid):
+    """Dense arrays side by side: items are rows. The head is how many arrays there are; constants:
+    elements of a row of the result and of each array."""
+    g = array(i64, args)
+    count = g[HEAD]
+    for row in range(lo, hi):
+        target = g[OUT] + size * row * g[2 + count]
+        for j in range(count):
+            width = g[3 + count + j]
+            copy_run(g[X + j] + size * row * width, target, width)
+            target = target + size * width

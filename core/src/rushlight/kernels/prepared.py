@@ -1,0 +1,137 @@
+"""Kernels as built-in functions that make their own results, one per layout of the arguments.
+
+A range kernel whose argument words are a number, the results' addresses, the inputs' addresses,
+numbers and constants can be called through `rushlight.backends.llvm_door`: one call of 0.2 us
+checks dtypes, allocates and computes. What such a call needs to know follows from shapes, strides
+and dtypes: it is worked out once and remembered under them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.backends import np, threads
+from rushlight.backends.memory import empty
+
+__all__ = ["Remembered", "by_layout", "prepared"]
+
+LIMIT = 1024  # layouts remembered by one function
+_HUGE = 1 << 22  # bytes from which NumPy makes the result: it asks for huge pages then
+_dtypes = set()  # the doors hold bare addresses of these
+
+
+def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0):
+    """``f(*arrays, *numbers)`` that runs the kernel at `code` and gives new dense arrays.
+
+    `inputs`: arrays of the layout that calls will have. `outputs`: ``(shape, dtype)`` of each
+    result; one gives an array, several a tuple. The kernel's argument words are `head`, the
+    results, the inputs, the numbers of a call ("f": as a double, "i": as an int64) and `words`.
+    Arrays of other dtypes or unaligned ones make the function answer NotImplemented; that shapes
+    and strides are those of `inputs` is the caller's business.
+    """
+    from rushlight.backends import llvm_door as door
+
+    size = max(math.prod(shape) * dtype.itemsize for shape, dtype in outputs)
+    total = 1 + len(outputs) + len(inputs) + len(numbers) + len(words)
+    widest = max(len(shape) for shape, _ in outputs)
+    if not door.is_available() or total > door.TABLE_WORDS or widest > 8:
+        return _by_launch(code, items, grain, inputs, outputs, words, len(numbers), head)
+    given = 0 if len(outputs) == 1 and size < _HUGE else len(outputs)
+    plan = _plan(code, items, grain, inputs, outputs, words, numbers, head, given)
+    call = door.doors().layout(plan)
+    return call if not given else _allocating(call, outputs)
+
+
+def _plan(code, items, grain, inputs, outputs, words, numbers, head, given):
+    """The words of a door's plan."""
+    from rushlight.backends import llvm_door as door
+
+    plan = [0] * door.LAYOUT_DTYPES
+    shape, dtype = outputs[0]
+    _dtypes.update([d for _, d in outputs], [x.dtype for x in inputs])
+    plan[door.DRIVER], plan[door.INPUTS], plan[door.PARAMS] = code, len(inputs), len(numbers)
+    plan[door.OUT], plan[door.TYPE] = id(dtype), door.doors().type
+    plan[door.KINDS] = sum(1 << i for i, kind in enumerate(numbers) if kind == "i")
+    plan[door.GIVEN], plan[door.N], plan[door.DESCRIPTOR] = given, items, head
+    plan[door.GRAIN] = grain
+    if items > grain:
+        plan[door.LAUNCH], plan[door.POOL] = threads.launch_entry()
+    plan[door.DIMS] = len(shape)
+    plan[door.SHAPE : door.SHAPE + len(shape)] = shape
+    plan[door.STRIDES : door.STRIDES + len(shape)] = _dense(shape, dtype.itemsize)
+    plan[door.TAIL] = len(words)
+    plan[door.BYTES] = math.prod(shape) * dtype.itemsize
+    passed = [d for _, d in outputs[:given]] + [x.dtype for x in inputs]
+    # Results are new, so no input can lie across them: their extents need not be known.
+    return [*plan, *map(id, passed), *[0] * (2 * len(passed) + given), *words]
+
+
+def _dense(shape, size):
+    strides = [size] * len(shape)
+    for d in range(len(shape) - 2, -1, -1):
+        strides[d] = strides[d + 1] * max(shape[d + 1], 1)
+    return strides
+
+
+def _allocating(call, outputs):
+    """A door that is given its results, behind their allocation."""
+    if len(outputs) == 1:
+        ((shape, dtype),) = outputs
+        return lambda *arguments: call(*arguments, empty(shape, dtype))
+
+    def several(*arguments):
+        made = tuple([np.empty(shape, dtype) for shape, dtype in outputs])
+        return made if call(*arguments, *made) is not NotImplemented else NotImplemented
+
+    return several
+
+
+def _by_launch(code, items, grain, inputs, outputs, words, numbers, head):
+    """The same without built-in doors."""
+    count = 1 + len(outputs) + len(inputs) + numbers
+    plan = threads.plan(code, items, grain, [0] * count + list(words))
+    dtypes = [x.dtype for x in inputs]
+
+    def call(*arguments):
+        for dtype, x in zip(dtypes, arguments, strict=False):
+            if x.dtype is not dtype or not x.flags.aligned:
+                return NotImplemented
+        made = [empty(shape, dtype) for shape, dtype in outputs]
+        threads.run(plan, head, *made, *arguments)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    return call
+
+
+class Remembered(dict):
+    """Functions by layout; the oldest are forgotten together when there are too many."""
+
+    def keep(self, key, function):
+        """Remember a function (None: this layout is left to the general way)."""
+        if len(self) >= LIMIT:
+            self.clear()
+        self[key] = function
+        return function
+
+
+def by_layout(prepare, general):
+    """``f(array, *attributes)`` out of `prepare`, which gives a function of the array (or None) for
+    a layout and attributes, and `general`, which takes everything."""
+    known = Remembered()
+
+    def call(input, *attributes):
+        key = input.shape, input.strides, input.dtype, attributes
+        try:
+            found = known[key]
+        except KeyError:
+            found = known.keep(key, prepare(input, *attributes))
+        except TypeError:  # attributes that cannot be a key
+            return general(input, *attributes)
+        if found is not None:
+            result = found(input)
+            if result is not NotImplemented:
+                return result
+        return general(input, *attributes)
+
+    call.general = general
+    return call

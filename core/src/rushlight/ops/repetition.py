@@ -1,0 +1,79 @@
+"""Tensors and their elements repeated."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.errors import shape_text
+from rushlight.kernels import moving
+from rushlight.kernels.prepared import by_layout
+from rushlight.ops._op import Sizes, composite, op
+from rushlight.ops._shape_rules import repeated
+from rushlight.tensor.dispatch import readable
+from rushlight.tensor.tensor import Tensor
+
+
+@op(
+    linear=True,
+    meta=repeated,
+    samples=lambda make: [((make(2, 3), (2, 2)), {}), ((make(3), (2, 1, 2)), {})],
+    oracle="Tensor",
+)
+def repeat(input: Tensor, repeats: Sizes):
+    """`input` tiled `repeats` times along each dimension."""
+    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+    if len(repeats) < input.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            f"tensor: {len(repeats)} repeats for a tensor of shape {shape_text(input.shape)}"
+        )
+    return np.tile(input, repeats)
+
+
+def _prepared_repeat(input, repeats):
+    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+    if len(repeats) < input.ndim or any(type(n) is not int or n < 0 for n in repeats):
+        return None
+    lead = len(repeats) - input.ndim
+    shape, strides = (1,) * lead + input.shape, (0,) * lead + input.strides
+    window = [n for pair in zip(repeats, shape, strict=True) for n in pair]
+    steps = [n for s in strides for n in (0, s)]
+    result = [n * m for n, m in zip(repeats, shape, strict=True)]
+    return moving.copied(input, window, steps, 0, result)
+
+
+repeat.cpu(by_layout(_prepared_repeat, repeat.op.body))
+
+
+def _repeat_gradient(grad, input_shape, repeats):
+    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+    shape = (1,) * (len(repeats) - len(input_shape)) + tuple(input_shape)
+    pairs = [n for pair in zip(repeats, shape, strict=True) for n in pair]
+    return grad.reshape(pairs).sum(tuple(range(0, len(pairs), 2))).reshape(input_shape)
+
+
+repeat.gradient(input=_repeat_gradient)
+
+
+@composite()
+def tile(input: Tensor, dims: Sizes):
+    """`input` tiled; missing leading repeats are 1."""
+    return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
+
+
+@composite()
+def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
+    """Each element (or slice along `dim`) repeated in place."""
+    from rushlight.ops.creation import arange, beside
+
+    if dim is None:
+        input, dim = input.flatten(), 0
+    if isinstance(repeats, Tensor):
+        if not readable(repeats) and not repeats.is_cuda:
+            raise RuntimeError(
+                "repeat_interleave: the numbers of repeats must be there to be read, and be the "
+                "same for all examples of vmap: the result's shape depends on them"
+            )
+        repeats = repeats.cpu()._array
+    index = np.repeat(np.arange(input.shape[dim]), repeats)
+    index = beside(input, index) if index.size else arange(0, device=input._device)
+    return input.index_select(dim, index)

@@ -1,0 +1,116 @@
+"""Variances and standard deviations, also with means."""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.backends import np
+from rushlight.backends.arrays import by_rows, dtype_of
+from rushlight.kernels import folds
+from rushlight.kernels import reduction as kernels
+from rushlight.kernels.prepared import by_layout
+from rushlight.ops._op import composite, op
+from rushlight.ops._shape_rules import reduced_shape
+from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.reduction import _summed, _wide, restore
+from rushlight.tensor.shape import wrap_dims
+from rushlight.tensor.tensor import Tensor
+
+
+def _variance_sizes(make):
+    x = make(3, 4, 2)
+    return [
+        ((x, None, 1, False), {}),
+        ((x, (0, 2), 0, True), {}),
+        ((x, -1, 0.5, False), {}),
+        ((make(), None, 0, False), {}),
+    ]
+
+
+def _meta_variance(input, dim, _correction, keepdim):
+    return reduced_shape(input.shape, dim, keepdim), dtype_of(input)
+
+
+@op(batching="dims", method=False, samples=_variance_sizes, meta=_meta_variance, node="Var")
+def _variance(input: Tensor, dim, correction, keepdim):
+    """The variance of real numbers over dimensions; divided by their count less `correction`."""
+    axes = wrap_dims(dim, input.ndim)
+    count = math.prod(input.shape[a] for a in axes)
+    wide = _wide(input)
+    with np.errstate(all="ignore"):
+        centred = np.asarray(wide - _summed(wide, axes, True) / wide.dtype.type(count))
+        total = kernels.reduced(centred, tuple(sorted(axes)), keepdim, "squares")
+        if total is None:
+            total = np.square(centred, out=centred).sum(axis=axes, keepdims=keepdim)
+        divisor = wide.dtype.type(max(0.0, count - correction))
+        return by_rows(np.asarray(np.divide(total, divisor), input.dtype))
+
+
+def _variance_gradient(grad, input, dim, correction, keepdim):
+    shape = tuple(input.shape)
+    count = math.prod(shape[d] for d in wrap_dims(dim, len(shape)))
+    divisor = max(0.0, count - correction)
+    centred = input - input.mean(dim, True)
+    return restore(grad, shape, dim, keepdim) * centred * (2.0 / divisor if divisor else math.inf)
+
+
+def _prepared_variance(input, dim, correction, keepdim):
+    axes = wrap_dims(dim, input.ndim)
+    count = math.prod(input.shape[a] for a in axes)
+    return folds.folded("variance", input, axes, keepdim, max(0.0, count - correction))
+
+
+_variance.cpu(by_layout(_prepared_variance, _variance.op.body))
+_variance.gradient(input=_variance_gradient)
+
+
+def _var(input, dim, unbiased, keepdim, correction):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if not input.is_floating_point() and not input.is_complex():
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    correction = _correction(unbiased, correction)
+    if not input.is_complex():
+        return _variance(input, dim, correction, keepdim)
+    count = math.prod(input.shape[d] for d in wrap_dims(dim, input.dim()))
+    centred = input - input.mean(dim, True)
+    squares = (centred * conj_of(centred)).real
+    divisor = max(0.0, count - correction)
+    total = squares.sum(dim, keepdim)
+    return total / divisor if divisor else total / 0.0
+
+
+@composite()
+def var(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The variance over `dim`; the divisor is the count minus `correction` (default 1)."""
+    return _var(input, dim, unbiased, keepdim, correction)
+
+
+def _correction(unbiased, correction):
+    if unbiased is not None and correction is not None:
+        raise TypeError("var(): give either 'unbiased' or 'correction', not both")
+    if unbiased is not None:
+        return 1 if unbiased else 0
+    return 1 if correction is None else correction
+
+
+@composite()
+def std(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The standard deviation over `dim`; see :func:`var`."""
+    return _var(input, dim, unbiased, keepdim, correction).sqrt()
+
+
+@composite()
+def var_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The variance and the mean over `dim`."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    return _var(input, dim, unbiased, keepdim, correction), input.mean(dim, keepdim)
+
+
+@composite()
+def std_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The standard deviation and the mean over `dim`."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    return _var(input, dim, unbiased, keepdim, correction).sqrt(), input.mean(dim, keepdim)
