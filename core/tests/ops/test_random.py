@@ -6,7 +6,7 @@ import pytest
 import rushlight
 
 torch = pytest.importorskip("torch")
-COUNTS = (1, 5, 15, 16, 17, 40, 333)
+COUNTS = (1, 5, 15, 16, 17, 40, 333, 1009)
 
 
 def streams(call, dtype, exact=True):
@@ -32,6 +32,9 @@ EXACT = {
     "rand": lambda lib, n, d: lib.rand(n, dtype=d),
     "geometric_": lambda lib, n, d: lib.empty(n, dtype=d).geometric_(0.3),
     "random_": lambda lib, n, d: lib.empty(n, dtype=d).random_(),
+    "random_ below 2^30": lambda lib, n, d: lib.empty(n, dtype=lib.int64).random_(1 << 30),
+    "randint below 2^28": lambda lib, n, d: lib.randint(-7, (1 << 28) - 8, (n,)),
+    "randint from 2^28": lambda lib, n, d: lib.randint(-7, (1 << 28) - 7, (n,)),
     "random_ between": lambda lib, n, d: lib.empty(n, dtype=d).random_(-3, 9),
     "bernoulli_": lambda lib, n, d: lib.empty(n, dtype=d).bernoulli_(0.3),
     "bernoulli_ tensor": lambda lib, n, d: lib.empty(n, dtype=d).bernoulli_(chances(lib, n, d)),

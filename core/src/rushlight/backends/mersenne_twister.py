@@ -13,9 +13,12 @@ from rushlight.backends import threads
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
+    bitcast,
     f32,
     f64,
+    floor,
     function,
+    fused_multiply_add,
     i32,
     i64,
     range_kernel,
@@ -25,12 +28,14 @@ from rushlight.backends.kernel_language import (
 
 __all__ = ["fill"]
 
-# Argument words.
-STATE, OUT, COUNT = range(3)
+# Argument words; then the two numbers of whole numbers and of chances.
+STATE, OUT, FIRST, SECOND, COUNT = range(5)
 WORDS, MIDDLE = 624, 397
 
 kind = Parameter("kind")
-RAW, SINGLE, DOUBLE = range(3)  # uint64 words of 32 bits, float32 of 24 bits, float64 of 53
+# uint64 words of 32 bits, float32 of 24 bits, float64 of 53; int64 SECOND + word % FIRST; float32
+# SECOND with the chance FIRST, else 0; float32 FIRST * 24 bits + SECOND, rounded once
+RAW, SINGLE, DOUBLE, WHOLE, CHANCE, BETWEEN = range(6)
 
 
 @function
@@ -59,13 +64,19 @@ def temper(y):
     return y ^ (y >> 18)
 
 
-@range_kernel
-def draw(args, lo, hi, tid):
-    """The one item: COUNT draws; a double takes two."""
-    g = array(i64, args)
+@function
+def remainder(word, span):
+    """The remainder of one 32-bit number by another, both as doubles: quotients are exact."""
+    return i64(word - floor(word / span) * span)
+
+
+@function
+def draw_into(g, address, total):
+    """So many draws from the state of `g` to an address; a double takes two."""
     key, place = array(u32, g[STATE]), array(i32, g[STATE] + 4 * WORDS)
-    words, singles, doubles = array(i64, g[OUT]), array(f32, g[OUT]), array(f64, g[OUT])
-    total = g[COUNT]
+    words, singles, doubles = array(i64, address), array(f32, address), array(f64, address)
+    span, low = f64(g[FIRST]), g[SECOND]
+    chance, chosen = bitcast(f64, g[FIRST]), f32(bitcast(f64, g[SECOND]))
     position = i64(place[0])
     kept = array(u32, stack(WORDS // 2 + 8))
     have = i64(0)  # words kept for doubles: a pair may span two blocks
@@ -74,7 +85,7 @@ def draw(args, lo, hi, tid):
         if position >= WORDS:
             twist(key)
             position = i64(0)
-        if kind == DOUBLE:
+        if kind == DOUBLE or kind == CHANCE:
             n = min(WORDS - position, 2 * (total - done) - have)
             first = have
             for i in range(n):
@@ -82,7 +93,11 @@ def draw(args, lo, hi, tid):
             pairs = (have + n) // 2
             for i in range(pairs):
                 whole = ((i64(kept[2 * i]) & 0x1FFFFF) << 32) | i64(kept[2 * i + 1])
-                doubles[done + i] = f64(whole) * 1.1102230246251565e-16
+                number = f64(whole) * 1.1102230246251565e-16
+                if kind == DOUBLE:
+                    doubles[done + i] = number
+                else:
+                    singles[done + i] = chosen if number < chance else f32(0)
             have = (have + n) % 2
             kept[0] = kept[2 * pairs]
             done += pairs
@@ -92,19 +107,31 @@ def draw(args, lo, hi, tid):
                 word = temper(key[position + i])
                 if kind == RAW:
                     words[done + i] = i64(word)
+                elif kind == WHOLE:
+                    words[done + i] = low + remainder(f64(i64(word)), span)
                 else:
-                    singles[done + i] = f32(i32(word & u32(0xFFFFFF))) * f32(5.9604644775390625e-8)
+                    value = f32(i32(word & u32(0xFFFFFF))) * f32(5.9604644775390625e-8)
+                    if kind == BETWEEN:
+                        value = fused_multiply_add(value, f32(chance), chosen)
+                    singles[done + i] = value
             done += n
         position += n
     place[0] = i32(position)
 
 
+@range_kernel
+def draw(args, lo, hi, tid):
+    """The one item: COUNT draws."""
+    g = array(i64, args)
+    draw_into(g, g[OUT], g[COUNT])
+
+
 @functools.cache
 def _plan(way):
-    return threads.plan(draw.address(kind=way), 1, 1, [0] * 3)
+    return threads.plan(draw.address(kind=way), 1, 1, [0] * 5)
 
 
 def fill(bits, out, way):
     """Fill a dense array with draws of a NumPy ``MT19937``."""
     with bits.lock:
-        threads.run(_plan(way), bits.ctypes.state_address, out, out.size)
+        threads.run(_plan(way), bits.ctypes.state_address, out, 0, 0, out.size)

@@ -40,6 +40,7 @@ class MersenneTwister:
     def __init__(self, seed: int):
         self.lock = threading.RLock()
         self.bits = np.random.MT19937()
+        self.calls: dict = {}  # compiled calls that draw from it, by what they make
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
@@ -161,10 +162,11 @@ class MersenneTwister:
         return out
 
     # ------------------------------------------------------------------ integers
-    def integers(self, count: int, low: int, high: int):
-        """Integers in [low, high)."""
+    def integers(self, count: int, low: int, high: int, wide: bool | None = None):
+        """Integers in [low, high), of 64-bit values where the span is `wide`: 2^28 or more."""
         span = high - low
-        draws = self.raw64(count) if span >= 1 << 32 else self.raw(count)
+        wide = span >= 1 << 28 if wide is None else wide
+        draws = self.raw64(count) if wide else self.raw(count)
         if span >= 1 << 64:
             return draws.astype(np.int64)
         return (draws % np.uint64(span)).astype(np.int64) + low

@@ -14,6 +14,7 @@ from rushlight.kernels.prepared import prepared
 __all__ = ["copied", "flipped", "joined", "padded", "rolled", "triangle"]
 
 LARGE = 1 << 20  # bytes from which wide loops of other kernels pay
+MOST = 24  # arrays joined by one call
 _OUTER = 3  # extents beside the rows that a kernel takes
 
 
@@ -131,7 +132,12 @@ def joined(arrays, dim, shape):
     """``f(*arrays)``: dense arrays of one dtype joined along a dimension to `shape`."""
     first = arrays[0]
     size = math.prod(shape) * first.itemsize
-    if not size or size >= LARGE or any(not a.flags.c_contiguous for a in arrays):
+    if (
+        not size
+        or size >= LARGE
+        or len(arrays) > MOST
+        or any(not a.flags.c_contiguous for a in arrays)
+    ):
         return None
     if any(a.dtype is not first.dtype for a in arrays):
         return None

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 
+from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import bool_ as bool_dtype
+from rushlight.dtypes import float32
+from rushlight.ops import drawing
 from rushlight.ops._op import op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import empty
@@ -25,6 +28,11 @@ def _noise(input, shape, p):
     of the input's memory, which a transposed input shows."""
     if p == 1:
         return empty(shape, dtype=input.dtype, device=input.device).zero_()
+    if input._dtype is float32 and not stack.levels and input._device is devices.cpu:
+        if tuple(input.shape) != shape or input._array.flags.c_contiguous:
+            noise = drawing.kept(shape, p)
+            if noise is not None:
+                return noise
     if input.is_contiguous() or tuple(input.shape) != shape:
         return _drawn(input, shape, p)
     strides = input.stride()

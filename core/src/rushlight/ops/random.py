@@ -12,6 +12,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast
 from rushlight.dtypes import FLOAT, default
 from rushlight.kernels.normals import box_muller
+from rushlight.ops import drawing
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._recording import record
 from rushlight.ops.creation import empty_like, finish
@@ -107,7 +108,7 @@ def _float(dtype, name, complex_too=False):
     return dtype
 
 
-def _maker(name, sample, doc):
+def _maker(name, sample, quick, doc):
     def make(
         *size,
         generator=None,
@@ -118,6 +119,10 @@ def _maker(name, sample, doc):
         requires_grad=False,
         pin_memory=False,
     ):
+        if out is None:
+            made = quick(size, dtype, generator, device, requires_grad)
+            if made is not None:
+                return made
         dtype = out._dtype if out is not None and dtype is None else dtype
         dtype = _float(dtype, name, True)
         place = _place(device if out is None else out._device)
@@ -161,8 +166,8 @@ def _both_parts(mean, dtype):
     return BY_CODE[dtype.code].type(complex(mean, mean))
 
 
-rand = _maker("rand", _uniforms, "Uniform samples from [0, 1).")
-randn = _maker("randn", _normals, "Samples from the standard normal distribution.")
+rand = _maker("rand", _uniforms, drawing.uniforms, "Uniform samples from [0, 1).")
+randn = _maker("randn", _normals, drawing.normals, "Samples from the standard normal distribution.")
 
 
 def rand_like(
@@ -198,6 +203,10 @@ def randint(
     if size is None:
         low, high, size = 0, low, high
     _check_bounds(low, high)
+    if out is None and (dtype is None or dtype is dtypes.int64):
+        made = drawing.whole(low, high, size, generator, device, requires_grad)
+        if made is not None:
+            return made
     if dtype is None:
         dtype = dtypes.int64 if out is None else out._dtype
     place = _place(device if out is None else out._device)
@@ -246,7 +255,10 @@ def randperm(
         dtype = dtypes.int64 if out is None else out._dtype
     engine = _engine(generator, _place(device if out is None else out._device))
     with engine.lock:
-        if engine is not default_generator.engine and hasattr(engine, "permutation"):
+        array = drawing.permutation(engine, n)
+        if array is not None:
+            pass
+        elif engine is not default_generator.engine and hasattr(engine, "permutation"):
             array = engine.permutation(n)
         else:
             steps = engine.swap_steps(n)
@@ -468,6 +480,8 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
         )
+    if drawing.filled(self, "between", generator, float(to - low), float(low)):
+        return self
     _float(self._dtype, "uniform_", True)
     place = _place(self._device)
     if self._dtype.is_complex:
@@ -485,6 +499,8 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal samples."""
     if std < 0:
         raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
+    if drawing.filled(self, "normal", generator, float(mean), float(std)):
+        return self
     _float(self._dtype, "normal_", True)
     place = _place(self._device)
     if self._dtype.is_complex:
@@ -503,7 +519,10 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, with probability `p` (a number or a tensor) of 1."""
     if not isinstance(p, Tensor):
-        return _fill(self, _with_chance(p), generator)
+        draw = _with_chance(p)
+        if drawing.filled(self, "kept", generator, float(p), 1.0):
+            return self
+        return _fill(self, draw, generator)
     _float(p._dtype, "bernoulli_")
     try:
         chances = np.broadcast_to(p._array, self._array.shape)
@@ -525,9 +544,11 @@ def exponential_(self, lambd=1.0, *, generator=None):
 
 def random_(self, from_=0, to=None, *, generator=None):
     """Fill with integers from [from, to); by default up to what the dtype holds exactly."""
+    wide = None
     if to is None and from_:
         from_, to = 0, from_
     if to is None:
+        wide = self._dtype.itemsize == 8
         bits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8}.get(self._dtype.name)
         if bits:
             to = (1 << bits) + 1
@@ -535,7 +556,7 @@ def random_(self, from_=0, to=None, *, generator=None):
             to = 2 if self._dtype is dtypes.bool_ else dtypes.iinfo(self._dtype).max + 1
     _check_bounds(from_, to)
     _check_holds(self._dtype, from_, to - 1)
-    return _fill(self, lambda e, n, _: e.integers(n, from_, to), generator)
+    return _fill(self, lambda e, n, _: e.integers(n, from_, to, wide), generator)
 
 
 def _check_holds(dtype, low, high):

@@ -113,8 +113,8 @@ class PhiloxEngine:
         """The number of trials until one of probability `p` succeeds, in float64."""
         return np.ceil(np.log1p(-self.uniform(count, True)) / np.log1p(-p)).clip(1)
 
-    def integers(self, count, low, high):
-        """Integers from [low, high)."""
+    def integers(self, count, low, high, wide=None):
+        """Integers from [low, high); draws have 64 bits, `wide` or not."""
         return self._draw("integers_", "i64", count, low, high)
 
     def permutation(self, count) -> DeviceArray:

@@ -1,0 +1,99 @@
+"""Random numbers by one call: uniforms, normals, whole numbers, kept elements, permutations.
+
+Each function gives a call for a count and an engine of MT19937 (see
+:mod:`rushlight.kernels.prepared`), or None where the numbers are left to
+:mod:`rushlight.backends.random`, which draws the same ones: few, very many, other precisions.
+The caller holds the engine's lock.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+from rushlight.backends import np
+from rushlight.kernels.execution import FLOAT32, REFERENCE
+from rushlight.kernels.prepared import prepared
+
+__all__ = ["filling", "made", "permuted"]
+
+LEAST, MOST = 64, 1 << 18  # samples that are worth a compiled call; more are for several threads
+_INT64 = np.dtype(np.int64)
+_DTYPES = {"uniform": FLOAT32, "between": FLOAT32, "normal": FLOAT32, "whole": _INT64,
+           "kept": FLOAT32}  # fmt: skip
+# The kinds of draws, and of the two numbers that a call takes: none, doubles or integers. Uniforms
+# "between" take a span and the least, "whole" the same, "kept" a chance and what is there then.
+_KINDS = {"uniform": (1, ""), "normal": (1, "ff"), "whole": (3, "ii"), "kept": (4, "ff"),
+          "between": (5, "ff")}  # fmt: skip
+
+
+@functools.cache
+def _normal_words():
+    """What the kernel of normals calls: a driver and the transform's descriptor; or None."""
+    from rushlight.kernels.normals import _kernel
+
+    kernel = _kernel()
+    if not hasattr(kernel, "code"):
+        return None
+    from rushlight.compiler.machine import driver
+
+    return [driver("flat"), kernel.code().ctypes.data]
+
+
+def _code(name, count):
+    """Address of a kernel and its constants; None where others draw."""
+    if REFERENCE or not LEAST <= count < MOST:
+        return None, None
+    from rushlight.backends import mersenne_twister as native
+
+    kind = _KINDS[name][0]
+    if name != "normal":
+        return native.draw.address(kind=kind), [count]
+    from rushlight.kernels import fill_kernels
+
+    words = _normal_words()
+    if words is None:
+        return None, None
+    return fill_kernels.normals.address(kind=kind), [count, *words]
+
+
+def _state(engine):
+    bits = getattr(engine, "bits", None)  # generators of GPUs have none
+    return None if bits is None else bits.ctypes.state_address
+
+
+def made(name, engine, shape):
+    """``f(*numbers)``: a new array of a shape, the numbers drawn from the engine."""
+    code, words = _code(name, math.prod(shape))
+    state = _state(engine)
+    if code is None or state is None:
+        return None
+    numbers = _KINDS[name][1]
+    if not numbers:
+        words = [0, 0, *words]
+    return prepared(code, 1, 1, [], [(shape, _DTYPES[name])], words, numbers, head=state)
+
+
+def filling(name, engine, array):
+    """``f(array, *numbers)``: fill a dense array of the kind's dtype."""
+    if array.dtype != _DTYPES[name] or not array.flags.c_contiguous:
+        return None
+    code, words = _code(name, array.size)
+    state = _state(engine)
+    if code is None or state is None:
+        return None
+    from rushlight.backends import threads
+
+    plan = threads.plan(code, 1, 1, [state, 0, 0, 0, *words])
+    return functools.partial(threads.pool().run, plan, state)
+
+
+def permuted(engine, count):
+    """``f()``: the numbers below `count` in random order."""
+    state = _state(engine)
+    if REFERENCE or count < LEAST or count >= MOST or state is None:
+        return None
+    from rushlight.kernels import fill_kernels
+
+    code = fill_kernels.shuffled.address(kind=0)
+    return prepared(code, 1, 1, [], [((count,), _INT64)], [0, 0, count], head=state)

@@ -1,0 +1,123 @@
+"""Random tensors of ordinary kind by one compiled call: float32 or int64, dense, on the CPU.
+
+Each function gives None (or False) where a call is not of that kind; the general way of
+`rushlight.ops.random` takes it then, and draws the same numbers.
+"""
+
+from __future__ import annotations
+
+from rushlight import devices, dtypes
+from rushlight.autograd.mode import mode
+from rushlight.backends import np
+from rushlight.kernels import fills
+from rushlight.kernels.execution import FLOAT32
+from rushlight.ops._direct import tensor_of
+from rushlight.ops._inplace import written
+from rushlight.ops.generators import default_generator
+from rushlight.tensor.dispatch import stack
+from rushlight.tensor.tensor import EXACT
+
+_LIMIT = 1024  # calls remembered for one engine
+_ndarray = np.ndarray
+
+
+def _engine(generator):
+    """The engine that draws on the CPU, or None."""
+    if generator is None:
+        return default_generator.engine
+    return generator.engine if generator.device is devices.cpu else None
+
+
+def _known(engine, key, prepare, *arguments):
+    """The engine's call for a key, prepared at first need; None where there is none."""
+    calls = engine.calls
+    try:
+        return calls[key]
+    except KeyError:
+        if len(calls) >= _LIMIT:
+            calls.clear()
+        found = calls[key] = prepare(*arguments)
+        return found
+
+
+def sampled(name, size, generator, device, requires_grad, *numbers):
+    """A new tensor of samples `name` (see `kernels.fills.made`), or None."""
+    if len(size) == 1 and isinstance(size[0], tuple):
+        (size,) = size
+    for n in size:
+        if type(n) is not int or n < 0:
+            return None
+    engine = _engine(generator)
+    if engine is None or device is not None and devices.as_device(device) is not devices.cpu:
+        return None
+    if device is None and devices.as_device(None) is not devices.cpu:
+        return None
+    call = _known(engine, (name, size), fills.made, name, engine, size)
+    if call is None:
+        return None
+    with engine.lock:
+        array = call(*numbers)
+        engine.fresh = False
+    out = tensor_of(array)
+    return out.requires_grad_() if requires_grad else out
+
+
+def normals(size, dtype, generator, device, requires_grad):
+    """Standard normals in float32, or None."""
+    if (dtypes.default.float if dtype is None else dtype) is not dtypes.float32:
+        return None
+    return sampled("normal", size, generator, device, requires_grad, 0.0, 1.0)
+
+
+def uniforms(size, dtype, generator, device, requires_grad):
+    """Uniforms from [0, 1) in float32, or None."""
+    if (dtypes.default.float if dtype is None else dtype) is not dtypes.float32:
+        return None
+    return sampled("uniform", size, generator, device, requires_grad)
+
+
+def whole(low, high, size, generator, device, requires_grad):
+    """Integers from [low, high), or None."""
+    if type(low) is not int or type(high) is not int or not 0 < high - low < 1 << 28:
+        return None
+    return sampled("whole", (size,), generator, device, requires_grad, high - low, low)
+
+
+def kept(shape, p):
+    """``1 / (1 - p)`` with probability ``1 - p``, else 0, in float32; or None."""
+    scale = float(np.float32(1) / np.float32(1 - p))
+    return sampled("kept", shape, None, devices.cpu, False, float(1 - p), scale)
+
+
+def permutation(engine, count):
+    """An array of the numbers below `count` in random order, or None. The caller holds the lock."""
+    if not hasattr(engine, "calls"):
+        return None
+    call = _known(engine, ("permutation", count), fills.permuted, engine, count)
+    if call is None:
+        return None
+    engine.fresh = False
+    return call()
+
+
+def filled(tensor, name, generator, *numbers):
+    """Fill a dense float32 tensor that nothing records; whether that was done."""
+    array = tensor._array
+    if type(tensor) not in EXACT or type(array) is not _ndarray or stack.levels:
+        return False
+    if mode.recording and (tensor._node is not None or tensor._base is not None):
+        return False
+    flags = array.flags
+    if array.dtype is not FLOAT32 or not (flags.c_contiguous and flags.writeable):
+        return False
+    engine = _engine(generator)
+    if engine is None or tensor._inference:
+        return False
+    call = _known(engine, (name, array.size), fills.filling, name, engine, array)
+    if call is None:
+        return False
+    with engine.lock:
+        call(array, *numbers)
+        engine.fresh = False
+    written(tensor, None)
+    return True
