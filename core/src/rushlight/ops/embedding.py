@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight import dtypes
 from rushlight.kernels import embedding as kernels
+from rushlight.kernels import places
 from rushlight.ops._direct import translated
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import bags_of, rows_of, shape_of_second, table_gradient
@@ -31,6 +32,20 @@ def _embedding_backward(output: Tensor, indices: Tensor, count, padding_idx, sca
     return kernels.embedding_backward(output, indices, count, padding_idx, scale_grad_by_freq)
 
 
+def _prepared_rows(weight, indices):
+    return places.take_rows(weight, indices, 0) if weight.ndim == 2 and indices.ndim else None
+
+
+_rows = places.checked(_prepared_rows, kernels.embedding_forward)
+
+
+def _rows_kernel(weight, indices, padding_idx, scale_grad_by_freq):
+    """Rows of a dense table by one call."""
+    return _rows(weight, indices)
+
+
+_rows_kernel.general = _embedding.op.body
+_embedding.cpu(_rows_kernel)
 _embedding.gradient(
     weight=lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq: _embedding_backward(
         grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq

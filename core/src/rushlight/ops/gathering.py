@@ -8,6 +8,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import argument_error, shape_text
 from rushlight.kernels import line as lines
+from rushlight.ops import place_calls
 from rushlight.ops._inplace import write_out
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import number_dtype
@@ -115,37 +116,8 @@ def _gather_gradient(grad, input_shape, dim, index):
     return zeros(input_shape, dtype=grad._dtype, device=grad._device).scatter_add(dim, index, grad)
 
 
+gather.cpu(place_calls.along(gather.op.body))
 gather.gradient(input=_gather_gradient)
-
-
-@composite()
-def take_along_dim(input: Tensor, indices: Tensor, dim=None):
-    """Values along `dim` at `indices`, broadcast against the input; negative ones count from the
-    end. Without `dim`, of the flattened input."""
-    if not isinstance(indices, Tensor) or indices._dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError(
-            "take_along_dim(): dtype of indices should be Long but got "
-            f"{getattr(indices, 'dtype', type(indices).__name__)}"
-        )
-    if dim is None:
-        return take(input, indices.flatten())
-    if input.dim() != indices.dim():
-        raise RuntimeError(
-            "take_along_dim(): input and indices should have the same number of dimensions, but "
-            f"got {input.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
-        )
-    at = wrap_dim(dim, input.dim())
-    shape = list(np.broadcast_shapes(_but(input, at), _but(indices, at)))
-    full, whole = [*shape], [*shape]
-    full[at], whole[at] = indices.shape[at], input.shape[at]
-    places = where(indices < 0, indices + input.shape[at], indices)
-    return input.expand(*whole).gather(at, places.expand(*full))
-
-
-def _but(tensor, dim):
-    shape = list(tensor.shape)
-    shape[dim] = 1
-    return tuple(shape)
 
 
 def _check_scatter(name, input, dim, index, src):
@@ -204,6 +176,9 @@ def _add(out, dim, index, values):
 def _scatter(input: Tensor, dim, index: Tensor, src: Tensor):
     """`input` with ``src`` written at the index."""
     return scattered("scatter", input, dim, index, src, _assign)
+
+
+_scatter.cpu(place_calls.writing(False, _scatter.op.body))
 
 
 def _padded(grad, src_shape):
@@ -296,6 +271,7 @@ def scatter_add(input: Tensor, dim, index: Tensor, src: Tensor):
     return scattered("scatter_add", input, dim, index, src, _add)
 
 
+scatter_add.cpu(place_calls.writing(True, scatter_add.op.body))
 scatter_add.gradient(
     input=lambda grad: grad,
     src=lambda grad, dim, index, src_shape: _padded(grad.gather(dim, index), src_shape),
@@ -367,6 +343,7 @@ def index_select(input: Tensor, dim, index: Tensor):
     return np.take(input, index, axis=dim)
 
 
+index_select.cpu(place_calls.rows(index_select.op.body))
 index_select.gradient(
     input=lambda grad, input_shape, dim, index: zeros(
         input_shape, dtype=grad._dtype, device=grad._device

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 
-from rushlight import dtypes
+from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import cast, dtype_of, is_array
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
+from rushlight.kernels import places
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._op import op
 from rushlight.ops._op import view as declare_view
@@ -17,7 +18,7 @@ from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import indexed, like
 from rushlight.tensor.dispatch import STATE, stack, through_levels
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 _BASIC = (int, slice, type(None), type(Ellipsis))
 
@@ -250,8 +251,38 @@ _index_put.gradient(
 )
 
 
+@op(
+    linear=True,
+    node="Index",
+    meta=lambda input, index: indexed(input, (index,)),
+    method=False,
+    samples=lambda make: [],
+    tested_by="tests/tensor/test_indexing.py",
+)
+def _index_rows(input: Tensor, index: Tensor):
+    """``input[index]`` for an index of int64: slices along the first dimension."""
+    try:
+        return np.asarray(input[index])
+    except IndexError as error:
+        raise _explain(error, input.shape, (index,)) from None
+
+
+_index_rows.cpu(
+    places.checked(
+        lambda x, i: places.take_rows(x, i, 0, True) if x.ndim and i.ndim else None,
+        _index_rows.op.body,
+    )
+)
+_index_rows.gradient(
+    input=lambda grad, input_shape, index: _index_gradient(grad, input_shape, (index._array,))
+)
+
+
 def getitem(self, index):
     """``tensor[index]``: a view for ints, slices, None and ...; a copy for masks and tensors."""
+    if type(index) is Tensor and index._dtype is dtypes.int64 and type(self) in EXACT:
+        if self._array.ndim and index._array.ndim and self._device is index._device is devices.cpu:
+            return _index_rows(self, index)
     try:
         plain, basic = normalize(index)
     except _WrappedIndex:
@@ -345,6 +376,6 @@ from rushlight.ops.gathering import (  # noqa: E402, F401 - they build on what i
     scatter,
     scatter_add,
     take,
-    take_along_dim,
 )
 from rushlight.ops.masking import masked_fill, masked_select  # noqa: E402, F401
+from rushlight.ops.taking import take_along_dim  # noqa: E402, F401

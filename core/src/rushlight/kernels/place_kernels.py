@@ -1,0 +1,109 @@
+"""Compiled loops that read rows and elements at indices, and write and add them there.
+
+Argument words follow :mod:`rushlight.kernels.prepared`. An index out of range counts in the word
+at FAILED and is left out: the caller sees the count and says what is wrong. Where `wrap` is 1,
+negative indices count from the end. Import at first need.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    atomic_add,
+    element,
+    function,
+    i64,
+    range_kernel,
+)
+
+OUT, X, INDEX = 1, 2, 3
+ROW_WORDS = 4  # failures, length that indices go through, number of indices, elements of a row
+
+size = Parameter("size")  # bytes of an element
+wrap = Parameter("wrap")
+adding = Parameter("adding")
+
+
+@function
+def wrapped(place, n):
+    """An index of n elements, from the end where it is negative; -1 where there is none."""
+    if wrap == 1:
+        place = place + n if place < 0 else place
+    return place if (place >= 0) & (place < n) else i64(-1)
+
+
+@range_kernel
+def take_rows(args, lo, hi, tid):
+    """OUT[o, i, :] = X[o, INDEX[i], :]: items are rows of OUT."""
+    g = array(i64, args)
+    n, m, inner = g[5], g[6], g[7]
+    index = array(i64, g[INDEX])
+    for item in range(lo, hi):
+        place = wrapped(index[item % m], n)
+        if place < 0:
+            atomic_add(g[4], 1)
+        else:
+            x = array(element, g[X] + size * ((item // m) * n + place) * inner)
+            out = array(element, g[OUT] + size * item * inner)
+            for i in range(inner):
+                out[i] = x[i]
+
+
+@range_kernel
+def take_along(args, lo, hi, tid):
+    """OUT[o, i, c] = X[o, INDEX[o, i, c], c]: items are outer blocks."""
+    g = array(i64, args)
+    n, m, inner = g[5], g[6], g[7]
+    for item in range(lo, hi):
+        index = array(i64, g[INDEX] + 8 * item * m * inner)
+        x = array(element, g[X] + size * item * n * inner)
+        out = array(element, g[OUT] + size * item * m * inner)
+        failed = i64(0)
+        if inner == 1:
+            for i in range(m):
+                place = wrapped(index[i], n)
+                failed += 1 if place < 0 else 0
+                out[i] = x[i64(0) if place < 0 else place]
+        else:
+            for i in range(m):
+                for c in range(inner):
+                    place = wrapped(index[i * inner + c], n)
+                    failed += 1 if place < 0 else 0
+                    place = i64(0) if place < 0 else place
+                    out[i * inner + c] = x[place * inner + c]
+        if failed > 0:
+            atomic_add(g[4], failed)
+
+
+@range_kernel
+def put_along(args, lo, hi, tid):
+    """OUT = X, then OUT[o, INDEX[o, i, c], c] = (or +=) SOURCE[o, i, c]: items are outer blocks."""
+    g = array(i64, args)
+    n, m, inner = g[6], g[7], g[8]
+    for item in range(lo, hi):
+        index = array(i64, g[INDEX] + 8 * item * m * inner)
+        x = array(element, g[X] + size * item * n * inner)
+        source = array(element, g[4] + size * item * m * inner)
+        out = array(element, g[OUT] + size * item * n * inner)
+        for i in range(n * inner):
+            out[i] = x[i]
+        failed = i64(0)
+        if inner == 1:
+            for i in range(m):
+                place = index[i]
+                if (place < 0) | (place >= n):
+                    failed += 1
+                else:
+                    out[place] = out[place] + source[i] if adding == 1 else source[i]
+        else:
+            for i in range(m):
+                for c in range(inner):
+                    place = index[i * inner + c]
+                    if (place < 0) | (place >= n):
+                        failed += 1
+                    else:
+                        place, at = place * inner + c, i * inner + c
+                        out[place] = out[place] + source[at] if adding == 1 else source[at]
+        if failed > 0:
+            atomic_add(g[5], failed)

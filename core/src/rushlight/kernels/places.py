@@ -1,0 +1,117 @@
+"""Reading rows and elements at indices, and writing or adding there, each by one call.
+
+Each function gives a call for one layout (see :mod:`rushlight.kernels.prepared`), or None where it
+is left to others: strided arrays, elements of 16 bytes, sizes that do not fit. A call that met an
+index out of range counts it in :data:`failures`; its result is of no use then.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+
+from rushlight.backends import np
+from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk
+from rushlight.kernels.prepared import Remembered, prepared
+
+__all__ = ["checked", "failures", "put_along", "take_along", "take_rows"]
+
+failures = ctypes.c_int64(0)  # how often an index was out of range; only ever counts up
+_INT64 = np.dtype(np.int64)
+_NAMES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
+
+
+def _kernel(name, dtype, kind=None, **parameters):
+    kind = kind or _NAMES.get(dtype.itemsize)
+    if REFERENCE or kind is None:
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import place_kernels as native
+
+    kind = getattr(language, kind)
+    return getattr(native, name).address(element=kind, size=dtype.itemsize, **parameters)
+
+
+def _fits(input, index):
+    dense = input.flags.c_contiguous and index.flags.c_contiguous
+    return dense and index.dtype == _INT64 and input.size and index.size
+
+
+def _seen(shape, dim):
+    return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
+
+
+def take_rows(input, index, dim, wrap=False):
+    """``f(input, index)``: slices along `dim` at an index of any shape, which takes its place."""
+    if not input.ndim or not _fits(input, index):
+        return None
+    code = _kernel("take_rows", input.dtype, wrap=int(wrap))
+    if code is None:
+        return None
+    outer, n, inner = _seen(input.shape, dim)
+    shape = (*input.shape[:dim], *index.shape, *input.shape[dim + 1 :])
+    words = [ctypes.addressof(failures), n, index.size, inner]
+    items = outer * index.size
+    return prepared(code, items, chunk(items, inner), [input, index], [(shape, input.dtype)], words)
+
+
+def _beside(index, input, dim):
+    """Whether an index has the input's extents but for one dimension."""
+    pairs = enumerate(zip(index.shape, input.shape, strict=False))
+    return index.ndim == input.ndim and all(d == dim or a == b for d, (a, b) in pairs)
+
+
+def take_along(input, index, dim, wrap=False):
+    """``f(input, index)``: elements along `dim` at an index of the other extents of `input`."""
+    if not input.ndim or not _fits(input, index) or not _beside(index, input, dim):
+        return None
+    code = _kernel("take_along", input.dtype, wrap=int(wrap))
+    if code is None:
+        return None
+    outer, n, inner = _seen(input.shape, dim)
+    words = [ctypes.addressof(failures), n, index.shape[dim], inner]
+    grain = chunk(outer, 2 * index.size // outer)
+    return prepared(code, outer, grain, [input, index], [(index.shape, input.dtype)], words)
+
+
+def put_along(input, index, source, dim, adding):
+    """``f(input, index, source)``: a copy of `input` with `source` written or added along `dim`."""
+    if not input.ndim or not _fits(input, index) or not _beside(index, input, dim):
+        return None
+    if source.shape != index.shape or source.dtype is not input.dtype:
+        return None
+    if not source.flags.c_contiguous or adding and input.dtype not in COMPILED_DTYPES:
+        return None
+    kind = {4: "f32", 8: "f64"}[input.itemsize] if adding else None
+    code = _kernel("put_along", input.dtype, kind, adding=int(adding))
+    if code is None:
+        return None
+    outer, n, inner = _seen(input.shape, dim)
+    words = [ctypes.addressof(failures), n, index.shape[dim], inner]
+    grain = chunk(outer, (2 * index.size + input.size) // outer)
+    arrays, outputs = [input, index, source], [(input.shape, input.dtype)]
+    return prepared(code, outer, grain, arrays, outputs, words)
+
+
+def checked(prepare, general):
+    """``f(input, index, *attributes)`` out of `prepare`, which gives a call of both arrays for
+    their layouts (or None), and `general`, which takes everything and says which index is wrong."""
+    known = Remembered()
+
+    def call(input, index, *attributes):
+        key = input.shape, input.strides, input.dtype, index.shape, index.strides, attributes
+        try:
+            found = known[key]
+        except KeyError:
+            found = known.keep(key, prepare(input, index, *attributes))
+        except TypeError:  # attributes that cannot be a key
+            return general(input, index, *attributes)
+        if found is not None:
+            before = failures.value
+            result = found(input, index)
+            if result is not NotImplemented and failures.value == before:
+                return result
+        return general(input, index, *attributes)
+
+    call.general = general
+    return call

@@ -1,0 +1,71 @@
+"""Elements along a dimension, at indices that broadcast and may count from the end."""
+
+from __future__ import annotations
+
+from rushlight import devices, dtypes
+from rushlight.backends import np
+from rushlight.ops import place_calls
+from rushlight.ops._op import composite, op
+from rushlight.ops.comparison import where
+from rushlight.ops.creation import zeros
+from rushlight.ops.gathering import _gather_samples, _meta_gather, gather, take
+from rushlight.tensor.dispatch import stack
+from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import Tensor
+
+
+@op(
+    linear=True,
+    samples=_gather_samples,
+    meta=lambda input, dim, index: _meta_gather(input, dim, index),
+    method=False,
+    tested_by="take_along_dim",
+)
+def _take_along(input: Tensor, dim, index: Tensor):
+    """:func:`gather` where negative indices count from the end."""
+    dim = wrap_dim(dim, input.ndim)
+    n = input.shape[dim] if input.ndim else 1
+    return gather.op.body(input, dim, np.where(index < 0, index + n, index))
+
+
+def _take_along_gradient(grad, input_shape, dim, index):
+    places = where(index < 0, index + (input_shape[dim] if input_shape else 1), index)
+    return zeros(input_shape, dtype=grad._dtype, device=grad._device).scatter_add(dim, places, grad)
+
+
+_take_along.cpu(place_calls.along(_take_along.op.body, True))
+_take_along.gradient(input=_take_along_gradient)
+
+
+@composite()
+def take_along_dim(input: Tensor, indices: Tensor, dim=None):
+    """Values along `dim` at `indices`, broadcast against the input; negative ones count from the
+    end. Without `dim`, of the flattened input."""
+    if not isinstance(indices, Tensor) or indices._dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(
+            "take_along_dim(): dtype of indices should be Long but got "
+            f"{getattr(indices, 'dtype', type(indices).__name__)}"
+        )
+    if dim is None:
+        return take(input, indices.flatten())
+    if input._array.ndim != indices._array.ndim:
+        raise RuntimeError(
+            "take_along_dim(): input and indices should have the same number of dimensions, but "
+            f"got {input.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
+        )
+    at = wrap_dim(dim, input._array.ndim)
+    own, other = input._array.shape, indices._array.shape
+    if own[:at] == other[:at] and own[at + 1 :] == other[at + 1 :] and not stack.levels:
+        if input._device is devices.cpu:
+            return _take_along(input, at, indices)
+    shape = list(np.broadcast_shapes(_but(input, at), _but(indices, at)))
+    full, whole = [*shape], [*shape]
+    full[at], whole[at] = indices.shape[at], input.shape[at]
+    places = where(indices < 0, indices + input.shape[at], indices)
+    return input.expand(*whole).gather(at, places.expand(*full))
+
+
+def _but(tensor, dim):
+    shape = list(tensor.shape)
+    shape[dim] = 1
+    return tuple(shape)

@@ -1,0 +1,88 @@
+"""Reading, writing and adding at indices by one call: odd sizes, wrong indices, wrapped ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rushlight
+from rushlight.kernels import places
+
+SHAPES = [(1,), (7,), (3, 5), (2, 3, 4), (4, 1, 33)]
+DTYPES = ["u1", "f2", "f4", "f8", "i8"]
+
+
+def sample(shape, dtype):
+    """Different numbers of a dtype."""
+    return np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+
+
+def run(call, *arrays):
+    """What a call gives, and how many indices it refused."""
+    before = places.failures.value
+    return call(*arrays), places.failures.value - before
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_places(shape, dtype):
+    x, draw = sample(shape, dtype), np.random.default_rng(2)
+    for dim in range(x.ndim):
+        n = shape[dim]
+        rows = draw.integers(-n, n, (3, 2))
+        found, failed = run(places.take_rows(x, rows, dim, True), x, rows)
+        np.testing.assert_array_equal(found, np.take(x, rows, dim), strict=True)
+        other = (*shape[:dim], 5, *shape[dim + 1 :])
+        along = draw.integers(-n, n, other)
+        taken, missed = run(places.take_along(x, along, dim, True), x, along)
+        np.testing.assert_array_equal(taken, np.take_along_axis(x, along, dim), strict=True)
+        once = np.argsort(draw.random(shape), dim)
+        put, lost = run(places.put_along(x, once, x, dim, False), x, once, x)
+        wanted = x.copy()
+        np.put_along_axis(wanted, once, x, dim)
+        np.testing.assert_array_equal(put, wanted, strict=True)
+        assert failed == missed == lost == 0
+        _, failed = run(places.take_rows(x, rows, dim), x, rows)
+        assert failed == (rows < 0).sum() * np.prod(shape[:dim], dtype=int)
+        _, failed = run(places.take_along(x, along, dim), x, along)
+        assert failed == (along < 0).sum()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_added_at_repeated_indices(dtype):
+    x, index = sample((3, 4), dtype), np.array([[0, 1, 1, 3], [2, 2, 2, 2]])
+    for dim, at, source in ((0, index % 3, sample((2, 4), dtype)), (1, index, None)):
+        out = x[:2].copy() if dim else x.copy()
+        source = sample((2, 4), dtype) if source is None else source
+        found, failed = run(places.put_along(out, at, source, dim, True), out, at, source)
+        grid = np.ogrid[:2, :4]
+        np.add.at(out, (at, grid[1]) if dim == 0 else (grid[0], at), source)
+        np.testing.assert_array_equal(found, out, strict=True)
+        assert failed == 0
+
+
+def test_errors_name_the_index():
+    x, bad = rushlight.zeros(3, 4), rushlight.tensor([0, 3, -4])
+    for _ in range(2):
+        with pytest.raises(IndexError, match="index 3 is out of bounds"):
+            x[bad]
+        with pytest.raises(IndexError, match="index 3 is out of bounds"):
+            x.index_select(0, bad)
+        with pytest.raises(RuntimeError, match="index -1 is out of bounds"):
+            x.gather(1, rushlight.tensor([[0], [1], [-1]]))
+        with pytest.raises(RuntimeError, match="index 9 is out of bounds"):
+            x.scatter_add(0, rushlight.full((1, 4), 9), rushlight.ones(1, 4))
+        with pytest.raises(IndexError):
+            rushlight.nn.functional.embedding(bad, x)
+    assert x.index_select(0, rushlight.tensor([2, 0])).shape == (2, 4)
+    assert x[rushlight.tensor([-1, 0])].shape == (2, 4)
+
+
+def test_gradients_with_wrapped_indices():
+    x = rushlight.arange(6.0).reshape(2, 3).requires_grad_()
+    index = rushlight.tensor([[0, -1, -1], [1, 1, -3]])
+    rushlight.take_along_dim(x, index, 1).sum().backward()
+    assert x.grad.tolist() == [[1, 0, 2], [1, 2, 0]]
+    x.grad = None
+    x[rushlight.tensor([-1, 1, 0])].sum().backward()
+    assert x.grad.tolist() == [[1, 1, 1], [2, 2, 2]]
