@@ -265,3 +265,24 @@ if pid == 0:
 assert good and os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)
+
+
+def test_recent_layouts_pass_through_the_fast_door():
+    kernel = compile(lambda x, y: x + y, XY, XY, {}, {}, ("f32",))
+    base, row, column = np.ones((7, 5), "f4"), np.arange(5, dtype="f4"), np.ones((7, 1), "f4")
+    pairs = [(base, row), (row, base), (base, column), (base.T, base.T), (column, row)]
+    pairs += [(base[:, ::2], base[:, :3]), *((base[:n], row) for n in range(7))]
+    for x, y in pairs:
+        kernel(x, y)
+    for x, y in pairs[-llvm_door.RECENT_LAYOUTS :]:
+        np.testing.assert_array_equal(kernel.short(x, y), x + y, strict=True)
+    assert kernel.short(base, column) is NotImplemented  # displaced by later ones
+    assert kernel.short(base[:6].astype("f8"), row) is NotImplemented
+    assert kernel.short([1], row) is NotImplemented
+    assert kernel.fast(base[:6], row) is NotImplemented  # gradients count on equal shapes
+    target = np.zeros((7, 5), "f4")
+    kernel.into((target,), base, row)
+    assert kernel.short_into(base, row, target) is target
+    np.testing.assert_array_equal(target, base + row)
+    target.flags.writeable = False
+    assert kernel.short_into(base, row, target) is NotImplemented

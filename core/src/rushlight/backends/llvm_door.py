@@ -6,7 +6,8 @@ NumPy's C API, call a driver (`rushlight.compiler.drivers`) and return. A kernel
 ``PyCFunction`` over one of the two whose ``self`` is an int64 array, the plan; nothing is compiled
 for it. What does not fit gives NotImplemented and takes the Python way.
 
-``rl_fast``     same-shape, C-contiguous, aligned arrays of the plan's dtypes, up to a size
+``rl_fast``     same-shape, C-contiguous, aligned arrays of the plan's dtypes, up to a size; other
+                layouts are looked up among a few recent ones, whose plans go to the second
 ``rl_layout``   arrays whose shapes and strides the caller has looked up: the plan holds the rest
 """
 
@@ -23,8 +24,12 @@ from rushlight.backends import np
 from rushlight.backends.llvm_text import Function
 
 # ---- plan words of rl_fast; then the inputs' dtypes, then item sizes of output and inputs
-DRIVER, INPUTS, PARAMS, OUT, TYPE, KINDS, GIVEN, LIMIT, DESCRIPTOR = range(9)
-FAST_DTYPES = 9
+DRIVER, INPUTS, PARAMS, OUT, TYPE, KINDS, GIVEN, LIMIT, DESCRIPTOR, RECENT = range(10)
+FAST_DTYPES = 10
+# ---- the table at RECENT: RECENT_LAYOUTS entries of the plan of rl_layout (0: none), then for each
+# input and each array to write the number of dimensions, extents and strides
+RECENT_LAYOUTS, RECENT_DIMS = 8, 6
+RECENT_ARRAY = 1 + 2 * RECENT_DIMS
 # ---- plan words of rl_layout; the first ones as above, GIVEN counts the outputs passed in
 N, GRAIN, POOL, LAUNCH, DIMS, SHAPE = 7, 9, 10, 11, 12, 13
 STRIDES, TAIL = SHAPE + 8, SHAPE + 16  # bytes per step; words after the scalars in the table
@@ -34,7 +39,7 @@ TABLE_WORDS = 256
 # lines across two of them took 3.2 us instead of 1.8 for 64 KiB.
 ALIGNED_FROM = 1 << 15
 # ---- offsets in PyObject and PyArrayObject, 64-bit
-TYPE_AT, DATA_AT, NDIM_AT, SHAPE_AT, DTYPE_AT, FLAGS_AT = 8, 16, 24, 32, 56, 64
+TYPE_AT, DATA_AT, NDIM_AT, SHAPE_AT, STRIDES_AT, DTYPE_AT, FLAGS_AT = 8, 16, 24, 32, 40, 56, 64
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 METH_FASTCALL = 0x80
 DECLARATIONS = """declare double @PyFloat_AsDouble(ptr)
@@ -57,6 +62,8 @@ FASTCALL = "ptr %self, ptr %args, i64 %count"
 class _Door(Function):
     """What the two functions share."""
 
+    refused = "fallback"  # where arguments go that do not fit
+
     def __init__(self, name):
         super().__init__("ptr", name, FASTCALL)
         self.table = self.slot(TABLE_WORDS, 16)
@@ -70,15 +77,15 @@ class _Door(Function):
         """An argument that must be an exact ndarray."""
         x = self.load("%args", index, "ptr")
         kind = self.field(x, TYPE_AT)
-        self.exit_unless(self.compare("eq", kind, self.type), "fallback")
+        self.exit_unless(self.compare("eq", kind, self.type), self.refused)
         return x
 
     def check(self, x, dtype, flags):
         """Its dtype object and flags."""
         right = self.compare("eq", self.field(x, DTYPE_AT), dtype)
-        self.exit_unless(right, "fallback")
+        self.exit_unless(right, self.refused)
         masked = self.value(f"and i32 {self.field(x, FLAGS_AT, 'i32')}, {flags}")
-        self.exit_unless(self.compare("eq", masked, flags, "i32"), "fallback")
+        self.exit_unless(self.compare("eq", masked, flags, "i32"), self.refused)
 
     def convert_scalars(self, first_slot):
         """Numbers to table words; integers as they are, floats by their bits."""
@@ -159,6 +166,7 @@ class _Door(Function):
 
 def _fast():
     f = _Door("rl_fast")
+    f.refused = "search"
     first = f.argument(0)
     dims32 = f.field(first, NDIM_AT, "i32")
     dims = f.value(f"zext i32 {dims32} to i64")
@@ -167,11 +175,11 @@ def _fast():
 
     def same_shape(x):
         own = f.field(x, NDIM_AT, "i32")
-        f.exit_unless(f.compare("eq", own, dims32, "i32"), "fallback")
+        f.exit_unless(f.compare("eq", own, dims32, "i32"), f.refused)
         differs = f.call(
             "i32", "@memcmp", f"ptr {f.field(x, SHAPE_AT, 'ptr')}, ptr {shape}, i64 {size}"
         )
-        f.exit_unless(f.compare("eq", differs, 0, "i32"), "fallback")
+        f.exit_unless(f.compare("eq", differs, 0, "i32"), f.refused)
 
     with f.loop(f.inputs) as j:
         x = f.argument(j)
@@ -184,7 +192,7 @@ def _fast():
     with f.loop(dims) as d:
         f.store(f.multiply(f.load(total), f.load(shape, d)), total)
     n = f.load(total)
-    f.exit_if(f.compare("ugt", n, f.load(f.plan, LIMIT)), "fallback")
+    f.exit_if(f.compare("ugt", n, f.load(f.plan, LIMIT)), f.refused)
     f.convert_scalars(f.add(f.inputs, 2))
     result = f.slot()
     existing, fresh, ready = f.name("existing"), f.name("fresh"), f.name("ready")
@@ -216,7 +224,50 @@ def _fast():
     f.store(f.field(out, DATA_AT), f.table, 1)
     f.call("void", f.load(f.plan, DRIVER, "ptr"), f"ptr {f.table}, i64 0, i64 {n}, i64 0")
     f.do(f"ret ptr {out}")
+    _search(f)
     return f.finish()
+
+
+def _search(f):
+    """Among the recent layouts, that of the arguments: its plan goes to `rl_layout`."""
+    f.lines.append("search:")
+    operands = f.add(f.inputs, f.given)
+    words = f.add(f.multiply(operands, RECENT_ARRAY), 1)
+    recent = f.load(f.plan, RECENT, "ptr")
+    f.exit_if(f.compare("eq", recent, "null", "ptr"), "fallback")
+    with f.loop(RECENT_LAYOUTS) as e:
+        entry = f.at(recent, f.multiply(e, words))
+        plan = f.load(entry, 0, "ptr")
+        f.exit_if(f.compare("eq", plan, "null", "ptr"), "fallback")
+        alike = f.slot()
+        f.store(1, alike)
+        with f.loop(operands) as j:
+            passed = f.compare("slt", j, f.inputs)
+            x = f.load("%args", f.choose(passed, j, f.add(j, f.params)), "ptr")
+            right = f.compare("eq", f.field(x, TYPE_AT), f.type)
+            f.exit_unless(right, "fallback")
+            own = f.at(entry, f.add(f.multiply(j, RECENT_ARRAY), 1))
+            dims = f.value(f"zext i32 {f.field(x, NDIM_AT, 'i32')} to i64")
+            same, differ = f.compare("eq", dims, f.load(own)), f.name("differ")
+            compared = f.name("compared")
+            f.exit_unless(same, differ)
+            bytes_ = f.multiply(dims, 8)
+            shape, strides = f.field(x, SHAPE_AT, "ptr"), f.field(x, STRIDES_AT, "ptr")
+            first = f.call("i32", "@memcmp", f"ptr {shape}, ptr {f.at(own, 1)}, i64 {bytes_}")
+            second_at = f.at(own, 1 + RECENT_DIMS)
+            second = f.call("i32", "@memcmp", f"ptr {strides}, ptr {second_at}, i64 {bytes_}")
+            f.exit_unless(f.compare("eq", f.value(f"or i32 {first}, {second}"), 0, "i32"), differ)
+            f.do(f"br label %{compared}")
+            f.lines.append(f"{differ}:")
+            f.store(0, alike)
+            f.label(compared)
+        found, other = f.name("found"), f.name("other")
+        f.do(f"br i1 {f.compare('ne', f.load(alike), 0)}, label %{found}, label %{other}")
+        f.lines.append(f"{found}:")
+        result = f.call("ptr", "@rl_layout", f"ptr {plan}, ptr %args, i64 %count")
+        f.do(f"ret ptr {result}")
+        f.lines.append(f"{other}:")
+    f.do("br label %fallback")
 
 
 def _layout():
@@ -359,6 +410,32 @@ def is_available() -> bool:
         return sys.byteorder == "little" and _layout_is_known()
     except AttributeError:  # a NumPy that keeps its C API elsewhere
         return False
+
+
+_immortal: list = []  # like compiled code: built-in functions hold bare addresses
+
+
+class Recent:
+    """The recent layouts of one plan of ``rl_fast``."""
+
+    def __init__(self, operands):
+        self.words = 1 + operands * RECENT_ARRAY
+        self.table = np.zeros((RECENT_LAYOUTS, self.words), np.int64)
+        self.address, self.plans, self.seen = self.table.ctypes.data, [None] * RECENT_LAYOUTS, 0
+        _immortal.append(self)
+
+    def note(self, call, arrays):
+        """Let arrays of these layouts go to `call`, a function over ``rl_layout``."""
+        if any(x.ndim > RECENT_DIMS for x in arrays):
+            return
+        words = [id(call.__self__)]
+        for x in arrays:
+            rest = [0] * (RECENT_DIMS - x.ndim)
+            words += [x.ndim, *x.shape, *rest, *x.strides, *rest]
+        place = self.seen % RECENT_LAYOUTS
+        self.table[place] = words
+        self.plans[place] = call.__self__  # kept alive: the table holds its bare address
+        self.seen += 1
 
 
 class Doors:

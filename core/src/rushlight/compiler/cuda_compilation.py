@@ -23,7 +23,7 @@ def compile_for_device(body, inputs, operands, scalars, static, outputs):
 class DeviceReference:
     """A program evaluated node by node as array code: complex numbers have no generated kernel."""
 
-    fast = fast_into = None
+    fast = fast_into = short = short_into = None
 
     def __init__(self, program):
         self.program = program

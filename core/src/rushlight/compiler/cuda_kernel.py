@@ -28,7 +28,7 @@ LAYOUTS = 512
 class DeviceKernel:
     """One program for GPUs: ``kernel(*arrays, *numbers)`` and ``kernel.into(outs, ...)``."""
 
-    fast = fast_into = None
+    fast = fast_into = short = short_into = None
 
     def __init__(self, program: Program):
         self.program = program

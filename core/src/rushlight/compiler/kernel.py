@@ -75,8 +75,8 @@ def _words(values, kinds):
 class ReferenceKernel(_Executor):
     """A program evaluated by NumPy, node by node; same interface as :class:`Kernel`."""
 
-    fast = None
-    fast_into = None
+    fast = fast_into = None
+    short = short_into = None
 
     def _results(self, args):
         arrays, values = self.split(args)
@@ -139,14 +139,25 @@ class Kernel(_Executor):
         It gives NotImplemented for everything else and for more elements than one thread should
         do. None when the program has several outputs or no inputs, or built-in doors are off.
         """
-        return self._fast(0)
+        return self._fast(0, False)
 
     @functools.cached_property
     def fast_into(self):
         """Like :attr:`fast`, with the array to write as one more, last argument."""
-        return self._fast(1)
+        return self._fast(1, False)
 
-    def _fast(self, given):
+    @functools.cached_property
+    def short(self):
+        """Like :attr:`fast`, but layouts that were met a short while ago are taken too: operands
+        that broadcast, strided ones, large ones."""
+        return self._fast(0, True)
+
+    @functools.cached_property
+    def short_into(self):
+        """Like :attr:`fast_into`, with recent layouts."""
+        return self._fast(1, True)
+
+    def _fast(self, given, recent):
         from rushlight.backends import llvm_door as door
 
         if len(self.outputs) != 1 or not self.inputs or not door.is_available():
@@ -166,10 +177,18 @@ class Kernel(_Executor):
             given,
             self.limit,
             self.code().ctypes.data,
+            self._recent[given].address if recent else 0,
             *map(id, self.inputs),
             *(SIZE[d] for d in self.program.dtypes),
         ]
         return doors.fast(words)
+
+    @functools.cached_property
+    def _recent(self):
+        """The layouts that the two fast doors pass on by themselves."""
+        from rushlight.backends.llvm_door import Recent
+
+        return [Recent(len(self.inputs) + given) for given in (0, 1)]
 
     def _kind_bits(self):
         return sum(1 << j for j, kind in enumerate(self.kinds) if kind == "i64")
@@ -177,9 +196,9 @@ class Kernel(_Executor):
     # ---- calls
     def __call__(self, *args):
         """New outputs for arrays, then scalars; a tuple when the program has several."""
-        fast = self.fast
-        if fast is not None:
-            result = fast(*args)
+        short = self.short
+        if short is not None:
+            result = short(*args)
             if result is not NotImplemented:
                 return result
         try:
@@ -233,6 +252,8 @@ class Kernel(_Executor):
         if all(a is b for a, b in zip(copied, arrays, strict=True)):
             call = self._layout_door(found, targets, copied, len(outs))
             self._remember(self._doors_into, key, call)
+            if call is not None and self.short_into is not None:
+                self._recent[1].note(call, [*arrays, *outs])
 
     def _general(self, args, key):
         """The first call of a layout, and every call without built-in doors."""
@@ -246,6 +267,8 @@ class Kernel(_Executor):
         self._execute(found, outs, arrays, values, fresh=True)
         if len(outs) == 1 and outs[0].nbytes < layout.HUGE_FROM:
             call = self._layout_door(found, outs, arrays, 0)
+            if call is not None and self.short is not None:
+                self._recent[0].note(call, arrays)
         else:
             call = self._layout_door(found, outs, arrays, len(outs), fresh=True)
             call = call and self._allocating(call, outs, order)

@@ -6,7 +6,9 @@ neighbouring columns go together. Maxima are subtracted first; NaN anywhere make
 
 from __future__ import annotations
 
-from rushlight.backends import np, threads
+import math
+
+from rushlight.backends import np
 from rushlight.backends.kernel_language import (
     array,
     f32,
@@ -19,15 +21,23 @@ from rushlight.backends.kernel_language import (
     stack,
 )
 from rushlight.backends.memory import empty
-from rushlight.kernels.execution import chunk, compute_array, language_type, referenced_by
+from rushlight.kernels.execution import (
+    COMPILED_DTYPES,
+    REFERENCE,
+    chunk,
+    compute_array,
+    language_type,
+    referenced_by,
+)
 from rushlight.kernels.exponential import exponential, logarithm
+from rushlight.kernels.prepared import Remembered, prepared
 
 __all__ = ["log_softmax_backward", "log_softmax_forward", "softmax_backward", "softmax_forward"]
 
-# Argument words: inputs and result, then sizes.
-X, OUT, Y, N, INNER = range(5)
-WORDS = 5
+# Argument words (see `prepared`): the result, the input or its gradient, the saved result, sizes.
+Y, X, OUT, N, INNER = range(1, 6)
 COLUMNS = 64  # columns that go together
+LANES, SHORT = 16, 512  # elements of a vector; rows up to which the last one is filled up
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -42,21 +52,48 @@ def row_maximum(x, n):
     return best
 
 
+@function(reassociate=True)
+def exponentials(x, best, whole, n, block):
+    """The sum of exponentials of a row less its maximum, which are left in a block of a multiple
+    of LANES elements: only whole vectors are computed."""
+    values, total = array(real, block), real(0)
+    for start in range(0, n - n % LANES, LANES):
+        for j in range(LANES):
+            values[start + j] = x[start + j] - best
+    for i in range(n - n % LANES, n):
+        values[i] = x[i] - best
+    for i in range(n, whole):
+        values[i] = -infinity(real)
+    for start in range(0, whole, LANES):
+        for j in range(LANES):
+            value = exponential(values[start + j])
+            values[start + j] = value
+            total += value
+    return total
+
+
 @range_kernel(reassociate=True)
 def softmax_rows(args, lo, hi, tid):
     """Y = softmax of the rows of X."""
     g = array(i64, args)
     n, size = g[N], 4 if real is f32 else 8
+    block = stack(SHORT)
+    values, whole = array(real, block), (n + LANES - 1) // LANES * LANES
     for row in range(lo, hi):
         x, y = array(real, g[X] + size * row * n), array(real, g[Y] + size * row * n)
         best, total = row_maximum(x, n), real(0)
-        for i in range(n):
-            value = exponential(x[i] - best)
-            y[i] = value
-            total += value
-        scale = real(1) / total
-        for i in range(n):
-            y[i] = y[i] * scale
+        if n % LANES > 0 and n <= SHORT:
+            scale = real(1) / exponentials(x, best, whole, n, block)
+            for i in range(n):
+                y[i] = values[i] * scale
+        else:
+            for i in range(n):
+                value = exponential(x[i] - best)
+                y[i] = value
+                total += value
+            scale = real(1) / total
+            for i in range(n):
+                y[i] = y[i] * scale
 
 
 @range_kernel(reassociate=True)
@@ -64,11 +101,16 @@ def log_softmax_rows(args, lo, hi, tid):
     """Y = log-softmax of the rows of X."""
     g = array(i64, args)
     n, size = g[N], 4 if real is f32 else 8
+    block = stack(SHORT)
+    whole = (n + LANES - 1) // LANES * LANES
     for row in range(lo, hi):
         x, y = array(real, g[X] + size * row * n), array(real, g[Y] + size * row * n)
         best, total = row_maximum(x, n), real(0)
-        for i in range(n):
-            total += exponential(x[i] - best)
+        if n % LANES > 0 and n <= SHORT:
+            total = exponentials(x, best, whole, n, block)
+        else:
+            for i in range(n):
+                total += exponential(x[i] - best)
         shift = logarithm(total)
         for i in range(n):
             y[i] = (x[i] - best) - shift
@@ -219,24 +261,46 @@ def log_softmax_columns_backward(args, lo, hi, tid):
 
 # ---- public --------------------------------------------------------------------------------------
 
-_plans: dict = {}
+
+def _prepare(rows, columns, arrays, dim):
+    """A call of dense arrays of one shape and floating dtype, or None."""
+    first = arrays[0]
+    if REFERENCE or not first.size or first.dtype not in COMPILED_DTYPES:
+        return None
+    if any(a.shape != first.shape or not a.flags.c_contiguous for a in arrays):
+        return None
+    shape = first.shape or (1,)
+    n = shape[dim]
+    outer, inner = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
+    kernel, items, work = rows, outer, n
+    if inner > 1:
+        kernel, items, work = columns, outer * -(-inner // COLUMNS), n * min(inner, COLUMNS)
+    words = [*[0] * (2 - len(arrays)), n, inner]
+    code = kernel.address(real=language_type(first.dtype))
+    outputs = [(first.shape, first.dtype)]
+    return prepared(code, items, chunk(items, work, 8192), arrays, outputs, words)
 
 
-def _plan(rows, columns, shape, dim, dtype):
-    key = (rows, shape, dim, dtype)
-    plan = _plans.get(key)
-    if plan is None:
-        n = shape[dim]
-        outer, inner = int(np.prod(shape[:dim])), int(np.prod(shape[dim + 1 :]))
-        kernel, items, work = rows, outer, n
-        if inner > 1:
-            kernel, items, work = columns, outer * -(-inner // COLUMNS), n * min(inner, COLUMNS)
-        words = [0, 0, 0, n, inner]
-        code = kernel.address(real=language_type(dtype))
-        if len(_plans) >= 1024:
-            _plans.clear()
-        plan = _plans[key] = threads.plan(code, items, chunk(items, work, 8192), words)
-    return plan
+_calls = Remembered()
+
+
+def _call(op, rows, columns, arrays, dim):
+    """The kernel on arrays made dense and of one dtype."""
+    key = rows, dim, *[(a.shape, a.strides, a.dtype) for a in arrays]
+    try:
+        found = _calls[key]
+    except KeyError:
+        at = _normal_dim(op, arrays[-1], dim)
+        found = _calls.keep(key, _prepare(rows, columns, arrays, at))
+    result = NotImplemented if found is None else found(*arrays)
+    if result is not NotImplemented:
+        return result
+    _normal_dim(op, arrays[-1], dim)
+    values = [compute_array(a if a.flags.aligned else a.copy()) for a in arrays]
+    values = [v.astype(values[-1].dtype, copy=False) for v in values]
+    if all(v is a for v, a in zip(values, arrays, strict=True)):  # nothing to compute
+        return empty(arrays[0].shape, arrays[0].dtype)
+    return _call(op, rows, columns, values, dim)
 
 
 def _normal_dim(op, array, dim):
@@ -251,25 +315,27 @@ def _normal_dim(op, array, dim):
 
 
 def _forward(op, rows, columns, x, dim):
-    dim = _normal_dim(op, x, dim)
-    values = compute_array(x)
-    shape = values.shape or (1,)
-    out = empty(x.shape, values.dtype)
-    if out.size:
-        threads.run(_plan(rows, columns, shape, dim, values.dtype), values, None, out)
-    return out.astype(x.dtype if x.dtype.kind not in "iub" else values.dtype, copy=False)
+    out = _call(op, rows, columns, [x], dim)
+    target = x.dtype if x.dtype.kind not in "iub" else out.dtype
+    return out if out.dtype is target else out.astype(target, copy=False)
+
+
+def prepare_softmax(x, dim):
+    """A call ``f(x)`` of :func:`softmax_forward` for one layout, or None."""
+    return _prepare(softmax_rows, softmax_columns, [x], _normal_dim("softmax", x, dim))
+
+
+def prepare_log_softmax(x, dim):
+    """A call ``f(x)`` of :func:`log_softmax_forward` for one layout, or None."""
+    dim = _normal_dim("log_softmax", x, dim)
+    return _prepare(log_softmax_rows, log_softmax_columns, [x], dim)
 
 
 def _backward(op, rows, columns, grad, out, dim):
-    dim = _check_gradient(op, grad, out, dim)
-    values, saved = compute_array(grad), compute_array(out)
-    if values.dtype != saved.dtype:
-        values = values.astype(saved.dtype)
-    result = empty(out.shape, values.dtype)
-    if result.size:
-        plan = _plan(rows, columns, values.shape or (1,), dim, values.dtype)
-        threads.run(plan, values, saved, result)
-    return result.astype(out.dtype, copy=False)
+    if grad.shape != out.shape:
+        _check_gradient(op, grad, out, dim)
+    result = _call(op, rows, columns, [grad, out], dim)
+    return result if result.dtype is out.dtype else result.astype(out.dtype, copy=False)
 
 
 def _shifted(op, x, dim):

@@ -7,7 +7,7 @@ import importlib
 from rushlight.compiler import xp
 from rushlight.dtypes import default, dtype
 from rushlight.errors import argument_error
-from rushlight.ops import _fast
+from rushlight.ops import _fast, _fast_inplace
 from rushlight.ops._doors import make_door
 from rushlight.ops._elementwise_doors import make_elementwise_door
 from rushlight.ops._op import TABLE, TENSOR
@@ -28,7 +28,8 @@ def _forget_doors():
     for op in TABLE.values():
         for doors in (op.doors, op.device_doors, op.inplace_doors):
             doors.clear()
-        for entries in (getattr(op, "same", ()), getattr(op, "mixed", ())):
+        for name in ("same", "mixed", "into", "into_mixed"):
+            entries = getattr(op, name, ())
             for code in range(len(entries)):
                 entries[code] = None
 
@@ -66,15 +67,19 @@ def _short_composite(op, general):
     if op.kinds[:1] != (TENSOR,) or op.sizes_position >= 0 or op.list_position >= 0:
         return general
     body, least, most = op.body, op.required, op.positional
+    names = frozenset(op.names)
 
     def call(*args, **kwargs):
-        if not kwargs and not STATE.modes and least <= len(args) <= most:
-            for value in args:
+        if args and type(args[0]) in EXACT and not STATE.modes and len(args) <= most:
+            given = len(args)
+            if kwargs:
+                given = given + len(kwargs) if kwargs.keys() <= names else 0
+            for value in (*args[1:], *kwargs.values()) if kwargs else args:
                 if type(value) not in _UNQUESTIONED:
                     break
             else:
-                if type(args[0]) in EXACT:
-                    return body(*args)
+                if given >= least:
+                    return body(*args, **kwargs)
         return general(*args, **kwargs)
 
     return call
@@ -238,6 +243,8 @@ def _inplace_call(op, name, run, variant):
                 return found
         return run(op, self, args, kwargs)
 
+    general = call
+    call = _fast_inplace.short(op, general) if variant == "inplace" else general
     call.op, call.variant = op, variant
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"In-place version of :func:`rushlight.{op.name}`."

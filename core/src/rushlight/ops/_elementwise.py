@@ -208,11 +208,16 @@ class Call:
                 positions.append(position)
             elif value is not op.defaults[position] and position not in op.tensor_positions[1:2]:
                 return
-        entry = (kernel.fast, self.dtypes[0])
+        entry = (kernel.short, self.dtypes[0])
+        writes = hasattr(op, "into") and self.dtypes[0].code == code
         if len(positions) == len(op.tensor_positions):
             op.same[code] = entry
+            if writes:
+                op.into[code] = kernel.short_into
         elif positions == [0] and hasattr(op, "mixed") and self._mixed_is_general(code):
             op.mixed[code] = entry
+            if writes:
+                op.into_mixed[code] = kernel.short_into
 
     def _mixed_is_general(self, code):
         """A kernel compiled for a float scalar serves every float and int that follows."""

@@ -131,7 +131,11 @@ def record_one(op, input, out):
 
 
 def record_two(op, input, other, out):
-    """:func:`record` for the fast path: two tensors of one shape and dtype, and an output alike."""
+    """:func:`record` for the fast path: two tensors of one dtype; most have the output's shape."""
+    shape = out._array.shape
+    if input._array.shape != shape or other._array.shape != shape:
+        record(op, (input, other), None, (out,))
+        return
     a, b = input._node, other._node
     if a is LEAF:
         a = input
@@ -158,7 +162,7 @@ def record_two(op, input, other, out):
     else:
         node.saved = ()
     if plan.needs_shapes:
-        node.shapes = (out._array.shape,) * 2
+        node.shapes = (shape, shape)
     out._node = node
 
 

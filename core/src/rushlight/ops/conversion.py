@@ -9,7 +9,9 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of, meta_array
 from rushlight.errors import shape_text
+from rushlight.kernels import vectors
 from rushlight.kernels.conversion import converted
+from rushlight.kernels.prepared import by_layout
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._op import composite, op
 from rushlight.ops._recording import record
@@ -17,7 +19,7 @@ from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import like
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import check_format, preserve_format
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
 @op(
@@ -34,6 +36,7 @@ def _cast(input: Tensor, dtype):
     return cast(input, dtype.code) if found is None else found
 
 
+_cast.cpu(by_layout(lambda x, d: vectors.converted(x, BY_CODE[d.code]), _cast.op.body))
 _cast.op.node_name = "ToCopyBackward0"
 _cast.gradient(input=lambda grad: grad)  # the engine casts a gradient to its input's dtype
 
@@ -221,6 +224,14 @@ def copy_(self, src, non_blocking=False):
         if found is not NotImplemented:
             return found
     recording = mode.recording and (self._node is not None or src._node is not None)
+    if self._dtype is src._dtype and type(self) in EXACT and type(src) in EXACT:
+        target, values = self._array, src._array
+        free = not mode.recording or not recording and self._base is None
+        alike = type(target) is type(values) is np.ndarray and target.shape == values.shape
+        if free and alike and target.flags.writeable and not self._inference:
+            target[...] = values
+            written(self, None)
+            return self
     check_writable(self, recording)
     try:
         value = np.broadcast_to(src._array, self._array.shape)

@@ -308,7 +308,8 @@ def setitem(self, index, value):
 
             value = tensor(value)
         elif basic:
-            _slice(self, plain).fill_(value)
+            if not _written_directly(self, plain, value):
+                _slice(self, plain).fill_(value)
             return
         else:
             value = make_tensor(np.asarray(value, self._array.dtype), self._dtype)
@@ -318,6 +319,25 @@ def setitem(self, index, value):
         return
     first, second = _in_two_steps(plain, self.dim())
     put(self if first is None else _slice(self, first), second, value, False)
+
+
+def _written_directly(self, plain, value):
+    """Write a number into a tensor of floats that nothing records; whether that was done."""
+    kind, array = type(value), self._array
+    if kind is not float and kind is not int or type(self) not in EXACT:
+        return False
+    if type(array) is not np.ndarray or self._dtype.category != FLOAT or self._inference:
+        return False
+    if mode.recording and (self._node is not None or self._base is not None):
+        return False
+    if STATE.modes or not array.flags.writeable or self._dtype.itemsize < 4:
+        return False
+    try:
+        array[plain] = value
+    except (IndexError, OverflowError):
+        return False
+    written(self, None)
+    return True
 
 
 def _drop_leading(value, target):

@@ -9,13 +9,16 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
+from rushlight.kernels import vectors
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import FLOAT32, is_low_precision
+from rushlight.kernels.prepared import Remembered
 from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.shape import broadcast_shapes
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
 
 
@@ -94,6 +97,47 @@ bmm.gradient(
 )
 
 
+def _by_vector(general):
+    """A kernel of a dense matrix (or vector) and a vector by one call, others by `general`."""
+    known = Remembered()
+
+    def call(input, vector):
+        key = input.shape, input.strides, input.dtype, vector.shape, vector.strides
+        try:
+            found = known[key]
+        except KeyError:
+            found = known.keep(key, vectors.product(input, vector))
+        if found is not None:
+            result = found(input, vector)
+            if result is not NotImplemented:
+                return result
+        return general(input, vector)
+
+    call.general = general
+    return call
+
+
+@op(
+    linear="*input,vec",
+    method=False,
+    node="Mv",
+    tested_by="tests/kernels/test_vectors.py",
+    samples=lambda make: [],
+    meta=lambda input, vec: (input.shape[:1], dtype_of(input)),
+)
+def _mv(input: Tensor, vec: Tensor):
+    """The product of a matrix and a vector of its columns' number."""
+    _same_dtype("mv", mat=input, vec=vec)
+    return kernels.matmul(input, vec[:, None])[:, 0]
+
+
+_mv.cpu(_by_vector(_mv.op.body))
+_mv.gradient(
+    input=lambda grad, vec: grad.unsqueeze(1) * conj_of(vec),
+    vec=lambda grad, input: mv(conj_of(input).t(), grad),
+)
+
+
 @composite(operators=("__matmul__",))
 def matmul(input: Tensor, other: Tensor):
     """The matrix product with NumPy's broadcasting over leading dimensions; vectors are promoted.
@@ -103,7 +147,8 @@ def matmul(input: Tensor, other: Tensor):
     """
     if not isinstance(other, Tensor):
         raise TypeError(f"matmul(): argument 'other' must be Tensor, not {type(other).__name__}")
-    a, b = input.dim(), other.dim()
+    left, right = input._array.shape, other._array.shape
+    a, b = len(left), len(right)
     if a == 2 and b == 2:
         return mm(input, other)
     if not a or not b:
@@ -115,6 +160,8 @@ def matmul(input: Tensor, other: Tensor):
     if a == 1:
         return matmul(input.unsqueeze(0), other).squeeze(-2)
     if b == 1:
+        if a == 2 and not STATE.levels and left[1] == right[0]:
+            return _mv(input, other)
         return matmul(input, other.unsqueeze(-1)).squeeze(-1)
     if b == 2 and a > 2:
         rows = input.reshape(math.prod(input._array.shape[:-1]), input.shape[-1])
@@ -160,6 +207,8 @@ def dot(input: Tensor, tensor: Tensor):
     return np.asarray(kernels.matmul(input[None], tensor[:, None])).reshape(())
 
 
+dot.cpu(_by_vector(dot.op.body))
+
 dot.gradient(
     input=lambda grad, tensor: grad * conj_of(tensor),
     tensor=lambda grad, input: grad * conj_of(input),
@@ -169,8 +218,11 @@ dot.gradient(
 @composite()
 def mv(input: Tensor, vec: Tensor):
     """The product of a matrix and a vector."""
-    if input.dim() != 2 or vec.dim() != 1:
+    rows, columns = input._array.shape, vec._array.shape
+    if len(rows) != 2 or len(columns) != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.dim()}, {vec.dim()}")
+    if not STATE.levels and rows[1] == columns[0]:
+        return _mv(input, vec)
     return mm(input, vec.unsqueeze(1)).squeeze(1)
 
 

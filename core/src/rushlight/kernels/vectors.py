@@ -1,0 +1,55 @@
+"""Products of dense matrices with vectors, and conversions of dense arrays, each by one call (see
+:mod:`rushlight.kernels.prepared`).
+
+A function gives a call for one layout, or None where it is left to others.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rushlight.backends import np
+from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.prepared import prepared
+
+__all__ = ["converted", "product"]
+
+LONG = 1 << 20  # elements of one row that are left to threads
+_BOOL = np.dtype(np.bool_)
+_TYPES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.int64): "i64",
+          np.dtype(np.int32): "i32", np.dtype(np.uint8): "u8", _BOOL: "u8"}  # fmt: skip
+_HUGE = 1 << 24  # bytes from which stores past the caches pay
+
+
+def product(input, vector):
+    """``f(input, vector)``: a matrix (or, as one row, a vector) times a vector."""
+    dtype = input.dtype
+    if REFERENCE or dtype not in COMPILED_DTYPES or vector.dtype is not dtype or not input.size:
+        return None
+    if not input.flags.c_contiguous or not vector.flags.c_contiguous or vector.ndim != 1:
+        return None
+    n = vector.shape[0]
+    if input.shape[-1:] != vector.shape or input.ndim > 2 or n > LONG:
+        return None
+    from rushlight.kernels import vector_kernels as native
+
+    code, rows = native.row_products.address(real=language_type(dtype)), input.size // n
+    return prepared(code, rows, chunk(rows, n), [input, vector], [(input.shape[:-1], dtype)], [n])
+
+
+def converted(input, target):
+    """``f(input)``: the elements of a dense array in another dtype."""
+    kinds = _TYPES.get(input.dtype), _TYPES.get(target)
+    if REFERENCE or None in kinds or not input.flags.c_contiguous or not input.size:
+        return None
+    if input.dtype == target or input.size * max(input.itemsize, target.itemsize) >= _HUGE:
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import vector_kernels as native
+
+    source, element = (getattr(language, kind) for kind in kinds)
+    truth = int(target == _BOOL)
+    code = native.convert.address(source=source, element=element, truth=truth)
+    blocks = math.ceil(input.size / native.BLOCK)
+    outputs = [(input.shape, target)]
+    return prepared(code, blocks, chunk(blocks, native.BLOCK), [input], outputs, [input.size])

@@ -1,0 +1,72 @@
+"""The short way into ``x.op_()``: exact tensors, default attributes, a kernel that writes.
+
+`op.into[code]` holds, once a general call has met that dtype, a builtin that takes arrays and the
+array to write, or answers NotImplemented; `op.into_mixed` is the same for a tensor and a number.
+"""
+
+from __future__ import annotations
+
+from rushlight.autograd.mode import mode
+from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import Parameter, Tensor
+
+_COUNT = 12
+
+
+def short(op, general):
+    """`general`, behind the short way where an op is elementwise in one or two tensors."""
+    if not hasattr(op, "same"):
+        return general
+    op.into, op.into_mixed = [None] * _COUNT, [None] * _COUNT
+    return _binary(op, general) if hasattr(op, "mixed") else _unary(op, general)
+
+
+def _unary(op, general):
+    into = op.into
+
+    def call(self, *args, **kwargs):
+        kind = type(self)
+        if (kind is Tensor or kind is Parameter) and not args and not kwargs and not STATE.modes:
+            door = into[self._dtype.code]
+            if door is not None and not self._inference and not STATE.levels:
+                if not mode.recording or self._node is None and self._base is None:
+                    array = self._array
+                    if door(array, array) is not NotImplemented:
+                        storage = self._storage
+                        if storage is None:
+                            storage = storage_of(self)
+                        storage.version += 1
+                        return self
+        return general(self, *args, **kwargs)
+
+    return call
+
+
+def _binary(op, general):
+    into, mixed = op.into, op.into_mixed
+
+    def call(self, *args, **kwargs):
+        kind = type(self)
+        if (
+            (kind is Tensor or kind is Parameter)
+            and len(args) == 1
+            and not (kwargs or STATE.modes or STATE.levels or self._inference)
+            and (not mode.recording or self._node is None and self._base is None)
+        ):
+            (other,), dtype, array = args, self._dtype, self._array
+            kind, door = type(other), None
+            if kind is Tensor or kind is Parameter:
+                if other._dtype is dtype and (other._node is None or not mode.recording):
+                    door, other = into[dtype.code], other._array
+            elif kind is float or kind is int:
+                door = mixed[dtype.code] if kind is int or dtype.code > 5 else None
+            if door is not None and door(array, other, array) is not NotImplemented:
+                storage = self._storage
+                if storage is None:
+                    storage = storage_of(self)
+                storage.version += 1
+                return self
+        return general(self, *args, **kwargs)
+
+    return call

@@ -1,0 +1,62 @@
+"""Conversions and products with vectors by one call, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rushlight
+from rushlight.backends.arrays import BY_CODE, cast
+from rushlight.kernels import vectors
+
+NAMES = ["float32", "float64", "int64", "int32", "uint8", "bool"]
+FLOATS = [0, 0.5, -0.5, 2.5, 255.9, -255.2, 300.7, -129, 3e9, -3e9, 1e19, -1e19, 1e38]
+FLOATS += [np.inf, -np.inf, np.nan, -0.0]
+INTEGERS = [0, 1, -1, 127, 128, 255, 256, 2**24 + 1, 2**31 - 1, 2**31, -(2**31) - 1, 2**53 + 1]
+INTEGERS += [2**62, -(2**63)]
+
+
+@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize("source", NAMES)
+def test_converted(source, target):
+    wide = np.array(FLOATS if source.startswith("float") else INTEGERS)
+    source, target = (getattr(rushlight, name).code for name in (source, target))
+    for count in (1, 5, 17, 4099):
+        x = cast(np.resize(wide, count), source)
+        call = vectors.converted(x, BY_CODE[target])
+        wanted = cast(x, target)
+        assert (call is None) == (source == target)
+        if call is not None:
+            np.testing.assert_array_equal(call(x), wanted, strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (22, 45), (7, 1003), (2, 20_001), (9,)])
+def test_product(shape, dtype):
+    draw = np.random.default_rng(4)
+    x, y = draw.standard_normal(shape).astype(dtype), draw.standard_normal(shape[-1]).astype(dtype)
+    wanted = x.astype("f8") @ y.astype("f8")
+    found = vectors.product(x, y)(x, y)
+    assert found.shape == wanted.shape and found.dtype == dtype
+    bound = (1e-6 if dtype == "f4" else 1e-14) * np.abs(x).astype("f8") @ np.abs(y)
+    assert (np.abs(found - wanted) <= bound).all()
+
+
+def test_what_is_left_to_others():
+    x = np.ones((4, 6), "f4")
+    assert vectors.product(x[:, ::2], x[0, ::2]) is None
+    assert vectors.product(x, np.ones(6)) is None and vectors.product(x, np.ones(5, "f4")) is None
+    assert vectors.converted(x.T, np.dtype("f8")) is None
+    assert vectors.converted(x, np.dtype("f2")) is None
+
+
+def test_gradients_of_a_matrix_times_a_vector():
+    x = rushlight.arange(6.0).reshape(2, 3).requires_grad_()
+    v = rushlight.tensor([1.0, -1.0, 2.0], requires_grad=True)
+    (x @ v * rushlight.tensor([1.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [[1, -1, 2], [3, -3, 6]] and v.grad.tolist() == [9, 13, 17]
+    assert rushlight.autograd.gradcheck(rushlight.mv, (x.double(), v.double()))
+    batch = rushlight.func.vmap(rushlight.mv)(x.detach()[None], v.detach()[None])
+    assert batch.tolist() == [x.mv(v).tolist()]
+    with pytest.raises(RuntimeError, match="same dtype"):
+        x.mv(v.double())
