@@ -414,6 +414,10 @@ class EmulatedRuntime:
             host_view(bias, (p.n,), None, p.result_dtype) if bias else None,
         )
 
+    def solver(self):
+        """The library of linear algebra: None, the CPU's computes on the same memory."""
+        return None
+
     def has_convolutions(self) -> bool:
         """Whether a library for convolutions is there."""
         return False

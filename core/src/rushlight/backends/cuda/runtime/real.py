@@ -359,6 +359,16 @@ class RealRuntime(DeviceMemory):
         self.counters.launches += done
         return done
 
+    @functools.cached_property
+    def _solver(self):
+        from .solver import of_cupy
+
+        return of_cupy(self.cupy)
+
+    def solver(self):
+        """cuBLAS and cuSOLVER for linear algebra: a `solver.Solver`."""
+        return self._solver
+
     # -- graphs -----------------------------------------------------------------------------------
 
     def graph_begin(self, stream: int, pool=None) -> None:
