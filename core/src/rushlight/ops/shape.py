@@ -515,7 +515,7 @@ _turned = by_layout(_prepared_clone, copied)
 
 def _clone_kernel(input, memory_format=None):
     """Small arrays that lie otherwise are turned by one call."""
-    if memory_format is None and input.flags.c_contiguous and input.nbytes < _SMALL:
+    if memory_format is None and input.flags.c_contiguous and 0 < input.nbytes < _SMALL:
         return input.copy()
     return _turned(input, check_format("clone", memory_format))
 
