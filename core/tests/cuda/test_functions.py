@@ -214,11 +214,54 @@ def test_new_memory_is_where_and_as_it_was_asked_for():
     assert set(drawn.cpu().flatten().tolist()) <= {2.0, 3.0}
 
 
-def test_attention_with_dropout_draws_on_the_device():
-    query, key, value = (rushlight.randn(2, 2, 5, 4, device="cuda") for _ in range(3))
-    query.requires_grad_()
-    found = functional.scaled_dot_product_attention(query, key, value, dropout_p=0.5)
-    found.sum().backward()
-    assert found.is_cuda and query.grad.is_cuda
-    plain = functional.scaled_dot_product_attention(query, key, value)
-    assert not rushlight.allclose(found, plain)
+@pytest.mark.parametrize("width", [4, 130], ids=["kernels", "array code"])
+def test_attention_with_dropout_draws_on_the_device(width):
+    query, key, value = (
+        rushlight.randn(2, 2, 5, width, device="cuda", requires_grad=True) for _ in range(3)
+    )
+
+    def run(p=0.5):
+        return functional.scaled_dot_product_attention(query, key, value, dropout_p=p)
+
+    rushlight.cuda.manual_seed(3)
+    found = run()
+    first = rushlight.autograd.grad(found.sum(), (query, key, value), retain_graph=True)
+    again = rushlight.autograd.grad(found.sum(), (query, key, value), create_graph=True)
+    assert "ScaledDotProduct" in found.grad_fn.name()
+    for a, b in zip(first, again, strict=True):
+        assert a.is_cuda
+        rushlight.testing.assert_close(a, b.detach(), rtol=1e-3, atol=1e-4)
+    assert rushlight.autograd.grad(again[0].sum(), key)[0].is_cuda
+    other = run()
+    assert not rushlight.equal(found, other) and not rushlight.allclose(found, run(0.0))
+    rushlight.cuda.manual_seed(3)
+    assert rushlight.equal(found, run()) and rushlight.equal(other, run())
+    assert not run(1.0).any()
+
+
+@pytest.mark.parametrize("dtype", [rushlight.float16, rushlight.bfloat16], ids=str)
+def test_attention_in_low_precision_stays_there(dtype):
+    query = rushlight.randn(1, 2, 5, 8, device="cuda", requires_grad=True)
+    low = query.to(dtype)
+    found = functional.scaled_dot_product_attention(low, low, low, is_causal=True)
+    assert found.dtype is dtype and "ScaledDotProduct" in found.grad_fn.name()
+    exact = functional.scaled_dot_product_attention(query, query, query, is_causal=True)
+    rushlight.testing.assert_close(found.float(), exact, rtol=3e-2, atol=3e-2)
+
+
+def test_captured_dropout_of_attention_is_new_at_every_replay():
+    query = rushlight.randn(1, 2, 6, 8, device="cuda")
+
+    def run():
+        return functional.scaled_dot_product_attention(query, query, query, dropout_p=0.5)
+
+    stream = rushlight.cuda.Stream()
+    with rushlight.cuda.stream(stream):
+        run()
+    graph = rushlight.cuda.CUDAGraph()
+    with rushlight.cuda.graph(graph):
+        found = run()
+    graph.replay()
+    first = found.clone()
+    graph.replay()
+    assert not rushlight.equal(first, found)

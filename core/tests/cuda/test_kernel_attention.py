@@ -15,8 +15,9 @@ CASES = [
 ]
 
 
-def reference(q, k, v, mask, causal, scale, grad):
-    """Result, logarithms of sums and gradients; heads of keys are repeated."""
+def reference(q, k, v, mask, causal, scale, grad, kept=1):
+    """Result, logarithms of sums and gradients; heads of keys are repeated. `kept`: what dropout
+    multiplies the probabilities by."""
     q, k, v, grad = map(wide, (q, k, v, grad))
     many = q.shape[1] // k.shape[1]
     kk, vv = (np.repeat(a, many, 1) for a in (k, v))
@@ -31,10 +32,10 @@ def reference(q, k, v, mask, causal, scale, grad):
         total = e.sum(3, keepdims=True)
         p = np.where(total == 0, 0, e / total)
         sums = np.where(total == 0, np.inf, best + np.log(total))[..., 0]
-    out = p @ vv
-    dp = grad @ vv.swapaxes(2, 3)
+    out = (p * kept) @ vv
+    dp = grad @ vv.swapaxes(2, 3) * kept
     ds = p * (dp - (grad * out).sum(3, keepdims=True)) * scale
-    dk, dv = ds.swapaxes(2, 3) @ q, p.swapaxes(2, 3) @ grad
+    dk, dv = ds.swapaxes(2, 3) @ q, (p * kept).swapaxes(2, 3) @ grad
     fold = lambda a: a.reshape(a.shape[0], -1, many, *a.shape[2:]).sum(2)  # noqa: E731
     return out, sums, ds @ kk, fold(dk), fold(dv)
 
@@ -100,3 +101,68 @@ def test_what_the_kernels_do_not_take(dtype, width):
     got = attention.attention_backward(on_device(grad), *on, None, out, sums, True, 0.2)
     for a, b in zip(got, expected[2:], strict=True):
         close(on_host(a), b, dtype, 8)
+
+
+def start(offset=8, seed=42):
+    """Where numbers begin, on the device."""
+    return on_device(np.array([seed, offset], np.uint64))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("case", CASES[1:3], ids=str)
+def test_dropout_draws_its_mask_again_in_the_gradient(case, dtype):
+    batch, heads, shared, queries, keys, width, values = case
+    generator = np.random.default_rng(1)
+    draw = lambda *shape: generator.standard_normal(shape).astype(dtype)  # noqa: E731
+    q, k = draw(batch, heads, queries, width), draw(batch, shared, keys, width)
+    v, grad = draw(batch, shared, keys, values), draw(batch, heads, queries, values)
+    rest = (False, 0.3)
+    dropout = lambda: attention.Dropout(0.25, start())  # noqa: E731
+    kept = both_orders(lambda: attention.dropout_factors(*map(on_device, (q, k)), dropout()))
+    expected = reference(q, k, v, None, *rest, grad, wide(kept))
+    found = both_orders(
+        lambda: attention.attention_forward(
+            *map(on_device, (q, k, v)), None, *rest, dropout=dropout()
+        )
+    )
+    close(found[0], expected[0], dtype, 2)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-5, atol=1e-5)
+    got = both_orders(
+        lambda: attention.attention_backward(
+            *map(on_device, (grad, q, k, v, None, *found)), *rest, dropout=dropout()
+        )
+    )
+    for a, b in zip(got, expected[2:], strict=True):
+        close(a, b, dtype, 6)
+
+
+def factors(shape, p, state):
+    """The factors of dropout for queries and keys of ``(batch, heads, queries, keys)``."""
+    batch, heads, queries, keys = shape
+    q, k = (np.zeros((batch, heads, n, 4), np.float32) for n in (queries, keys))
+    dropout = attention.Dropout(p, state)
+    return on_host(attention.dropout_factors(on_device(q), on_device(k), dropout))
+
+
+def test_factors_of_dropout_are_philox_numbers():
+    found = factors((2, 3, 9, 50), 0.25, start())
+    np.testing.assert_allclose(np.unique(found), [0, 1 / 0.75], rtol=1e-6)
+    assert abs((found == 0).mean() - 0.25) < 0.03
+    assert 0.15 < (found == 0).mean((2, 3)).min() and (found == 0).mean((2, 3)).max() < 0.35
+    for row, head, query, key in ((0, 0, 0, 0), (1, 2, 7, 49), (1, 0, 8, 3)):
+        words = philox(42, (row * 3 + head) * 3 + query // 4, 8 // 4 + key)
+        assert (found[row, head, query, key] != 0) == (words[query % 4] < 0.75 * 2**32)
+    assert (found != factors((2, 3, 9, 50), 0.25, start(offset=12))).any()
+    assert not factors((1, 1, 3, 3), 1.0, start()).any()
+
+
+def philox(seed, subsequence, block):
+    """Philox 4x32-10 in integers (Salmon et al., 2011)."""
+    low = (1 << 32) - 1
+    a, b, c, d = block & low, block >> 32, subsequence & low, subsequence >> 32
+    first, second = seed & low, seed >> 32
+    for _ in range(10):
+        one, two = 0xD2511F53 * a, 0xCD9E8D57 * c
+        a, b, c, d = (two >> 32) ^ b ^ first, two & low, (one >> 32) ^ d ^ second, one & low
+        first, second = (first + 0x9E3779B9) & low, (second + 0xBB67AE85) & low
+    return a, b, c, d

@@ -9,7 +9,6 @@ import math
 import warnings
 
 from rushlight.backends.arrays import dtype_of
-from rushlight.devices import cpu
 from rushlight.dtypes import BOOL, FLOAT, float32
 from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
@@ -93,7 +92,8 @@ def _attention_samples(make):
 
 def _attention_meta(query, key, value, *_options):
     shape = (*query.shape[:3], value.shape[3])
-    return [(shape, dtype_of(query)), (query.shape[:3], dtype_of(query))]
+    sums = dtype_of(query) if query.dtype.itemsize > 2 else float32
+    return [(shape, dtype_of(query)), (query.shape[:3], sums)]
 
 
 @op(
@@ -135,6 +135,11 @@ def _attention_gradient(grad, query, key, value, mask, causal, scale, kept, out0
         bias = None if mask is None else mask._array
         arrays = (query._array, key._array, value._array, bias, out0._array, out1._array)
         return tensors_of(translated(_attention_backward)(grad._array, *arrays, causal, scale))
+    return gradients_by_formula(grad, query, key, value, mask, causal, scale, kept)
+
+
+def gradients_by_formula(grad, query, key, value, mask, causal, scale, kept):
+    """Gradients of attention's query, key and value by ops, which can be differentiated again."""
     heads, length, keys = query.shape[1], query.shape[2], key.shape[2]
     k, v = _repeated(key, heads), _repeated(value, heads)
     if causal:
@@ -152,10 +157,13 @@ def _attention_gradient(grad, query, key, value, mask, causal, scale, kept, out0
 
 def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
     """Whether :func:`_attention` can take a call: plain tensors of one batch, and a mask that wants
-    no gradient; with dropout, on the CPU and outside of function transforms."""
-    if query._dtype is not float32 or not query.dim() == key.dim() == 4:
+    no gradient; with dropout, outside of function transforms. On GPUs in low precision too."""
+    low = query._dtype.category == FLOAT and query.element_size() == 2
+    if not (query._dtype is float32 or low and query.is_cuda):
         return False
-    if dropout_p > 0.0 and (stack.levels or query._device is not cpu or key.shape[2] == 0):
+    if not query.dim() == key.dim() == 4 or not query._dtype is key._dtype is value._dtype:
+        return False
+    if dropout_p > 0.0 and (stack.levels or query.is_meta or key.shape[2] == 0):
         return False
     if type(query) not in EXACT or type(key) not in EXACT or type(value) not in EXACT:
         return False
@@ -197,20 +205,27 @@ def scaled_dot_product_attention(
     _check(query, key, value, attn_mask, is_causal, enable_gqa)
     scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     dtype = query.dtype
-    if query._dtype.category == FLOAT and query.element_size() < 4:
+    fits = _fits_kernel(query, key, value, attn_mask, dropout_p, enable_gqa)
+    if not fits and query._dtype.category == FLOAT and query.element_size() < 4:
         query, key, value = query.float(), key.float(), value.float()
         if attn_mask is not None and attn_mask._dtype.category == FLOAT:
             attn_mask = attn_mask.float()
-    if _fits_kernel(query, key, value, attn_mask, dropout_p, enable_gqa):
+        fits = _fits_kernel(query, key, value, attn_mask, dropout_p, enable_gqa)
+    if fits:
         if attn_mask is not None and attn_mask._dtype.category == BOOL:
             attn_mask = zeros(attn_mask.shape, device=query._device).masked_fill(
                 ~attn_mask, -math.inf
             )
+        options = attn_mask, is_causal, float(scale)
+        if dropout_p > 0.0 and query.is_cuda:
+            from rushlight.ops.attention_dropout import attention_with_dropout
+
+            return attention_with_dropout(query, key, value, *options, float(dropout_p))[0]
         kept = None
         if dropout_p > 0.0:  # the numbers that dropout of the probabilities would draw
             sizes = (*query.shape[:3], key.shape[2])
             kept = dropout(ones(sizes, device=query._device), dropout_p)
-        out = _attention(query, key, value, attn_mask, is_causal, float(scale), kept)[0]
+        out = _attention(query, key, value, *options, kept)[0]
         return out if out.dtype == dtype else out.to(dtype)
     if enable_gqa:
         key = _repeated(key, query.shape[-3])

@@ -16,12 +16,20 @@ from rushlight.kernels import attention as host
 
 from .launching import address, empty, launch
 
-__all__ = ["attention_backward", "attention_forward", "fits"]
+__all__ = ["Dropout", "attention_backward", "attention_forward", "dropout_factors", "fits"]
 
 WIDTHS = (32, 64, 128)
 WARPS = 4
 _FLOAT32 = np.dtype(np.float32)
 _PLACES = ("q", "k", "v", "o", "g", "dq", "dk", "dv")
+
+
+class Dropout:
+    """Dropout of the probabilities with probability ``p``, by the numbers that follow ``state``,
+    a device array of two uint64, seed and offset. Forward and backward draw the same ones."""
+
+    def __init__(self, p, state):
+        self.p, self.state = p, state
 
 
 class _Shape(ctypes.Structure):
@@ -34,6 +42,9 @@ class _Shape(ctypes.Structure):
             ("mask", ctypes.c_longlong * 4),
             ("causal", ctypes.c_longlong),
             ("scale", ctypes.c_double),
+            ("state", ctypes.c_void_p),
+            ("limit", ctypes.c_longlong),
+            ("factor", ctypes.c_double),
         ]
     )
 
@@ -52,7 +63,7 @@ def _dense_rows(array):
     return array.contiguous()
 
 
-def _shape(query, key, value, mask, causal, scale, **arrays):
+def _shape(query, key, value, mask, causal, scale, dropout=None, **arrays):
     shape = _Shape(
         heads=query.shape[1], shared=key.shape[1], queries=query.shape[2], keys=key.shape[2],
         width=query.shape[3], value_width=value.shape[3], causal=int(causal), scale=scale,
@@ -63,6 +74,10 @@ def _shape(query, key, value, mask, causal, scale, **arrays):
         ))  # fmt: skip
     if mask is not None:
         shape.mask = (ctypes.c_longlong * 4)(*[s // 4 for s in mask.strides])
+    if dropout is not None:
+        shape.state = dropout.state.address
+        shape.limit = round((1.0 - dropout.p) * 2**32)
+        shape.factor = 1.0 / (1.0 - dropout.p) if dropout.p < 1 else 0.0
     return shape
 
 
@@ -75,14 +90,14 @@ def on_tensor_cores(query) -> bool:
 class _Kernels:
     """The kernels for these arrays: tile sizes, shared memory."""
 
-    def __init__(self, query, value):
+    def __init__(self, query, value, dropout=None):
         need = max(query.shape[3], value.shape[3], 1)
         width = next(w for w in WIDTHS if need <= w)
         self.types = {"T": query.dtype, "WIDTH": width}
         self.file, self.forward_rows, self.backward_rows = "attention", 32, 16
         self.forward_shared = 4 * (32 * (width + 4) + 64 * width)
         self.backward_shared = 4 * (64 * (width + 4) + 32 * width)
-        if on_tensor_cores(query):
+        if on_tensor_cores(query) and dropout is None:
             self.file, self.forward_rows, self.backward_rows = "attention_tiles", 64, 64
             self.forward_shared = self.backward_shared = 0
             self.types["IS_HALF"] = int(query.dtype.kind == "f" and query.dtype.name == "float16")
@@ -118,18 +133,32 @@ def _zero(array):
     return array
 
 
-def attention_forward(query, key, value, mask, causal, scale, kept=None):
+def dropout_factors(query, key, dropout):
+    """What a :class:`Dropout` multiplies the probabilities of these queries and keys by: 0 or
+    1 / (1 - p), float32 (B, H, L, S)."""
+    (batch, heads, length, _), keys = query.shape, key.shape[2]
+    out = empty((batch, heads, length, keys), _FLOAT32, query.device)
+    if out.size:
+        shape = _shape(query, key, key, None, False, 1.0, dropout)
+        kernel = sources.kernel("attention", "attend_factors", T=_FLOAT32, WIDTH=WIDTHS[0])
+        grid = (min(-(-out.size // 1024), 65535), batch, 1)
+        launch(kernel, grid, 256, (out.address, shape), query.device)
+    return out
+
+
+def attention_forward(query, key, value, mask, causal, scale, kept=None, dropout=None):
     """``softmax(query @ key.T * scale + mask) @ value``, and the logarithm of each row's sum of
     exponentials (B, H, L), float32.
 
     Arguments as in :func:`rushlight.kernels.attention.attention_forward`. A row that may look at
     nothing gives zeros, and infinity as its logarithm. With ``kept``, what dropout multiplies the
-    probabilities by, the reference runs as array code.
+    probabilities by, the reference runs as array code; a :class:`Dropout` needs no such array.
     """
     if kept is not None:
         return NotImplemented
     if not fits(query, key, value):
-        return host._forward_reference(query, key, value, mask, causal, scale)
+        kept = None if dropout is None else dropout_factors(query, key, dropout)
+        return host._forward_reference(query, key, value, mask, causal, scale, kept)
     query, key, value = map(_dense_rows, (query, key, value))
     mask = _full_mask(mask, query, key)
     batch, heads, length, _ = query.shape
@@ -142,8 +171,8 @@ def attention_forward(query, key, value, mask, causal, scale, kept=None):
         _zero(out)
         sums[...] = math.inf
         return out, sums
-    kernels = _Kernels(query, value)
-    shape = _shape(query, key, value, mask, causal, scale, o=out)
+    kernels = _Kernels(query, value, dropout)
+    shape = _shape(query, key, value, mask, causal, scale, dropout, o=out)
     arguments = (query.address, key.address, value.address, address(mask), out.address,
                  sums.address, shape)  # fmt: skip
     grid = (-(-length // kernels.forward_rows), heads, batch)
@@ -151,13 +180,15 @@ def attention_forward(query, key, value, mask, causal, scale, kept=None):
     return out, sums
 
 
-def attention_backward(grad, query, key, value, mask, out, log_sums, causal, scale, kept=None):
+def attention_backward(grad, query, key, value, mask, out, log_sums, causal, scale, kept=None,
+                       dropout=None):  # fmt: skip
     """Gradients of query, key and value, given that of the result of :func:`attention_forward`."""
     if kept is not None:
         return NotImplemented
     if not fits(query, key, value):
         arrays = (grad, query, key, value, mask, out, log_sums)
-        return host._backward_reference(*arrays, causal, scale)
+        kept = None if dropout is None else dropout_factors(query, key, dropout)
+        return host._backward_reference(*arrays, causal, scale, kept)
     query, key, value, out = map(_dense_rows, (query, key, value, out))
     grad = _dense_rows(grad.astype(query.dtype, copy=False))
     mask, sums = _full_mask(mask, query, key), log_sums.contiguous()
@@ -166,9 +197,10 @@ def attention_backward(grad, query, key, value, mask, out, log_sums, causal, sca
     dq, dk, dv = [_result(a, a.shape[1], a.shape[3]) for a in (query, key, value)]
     if not out.size or not key.size:
         return tuple(map(_zero, (dq, dk, dv)))
-    shape = _shape(query, key, value, mask, causal, scale, o=out, g=grad, dq=dq, dk=dk, dv=dv)
+    placed = {"o": out, "g": grad, "dq": dq, "dk": dk, "dv": dv}
+    shape = _shape(query, key, value, mask, causal, scale, dropout, **placed)
     deltas = empty(sums.shape, _FLOAT32, device)
-    kernels = _Kernels(query, value)
+    kernels = _Kernels(query, value, dropout)
     arguments = (grad.address, out.address, deltas.address, shape)
     kernels.launch("attend_deltas", (-(-length // WARPS), heads, batch), arguments, device)
     given = (grad.address, query.address, key.address, value.address, address(mask), sums.address,

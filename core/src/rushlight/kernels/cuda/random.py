@@ -22,6 +22,7 @@ __all__ = [
     "exponential_",
     "integers_",
     "normal_",
+    "reserved",
     "uniform_",
 ]
 
@@ -83,6 +84,15 @@ def _reserve(philox, count):
     kernel = sources.kernel("random", "advance_state", T=_FLOAT32)
     arguments = (philox.address, -(-count // 4) * 4)
     return _Beginning(0, 0, philox.address), (kernel, 1, 32, arguments, philox.device)
+
+
+def reserved(state, count):
+    """A copy of a state (device array of seed and offset), which moves on by `count` outputs a
+    thread: what draws from the copy, again if need be, draws numbers of its own."""
+    copy = state.copy()
+    kernel = sources.kernel("random", "advance_state", T=_FLOAT32)
+    launch(kernel, 1, 32, (state.address, -(-count // 4) * 4), state.device)
+    return copy
 
 
 def _fill(name, out, philox, numbers, together=4):

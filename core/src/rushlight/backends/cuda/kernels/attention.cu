@@ -2,6 +2,7 @@
 // float32 arithmetic. Rows of `WIDTH` elements at most; no atomics.
 // instances: T=float32,float16,bfloat16 WIDTH=32,64,128
 #include "common.cuh"
+#include "philox.cuh"
 #include "attention.cuh"
 
 constexpr int PITCH = WIDTH + 4;   // of tiles that lanes read by rows: no bank conflicts
@@ -64,7 +65,23 @@ __device__ __forceinline__ void store_rows(T* to, i64 row_stride, i64 first, i64
     }
 }
 
-constexpr int FORWARD_ROWS = 8, BACKWARD_ROWS = 4;  // of one warp
+constexpr int FORWARD_ROWS = 8, BACKWARD_ROWS = 4;  // of one warp: a multiple of 4, exactly 4
+
+// out (batch, head, query, key): what dropout multiplies probabilities by.
+extern "C" __global__ void __launch_bounds__(256, 1)
+attend_factors(float* out, Shape s) {
+  i64 groups = (s.queries + 3) / 4, n = s.heads * groups * s.keys, batch = blockIdx.y;
+  for (i64 i = global_thread(); i < n; i += global_threads()) {
+    i64 key = i % s.keys, group = i / s.keys % groups, head = i / s.keys / groups;
+    uint4 bits = dropout_bits(s, batch, head, group, key);
+#pragma unroll
+    for (int r = 0; r < 4; r++) {
+      i64 query = 4 * group + r;
+      if (query < s.queries)
+        out[((batch * s.heads + head) * s.queries + query) * s.keys + key] = factor_of(s, bits, r);
+    }
+  }
+}
 
 // Block (tile of 32 queries, head, batch).
 extern "C" __global__ void __launch_bounds__(128, 1)
@@ -94,6 +111,7 @@ attend(const T* query, const T* key, const T* value, const float* mask, T* out, 
               s.value_width);
     __syncthreads();
     products<R>(queries + threadIdx.y * R * WIDTH, keys, scores);
+    uint4 bits = {};
 #pragma unroll
     for (int r = 0; r < R; r++) {
       float score = masked(s, mask, scores[r], batch, head, own + r, first + threadIdx.x);
@@ -102,6 +120,10 @@ attend(const T* query, const T* key, const T* value, const float* mask, T* out, 
       scores[r] = score == -infinity<float>() ? 0.0f : expf(score - top);
       total[r] = total[r] * shrink + combine_warp(scores[r], Add());
       best[r] = top;
+      if (s.state) {
+        if (r % 4 == 0) bits = dropout_bits(s, batch, head, (own + r) / 4, first + threadIdx.x);
+        scores[r] *= factor_of(s, bits, r % 4);
+      }
 #pragma unroll
       for (int c = 0; c < PER_LANE; c++) result[r][c] *= shrink;
     }
@@ -151,8 +173,11 @@ attend_query_gradient(const T* grad, const T* query, const T* key, const T* valu
     __syncthreads();
     products<R>(queries + threadIdx.y * R * WIDTH, keys, scores);
     products<R>(grads + threadIdx.y * R * WIDTH, values, shares);
+    uint4 bits = {};
+    if (s.state) bits = dropout_bits(s, batch, head, own / 4, first + threadIdx.x);
 #pragma unroll
     for (int r = 0; r < R; r++) {
+      if (s.state) shares[r] *= factor_of(s, bits, r);
       float score = masked(s, mask, scores[r], batch, head, own + r, first + threadIdx.x);
       float p = score == -infinity<float>() ? 0.0f : expf(score - sum[r]);
       scores[r] = p * (shares[r] - delta[r]) * (float)s.scale;
@@ -198,9 +223,11 @@ attend_key_gradients(const T* grad, const T* query, const T* key, const T* value
 #pragma unroll
       for (int r = 0; r < R; r++) {
         float score = masked(s, mask, scores[r], batch, head, mine, own + r);
-        float p = score == -infinity<float>() ? 0.0f : expf(score - sum);
-        shares[r] = p * (shares[r] - delta) * (float)s.scale;
-        scores[r] = p;
+        float p = score == -infinity<float>() ? 0.0f : expf(score - sum), factor = 1;
+        if (s.state)
+          factor = factor_of(s, dropout_bits(s, batch, head, mine / 4, own + r), mine % 4);
+        shares[r] = p * (shares[r] * factor - delta) * (float)s.scale;
+        scores[r] = p * factor;
       }
       accumulate<R>(scores, grads, PITCH, value_sums);
       accumulate<R>(shares, queries, PITCH, key_sums);

@@ -11,6 +11,9 @@ struct Shape {
   i64 mask[4];
   i64 causal;
   double scale;
+  const u64* state;  // of dropout: where its numbers begin; or null
+  i64 limit;         // of 2**32 numbers, those below keep an element,
+  double factor;     // which is multiplied by this
 };
 
 __device__ __forceinline__ i64 at(const Place& p, i64 batch, i64 head) {
@@ -24,6 +27,17 @@ __device__ __forceinline__ float masked(const Shape& s, const float* mask, float
   if (mask)
     score += mask[batch * s.mask[0] + head * s.mask[1] + query * s.mask[2] + key * s.mask[3]];
   return score;
+}
+
+// Random bits for four queries, 4 * group and on, and a key: the same in every kernel.
+__device__ __forceinline__ uint4 dropout_bits(const Shape& s, i64 batch, i64 head, i64 group,
+                                              i64 key) {
+  i64 row = (batch * s.heads + head) * ((s.queries + 3) / 4) + group;
+  return Philox(s.state[0], row, s.state[1] + 4 * key).next();
+}
+__device__ __forceinline__ float factor_of(const Shape& s, uint4 bits, int place) {
+  unsigned own = place == 0 ? bits.x : place == 1 ? bits.y : place == 2 ? bits.z : bits.w;
+  return (i64)own < s.limit ? (float)s.factor : 0.0f;
 }
 
 // deltas: sum of grad * out, one a query. A warp has a row.

@@ -3,6 +3,7 @@
 // instances: T=float16 WIDTH=32,64,128 IS_HALF=1
 // instances: T=bfloat16 WIDTH=32,64,128 IS_HALF=0
 #include "common.cuh"
+#include "philox.cuh"
 #include "attention.cuh"
 
 constexpr int DEPTH = WIDTH / 16;  // products of 16 along a row
