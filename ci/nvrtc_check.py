@@ -123,6 +123,7 @@ def main() -> int:
     if nvrtc.library() is None:
         print(nvrtc.NOT_FOUND, file=sys.stderr)
         return 2
+    start = time.perf_counter()
     texts = handwritten()
     if given.only:
         texts = [item for item in texts if item.name.partition("[")[0] in given.only]
@@ -130,14 +131,19 @@ def main() -> int:
         texts += generated()
     print(f"NVRTC {'.'.join(map(str, nvrtc.version()))}: {len(texts)} texts")
     reports, wrong = [], []
-    with ThreadPoolExecutor(given.jobs) as pool:
+    with ThreadPoolExecutor(given.jobs) as pool:  # NVRTC compiles without Python's lock
+        tasks = [(text, a, not given.no_cache) for a in given.arch for text in texts]
+        following = pool.map(lambda task: compiled(*task), tasks)
         for architecture in given.arch:
-            results = list(
-                pool.map(lambda t, a=architecture: compiled(t, a, not given.no_cache), texts)
-            )
+            results = [next(following) for _ in texts]
             reports.append(summary(results, architecture))
             wrong += complaints(results, architecture)
             print("  ".join(f"{key} {value}" for key, value in reports[-1].items()), flush=True)
+    kernels = sum(report["kernels"] for report in reports)
+    print(
+        f"{kernels} kernels, {len(wrong)} complaints, {time.perf_counter() - start:.0f} s, "
+        f"{time.process_time():.0f} s of processors"
+    )
     if given.json:
         given.json.write_text(json.dumps({"reports": reports, "wrong": wrong}, indent=1))
     for line in wrong:

@@ -8,7 +8,7 @@ import pytest
 import rushlight
 from rushlight.backends.cuda import runtime
 from rushlight.backends.cuda.device_array import empty, from_host
-from rushlight.compiler import cuda_kernel, xp
+from rushlight.compiler import cuda_kernel, cuda_text, xp
 from rushlight.compiler.cuda_kernel import DeviceKernel
 from rushlight.compiler.cuda_text import FORMS, Printer
 from rushlight.compiler.graph import trace
@@ -180,14 +180,16 @@ def test_host_numbers_join_as_arguments():
 
 
 def test_indices_beyond_31_bits(monkeypatch):
-    """The form with 64-bit indices, chosen by size, computes the same."""
-    monkeypatch.setattr(cuda_kernel, "_LIMIT", 16)
-    kernel = DeviceKernel(program(lambda x0, x1: x0 + x1, "f32", "f32"))
+    """64-bit division of the index, chosen by size, computes the same."""
+    monkeypatch.setattr(cuda_text, "NARROW", 16)
+    kernel = DeviceKernel(program(lambda x0, x1: x0 + x1 * 77, "f32", "f32"))
     a, b = values("f32", 30, 7), values("f32", 7, seed=1)
     form, words = cuda_kernel._layout((30, 7), [from_host(a)], [from_host(a.T.copy()).T])
-    assert form == "wide" and int(words["count"]) == 210
-    np.testing.assert_array_equal(kernel(from_host(a), from_host(b)).get(), a + b)
-    assert "unsigned long long left" in Printer(kernel.program).text(("wide",))
+    assert form == "strided" and int(words["count"]) == 210
+    np.testing.assert_array_equal(kernel(from_host(a), from_host(b)).get(), a + b * 77)
+    narrow, wide = Printer(kernel.program).text(("strided",)).split("} else {")
+    assert "(layout.count <= 16ll)" in narrow and "    unsigned left" in narrow
+    assert "    unsigned long long left" in wide
 
 
 def test_dimensions_are_merged_by_layout():
@@ -204,7 +206,7 @@ def test_texts_are_shared_and_load_16_bytes():
     second = Printer(program(lambda x0: x0 * 2, "bf16"))
     assert first.name == second.name and first.text() == second.text()
     assert "pack<bfloat_bits, 8>" in first.text(("flat",))
-    assert [f"{first.name}_{form}" in first.text() for form in FORMS] == [True] * 3
+    assert [f"{first.name}_{form}" in first.text() for form in FORMS] == [True] * 2
 
 
 def test_fused_gradients_are_one_launch():

@@ -20,7 +20,6 @@ from rushlight.compiler.storage import COMPUTE, NUMPY, is_float
 _new = object.__new__
 counts = {"generated": 0}
 _loaded: dict = {}  # (runtime's name, device, kernel's name) -> what the runtime launches
-_LIMIT = 1 << 31
 _PARAM = {"i64": np.int64, "f64": np.float64}
 LAYOUTS = 512
 
@@ -274,7 +273,7 @@ def _layout(shape, outs, arrays):
     ):
         return "flat", None
     words = _words(shape, operands)
-    return ("strided" if int(words["count"]) < _LIMIT else "wide"), words
+    return "strided", words
 
 
 def _words(shape, operands):

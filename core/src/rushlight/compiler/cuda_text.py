@@ -2,9 +2,9 @@
 
 A program gives one device function of scalars and, around it, kernels in two forms. ``flat`` takes
 arrays that lie in memory alike, 16 bytes at a time; ``strided`` takes any strides, with 32-bit
-division of the index, or 64-bit where there are 2**31 elements or more (``wide``). Numbers are
-arguments of the kernel, never part of its text. The text needs no header and is the same for a
-GPU's compiler and for the emulator.
+division of the index, or 64-bit where there are 2**31 elements or more. Numbers are arguments of
+the kernel, never part of its text. The text needs no header and is the same for a GPU's compiler
+and for the emulator.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from rushlight.compiler.lowering import lower
 from rushlight.compiler.storage import SIZE, is_float
 
 OPTIONS = ("--fmad=false",)  # the approximations rely on every operation being rounded
-FORMS = ("flat", "strided", "wide")
+FORMS = ("flat", "strided")
 THREADS = 256
 MAX_DIMS = 12
+NARROW = (1 << 31) - 1  # elements that 32-bit division numbers
+LONG, VERY_LONG = 64, 256  # operations
 
 VALUE = {"bool": "bool", "i32": "int", "i64": "long long", "f32": "float", "f64": "double"}
 MEMORY = {
@@ -325,9 +327,12 @@ class Printer:
         return f"f_{self.name}({', '.join(arguments)});"
 
     def width(self):
-        """Elements that one thread takes: 16 bytes of the widest type."""
+        """Elements that one thread takes: 16 bytes of the widest type; two, or one, where
+        arithmetic, not memory, takes the time (more would only make code long)."""
         widest = max([SIZE[d] for d in self.program.dtypes], default=1)
-        return max(1, min(8, 16 // widest))
+        operations = sum(_COST.get(e.op, 1) for e in self.order)
+        most = 8 if operations <= LONG else 2 if operations <= VERY_LONG else 1
+        return max(1, min(most, 16 // widest))
 
     def flat(self):
         """The kernel for arrays that lie in memory alike."""
@@ -339,6 +344,12 @@ class Printer:
         head += [f"const {t}* in{j}" for j, t in enumerate(self.inputs)]
         head += [f"{t} p{j}" for j, t in enumerate(self.params)]
         one = self._call([f"out{j}[i]" for j in outs], [f"in{j}[i]" for j in ins])
+        if width == 1:
+            return (
+                f'extern "C" __global__ void {self.name}_flat({", ".join(head)}) {{\n'
+                f"  long long i = (long long)blockIdx.x * {THREADS} + threadIdx.x;\n"
+                f"  if (i < n) {one}\n}}\n"
+            )
         many = self._call([f"b{j}.v[k]" for j in outs], [f"a{j}.v[k]" for j in ins])
         packs = [f"pack<{t}, {width}>" for t in self.inputs]
         loads = "".join(f"    {t} a{j} = *(const {t}*)(in{j} + i);\n" for j, t in enumerate(packs))
@@ -351,45 +362,55 @@ class Printer:
             f"  long long i = ((long long)blockIdx.x * {THREADS} + threadIdx.x) * {width};\n"
             f"  if (i + {width} <= n) {{\n{loads}{made}"
             f"#pragma unroll\n    for (int k = 0; k < {width}; ++k) {many}\n{stores}  }} else {{\n"
-            f"    for (; i < n; ++i) {one}\n  }}\n}}\n"
+            f"#pragma unroll 1\n    for (; i < n; ++i) {one}\n  }}\n}}\n"
         )
 
-    def strided(self, wide):
+    def strided(self):
         """The kernel for any strides; counts and steps come in one struct, slowest dimension
         first, steps in bytes: outputs, then inputs."""
-        kind = "unsigned long long" if wide else "unsigned"
         outs, ins = range(len(self.outputs)), range(len(self.inputs))
         count = len(self.outputs) + len(self.inputs)
-        head = ["Layout layout"]
+        head = ["const Layout layout"]
         head += [f"char* out{j}" for j in outs] + [f"const char* in{j}" for j in ins]
         head += [f"{t} p{j}" for j, t in enumerate(self.params)]
-        offsets = "".join(
-            f"    o{j} += (long long)at * layout.step[d * {count} + {j}];\n" for j in range(count)
-        )
         declared = ", ".join(f"o{j} = 0" for j in range(count))
         call = self._call(
             [f"*({self.outputs[j]}*)(out{j} + o{j})" for j in outs],
             [f"*(const {self.inputs[j]}*)(in{j} + o{len(self.outputs) + j})" for j in ins],
         )
         return (
-            f'extern "C" __global__ void {self.name}_{"wide" if wide else "strided"}'
-            f"({', '.join(head)}) {{\n"
+            f'extern "C" __global__ void {self.name}_strided({", ".join(head)}) {{\n'
             f"  unsigned long long i = (unsigned long long)blockIdx.x * {THREADS} + threadIdx.x;\n"
             "  if (i >= (unsigned long long)layout.count) return;\n"
-            f"  {kind} left = ({kind})i;\n"
             f"  long long {declared};\n"
-            "  for (int d = (int)layout.dims - 1; d >= 0; --d) {\n"
-            f"    {kind} size = ({kind})layout.size[d];\n"
-            f"    {kind} next = left / size, at = left - next * size;\n"
-            f"{offsets}    left = next;\n  }}\n  {call}\n}}\n"
+            f"  if (layout.count <= {NARROW}ll) {{\n{_offsets(count, 'unsigned')}"
+            f"  }} else {{\n{_offsets(count, 'unsigned long long')}  }}\n  {call}\n}}\n"
         )
 
     def text(self, forms=FORMS):
         """The function and the kernels of some forms, without the prelude."""
         parts = [self.function()]
         for form in forms:
-            parts.append(self.flat() if form == "flat" else self.strided(form == "wide"))
+            parts.append(self.flat() if form == "flat" else self.strided())
         return "".join(parts)
+
+
+def _offsets(count, kind):
+    """Where an index lies in every array, by divisions of that type of integers."""
+    steps = "".join(
+        f"      o{j} += (long long)at * layout.step[d * {count} + {j}];\n" for j in range(count)
+    )
+    return (
+        f"    {kind} left = ({kind})i;\n"
+        "#pragma unroll 1\n"  # few rounds
+        "    for (int d = (int)layout.dims - 1; d >= 0; --d) {\n"
+        f"      {kind} size = ({kind})layout.size[d];\n"
+        f"      {kind} next = left / size, at = left - next * size;\n"
+        f"{steps}      left = next;\n    }}\n"
+    )
+
+
+_COST = {"libm": 40, "lanes": 20, "repair": 20}  # operations that functions of CUDA's are about
 
 
 _ENCODE = {"f16": "encode_half", "bf16": "encode_bfloat"}

@@ -85,7 +85,7 @@ def embedding_bag_forward(weight, indices, offsets, mode, per_sample_weights, in
     places = empty((bags, width), _INT64, device) if mode == "max" else None
     scales = _scales(per_sample_weights, table.dtype)
     if out.size:
-        kernel = sources.kernel("segments", "reduce_bags", T=table.dtype, KIND=0)
+        kernel = sources.kernel("bags", "reduce_bags", T=table.dtype)
         arguments = (table.address, flat.address, starts.address, address(scales), out.address,
                      counts.address, address(places), bags, width, size, padding_idx,
                      np.int32(MODES.index(mode)))  # fmt: skip
@@ -103,7 +103,7 @@ def _scales(weights, dtype):
 def _bag_numbers(starts, n, dtype):
     bags = empty((n,), _INT64, starts.device)
     if n:
-        kernel = sources.kernel("segments", "bag_numbers", T=dtype, KIND=0)
+        kernel = sources.kernel("bags", "bag_numbers", T=dtype)
         arguments = (starts.address, bags.address, starts.size - 1, n)
         launch(kernel, grid_of(n, starts.device), 256, arguments, starts.device)
     return bags
@@ -122,7 +122,7 @@ def embedding_bag_backward(grad, saved, num_embeddings, mode, per_sample_weights
     scales = _scales(per_sample_weights, rows.dtype)
     if mode == "mean" and flat.size:
         scales = empty((flat.size,), sources.compute_dtype(rows.dtype), rows.device)
-        kernel = sources.kernel("segments", "bag_scales", T=rows.dtype, KIND=0)
+        kernel = sources.kernel("bags", "bag_scales", T=rows.dtype)
         arguments = (bags.address, counts.address, scales.address, flat.size)
         launch(kernel, grid_of(flat.size, rows.device), 256, arguments, rows.device)
     return _table_gradient(
@@ -137,7 +137,7 @@ def embedding_bag_scale_gradient(grad, weight, saved, padding_idx):
     out = empty((flat.size,), rows.dtype, rows.device)
     if flat.size:
         bags = _bag_numbers(starts, flat.size, rows.dtype)
-        kernel = sources.kernel("segments", "bag_scale_gradients", T=rows.dtype, KIND=0)
+        kernel = sources.kernel("bags", "bag_scale_gradients", T=rows.dtype)
         arguments = (rows.address, table.address, flat.address, bags.address, out.address,
                      flat.size, rows.shape[1], padding_idx)  # fmt: skip
         launch(kernel, -(-flat.size // 8), (32, 8, 1), arguments, rows.device)

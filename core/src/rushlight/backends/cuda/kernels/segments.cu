@@ -56,6 +56,7 @@ segment_rows(const T* source, const i64* keys, const i64* order, const i64* row_
   if (key == s.padding || (first && keys[first - 1] == key)) return;
   check_index(key, s.size);
   i64 end = first + 1;
+#pragma unroll 1
   while (end < s.count && keys[end] == key) end++;
   for (i64 o = blockIdx.z; o < s.outer; o += gridDim.z)
     for (i64 c = blockIdx.y * (i64)blockDim.x + threadIdx.x; c < s.width;
@@ -71,6 +72,7 @@ segment_rows(const T* source, const i64* keys, const i64* order, const i64* row_
 // The first position whose key is at least `key`.
 __device__ __forceinline__ i64 position_of(const i64* keys, i64 count, i64 key) {
   i64 low = 0, high = count;
+#pragma unroll 1
   while (low < high) {
     i64 middle = low + (high - low) / 2;
     if (keys[middle] < key) low = middle + 1;
@@ -134,71 +136,4 @@ join_parts(const A* partial, const i64* keys, T* out, i64 parts, Settings s) {
     }
     finish(out, (o * s.size + key) * s.width + c, sum, end - first, s);
   }
-}
-
-// The bag that each position belongs to: bag i has positions starts[i] .. starts[i + 1] - 1.
-extern "C" __global__ void __launch_bounds__(256, 1)
-bag_numbers(const i64* starts, i64* bags, i64 count, i64 n) {
-  for (i64 i = global_thread(); i < n; i += global_threads()) {
-    i64 low = 0, high = count;
-    while (high - low > 1) {
-      i64 middle = (low + high) / 2;
-      if (starts[middle] <= i) low = middle;
-      else high = middle;
-    }
-    bags[i] = low;
-  }
-}
-
-// 1 / number of elements of each position's bag.
-extern "C" __global__ void __launch_bounds__(256, 1)
-bag_scales(const i64* bags, const i64* counts, A* scales, i64 n) {
-  for (i64 i = global_thread(); i < n; i += global_threads()) {
-    i64 count = counts[bags[i]];
-    scales[i] = (A)1 / (A)(count > 0 ? count : 1);
-  }
-}
-
-// mode: 0 sum, 1 mean, 2 max. A thread owns a column of a bag.
-extern "C" __global__ void __launch_bounds__(256, 1)
-reduce_bags(const T* table, const i64* indices, const i64* starts, const A* scales, T* out,
-            i64* counts, i64* places, i64 bags, i64 width, i64 size, i64 padding, int mode) {
-  for (i64 i = global_thread(); i < bags * width; i += global_threads()) {
-    i64 bag = i / width, column = i % width, count = 0, place = -1;
-    A sum = 0;
-    for (i64 q = starts[bag]; q < starts[bag + 1]; q++) {
-      i64 row = indices[q];
-      check_index(row, size);
-      if (row == padding) continue;
-      A value = (A)table[row * width + column];
-      if (scales) value *= scales[q];
-      if (mode == 2) {
-        if (place < 0 || value > sum || (value != value && sum == sum)) {
-          sum = value;
-          place = row;
-        }
-      } else {
-        sum += value;
-      }
-      count++;
-    }
-    out[i] = (T)(mode == 1 && count ? sum / (A)count : sum);
-    if (column == 0) counts[bag] = count;
-    if (places) places[i] = place;
-  }
-}
-
-// Gradient of the scales of positions: the product of a bag's gradient and its row of the table.
-extern "C" __global__ void __launch_bounds__(256, 1)
-bag_scale_gradients(const T* grad, const T* table, const i64* indices, const i64* bags, T* out,
-                    i64 n, i64 width, i64 padding) {
-  i64 q = blockIdx.x * (i64)blockDim.y + threadIdx.y;
-  if (q >= n) return;
-  A sum = 0;
-  i64 row = indices[q];
-  if (row != padding)
-    each(grad + bags[q] * width, table + row * width, width,
-         [&](i64, T g, T v) { sum += (A)g * (A)v; });
-  sum = combine_warp(sum, Add());
-  if (threadIdx.x == 0) out[q] = (T)sum;
 }
