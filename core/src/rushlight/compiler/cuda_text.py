@@ -59,15 +59,18 @@ _WHOLE = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "r
 PRELUDE = """\
 #ifdef RUSHLIGHT_EMULATOR
 #define INLINE static __attribute__((noinline))
-typedef _Float16 native_half;
 #else
 #define INLINE static __device__ __forceinline__
+#endif
+#if defined(RUSHLIGHT_EMULATOR) || defined(RUSHLIGHT_HIP)
+#define NATIVE_HALF
+typedef _Float16 native_half;
 #endif
 struct half_bits { unsigned short bits; };
 struct bfloat_bits { unsigned short bits; };
 template <class T, int N> struct alignas(sizeof(T) * N) pack { T v[N]; };
 static __device__ inline float decode(half_bits x) {
-#ifdef RUSHLIGHT_EMULATOR
+#ifdef NATIVE_HALF
   native_half h; memcpy(&h, &x.bits, 2); return (float)h;
 #else
   float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x.bits)); return f;
@@ -75,7 +78,7 @@ static __device__ inline float decode(half_bits x) {
 }
 static __device__ inline half_bits encode_half(float f) {
   half_bits x;
-#ifdef RUSHLIGHT_EMULATOR
+#ifdef NATIVE_HALF
   native_half h = (native_half)f; memcpy(&x.bits, &h, 2);
 #else
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(x.bits) : "f"(f));

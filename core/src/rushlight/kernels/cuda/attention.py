@@ -83,8 +83,9 @@ def _shape(query, key, value, mask, causal, scale, dropout=None, **arrays):
 
 def on_tensor_cores(query) -> bool:
     """Whether the kernels for tensor cores serve."""
-    capability = runtime.current().properties(query.device).capability
-    return query.dtype.itemsize == 2 and capability >= (8, 0)
+    current = runtime.current()
+    capability = current.properties(query.device).capability
+    return query.dtype.itemsize == 2 and capability >= (8, 0) and not current.is_hip
 
 
 class _Kernels:

@@ -33,8 +33,14 @@ _chosen = {}
 
 
 def _real():
+    import cupy
+
     from .real import RealRuntime
 
+    if cupy.cuda.runtime.is_hip:
+        from .rocm import RocmRuntime
+
+        return RocmRuntime()
     return RealRuntime()
 
 

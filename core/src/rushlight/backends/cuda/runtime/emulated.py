@@ -127,7 +127,7 @@ def _check_shape(kernel, grid, block, shared):
 class EmulatedRuntime:
     """CUDA on the CPU, for tests. Every member states what a runtime's does."""
 
-    name = "emu"
+    name, is_hip = "emu", False
     streams = streams
 
     def __init__(self, devices=None):

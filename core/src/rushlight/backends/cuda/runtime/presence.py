@@ -17,6 +17,22 @@ NO_CUPY = (
 )
 
 
+NO_ROCM = (
+    "CuPy for ROCm is installed, but ROCm's libamdhip64.so cannot be loaded; install ROCm 7, or "
+    "for an NVIDIA GPU `pip install rushlight[cuda13]`"
+)
+
+
+def _has_rocm():
+    for name in ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6"):
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return True
+    return False
+
+
 def cupy_version() -> tuple[str, str] | None:
     """The installed CuPy: name of its distribution and version; None without one."""
     for name in DISTRIBUTIONS:
@@ -50,6 +66,8 @@ def why_unavailable() -> str | None:
                 f"{name} {version} is installed; CuPy 14.2 or newer, below 15, is needed: "
                 "`pip install rushlight[cuda13]` or `rushlight[cuda12]`"
             )
+    if found is not None and found[0].startswith("cupy-rocm"):
+        return None if _has_rocm() else NO_ROCM
     driver = _driver()
     if driver is None:
         return NO_DRIVER

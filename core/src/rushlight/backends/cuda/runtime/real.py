@@ -89,7 +89,7 @@ class Graph:
 class RealRuntime(DeviceMemory):
     """CUDA on a device; see :mod:`rushlight.backends.cuda.runtime` for its members."""
 
-    name = "real"
+    name, is_hip = "real", False
     streams = streams
     why_no_convolutions = None
 
