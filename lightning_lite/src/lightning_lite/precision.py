@@ -31,7 +31,7 @@ class Precision:
     run in: in mixed precision weights stay float32, and steps run under autocast; with float16 the
     loss is scaled, and steps whose gradients overflow are skipped."""
 
-    def __init__(self, given: str | int | None) -> None:
+    def __init__(self, given: str | int | None, device_type: str = "cpu") -> None:
         name = "32-true" if given is None else str(given)
         if name not in TRUE and name not in MIXED:
             raise MisconfigurationException(
@@ -46,15 +46,16 @@ class Precision:
         self.dtype = rl.float32 if mixed else getattr(rl, TRUE[name])
         self.low = getattr(rl, MIXED[name]) if mixed else None
         self.converts = self.dtype is not rl.float32
-        self.scaler = rl.amp.GradScaler("cpu") if self.low is rl.float16 else None
+        self.device_type = device_type
+        self.scaler = rl.amp.GradScaler(device_type) if self.low is rl.float16 else None
 
     def forward(self) -> Any:
         """The block in which a module computes."""
-        return nullcontext() if self.low is None else rl.autocast("cpu", self.low)
+        return nullcontext() if self.low is None else rl.autocast(self.device_type, self.low)
 
     def outside(self) -> Any:
         """Inside of :meth:`forward`, a block in which nothing is cast: for gradients."""
-        return nullcontext() if self.low is None else rl.autocast("cpu", enabled=False)
+        return nullcontext() if self.low is None else rl.autocast(self.device_type, enabled=False)
 
     def scaled(self, loss: Any) -> Any:
         """The loss whose gradients are computed."""

@@ -134,8 +134,8 @@ class Trainer(TrainerProperties):
         self.reload_dataloaders_every_n_epochs = reload_dataloaders_every_n_epochs
         self.enable_autolog_hparams = enable_autolog_hparams
         self.default_root_dir = os.fspath(default_root_dir or os.getcwd())
-        self.precision_settings = Precision(precision)
         self.root_device = choose_device(accelerator, devices)
+        self.precision_settings = Precision(precision, self.root_device.type)
         self._reset_run()
         self.state = State()
         self.interrupted = False

@@ -78,7 +78,13 @@ def gelu_tanh(x):
 
 
 def compute(product: Product, a, b, out, bias=None) -> None:
-    """The product over host arrays of shape [batch, rows, columns], written into `out`."""
+    """The product over host arrays of shape [batch, rows, columns], written into `out`; infinities
+    and NaN are results like any other."""
+    with np.errstate(all="ignore"):
+        _compute(product, a, b, out, bias)
+
+
+def _compute(product, a, b, out, bias):
     wide = np.float64 if product.dtype == np.float64 else np.float32
     result = np.matmul(a.astype(wide), b.astype(wide)) * wide(product.alpha)
     if product.beta:
@@ -89,5 +95,4 @@ def compute(product: Product, a, b, out, bias=None) -> None:
         result = np.where(result > 0, result, np.where(np.isnan(result), result, wide(0)))
     elif product.epilogue == "gelu_bias":
         result = gelu_tanh(result)
-    with np.errstate(over="ignore"):
-        out[...] = result.astype(product.result_dtype)
+    out[...] = result.astype(product.result_dtype)
