@@ -32,14 +32,11 @@ struct Philox {
   }
 };
 
-// Where numbers begin: seed and offset are numbers of the launch, or, in a graph, the offset
-// counts from a state (seed, offset) in device memory.
+// Where numbers begin: seed and offset in device memory.
 struct Beginning {
-  u64 seed, offset;
   const u64* state;
   __device__ __forceinline__ Philox thread(u64 subsequence) const {
-    return state ? Philox(state[0], subsequence, state[1] + offset)
-                 : Philox(seed, subsequence, offset);
+    return Philox(state[0], subsequence, state[1]);
   }
 };
 

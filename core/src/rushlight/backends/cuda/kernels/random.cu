@@ -163,14 +163,6 @@ dropout_backward(const T* grad, const unsigned char* mask, T* dx, i64 n, double 
     dx[i] = mask[i] ? (T)((A)grad[i] * (A)scale) : (T)(A)0;
 }
 
-// A graph's state before a replay.
-extern "C" __global__ void __launch_bounds__(32, 1)
-set_state(u64* state, u64 seed, u64 offset) {
-  if (threadIdx.x) return;
-  state[0] = seed;
-  state[1] = offset;
-}
-
 extern "C" __global__ void __launch_bounds__(32, 1)
 advance_state(u64* state, u64 count) {
   if (threadIdx.x == 0) state[1] += count;
