@@ -6,6 +6,7 @@ import pytest
 
 import rushlight
 from rushlight import nn
+from rushlight.backends.cuda import runtime
 
 
 def randn(*shape):
@@ -210,3 +211,30 @@ def test_optimizers_agree_with_the_cpu(name):
 
     for a, b in zip(trained("cpu"), trained("cuda"), strict=True):
         rushlight.testing.assert_close(b, a, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm_type", [1.0, 2.0, 3.0, float("inf")])
+@pytest.mark.parametrize("dtype", [rushlight.float32, rushlight.bfloat16], ids=str)
+def test_gradients_are_clipped_in_three_launches(dtype, norm_type):
+    here = [nn.Parameter(rushlight.randn(*shape, dtype=dtype)) for shape in ((40,), (5, 6), (3,))]
+    for parameter in here:
+        parameter.grad = rushlight.randn_like(parameter) * 3
+    there = [nn.Parameter(p.detach().cuda()) for p in here]
+    for parameter, like in zip(there, here, strict=True):
+        parameter.grad = like.grad.cuda()
+    versions = [p.grad._version for p in there]
+    nn.utils.get_total_norm([p.grad for p in there], norm_type)  # tables are kept from then on
+    before = runtime.current().counters.snapshot()
+    found = nn.utils.clip_grad_norm_(there, 1.0, norm_type)
+    counted = runtime.current().counters.since(before)
+    assert counted["launches"] <= 4 and counted["synchronizations"] == 0
+    expected = nn.utils.clip_grad_norm_(here, 1.0, norm_type)
+    assert found.is_cuda and found.dtype is dtype
+    close = {"rtol": 2e-2, "atol": 1e-3} if dtype is rushlight.bfloat16 else {}
+    rushlight.testing.assert_close(found.cpu(), expected, **close)
+    for a, b, version in zip(there, here, versions, strict=True):
+        rushlight.testing.assert_close(a.grad.cpu(), b.grad, **close)
+        assert a.grad._version > version
+    there[0].grad = rushlight.full_like(there[0], float("nan"))
+    nn.utils.clip_grad_norm_(there, 1.0, norm_type)
+    assert bool(there[1].grad.isnan().all())

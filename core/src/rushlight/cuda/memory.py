@@ -80,7 +80,7 @@ def _text(nbytes):
 def memory_summary(device=None, abbreviated: bool = False) -> str:
     """A printable account of GPU memory."""
     if not is_available():
-        return "No GPU memory is in use: this version computes on the CPU only."
+        return "No GPU memory is in use: there is no GPU."
     known, index = _known(device), index_of(device)
     rows = [("Allocated", "allocated_bytes", "peak_allocated_bytes")]
     rows.append(("Reserved", "reserved_bytes", "peak_reserved_bytes"))

@@ -6,9 +6,11 @@ import functools
 import importlib
 
 from rushlight.backends import np
-from rushlight.dtypes import COMPLEX
+from rushlight.backends.arrays import BY_ARRAY_DTYPE
+from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.kernels import foreach as kernels
 from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import EXACT, make_tensor
 
 
 def _arrays(tensors):
@@ -42,6 +44,31 @@ def _written(*lists):
                 if storage is None:
                     storage = storage_of(tensor)
                 storage.version += 1
+
+
+def on_one_gpu(tensors) -> bool:
+    """Whether these are plain floating-point tensors of one GPU, whose kernels take lists."""
+    return all(
+        type(t) in EXACT
+        and t._device.type == "cuda"
+        and t._device is tensors[0]._device
+        and t._dtype.category == FLOAT
+        for t in tensors
+    )
+
+
+def total_norm(tensors, norm_type):
+    """The norm of all elements of tensors of one GPU, a scalar there: two launches."""
+    found = _on_device("rushlight.kernels.foreach").total_norm(_arrays(tensors), norm_type)
+    return make_tensor(found, BY_ARRAY_DTYPE[found.dtype])
+
+
+def clip_(tensors, norm, limit):
+    """Scale tensors of one GPU in place by ``limit / (norm + 1e-6)`` where that is below 1."""
+    importlib.import_module("rushlight.kernels.cuda.foreach").clip_(
+        _arrays(tensors), norm._array, limit
+    )
+    _written(tensors)
 
 
 def count_steps(states):

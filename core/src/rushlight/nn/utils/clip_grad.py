@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight.autograd.mode import no_grad
+from rushlight.ops import foreach as lists
 from rushlight.ops.creation import tensor
 from rushlight.ops.joining import stack
 from rushlight.tensor.tensor import Tensor
@@ -21,8 +22,10 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     if not tensors:
         return tensor(0.0)
     with no_grad():
-        norms = stack([t.norm(norm_type) for t in tensors])
-        total = norms.norm(norm_type)
+        if norm_type > 0 and lists.on_one_gpu(tensors):
+            total = lists.total_norm(tensors, norm_type)
+        else:
+            total = stack([t.norm(norm_type) for t in tensors]).norm(norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
@@ -34,9 +37,13 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
 
 def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     """Scale gradients in place so that a known total norm becomes at most `max_norm`."""
+    grads = _grads(parameters)
+    if grads and lists.on_one_gpu([total_norm, *grads]):
+        lists.clip_(grads, total_norm, float(max_norm))
+        return
     with no_grad():
         scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-        for grad in _grads(parameters):
+        for grad in grads:
             grad.mul_(scale.to(grad.dtype))
 
 
