@@ -8,6 +8,7 @@ from rushlight.backends import np, threads
 from rushlight.backends.arrays import bfloat16
 from rushlight.backends.memory import empty
 from rushlight.kernels.execution import FLOAT32, REFERENCE, chunk
+from rushlight.kernels.prepared import prepared
 
 __all__ = ["cast", "converted"]
 
@@ -15,26 +16,48 @@ SMALL = 512  # elements below which NumPy is as fast
 _HALVES = {np.dtype(np.float16): 1, np.dtype(bfloat16): 0}
 
 
-@functools.lru_cache(maxsize=512)
-def _plan(size, half, narrow):
+def prepare(array, target):
+    """``f(array)``: a dense array of any size as :func:`converted`, by one call; or None."""
+    half = _half(array.dtype, target)
+    if half is None or REFERENCE or not array.flags.c_contiguous or not array.size:
+        return None
+    code, blocks = _kernel(array.size, half, array.dtype == FLOAT32)
+    outputs = [(array.shape, target)]
+    return prepared(code, blocks, chunk(blocks, 4096), [array], outputs, [array.size])
+
+
+def _half(source, target):
+    """Which half-width dtype is converted to or from float32, as kernels name it; or None."""
+    if (source == FLOAT32) == (target == FLOAT32):
+        return None
+    return _HALVES.get(target if source == FLOAT32 else source)
+
+
+def _kernel(size, half, narrow):
+    """A kernel's address, and how many blocks there are."""
+    from rushlight.backends import half_floats
     from rushlight.kernels import conversion_kernels as native
 
+    half = 2 if half == 1 and half_floats.is_fast() else half
     code = (native.narrowed if narrow else native.widened).address(half=half)
-    blocks = -(-size // native.BLOCK)
-    return threads.plan(code, blocks, chunk(blocks, native.BLOCK), [0, 0, size])
+    return code, -(-size // native.BLOCK)
+
+
+@functools.lru_cache(maxsize=512)
+def _plan(size, half, narrow):
+    code, blocks = _kernel(size, half, narrow)
+    return threads.plan(code, blocks, chunk(blocks, 4096), [0, 0, 0, size])
 
 
 def converted(array, target):
     """``array.astype(target)`` where one of the two is float32 and the other float16 or bfloat16;
     None where that is left to NumPy (other dtypes, strided or small arrays, reference mode)."""
     source = array.dtype
-    half = _HALVES.get(target) if source == FLOAT32 else _HALVES.get(source)
+    half = _half(source, target)
     if half is None or array.size < SMALL or not array.flags.c_contiguous or REFERENCE:
         return None
-    if source != FLOAT32 and target != FLOAT32:
-        return None
     out = empty(array.shape, target)
-    threads.run(_plan(array.size, half, source == FLOAT32), array, out)
+    threads.run(_plan(array.size, half, source == FLOAT32), 0, out, array)
     return out
 
 

@@ -6,6 +6,7 @@ the loops run in vectors.
 
 from __future__ import annotations
 
+from rushlight.backends.half_floats import rounded_to_half, widened_from_half
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
@@ -18,10 +19,10 @@ from rushlight.backends.kernel_language import (
     u32,
 )
 
-# Argument words.
-X, OUT = range(2)
+# Argument words (see `prepared`).
+OUT, X, SIZE = 1, 2, 3
 
-half = Parameter("half")  # 1: float16, 0: bfloat16
+half = Parameter("half")  # 1: float16, 0: bfloat16, 2: float16 by the processor's instruction
 BLOCK = 4096
 
 
@@ -66,9 +67,11 @@ def narrowed(args, lo, hi, tid):
     """Items are blocks: float32 to 16 bits."""
     g = array(i64, args)
     x, out = array(u32, g[X]), array(u16, g[OUT])
-    last = min(hi * BLOCK, g[2])
+    last = min(hi * BLOCK, g[SIZE])
     for i in range(lo * BLOCK, last):
-        if half == 1:
+        if half == 2:
+            out[i] = u16(rounded_to_half(bitcast(f32, x[i])))
+        elif half == 1:
             out[i] = u16(to_float16(x[i]))
         else:
             out[i] = u16(to_bfloat16(x[i]))
@@ -79,9 +82,11 @@ def widened(args, lo, hi, tid):
     """Items are blocks: 16 bits to float32."""
     g = array(i64, args)
     x, out = array(u16, g[X]), array(u32, g[OUT])
-    last = min(hi * BLOCK, g[2])
+    last = min(hi * BLOCK, g[SIZE])
     for i in range(lo * BLOCK, last):
-        if half == 1:
+        if half == 2:
+            out[i] = bitcast(u32, widened_from_half(u32(x[i])))
+        elif half == 1:
             out[i] = from_float16(u32(x[i]))
         else:
             out[i] = u32(x[i]) << 16

@@ -11,6 +11,7 @@ import math
 
 from rushlight.backends import np, threads
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.prepared import prepared
 
 __all__ = ["added_at", "read_at", "scanned", "top"]
 
@@ -50,8 +51,24 @@ def scanned(array, axis, product):
     out = np.empty(array.shape, array.dtype)
     kind = (("product", int(product)),)
     plan = _plan(name, array.dtype, items, array.size // items, n, 0, inner, 0, kind)
-    threads.run(plan, array, None, out)
+    threads.run(plan, None, out, array)
     return out
+
+
+def prepare_scan(array, axis, product):
+    """``f(array)``: :func:`scanned` by one call, whatever the size; or None."""
+    if not array.size or array.dtype not in COMPILED_DTYPES or REFERENCE:
+        return None
+    if not array.flags.c_contiguous or not array.ndim:
+        return None
+    from rushlight.kernels import line_kernels as native
+
+    outer, n, inner = _seen(array.shape, axis)
+    items = outer if inner == 1 else outer * -(-inner // native.SEGMENT)
+    kernel = native.scan_rows if inner == 1 else native.scan_columns
+    code = kernel.address(real=language_type(array.dtype), product=int(product))
+    grain, words = chunk(items, array.size // items), [0, 0, n, 0, inner, 0]
+    return prepared(code, items, grain, [array], [(array.shape, array.dtype)], words)
 
 
 def top(array, k, largest):
@@ -65,7 +82,7 @@ def top(array, k, largest):
     places = np.empty(values.shape, np.int64)
     kind = (("largest", int(largest)),)
     plan = _plan("top_rows", array.dtype, rows, n + 16 * k, n, 0, 1, k, kind)
-    threads.run(plan, array, None, values, places)
+    threads.run(plan, None, values, array, places)
     return values, places
 
 
@@ -76,7 +93,7 @@ def _run_at(array, index, out, axis, wide, adding):
     failed = np.zeros(2, np.int64)
     kind = (("adding", int(adding)),)
     plan = _plan("at_indices", array.dtype, outer, 2 * m * inner, wide, m, inner, 0, kind)
-    threads.run(plan, array, index, out, None, failed)
+    threads.run(plan, index, out, array, None, failed)
     if failed[0]:
         raise IndexError(int(failed[1]))
     return out

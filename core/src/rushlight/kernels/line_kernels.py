@@ -16,11 +16,11 @@ from rushlight.backends.kernel_language import (
     minimum,
     range_kernel,
     real,
+    stack,
 )
-from rushlight.backends.worker_pool import scratch
 
-# Argument words.
-X, INDEX, OUT, PLACES, FAILED, N, M, INNER, K = range(9)
+# Argument words; those of running sums are as in `prepared`.
+INDEX, OUT, X, PLACES, FAILED, N, M, INNER, K = range(9)
 SEGMENT = 256  # columns that one item runs down
 CHAINS = 8  # parts of a row that are summed side by side: one chain would wait for each addition
 LOOK = 32  # elements that are looked at together for one that is among the k largest
@@ -93,7 +93,7 @@ def scan_columns(args, lo, hi, tid):
     g = array(i64, args)
     n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
     segments = (inner + SEGMENT - 1) // SEGMENT
-    totals = array(f64, scratch(tid, 8 * SEGMENT))
+    totals = array(f64, stack(SEGMENT))
     for item in range(lo, hi):
         outer, column = item // segments, item % segments * SEGMENT
         width = min(inner - column, SEGMENT)

@@ -10,6 +10,8 @@ import math
 
 from rushlight.backends import np
 from rushlight.backends.kernel_language import (
+    External,
+    absolute,
     array,
     f32,
     function,
@@ -37,7 +39,8 @@ __all__ = ["log_softmax_backward", "log_softmax_forward", "softmax_backward", "s
 # Argument words (see `prepared`): the result, the input or its gradient, the saved result, sizes.
 Y, X, OUT, N, INNER = range(1, 6)
 COLUMNS = 64  # columns that go together
-LANES, SHORT = 16, 512  # elements of a vector; rows up to which the last one is filled up
+LANES, SHORT = 64, 512  # elements LLVM takes at once; rows up to which so many are made full
+copy_bytes = External("memcpy", i64, (i64, i64, i64))
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -52,24 +55,37 @@ def row_maximum(x, n):
     return best
 
 
+# A loop over a short row runs one element after the other where the row is no multiple of what LLVM
+# takes at once. Rows up to SHORT are therefore filled up to whole vectors, in memory of their own.
+
+
+@function
+def fill_up(source, n, whole, block, size):
+    """A row, and up to a multiple of LANES values that are too small to count (but not by so much
+    that their exponentials would be denormal, which are slow)."""
+    values, first = array(real, block + size * (whole - LANES)), array(real, source)[0]
+    small = first - 60.0 - 0.001 * absolute(first)
+    for i in range(LANES):
+        values[i] = small
+    copy_bytes(block, source, size * n)
+
+
 @function(reassociate=True)
-def exponentials(x, best, whole, n, block):
-    """The sum of exponentials of a row less its maximum, which are left in a block of a multiple
-    of LANES elements: only whole vectors are computed."""
-    values, total = array(real, block), real(0)
-    for start in range(0, n - n % LANES, LANES):
-        for j in range(LANES):
-            values[start + j] = x[start + j] - best
-    for i in range(n - n % LANES, n):
-        values[i] = x[i] - best
-    for i in range(n, whole):
-        values[i] = -infinity(real)
-    for start in range(0, whole, LANES):
-        for j in range(LANES):
-            value = exponential(values[start + j])
-            values[start + j] = value
-            total += value
+def sum_of_exponentials(x, y, n, best):
+    """Exponentials less the maximum, and their sum."""
+    total = real(0)
+    for i in range(n):
+        value = exponential(x[i] - best)
+        y[i] = value
+        total += value
     return total
+
+
+@function
+def scaled(y, n, scale):
+    """A row times a number, in place."""
+    for i in range(n):
+        y[i] = y[i] * scale
 
 
 @range_kernel(reassociate=True)
@@ -77,23 +93,20 @@ def softmax_rows(args, lo, hi, tid):
     """Y = softmax of the rows of X."""
     g = array(i64, args)
     n, size = g[N], 4 if real is f32 else 8
-    block = stack(SHORT)
+    block, other = stack(SHORT), stack(SHORT)
     values, whole = array(real, block), (n + LANES - 1) // LANES * LANES
+    found = array(real, other)
     for row in range(lo, hi):
-        x, y = array(real, g[X] + size * row * n), array(real, g[Y] + size * row * n)
-        best, total = row_maximum(x, n), real(0)
+        source, target = g[X] + size * row * n, g[Y] + size * row * n
+        x, y = array(real, source), array(real, target)
         if n % LANES > 0 and n <= SHORT:
-            scale = real(1) / exponentials(x, best, whole, n, block)
-            for i in range(n):
-                y[i] = values[i] * scale
+            fill_up(source, n, whole, block, size)
+            total = sum_of_exponentials(values, found, whole, row_maximum(values, whole))
+            scaled(found, whole, real(1) / total)
+            copy_bytes(target, other, size * n)
         else:
-            for i in range(n):
-                value = exponential(x[i] - best)
-                y[i] = value
-                total += value
-            scale = real(1) / total
-            for i in range(n):
-                y[i] = y[i] * scale
+            total = sum_of_exponentials(x, y, n, row_maximum(x, n))
+            scaled(y, n, real(1) / total)
 
 
 @range_kernel(reassociate=True)
@@ -102,18 +115,31 @@ def log_softmax_rows(args, lo, hi, tid):
     g = array(i64, args)
     n, size = g[N], 4 if real is f32 else 8
     block = stack(SHORT)
-    whole = (n + LANES - 1) // LANES * LANES
+    values, whole = array(real, block), (n + LANES - 1) // LANES * LANES
     for row in range(lo, hi):
-        x, y = array(real, g[X] + size * row * n), array(real, g[Y] + size * row * n)
-        best, total = row_maximum(x, n), real(0)
+        source, target = g[X] + size * row * n, g[Y] + size * row * n
+        x, y = array(real, source), array(real, target)
         if n % LANES > 0 and n <= SHORT:
-            total = exponentials(x, best, whole, n, block)
+            fill_up(source, n, whole, block, size)
+            best = row_maximum(values, whole)
+            shift = logarithm(total_of_exponentials(values, whole, best))
+            for i in range(whole):
+                values[i] = (values[i] - best) - shift
+            copy_bytes(target, block, size * n)
         else:
+            best = row_maximum(x, n)
+            shift = logarithm(total_of_exponentials(x, n, best))
             for i in range(n):
-                total += exponential(x[i] - best)
-        shift = logarithm(total)
-        for i in range(n):
-            y[i] = (x[i] - best) - shift
+                y[i] = (x[i] - best) - shift
+
+
+@function(reassociate=True)
+def total_of_exponentials(x, n, best):
+    """The sum of exponentials less the maximum."""
+    total = real(0)
+    for i in range(n):
+        total += exponential(x[i] - best)
+    return total
 
 
 @range_kernel(reassociate=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
+    atomic_add,
     element,
     f32,
     f64,
@@ -47,6 +48,49 @@ def row_products(args, lo, hi, tid):
         for start in range(0, n, RUN):
             total += run_product(x, y, start, min(n, start + RUN))
         out[item] = real(total)
+
+
+@range_kernel
+def same(args, lo, hi, tid):
+    """The one item: whether all elements of X and Y are equal, as a byte. Constant: elements."""
+    g = array(i64, args)
+    x, y, n = array(element, g[X]), array(element, g[Y]), g[4]
+    found, start = i64(1), i64(0)
+    while start < n:
+        stop, other = min(n, start + 1024), i64(0)
+        for i in range(start, stop):
+            other += 1 if x[i] != y[i] else 0
+        start = stop
+        if other > 0:
+            found = i64(0)
+            start = n
+    array(u8, g[OUT])[0] = u8(found)
+
+
+@range_kernel
+def one_hot(args, lo, hi, tid):
+    """Rows of zeros with a one where X says: items are rows. Constants: where classes out of range
+    are counted, elements of a row."""
+    g = array(i64, args)
+    x, n = array(i64, g[X]), g[4]
+    for item in range(lo, hi):
+        out, place = array(i64, g[OUT] + 8 * item * n), x[item]
+        for i in range(n):
+            out[i] = 0
+        if (place < 0) | (place >= n):
+            atomic_add(g[3], 1)
+        else:
+            out[place] = 1
+
+
+@range_kernel
+def ramp(args, lo, hi, tid):
+    """Whole numbers from a start in equal steps: items are blocks. The start and the step are the
+    numbers of the call; constant: elements."""
+    g = array(i64, args)
+    out, start, step = array(i64, g[OUT]), g[2], g[3]
+    for i in range(lo * BLOCK, min(hi * BLOCK, g[4])):
+        out[i] = start + i * step
 
 
 @range_kernel

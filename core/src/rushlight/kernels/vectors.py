@@ -6,13 +6,14 @@ A function gives a call for one layout, or None where it is left to others.
 
 from __future__ import annotations
 
+import ctypes
 import math
 
 from rushlight.backends import np
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import prepared
 
-__all__ = ["converted", "product"]
+__all__ = ["converted", "equal", "one_hot", "product", "ramp"]
 
 LONG = 1 << 20  # elements of one row that are left to threads
 _BOOL = np.dtype(np.bool_)
@@ -53,3 +54,42 @@ def converted(input, target):
     blocks = math.ceil(input.size / native.BLOCK)
     outputs = [(input.shape, target)]
     return prepared(code, blocks, chunk(blocks, native.BLOCK), [input], outputs, [input.size])
+
+
+def equal(first, second):
+    """``f(first, second)``: whether two dense arrays of one shape and dtype are equal, a bool."""
+    kind = _TYPES.get(first.dtype)
+    if REFERENCE or kind is None or second.dtype != first.dtype or not 0 < first.size <= LONG:
+        return None
+    if first.shape != second.shape or not (first.flags.c_contiguous and second.flags.c_contiguous):
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import vector_kernels as native
+
+    code = native.same.address(element=getattr(language, kind))
+    return prepared(code, 1, 1, [first, second], [((), _BOOL)], [first.size])
+
+
+def one_hot(classes, count):
+    """``f(classes)``: rows of `count` zeros with a one at each of the dense int64 `classes`; those
+    out of range are counted in :data:`rushlight.kernels.places.failures`."""
+    if REFERENCE or not classes.flags.c_contiguous or not classes.size or count < 1:
+        return None
+    from rushlight.kernels import places
+    from rushlight.kernels import vector_kernels as native
+
+    code, items = native.one_hot.address(), classes.size
+    outputs = [((*classes.shape, count), np.dtype(np.int64))]
+    words = [ctypes.addressof(places.failures), count]
+    return prepared(code, items, chunk(items, count), [classes], outputs, words)
+
+
+def ramp(count):
+    """``f(start, step)``: so many int64 in equal steps; None where NumPy is as good."""
+    if REFERENCE or count < 64:
+        return None
+    from rushlight.kernels import vector_kernels as native
+
+    code, blocks = native.ramp.address(), math.ceil(count / native.BLOCK)
+    outputs = [((count,), np.dtype(np.int64))]
+    return prepared(code, blocks, chunk(blocks, native.BLOCK), [], outputs, [count], "ii")

@@ -34,6 +34,11 @@ def on_arrays(*tensors):
     return True
 
 
+def on_cpu(tensor):
+    """Whether nobody watches and an exact tensor has an ordinary array."""
+    return type(tensor._array) is _ndarray and not STATE.modes
+
+
 def on_gpu(*tensors):
     """The same for arrays of a GPU, on which the functions of :func:`translated` run."""
     if mode.recording or STATE.modes:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from rushlight.backends import np
 from rushlight.compiler import xp
 from rushlight.errors import argument_error
+from rushlight.kernels import vectors
+from rushlight.kernels.prepared import Remembered
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._rules import boolean, integral_or_bool
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
 
 _PLAIN = {"rule": boolean, "differentiable": False}
@@ -192,7 +196,19 @@ def allclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=Fal
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
+_equal_calls = Remembered()
+
+
 @composite()
 def equal(input: Tensor, other: Tensor):
     """Whether both have the same shape and elements, as a Python bool."""
+    a, b = input._array, other._array
+    if type(a) is type(b) is np.ndarray and not STATE.modes:
+        key = a.shape, b.shape, a.strides, b.strides, a.dtype, b.dtype
+        call = _equal_calls.get(key, _equal_calls)
+        if call is _equal_calls:
+            call = _equal_calls.keep(key, vectors.equal(a, b))
+        found = NotImplemented if call is None else call(a, b)
+        if found is not NotImplemented:
+            return bool(found)
     return input._array.shape == other._array.shape and bool((input == other).all())

@@ -9,7 +9,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of, meta_array
 from rushlight.errors import shape_text
-from rushlight.kernels import vectors
+from rushlight.kernels import conversion, vectors
 from rushlight.kernels.conversion import converted
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._inplace import check_writable, written
@@ -36,7 +36,12 @@ def _cast(input: Tensor, dtype):
     return cast(input, dtype.code) if found is None else found
 
 
-_cast.cpu(by_layout(lambda x, d: vectors.converted(x, BY_CODE[d.code]), _cast.op.body))
+def _prepared_cast(input, dtype):
+    target = BY_CODE[dtype.code]
+    return conversion.prepare(input, target) or vectors.converted(input, target)
+
+
+_cast.cpu(by_layout(_prepared_cast, _cast.op.body))
 _cast.op.node_name = "ToCopyBackward0"
 _cast.gradient(input=lambda grad: grad)  # the engine casts a gradient to its input's dtype
 

@@ -12,6 +12,8 @@ from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
 from rushlight.dtypes import FLOAT, INTEGER, default
 from rushlight.errors import argument_error
+from rushlight.kernels import vectors
+from rushlight.kernels.prepared import Remembered
 from rushlight.ops._rules import number_dtype
 from rushlight.tensor.dispatch import STATE, through_levels
 from rushlight.tensor.dispatch import stack as transforms
@@ -183,7 +185,8 @@ def _filled(size, fill, dtype, device, requires_grad, out):
     elif fill == 0:
         array = memory.zeros(size, BY_CODE[dtype.code])
     else:
-        array = np.full(size, fill, BY_CODE[dtype.code])
+        array = memory.empty(size, BY_CODE[dtype.code])
+        array.fill(fill)
     if out is not None:
         return _write(out, make_tensor(array, dtype))
     return finish(array, dtype, device, requires_grad)
@@ -301,6 +304,17 @@ def full_like(
     return made.requires_grad_() if requires_grad else made
 
 
+_ramps = Remembered()
+
+
+def _ramp(count, start, step):
+    """So many int64 from a start in equal steps."""
+    call = _ramps.get(count, _ramps)
+    if call is _ramps:
+        call = _ramps.keep(count, vectors.ramp(count))
+    return np.arange(count, dtype=np.int64) * step + start if call is None else call(start, step)
+
+
 def arange(
     start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False
 ):
@@ -336,6 +350,8 @@ def arange(
     if place.type == "cuda" and out is None:
         array = _elsewhere().ramp(count, start, step, BY_CODE[dtype.code], place)
         return finish(array, dtype, place, requires_grad)
+    if dtype is dtypes.int64 and out is None:
+        return finish(_ramp(count, start, step), dtype, device, requires_grad)
     exact = np.arange(count, dtype=np.float64 if isinstance(start + step, float) else np.int64)
     array = (start + exact * step).astype(BY_CODE[dtype.code])
     if out is not None:

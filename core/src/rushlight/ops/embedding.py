@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rushlight import dtypes
 from rushlight.kernels import embedding as kernels
-from rushlight.kernels import places
-from rushlight.ops._direct import translated
+from rushlight.kernels import places, vectors
+from rushlight.kernels.prepared import Remembered
+from rushlight.ops._direct import on_cpu, tensor_of, translated
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import bags_of, rows_of, shape_of_second, table_gradient
 from rushlight.tensor.dispatch import readable
@@ -344,12 +345,33 @@ def embedding_bag(
     )
 
 
+_hot_calls = Remembered()
+
+
+def _hot(classes, count):
+    """The rows by one call; None where that is not possible or a class is out of range."""
+    key = classes.shape, classes.strides, count
+    try:
+        call = _hot_calls[key]
+    except KeyError:
+        call = _hot_calls.keep(key, vectors.one_hot(classes, count))
+    if call is None:
+        return None
+    before = places.failures.value
+    found = call(classes)
+    return None if found is NotImplemented or places.failures.value != before else found
+
+
 def one_hot(tensor, num_classes=-1):
     """Integers (*) as rows (*, num_classes) with a single one."""
     from rushlight.ops.creation import arange
 
     if tensor._dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if type(num_classes) is int and type(tensor) is Tensor and on_cpu(tensor):
+        found = _hot(tensor._array, num_classes)
+        if found is not None:
+            return tensor_of(found)
     known = tensor.numel() and (num_classes == -1 or readable(tensor))
     if known and int(tensor.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")

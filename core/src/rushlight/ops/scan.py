@@ -8,6 +8,7 @@ from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import by_rows, cast, dtype_of
 from rushlight.kernels import line
+from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import same_length
 from rushlight.ops.arithmetic import conj_of
@@ -15,6 +16,20 @@ from rushlight.ops.reduction import ValuesIndices, _sum_dtype, _wide
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
+
+
+def _by_layout(general, product):
+    """Running sums (or products) of dense floats by one call, others by the op's body."""
+    scanned = by_layout(
+        lambda x, dim: line.prepare_scan(x, wrap_dim(dim, x.ndim), product),
+        lambda x, dim: general(x, dim),
+    )
+
+    def call(input, dim, dtype=None):
+        return scanned(input, dim) if dtype is None else general(input, dim, dtype=dtype)
+
+    call.general = general
+    return call
 
 
 def _samples(make):
@@ -48,6 +63,7 @@ def cumsum(input: Tensor, dim, *, dtype=None):
     return _accumulate(np.cumsum, input, dim, dtype)
 
 
+cumsum.cpu(_by_layout(cumsum.op.body, False))
 cumsum.gradient(
     input=lambda grad, dim: grad.flip(dim).cumsum(dim).flip(dim) if grad.dim() else grad
 )
@@ -82,6 +98,7 @@ def _cumprod_with_zeros(grad, input, dim):
     return cat(tuple(pieces), dim)
 
 
+cumprod.cpu(_by_layout(cumprod.op.body, True))
 cumprod.gradient(input=_cumprod_gradient)
 
 
