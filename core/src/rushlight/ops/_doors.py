@@ -79,7 +79,7 @@ def is_plain(value):
     if kind in _ATTRIBUTES:
         return True
     if kind is tuple or kind is list:
-        return len(value) <= _SHORT and all(type(v) in _ITEMS for v in value)
+        return len(value) <= _SHORT and _ITEMS.issuperset(map(type, value))
     return False
 
 

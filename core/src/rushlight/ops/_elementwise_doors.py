@@ -42,7 +42,7 @@ def make_elementwise_door(op, form, inplace=False):
 class _Entry:
     """What belongs to one key."""
 
-    __slots__ = ("dtype", "floats", "kernel")
+    __slots__ = ("dtype", "floats", "kernel", "short")
 
 
 def _learn(op, table, key, values, count):
@@ -54,11 +54,17 @@ def _learn(op, table, key, values, count):
     entry.kernel, scalars = call.kernel()
     if len(scalars) != count:
         return None
+    entry.short = getattr(entry.kernel, "short", None) or _refuse
     entry.dtype, entry.floats = call.dtypes[0], call.operand.category == FLOAT
     if len(table) >= _LIMIT:
         table.clear()
     table[key] = entry
     return entry
+
+
+def _refuse(*arguments):
+    """In the place of a kernel's built-in door where there is none."""
+    return NotImplemented
 
 
 class _Source:
@@ -161,10 +167,7 @@ class _Source:
             "    if entry is None: return NO",
             "if scalars and entry.floats:",
             "    for v in scalars:",
-            "        if type(v) is int:",
-            f"            if not -{_EXACT} <= v <= {_EXACT}: return NO",
-            "            scalars = [float(v) for v in scalars]",
-            "            break",
+            f"        if type(v) is int and not -{_EXACT} <= v <= {_EXACT}: return NO",
         ]
         return lines
 
@@ -185,8 +188,10 @@ class _Source:
         """Source for a call that gives a new tensor."""
         lines = [
             *self._start(),
-            "try: r = entry.kernel(*arrays, *scalars)",
-            "except ValueError: return NO",
+            "r = entry.short(*arrays, *scalars)",
+            "if r is NO:",
+            "    try: r = entry.kernel(*arrays, *scalars)",
+            "    except ValueError: return NO",
             "out = new(Tensor)",
             "out._array, out._dtype, out._node, out._storage = r, entry.dtype, None, None",
             "if STATE.inference and mode.inference: out._inference = True",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
+from rushlight.compiler import xp
 from rushlight.dtypes import bool_
 from rushlight.errors import shape_text
+from rushlight.kernels.execution import COMPILED_DTYPES
 from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros
@@ -56,6 +60,40 @@ def _masked_fill(input: Tensor, mask: Tensor, value):
     return np.where(mask, np.asarray(value, input.dtype), input)
 
 
+@functools.cache
+def _filling(short):
+    """The compiled selection for a dtype."""
+    from rushlight.compiler import compile
+
+    inputs = {"input": short, "mask": bool_.short}
+    scalars = {"value": "f64"}
+    return compile(
+        lambda input, mask, value: xp.where(mask, value, input),
+        inputs,
+        inputs,
+        scalars,
+        {},
+        (short,),
+    )
+
+
+def _fill_kernel(input, mask, value):
+    """float32 and float64 by one compiled selection."""
+    kind = type(value)
+    if (kind is float or kind is int) and input.dtype in COMPILED_DTYPES and mask.dtype == bool:
+        kernel = _filling(dtype_of(input).short)
+        short = kernel.short
+        if short is not None:
+            try:
+                found = short(input, mask, float(value))
+                return kernel(input, mask, float(value)) if found is NotImplemented else found
+            except ValueError:  # the body says what does not broadcast
+                pass
+    return _masked_fill.op.body(input, mask, value)
+
+
+_fill_kernel.general = _masked_fill.op.body
+_masked_fill.cpu(_fill_kernel)
 _masked_fill.gradient(input=lambda grad, mask: _masked_fill(grad, mask, 0))
 
 

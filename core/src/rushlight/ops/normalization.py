@@ -254,6 +254,10 @@ def _layer_norm_gradient(grad, input, size, weight, eps, out1, out2, needs):
 
 def _normalized(name, input, normalized_shape, weight, bias=None):
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if shape and input._array.shape[-len(shape) :] == shape:
+        if weight is None or weight._array.shape == shape:
+            if bias is None or bias._array.shape == shape:
+                return math.prod(shape)
     if not shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional")
     if tuple(input.shape[-len(shape) :]) != shape:
@@ -276,8 +280,11 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     (Ba, Kiros and Hinton, 2016.)
     """
     size = _normalized("layer_norm", input, normalized_shape, weight, bias)
-    flat = [t if t is None or t.dim() == 1 else t.reshape(-1) for t in (weight, bias)]
-    return _layer_norm(input, size, *flat, eps)[0]
+    if weight is not None and weight._array.ndim != 1:
+        weight = weight.reshape(-1)
+    if bias is not None and bias._array.ndim != 1:
+        bias = bias.reshape(-1)
+    return _layer_norm(input, size, weight, bias, eps)[0]
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):

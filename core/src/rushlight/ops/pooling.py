@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from rushlight.backends.arrays import dtype_of, meta_array
 from rushlight.errors import shape_text
 from rushlight.kernels import pooling as kernels
@@ -217,19 +219,25 @@ _adaptive_avg_unpool.gradient(
 
 
 # ------------------------------------------------------------------------------------------ public
-def _batched(name, input, count):
-    """The input with a batch dimension, and whether it was added."""
-    if input.dim() not in (count + 1, count + 2):
+def _lacks_batch(name, shape, count):
+    """Whether a shape is that of an input without a batch dimension."""
+    if len(shape) not in (count + 1, count + 2):
         raise RuntimeError(
             f"{name}: Expected {count + 1}D or {count + 2}D (batch mode) tensor, but got: "
-            f"{shape_text(input.shape)}"
+            f"{shape_text(shape)}"
         )
-    added = input.dim() == count + 1
-    if 0 in input.shape[0 if added else 1 :]:
+    added = len(shape) == count + 1
+    if 0 in shape[0 if added else 1 :]:
         raise RuntimeError(
             f"{name}: Expected input's non-batch dimensions to have positive length, but got: "
-            f"{shape_text(input.shape)}"
+            f"{shape_text(shape)}"
         )
+    return added
+
+
+def _batched(name, input, count):
+    """The input with a batch dimension, and whether it was added."""
+    added = _lacks_batch(name, tuple(input.shape), count)
     return (input.unsqueeze(0) if added else input), added
 
 
@@ -252,34 +260,57 @@ def _window(name, count, kernel_size, stride, padding):
     return kernel, stride, padding
 
 
-def _check_output(name, input, kernel, stride, padding, dilation, ceil_mode):
-    sizes = kernels.output_size(input.shape[2:], kernel, stride, padding, dilation, ceil_mode)
+def _check_output(name, shape, kernel, stride, padding, dilation, ceil_mode):
+    sizes = kernels.output_size(shape[2:], kernel, stride, padding, dilation, ceil_mode)
     if any(n < 1 for n in sizes):
         raise RuntimeError(
-            f"{name}: Given input size: {shape_text(input.shape[1:])}. Calculated output size: "
-            f"{[input.shape[1], *sizes]}. Output size is too small (kernel_size={kernel}, "
+            f"{name}: Given input size: {shape_text(shape[1:])}. Calculated output size: "
+            f"{[shape[1], *sizes]}. Output size is too small (kernel_size={kernel}, "
             f"stride={stride}, padding={padding})"
         )
 
 
-def _max(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+def _settings(name, count, shape, kernel_size, stride, padding, dilation, ceil_mode):
+    """Checked tuples of kernel, stride, padding and dilation for an input of a shape, whether it
+    lacks a batch dimension, and that there is a result."""
     kernel, stride, padding = _window(name, count, kernel_size, stride, padding)
     dilation = spatial(dilation, count, "dilation", name)
     if any(d <= 0 for d in dilation):
         raise RuntimeError(f"{name}: dilation must be greater than zero, but got {dilation}")
-    batched, added = _batched(name, input, count)
+    added = _lacks_batch(name, shape, count)
+    batched = (1, *shape) if added else shape
     _check_output(name, batched, kernel, stride, padding, dilation, ceil_mode)
-    found = _max_pool(batched, kernel, stride, padding, dilation, bool(ceil_mode))
+    return kernel, stride, padding, dilation, added
+
+
+_checked_settings = functools.lru_cache(maxsize=512)(_settings)
+
+
+def _checked(*settings):
+    """:func:`_settings`, remembered."""
+    try:
+        return _checked_settings(*settings)
+    except TypeError:  # lists
+        return _settings(*settings)
+
+
+def _max(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+    shape = input._array.shape
+    *settings, added = _checked(
+        name, count, shape, kernel_size, stride, padding, dilation, bool(ceil_mode)
+    )
+    found = _max_pool(input.unsqueeze(0) if added else input, *settings, bool(ceil_mode))
     found = tuple(t.squeeze(0) for t in found) if added else found
     return found if return_indices else found[0]
 
 
 def _avg(name, count, input, kernel_size, stride, padding, ceil_mode, include, divisor):
-    kernel, stride, padding = _window(name, count, kernel_size, stride, padding)
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
-    batched, added = _batched(name, input, count)
-    _check_output(name, batched, kernel, stride, padding, (1,) * count, ceil_mode)
+    kernel, stride, padding, _, added = _checked(
+        name, count, input._array.shape, kernel_size, stride, padding, 1, bool(ceil_mode)
+    )
+    batched = input.unsqueeze(0) if added else input
     out = _avg_pool(batched, kernel, stride, padding, bool(ceil_mode), bool(include), divisor)
     return out.squeeze(0) if added else out
 
