@@ -60,3 +60,25 @@ def test_gradients_of_a_matrix_times_a_vector():
     assert batch.tolist() == [x.mv(v).tolist()]
     with pytest.raises(RuntimeError, match="same dtype"):
         x.mv(v.double())
+
+
+@pytest.mark.parametrize("shape", [(1,), (9,), (3, 5), (2, 1, 7), (2, 3, 4, 5), (1, 1, 1, 1)])
+def test_nonzero(shape):
+    draw = np.random.default_rng(6)
+    for chance in (0.0, 0.1, 0.5, 1.0):
+        x = draw.random(shape) < chance
+        np.testing.assert_array_equal(vectors.nonzero(x), np.argwhere(x), strict=True)
+    assert vectors.nonzero(x.astype("f4")) is None and vectors.nonzero(x[:0]) is None
+
+
+def test_equal_and_one_hot():
+    x = np.arange(5000.0)
+    y = x.copy()
+    assert vectors.equal(x, y)(x, y)
+    y[-1] = np.nan
+    assert not vectors.equal(x, y)(x, y) and not vectors.equal(y, y)(y, y)
+    classes = np.array([[0, 2], [1, 1]])
+    np.testing.assert_array_equal(
+        vectors.one_hot(classes, 3)(classes), np.eye(3, dtype=int)[classes]
+    )
+    np.testing.assert_array_equal(vectors.ramp(5000)(7, -3), 7 - 3 * np.arange(5000))

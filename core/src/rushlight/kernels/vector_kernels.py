@@ -94,6 +94,27 @@ def ramp(args, lo, hi, tid):
 
 
 @range_kernel
+def nonzero(args, lo, hi, tid):
+    """The one item: the coordinates of the elements of X that are not zero, so many rows of OUT as
+    there are. Constants: rows, elements of a row, dimensions, the three extents before the last."""
+    g = array(i64, args)
+    x, out, rows, n, dims = array(u8, g[X]), array(i64, g[OUT]), g[3], g[4], g[5]
+    last = rows * n - 1  # of the elements that are not zero: up to it there is room to write ahead
+    while x[last] == u8(0):
+        last -= 1
+    at = i64(0)
+    for row in range(last // n + 1):
+        rest, first, count = row, at, min(n, last + 1 - row * n)
+        for i in range(count):
+            out[at * dims + dims - 1] = i
+            at += 1 if x[row * n + i] != u8(0) else 0
+        for back in range(2, dims + 1):
+            place, rest = rest % g[10 - back], rest // g[10 - back]
+            for i in range(first, at):
+                out[i * dims + dims - back] = place
+
+
+@range_kernel
 def convert(args, lo, hi, tid):
     """Elements in another type: items are blocks. Floats become integers by way of int64, as
     elsewhere; `truth`: whether they are not zero. Constant: elements."""

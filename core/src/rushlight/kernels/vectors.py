@@ -9,11 +9,11 @@ from __future__ import annotations
 import ctypes
 import math
 
-from rushlight.backends import np
+from rushlight.backends import np, threads
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
-from rushlight.kernels.prepared import prepared
+from rushlight.kernels.prepared import Remembered, prepared
 
-__all__ = ["converted", "equal", "one_hot", "product", "ramp"]
+__all__ = ["converted", "equal", "nonzero", "one_hot", "product", "ramp"]
 
 LONG = 1 << 20  # elements of one row that are left to threads
 _BOOL = np.dtype(np.bool_)
@@ -93,3 +93,28 @@ def ramp(count):
     code, blocks = native.ramp.address(), math.ceil(count / native.BLOCK)
     outputs = [((count,), np.dtype(np.int64))]
     return prepared(code, blocks, chunk(blocks, native.BLOCK), [], outputs, [count], "ii")
+
+
+_nonzero_plans = Remembered()
+
+
+def nonzero(input):
+    """The coordinates of the nonzero elements of a dense array of bools, one row each; None where
+    that is left to NumPy."""
+    if REFERENCE or input.dtype != _BOOL or not input.flags.c_contiguous:
+        return None
+    if not input.size or not 1 <= input.ndim <= 4:
+        return None
+    shape = input.shape
+    plan = _nonzero_plans.get(shape)
+    if plan is None:
+        from rushlight.kernels import vector_kernels as native
+
+        before = [1] * (4 - len(shape)) + list(shape[:-1])
+        words = [0, 0, 0, input.size // shape[-1], shape[-1], len(shape), *before]
+        plan = _nonzero_plans.keep(shape, threads.plan(native.nonzero.address(), 1, 1, words))
+    count = int(np.count_nonzero(input))
+    out = np.empty((count, len(shape)), np.int64)
+    if count:
+        threads.run(plan, 0, out, input)
+    return out

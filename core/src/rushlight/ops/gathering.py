@@ -8,6 +8,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import argument_error, shape_text
 from rushlight.kernels import line as lines
+from rushlight.kernels import vectors
 from rushlight.ops import place_calls
 from rushlight.ops._inplace import write_out
 from rushlight.ops._op import composite, op
@@ -531,6 +532,16 @@ def _nonzero(input: Tensor):
     if not input.ndim:
         return np.zeros((int(input != 0), 0), np.int64)
     return np.argwhere(input)
+
+
+def _nonzero_kernel(input):
+    """Dense bools by one kernel."""
+    found = vectors.nonzero(input)
+    return _nonzero.op.body(input) if found is None else found
+
+
+_nonzero_kernel.general = _nonzero.op.body
+_nonzero.cpu(_nonzero_kernel)
 
 
 def nonzero(input, *, as_tuple=False, out=None):

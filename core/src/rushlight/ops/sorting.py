@@ -9,7 +9,7 @@ from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import bfloat16, dtype_of
 from rushlight.errors import shape_text
-from rushlight.kernels import line
+from rushlight.kernels import line, ordering
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import result_type
 from rushlight.ops._shape_rules import chosen, chosen_after
@@ -17,6 +17,8 @@ from rushlight.ops.comparison import where
 from rushlight.ops.reduction import ValuesIndices, selected_back
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
+
+_SORTED = 1 << 18  # elements up to which sorting is the way to distinct ones
 
 
 def sortable(array):
@@ -60,7 +62,20 @@ def sort(input: Tensor, dim=-1, descending=False, stable=False):
     if not input.ndim:
         return [input.copy(), np.zeros((), np.int64)]
     order = _order(input, axis, descending)
-    return [np.take_along_axis(input, order, axis), order]
+    return np.take_along_axis(input, order, axis), order
+
+
+def _sort_kernel(input, dim=-1, descending=False, stable=False):
+    """Dense rows of float32 by packed keys."""
+    if dim == -1 or dim == input.ndim - 1:
+        found = ordering.ordered(input, descending)
+        if found is not None:
+            return found
+    return sort.op.body(input, dim, descending, stable)
+
+
+_sort_kernel.general = sort.op.body
+sort.cpu(_sort_kernel)
 
 
 def _sort_gradient(grad, out1, input_shape, dim):
@@ -245,6 +260,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     array = input._array
     if input.is_cuda:
         return _unique_on_gpu(input, axis, return_inverse, return_counts)
+    if dim is None and not return_inverse and not return_counts and _is_short(array):
+        return make_tensor(_distinct(array), input._dtype)
     found = np.unique(
         array,
         return_inverse=return_inverse,
@@ -261,6 +278,20 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         make_tensor(values, input._dtype),
         *[make_tensor(np.asarray(r, np.int64), dtypes.int64) for r in rest],
     )
+
+
+def _is_short(array):
+    """Whether integers are sooner sorted than put into a table."""
+    return array.dtype.kind in "iu" and 0 < array.size < _SORTED
+
+
+def _distinct(array):
+    """The distinct integers of an array, in order."""
+    ordered = np.sort(array, axis=None)
+    first = np.empty(ordered.shape, np.bool_)
+    first[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def _unique_on_gpu(input, axis, return_inverse, return_counts):

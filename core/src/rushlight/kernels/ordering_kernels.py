@@ -1,0 +1,47 @@
+"""Compiled loops behind :mod:`rushlight.kernels.ordering`. Import at first need."""
+
+from __future__ import annotations
+
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    bitcast,
+    f32,
+    i32,
+    i64,
+    range_kernel,
+)
+
+descending = Parameter("descending")
+LARGEST = 0x7FFFFFFF
+
+
+@range_kernel
+def pack(args, lo, hi, tid):
+    """Rows of float32 as int64 that have their order: the number above, its place below. NaN counts
+    as the largest, both zeros are equal. Constant: elements of a row."""
+    g = array(i64, args)
+    n = g[3]
+    for row in range(lo, hi):
+        x, out = array(f32, g[2] + 4 * row * n), array(i64, g[1] + 8 * row * n)
+        for i in range(n):
+            bits = bitcast(i32, x[i] + f32(0.0))
+            key = bits ^ ((bits >> 31) & i32(LARGEST))
+            key = i32(LARGEST) if x[i] != x[i] else key
+            if descending == 1:
+                key = key ^ i32(-1)
+            out[i] = (i64(key) << 32) | i
+
+
+@range_kernel
+def unpack(args, lo, hi, tid):
+    """Values and places of sorted rows. Constant: elements of a row."""
+    g = array(i64, args)
+    n = g[5]
+    for row in range(lo, hi):
+        values, places = array(f32, g[1] + 4 * row * n), array(i64, g[2] + 8 * row * n)
+        keys, x = array(i64, g[3] + 8 * row * n), array(f32, g[4] + 4 * row * n)
+        for i in range(n):
+            place = keys[i] & 0xFFFFFFFF
+            places[i] = place
+            values[i] = x[place]
