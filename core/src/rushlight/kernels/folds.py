@@ -17,7 +17,7 @@ from rushlight.kernels.reduction import layout
 __all__ = ["KINDS", "folded", "truth"]
 
 KINDS = {"sum": 0, "variance": 1, "deviation": 2, "norm": 3, "product": 4, "logsumexp": 5}
-LONG = 1 << 16  # elements of one item that are worth a division among threads
+LONG = 1 << 18  # elements of one item that are worth a division among threads
 _BOOL = np.dtype(np.bool_)
 
 

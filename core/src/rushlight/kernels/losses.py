@@ -7,6 +7,8 @@ keeps L; the backward pass needs no probabilities in memory.
 
 from __future__ import annotations
 
+import ctypes
+
 from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import (
     array,
@@ -18,7 +20,10 @@ from rushlight.backends.kernel_language import (
     real,
 )
 from rushlight.backends.memory import empty
+from rushlight.kernels import places
 from rushlight.kernels.execution import (
+    COMPILED_DTYPES,
+    REFERENCE,
     chunk,
     compute_array,
     compute_dtype,
@@ -26,6 +31,7 @@ from rushlight.kernels.execution import (
     referenced_by,
 )
 from rushlight.kernels.exponential import exponential, logarithm
+from rushlight.kernels.prepared import prepared
 from rushlight.kernels.softmax import row_maximum
 
 __all__ = ["cross_entropy_backward", "cross_entropy_forward"]
@@ -71,6 +77,65 @@ def forward_rows(args, lo, hi, tid):
                     spread += logsum - x[i]
             value = (1 - smoothing) * value + smoothing / real(classes) * spread
         loss[row] = value
+
+
+@range_kernel(reassociate=True)
+def mean_loss(args, lo, hi, tid):
+    """The one item: the mean of all losses, without weights or smoothing, and what a backward pass
+    needs. Words: a number, mean, SUMS, targets that count, X, TARGET; then samples, classes, the
+    ignored target, where targets out of range are counted."""
+    g = array(i64, args)
+    rows, classes, ignored, size = g[6], g[7], g[8], 4 if real is f32 else 8
+    sums, target = array(real, g[2]), array(i64, g[5])
+    whole, kept, failed = f64(0), i64(0), i64(0)
+    for row in range(rows):
+        x = array(real, g[4] + size * row * classes)
+        best, total = row_maximum(x, classes), real(0)
+        for i in range(classes):
+            total += exponential(x[i] - best)
+        logsum = best + logarithm(total)
+        sums[row] = logsum
+        t = target[row]
+        if t != ignored:
+            if t < 0 or t >= classes:
+                failed += 1
+            else:
+                whole += f64(logsum - x[t])
+                kept += 1
+    array(real, g[1])[0] = real(whole / f64(kept))
+    array(f64, g[3])[0] = f64(kept)
+    if failed > 0:
+        atomic_add(g[9], failed)
+
+
+def prepare_mean(input, target, ignore_index):
+    """``f(input, target)``: mean, log-sum-exps and count of a small dense (N, C) and (N,); None
+    where :func:`cross_entropy_forward` and a sum are the way."""
+    fits = input.ndim == 2 and target.ndim == 1 and len(target) == len(input)
+    dense = input.flags.c_contiguous and target.flags.c_contiguous
+    if REFERENCE or not (fits and dense) or input.dtype not in COMPILED_DTYPES:
+        return None
+    if not 0 < input.size <= 1 << 16 or target.dtype != _INT64 or type(ignore_index) is not int:
+        return None
+    code, dtype = mean_loss.address(real=language_type(input.dtype)), input.dtype
+    words = [*input.shape, ignore_index, ctypes.addressof(places.failures)]
+    outputs = [((), dtype), (target.shape, dtype), ((), np.dtype(np.float64))]
+    return prepared(code, 1, 1, [input, target], outputs, words)
+
+
+def with_mean(general):
+    """The kernel of the op: the mean of a small batch by one call, others the `general` way."""
+    mean = places.checked(prepare_mean, lambda *arguments: None)
+
+    def call(input, target, weight, reduction, ignore_index, label_smoothing):
+        if weight is None and reduction == "mean" and not label_smoothing:
+            found = mean(input, target, ignore_index)
+            if found is not None:
+                return found
+        return general(input, target, weight, reduction, ignore_index, label_smoothing)
+
+    call.general = general
+    return call
 
 
 @range_kernel(reassociate=True)

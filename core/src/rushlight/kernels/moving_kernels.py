@@ -52,6 +52,10 @@ def copy_rows(args, lo, hi, tid):
         target = g[OUT] + size * row * n
         if step == size:
             copy_run(start, target, n)
+        elif step == -size:
+            x, out = array(element, start), array(element, target)
+            for i in range(n):
+                out[i] = x[0 - i]
         else:
             out = array(element, target)
             for i in range(n):

@@ -185,8 +185,7 @@ def _filled(size, fill, dtype, device, requires_grad, out):
     elif fill == 0:
         array = memory.zeros(size, BY_CODE[dtype.code])
     else:
-        array = memory.empty(size, BY_CODE[dtype.code])
-        array.fill(fill)
+        array = np.full(size, fill, BY_CODE[dtype.code])
     if out is not None:
         return _write(out, make_tensor(array, dtype))
     return finish(array, dtype, device, requires_grad)
@@ -230,8 +229,27 @@ def ones(*size, out=None, dtype=None, layout=None, device=None, requires_grad=Fa
     return _filled(size, 1, dtype, device, requires_grad, out)
 
 
+def _filled_quickly(size, value, dtype):
+    """A tensor of floats on the CPU, or None: what is unusual goes another way."""
+    if type(value) is not float or devices.as_device(None) is not devices.cpu:
+        return None
+    for n in size:
+        if type(n) is not int or n < 0:
+            return None
+    dtype = default.float if dtype is None else dtype
+    if dtype.category != FLOAT:
+        return None
+    array = memory.empty(size, BY_CODE[dtype.code])
+    array.fill(value)
+    return make_tensor(array, dtype)
+
+
 def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """A tensor filled with `fill_value`, whose kind decides the dtype."""
+    if out is None and device is None and not requires_grad and type(size) is tuple:
+        made = _filled_quickly(size, fill_value, dtype)
+        if made is not None:
+            return made
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     if dtype is None:

@@ -89,6 +89,9 @@ def _cross_entropy(
     return np.asarray(total, losses.dtype), sums, kept
 
 
+_cross_entropy.cpu(kernels.with_mean(_cross_entropy.op.body))
+
+
 def _cross_entropy_backward(
     grad, input, target, weight, sums, kept, reduction, ignore_index, label_smoothing
 ):
