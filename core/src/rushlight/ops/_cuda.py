@@ -26,7 +26,7 @@ def results_of(op, arrays, device):
     """What an op's body or kernel gives for device arrays."""
     kernel = getattr(op, "cuda_kernel", None)
     if kernel is None:
-        kernel = on_device(getattr(op.cpu_kernel, "general", op.cpu_kernel))
+        kernel = on_device(op.array_kernel)
     before = array_code.counts[op.name], translation.used.get(op.name, 0)
     with array_code.running_op(op.name, device.index):
         if len(arrays) == op.positional:

@@ -62,6 +62,7 @@ def _learn(op, table, key, values, count):
     entry.kernel, scalars = call.kernel()
     if len(scalars) != count or not hasattr(entry.kernel, "printer"):
         return None
+    entry.short = entry.short_into = _elementwise_doors._refuse
     entry.dtype, entry.floats = call.dtypes[0], call.operand.category == FLOAT
     if len(table) >= _elementwise_doors._LIMIT:
         table.clear()
@@ -91,7 +92,7 @@ def _of_arrays(op, form):
     text = text.replace(_INFERENCE, f"out._device = {home}._device\n    {_INFERENCE}", 1)
     space = {
         **_doors._SPACE, **source.values, "op": op, "ndarray": DeviceArray,
-        "kernel": _launched(op, op.body if view else op.cpu_kernel), "several": _several,
+        "kernel": _launched(op, op.body if view else op.array_kernel), "several": _several,
     }  # fmt: skip
     return built(f"<device door of {op.name}, form {form}>", text, space)
 

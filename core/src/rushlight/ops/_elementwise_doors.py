@@ -42,7 +42,7 @@ def make_elementwise_door(op, form, inplace=False):
 class _Entry:
     """What belongs to one key."""
 
-    __slots__ = ("dtype", "floats", "kernel", "short")
+    __slots__ = ("dtype", "floats", "kernel", "short", "short_into")
 
 
 def _learn(op, table, key, values, count):
@@ -55,6 +55,7 @@ def _learn(op, table, key, values, count):
     if len(scalars) != count:
         return None
     entry.short = getattr(entry.kernel, "short", None) or _refuse
+    entry.short_into = getattr(entry.kernel, "short_into", None) or _refuse
     entry.dtype, entry.floats = call.dtypes[0], call.operand.category == FLOAT
     if len(table) >= _LIMIT:
         table.clear()
@@ -190,6 +191,7 @@ class _Source:
             *self._start(),
             "r = entry.short(*arrays, *scalars)",
             "if r is NO:",
+            "    if scalars and entry.floats: scalars = [float(v) for v in scalars]",
             "    try: r = entry.kernel(*arrays, *scalars)",
             "    except ValueError: return NO",
             "out = new(Tensor)",
@@ -213,7 +215,9 @@ class _Source:
             "for a in arrays:",
             "    if a.shape != shape and a.ndim: return NO",
             f"if mode.recording and (p0._base is not None or {self._live()}): return NO",
-            "entry.kernel.into((x,), *arrays, *scalars)",
+            "if entry.short_into(*arrays, *scalars, x) is NO:",
+            "    if scalars and entry.floats: scalars = [float(v) for v in scalars]",
+            "    entry.kernel.into((x,), *arrays, *scalars)",
             "storage = p0._storage",
             "if storage is None: storage = storage_of(p0)",
             "storage.version += 1",

@@ -120,6 +120,12 @@ class Op:
         self.cpu_kernel = kernel
         return self.function
 
+    @property
+    def array_kernel(self):
+        """The CPU's kernel in array language, which runs on devices too: behind those that are
+        machine code."""
+        return getattr(self.cpu_kernel, "general", self.cpu_kernel)
+
     def cuda(self, kernel):
         """Run a kernel of the same signature, on device arrays, in place of the body on GPUs."""
         self.cuda_kernel = kernel
