@@ -16,6 +16,7 @@ from rushlight.kernels.prepared import Remembered, prepared
 __all__ = ["converted", "equal", "nonzero", "one_hot", "product", "ramp"]
 
 LONG = 1 << 20  # elements of one row that are left to threads
+CACHED = 1 << 19  # elements of a matrix from which OpenBLAS reads memory faster
 _BOOL = np.dtype(np.bool_)
 _TYPES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.int64): "i64",
           np.dtype(np.int32): "i32", np.dtype(np.uint8): "u8", _BOOL: "u8"}  # fmt: skip
@@ -30,7 +31,9 @@ def product(input, vector):
     if not input.flags.c_contiguous or not vector.flags.c_contiguous or vector.ndim != 1:
         return None
     n = vector.shape[0]
-    if input.shape[-1:] != vector.shape or input.ndim > 2 or n > LONG:
+    if input.shape[-1:] != vector.shape or input.ndim > 2:
+        return None
+    if input.ndim == 2 and input.size > CACHED:
         return None
     from rushlight.kernels import vector_kernels as native
 
