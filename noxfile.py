@@ -133,9 +133,10 @@ def window(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Format and rules; `-- fix` repairs what can be repaired."""
-    session.install("ruff>=0.14")
+    """Format, rules and types; `-- fix` repairs what can be repaired."""
+    install(session, "ruff>=0.14", "mypy>=1.14", "rich>=13.7")
     session.run("python", "ci/lint.py", *session.posargs)
+    session.run("python", "ci/typecheck.py")
 
 
 @nox.session

@@ -83,8 +83,9 @@ def resolve_name(f) -> str | None:
     name, module = getattr(f, "__qualname__", None), getattr(f, "__module__", None) or "rushlight"
     if name is None:
         return None
-    if getattr(Tensor, getattr(f, "__name__", ""), None) is f:
-        return f"rushlight.Tensor.{f.__name__}"
+    short = getattr(f, "__name__", "")
+    if getattr(Tensor, short, None) is f:
+        return f"rushlight.Tensor.{short}"
     return f"{'rushlight' if module.startswith('rushlight.ops') else module}.{name}"
 
 

@@ -37,7 +37,7 @@ class DeviceScale:
         """Divide gradients by the factor, in place; `found` becomes 1 where one is not finite."""
         with no_grad():
             inverse = self.factor.reciprocal()
-            groups = {}
+            groups: dict = {}
             for grad in grads:
                 if grad.is_sparse:
                     raise NotImplementedError(

@@ -88,7 +88,7 @@ class MersenneTwister:
         if start == 0 and end == 1:
             return u
         if double:
-            return fused(u, end - start, start)
+            return fused(u, float(end - start), float(start))
         return (u.astype(np.float64) * np.float64(end - start) + np.float64(start)).astype(kind)
 
     # ------------------------------------------------------------------ normals

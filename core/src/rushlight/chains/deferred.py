@@ -29,7 +29,7 @@ class Deferred(Tensor):
     """A result that is not computed yet; looking at it makes it a plain Tensor."""
 
     __slots__ = ()
-    __torch_function__ = _disabled
+    __torch_function__ = _disabled  # type: ignore[assignment]
 
     def __getattr__(self, name):
         if name not in ("_array", "_node", "_storage") or "_call" not in self.__dict__:
@@ -47,7 +47,7 @@ class Deferred(Tensor):
         """Number of dimensions."""
         return len(self._sizes)
 
-    @property
+    @property  # type: ignore[misc] # nothing sets it before the chain is computed
     def requires_grad(self):
         """Whether the chain will be recorded."""
         return self._records

@@ -36,7 +36,8 @@ class DeviceKernel:
         self.kinds = tuple(kind for _, kind in program.params)
         self.printer = Printer(program)
         self._packs = tuple(_PARAM[k] for k in self.kinds)
-        self._count, self._codes = len(self.inputs), {}
+        self._count = len(self.inputs)
+        self._codes: dict = {}
         width = self.printer.width()
         self._sizes = [width * d.itemsize for d in (*self.outputs, *self.inputs)]
         self._plans: dict = {}

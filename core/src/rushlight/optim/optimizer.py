@@ -199,7 +199,7 @@ class Optimizer:
             if "param_names" in group:
                 old.setdefault("param_names", group["param_names"])
             groups.append(old)
-        state = defaultdict(dict)
+        state: defaultdict = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in parameters:
                 parameter, counted = parameters[key]

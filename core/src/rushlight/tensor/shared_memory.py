@@ -13,6 +13,7 @@ import os
 import sys
 import weakref
 from functools import cache
+from typing import Any
 
 from rushlight.backends import np
 
@@ -87,6 +88,9 @@ class SharedBlock:
         "__array_interface__", "__weakref__", "_length", "_unmap", "address", "descriptor",
         "nbytes", "storage",
     )  # fmt: skip
+
+    descriptor: Any
+    storage: Any
 
     def __init__(self, descriptor: int, nbytes: int, *, filled: bool = True):
         self.descriptor, self.nbytes, self.address = descriptor, nbytes, 0

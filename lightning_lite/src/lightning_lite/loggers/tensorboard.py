@@ -32,7 +32,8 @@ class TensorBoardLogger(FolderLogger):
         **kwargs: Any,
     ) -> None:
         super().__init__(save_dir, name, version, prefix)
-        self._sub_dir, self._kwargs, self._writer = sub_dir, kwargs, None
+        self._sub_dir, self._kwargs = sub_dir, kwargs
+        self._writer: Any = None
         self._log_graph, self._default_hp_metric = log_graph, default_hp_metric
 
     @property

@@ -223,7 +223,7 @@ def _words():
     return importlib.import_module("rushlight.compiler.cuda_words")
 
 
-_KERNELS = {}  # functions that have a way of their own here: filled below
+_KERNELS: dict = {}  # functions that have a way of their own here: filled below
 
 
 @functools.cache

@@ -141,16 +141,16 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """The real part, as a view."""
         return self._part(0)
 
+    @real.setter
+    def real(self, value):
+        self.real[...] = value
+
     @property
     def imag(self) -> DeviceArray:
         """The imaginary part, as a view; zeros for real numbers."""
         return (
             self._part(1) if self.dtype.kind == "c" else zeros(self.shape, self.dtype, self.device)
         )
-
-    @real.setter
-    def real(self, value):
-        self.real[...] = value
 
     @imag.setter
     def imag(self, value):
@@ -195,15 +195,14 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def transpose(self, *axes) -> DeviceArray:
         """The dimensions in another order (default: reversed)."""
+        given = axes
         if len(axes) == 1 and (axes[0] is None or not isinstance(axes[0], (int, np.integer))):
-            axes = axes[0]
-        if axes is None or len(axes) == 0:
-            axes = range(self.ndim)[::-1]
-        axes = [a % self.ndim for a in axes]
-        if sorted(axes) != list(range(self.ndim)):
-            raise ValueError(f"axes {axes} do not match an array of {self.ndim} dimensions")
+            given = axes[0] or ()
+        order = [a % self.ndim for a in given] or list(range(self.ndim)[::-1])
+        if sorted(order) != list(range(self.ndim)):
+            raise ValueError(f"axes {order} do not match an array of {self.ndim} dimensions")
         return self._with(
-            tuple([self.shape[a] for a in axes]), tuple([self.strides[a] for a in axes])
+            tuple([self.shape[a] for a in order]), tuple([self.strides[a] for a in order])
         )
 
     def swapaxes(self, first, second) -> DeviceArray:

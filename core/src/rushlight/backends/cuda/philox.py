@@ -28,7 +28,8 @@ class PhiloxEngine:
     def __init__(self, seed: int, device: int):
         self.initial_seed, self.device = seed, device
         self.lock = threading.RLock()
-        self._state, self._start = None, (seed, 0)
+        self._state: DeviceArray | None = None
+        self._start = seed, 0
 
     def state(self) -> DeviceArray:
         """Seed and offset in device memory, there from the first draw on."""

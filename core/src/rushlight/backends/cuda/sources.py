@@ -78,7 +78,7 @@ def text(name: str, parameters: tuple) -> str:
     return "".join((*sorted(set(headers)), *lines, _file(f"{name}.cu")))
 
 
-_modules = {}
+_modules: dict = {}
 
 
 def kernel(name: str, function: str, /, **parameters):
@@ -110,7 +110,7 @@ def names() -> list[str]:
 
 def instances(name: str) -> list[tuple]:
     """All sets of parameters that a file says it can be compiled for."""
-    found = []
+    found: list[tuple] = []
     for line in _INSTANCES.findall(_file(f"{name}.cu")):
         parts = [part.partition("=") for part in line.split()]
         choices = [[(key, _value(word)) for word in words.split(",")] for key, _, words in parts]

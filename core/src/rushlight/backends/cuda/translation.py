@@ -375,7 +375,8 @@ class DeviceNumpy:
     uploaded where they meet a device array."""
 
     ndarray = _AnyArray
-    empty, zeros, ones, full = map(staticmethod, (_empty, _zeros, _ones, _full))
+    empty, zeros = staticmethod(_empty), staticmethod(_zeros)
+    ones, full = staticmethod(_ones), staticmethod(_full)
     asarray = asanyarray = staticmethod(_as_array)
     array = staticmethod(_array)
     ascontiguousarray = staticmethod(_contiguous)

@@ -76,7 +76,7 @@ class SequentialLR(_Composed):
         elif hasattr(schedule, "last_epoch"):
             schedule.last_epoch -= 1
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """Go on by one epoch."""
         self.last_epoch += 1
         place = bisect_right(self._milestones, self.last_epoch)
@@ -95,7 +95,7 @@ class ChainedScheduler(_Composed):
         self.optimizer = self._take(optimizer, schedulers, " to be chained")
         self._last_lr = values_of(self.optimizer, "lr")
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """Go on by one epoch."""
         for scheduler in self._schedulers:
             scheduler.step()

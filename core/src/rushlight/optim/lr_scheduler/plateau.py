@@ -61,7 +61,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether bad epochs are not counted now."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics, epoch=None) -> None:
+    def step(self, metrics, epoch=None) -> None:  # type: ignore[override]
         """Tell the metric of an epoch."""
         current = float(metrics)
         if epoch is not None:

@@ -149,7 +149,8 @@ class Channel:
     """One end of the socket pair. Messages are values with two numbers: epoch and order."""
 
     def __init__(self, end: socket.socket):
-        self.end, self.waiting = end, deque()
+        self.end = end
+        self.waiting: deque = deque()
 
     @classmethod
     def pair(cls):

@@ -28,7 +28,7 @@ def stateful_sampler(index_sampler):
 
 def own_generators(loader) -> list:
     """The generators that a loader and its samplers own, each once."""
-    found = []
+    found: list = []
     batches = loader.batch_sampler
     for owner in (loader, loader.sampler, batches, getattr(batches, "sampler", None)):
         generator = getattr(owner, "generator", None)

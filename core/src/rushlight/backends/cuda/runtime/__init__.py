@@ -29,7 +29,7 @@ from . import streams
 __all__ = ["available", "current", "reset", "streams", "why_unavailable"]
 
 CHOICES = ("real", "emu", "off")
-_chosen = {}
+_chosen: dict = {}
 
 
 def _real():

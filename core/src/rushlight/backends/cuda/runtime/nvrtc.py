@@ -91,10 +91,11 @@ def library() -> ctypes.CDLL | None:
 
 def version() -> tuple[int, int] | None:
     """NVRTC's version, or None."""
-    if library() is None:
+    nvrtc = library()
+    if nvrtc is None:
         return None
     major, minor = ctypes.c_int(), ctypes.c_int()
-    library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
     return major.value, minor.value
 
 
@@ -134,13 +135,14 @@ _REGISTERS = re.compile(r"Used (\d+) registers")
 
 def usage(log: str) -> dict[str, Usage]:
     """What ptxas reported of each kernel in a log."""
-    found, name, stack = {}, None, (0, 0, 0)
+    found: dict[str, Usage] = {}
+    name, stack = "", (0, 0, 0)
     for line in log.splitlines():
         if match := _FUNCTION.search(line):
             name = match[1]
         if match := _STACK.search(line):
-            stack = tuple(map(int, match.groups()))
-        if match := _REGISTERS.search(line):
+            stack = int(match[1]), int(match[2]), int(match[3])
+        if name and (match := _REGISTERS.search(line)):
             found[name] = Usage(int(match[1]), *stack)
             stack = (0, 0, 0)
     return found
