@@ -320,10 +320,12 @@ def as_near(found, expected, exact):
 
 def check_noncontiguous(info, function, samples):
     """The same with every tensor laid out with gaps (sparse ones as they are)."""
-    check_forward(info, function, [_with_gaps(s) for s in samples])
+    check_forward(info, function, [with_gaps(s) for s in samples])
 
 
-def _with_gaps(sample):
+def with_gaps(sample):
+    """A sample whose strided tensors lie in memory with gaps."""
+
     def spread(value):
         if isinstance(value, torch.Tensor) and value.layout != torch.strided:
             return value

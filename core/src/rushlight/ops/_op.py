@@ -175,7 +175,7 @@ class Op:
 
 def _keeping_format(kernel, ranks):
     """The same kernel; where the first argument, of one of so many dimensions, lies channels last,
-    so does the (first) result."""
+    so do the results of as many dimensions."""
     from rushlight.tensor.memory_format import follow
 
     def run(input, *args, **kwargs):
@@ -183,7 +183,7 @@ def _keeping_format(kernel, ranks):
         if input.flags.c_contiguous or input.ndim not in ranks:
             return results
         if type(results) is tuple:
-            return (follow(input, results[0]), *results[1:])
+            return tuple([follow(input, result) for result in results])
         return follow(input, results)
 
     return run

@@ -267,7 +267,7 @@ def _sgn_gradient(grad, input):
     size = abs(input)
     safe = where(size == 0, 1.0, size)
     unit = input / safe
-    across = grad - unit * (conj(unit) * grad).real
+    across = grad - unit * (conj_of(unit) * grad).real
     return where(size == 0, 0.0, across / safe)
 
 
@@ -518,19 +518,25 @@ addcdiv.gradient(
 )
 
 
-@elementwise(rule=same)
-def conj(input):
-    """The complex conjugate; real tensors are returned as they are."""
+@elementwise(rule=same, method=False, inplace=False, node="Conj", tested_by="conj")
+def _conj(input):
+    """The complex conjugate."""
     return xp.conj(input)
 
 
-conj.gradient(input=lambda grad: conj(grad))
+_conj.gradient(input=lambda grad: _conj(grad))
+
+
+@composite(samples=lambda make: [((make(2, 3),), {}), ((make(),), {})])
+def conj(input: Tensor):
+    """The complex conjugate; real tensors are returned as they are."""
+    return _conj(input) if input._dtype.category == COMPLEX else input
 
 
 def conj_of(value):
     """The conjugate in a gradient formula; free for real tensors, symbols and numbers."""
     if isinstance(value, Tensor):
-        return conj(value) if value._dtype.category == COMPLEX else value
+        return _conj(value) if value._dtype.category == COMPLEX else value
     return conj_number(value)
 
 

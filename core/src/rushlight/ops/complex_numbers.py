@@ -7,7 +7,7 @@ from rushlight.dtypes import COMPLEX, FLOAT, bool_, default, float16, float32, f
 from rushlight.errors import argument_error
 from rushlight.ops._domains import nonzero
 from rushlight.ops._op import composite, elementwise
-from rushlight.ops.arithmetic import conj, conj_of, mul
+from rushlight.ops.arithmetic import conj_of, mul
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import complex, ones_like, zeros_like
 from rushlight.ops.trigonometric import cos, sin
@@ -32,7 +32,7 @@ def angle(input):
 def _angle_gradient(grad, input):
     if input._dtype.category != COMPLEX:
         return zeros_like(input) * grad
-    square = (input * conj(input)).real
+    square = (input * conj_of(input)).real
     scale = where(square == 0, 0.0, grad / where(square == 0, 1.0, square))
     return input * scale * 1j
 

@@ -7,6 +7,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import convolution as kernels
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import shaped
+from rushlight.ops.shape import in_format_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -296,6 +297,7 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
     out = _convolution_input(batched, weight, shape, stride, padding, dilation, groups)
     if bias is not None:
         out = out + bias.reshape(-1, *(1,) * count)
+    out = in_format_of(batched, out) if count == 2 else out
     return out if batched.dim() == input.dim() else out.squeeze(0)
 
 

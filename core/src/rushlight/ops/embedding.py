@@ -381,4 +381,5 @@ def one_hot(tensor, num_classes=-1):
         num_classes = int(tensor.max()) + 1
     elif known and int(tensor.max()) >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor._device)).long()
+    places = tensor.contiguous().unsqueeze(-1)
+    return (places == arange(num_classes, device=tensor._device)).long()

@@ -18,6 +18,7 @@ from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import indexed, like
 from rushlight.tensor.dispatch import STATE, stack, through_levels
+from rushlight.tensor.memory_format import empty_iterated
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 _BASIC = (int, slice, type(None), type(Ellipsis))
@@ -196,9 +197,49 @@ _slice.gradient(input=_slice_gradient)
 def _index(input: Tensor, index):
     """Advanced indexing: a copy."""
     try:
-        return np.asarray(input[index])
+        return _laid_out(input, index)
     except IndexError as error:
         raise _explain(error, input.shape, index) from None
+
+
+def _laid_out(input, index):
+    """The elements at an index, in memory as PyTorch lays them out."""
+    arrays = [item for item in index if is_array(item)]
+    if type(input) is not np.ndarray:
+        return np.asarray(input[index])
+    by_rows = input.flags.c_contiguous and all(a.flags.c_contiguous for a in arrays)
+    if len(arrays) == 1 and by_rows and arrays[0].dtype.kind != "b":
+        place = next(i for i, item in enumerate(index) if is_array(item))
+        if place and all(type(item) is slice for i, item in enumerate(index) if i != place):
+            return input.take(arrays[0], place)  # NumPy's own way puts the index outermost
+    found = np.asarray(input[index])
+    if found.ndim < 2 or found.flags.c_contiguous and by_rows:
+        return found
+    out = empty_iterated(found.shape, found.dtype, _walked(input, index, found.ndim))
+    out[...] = found
+    return out
+
+
+def _walked(input, index, ndim):
+    """Strides of the input and of the index tensors over the dimensions of the result."""
+    places, tables, dim = [], [], 0
+    for item in index:
+        if is_array(item):
+            parts = item.nonzero() if item.dtype.kind == "b" else (item,)
+            tables += parts
+            places += range(dim, dim + len(parts))
+            dim += len(parts)
+        else:
+            dim += 1
+    tables = np.broadcast_arrays(*tables)
+    adjacent = places == list(range(places[0], places[0] + len(places)))
+    first, count = places[0] if adjacent else 0, tables[0].ndim
+    own = [step for d, step in enumerate(input.strides) if d not in places]
+    rest = ndim - first - count
+    return [
+        (*own[:first], *(0,) * count, *own[first:]),
+        *[(*(0,) * first, *table.strides, *(0,) * rest) for table in tables],
+    ]
 
 
 def _index_gradient(grad, input_shape, index):

@@ -39,7 +39,15 @@ def _meta(input, maps):
     return (*input.shape[:2], *sizes), dtype_of(input)
 
 
-@op(linear=True, batching="rows", method=False, samples=_samples, meta=_meta, node="Upsample")
+@op(
+    linear=True,
+    batching="rows",
+    keeps_format=(4, 5),
+    method=False,
+    samples=_samples,
+    meta=_meta,
+    node="Upsample",
+)
 def _resample(input: Tensor, maps):
     """(N, C, ...) with each spatial dimension mapped by its taps."""
     return kernels.resample(input, maps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
+from rushlight.backends.arrays import by_rows, dtype_of
 from rushlight.compiler import xp
 from rushlight.dtypes import bool_
 from rushlight.errors import shape_text
@@ -57,7 +57,7 @@ def _masked_fill(input: Tensor, mask: Tensor, value):
     check_mask("masked_fill", mask)
     if mask.shape != input.shape:
         input, mask = broadcast("masked_fill", input, mask)
-    return np.where(mask, np.asarray(value, input.dtype), input)
+    return by_rows(np.where(mask, np.asarray(value, input.dtype), input))
 
 
 @functools.cache
@@ -80,7 +80,9 @@ def _filling(short):
 def _fill_kernel(input, mask, value):
     """float32 and float64 by one compiled selection."""
     kind = type(value)
-    if (kind is float or kind is int) and input.dtype in COMPILED_DTYPES and mask.dtype == bool:
+    rows = input.flags.c_contiguous and mask.flags.c_contiguous  # as the result has to be
+    number = kind is float or kind is int
+    if rows and number and input.dtype in COMPILED_DTYPES and mask.dtype == bool:
         kernel = _filling(dtype_of(input).short)
         short = kernel.short
         if short is not None:

@@ -16,6 +16,7 @@ from rushlight.ops._shape_rules import (
     layer_normalized,
 )
 from rushlight.ops.arithmetic import addcmul
+from rushlight.ops.shape import in_format_of
 from rushlight.tensor.dispatch import innermost, readable, stack
 from rushlight.tensor.tensor import Tensor
 
@@ -317,6 +318,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
         return _nothing_normalized(input, weight, bias)
     rows = input.reshape(input.shape[0], num_groups, -1)
     out = _layer_norm(rows, rows.shape[-1], None, None, eps)[0].reshape(tuple(input.shape))
+    out = in_format_of(input, out)
     out = out if weight is None else out * _channels(weight, input.dim())
     return out if bias is None else out + _channels(bias, input.dim())
 

@@ -8,6 +8,7 @@ from rushlight.kernels import moving
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import padded
+from rushlight.ops.shape import in_format_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -127,6 +128,7 @@ def pad(input, pad, mode="constant", value=None):
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     from rushlight.ops.creation import beside
 
+    given = input
     for i in range(0, len(pad), 2):
         dim = input.dim() - 1 - i // 2
         size, before, after = input.shape[dim], pad[i], pad[i + 1]
@@ -138,4 +140,4 @@ def pad(input, pad, mode="constant", value=None):
         elif before or after:
             index = _index_map(mode, size, before, after)
             input = input.index_select(dim, beside(input, index.astype(np.int64)))
-    return input
+    return input.contiguous() if mode == "circular" else in_format_of(given, input)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
+from rushlight.ops.shape import in_format_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -77,7 +78,7 @@ def channel_shuffle(input: Tensor, groups):
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )
     split = input.reshape(input.shape[0], groups, c // groups, *input.shape[2:])
-    return split.transpose(1, 2).reshape(tuple(input.shape))
+    return in_format_of(input, split.transpose(1, 2).reshape(tuple(input.shape)))
 
 
 @composite(method=False)

@@ -73,6 +73,7 @@ def _adaptive_max_pool(input: Tensor, output_size):
 @op(
     linear=True,
     batching="rows",
+    keeps_format=(4, 5),
     meta=shaped(2),
     method=False,
     tested_by="_max_pool",

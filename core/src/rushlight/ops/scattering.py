@@ -6,7 +6,7 @@ import math
 
 from rushlight import dtypes
 from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
+from rushlight.backends.arrays import by_rows, dtype_of
 from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros, zeros_like
@@ -298,7 +298,7 @@ def nonzero_static(input: Tensor, *, size, fill_value=-1):
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
     found = input.nonzero()._array
-    out = np.full_like(found, fill_value, shape=(size, found.shape[1]))
+    out = np.full_like(by_rows(found), fill_value, shape=(size, found.shape[1]))
     count = min(size, len(found))
     out[:count] = found[:count]
     return make_tensor(out, dtypes.int64)

@@ -13,12 +13,16 @@ from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
 from rushlight.ops._shape_rules import like
 from rushlight.tensor.memory_format import (
+    channels_last,
+    channels_last_3d,
     check_format,
     contiguous_format,
     copied,
+    empty_iterated,
     is_laid_out,
     preserve_format,
 )
+from rushlight.tensor.memory_format import follow as format_of
 from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
 
@@ -307,8 +311,7 @@ def _matrix_transpose(self):
 
 Tensor.T = property(lambda self: permute(self, tuple(range(self.dim() - 1, -1, -1))))
 Tensor.mT = property(_matrix_transpose)
-Tensor.H = property(lambda self: _matrix_transpose(self).conj())
-Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
+Tensor.H = Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
 
 
 @composite(aliases=("moveaxis",))
@@ -375,8 +378,8 @@ def flatten(input: Tensor, start_dim=0, end_dim=-1):
 
 @composite(aliases=())
 def ravel(input: Tensor):
-    """One dimension; a view where strides allow it."""
-    return reshape(input, (-1,))
+    """One dimension; a view of a tensor whose elements lie row by row."""
+    return reshape(contiguous(input), (-1,))
 
 
 @composite()
@@ -396,7 +399,12 @@ def flip(input: Tensor, dims: Sizes):
     """The order of elements reversed along `dims`."""
     dims = (dims,) if isinstance(dims, int) else dims
     axes = wrap_dims(dims, input.ndim, empty_is_all=False) if input.ndim else ()
-    return np.flip(input, axes).copy()
+    turned = np.flip(input, axes)
+    if type(input) is not np.ndarray or input.flags.c_contiguous:
+        return turned.copy()
+    out = empty_iterated(input.shape, input.dtype, (input.strides,))
+    out[...] = turned
+    return out
 
 
 def _prepared_flip(input, dims):
@@ -424,11 +432,15 @@ def roll(input: Tensor, shifts, dims=()):
     if dims is None or isinstance(dims, (tuple, list)) and not dims:
         if several and len(shifts) != 1:
             raise RuntimeError(f"roll: shifts and dimensions must align: {list(shifts)} and none")
-        return by_rows(np.roll(input, shifts))
+        return _as_rolled(input, np.roll(input, shifts))
     count = len(dims) if isinstance(dims, (tuple, list)) else 1
     if count != (len(shifts) if several else 1):
         raise RuntimeError(f"roll: shifts and dimensions must align: {shifts} and {dims}")
-    return by_rows(np.roll(input, shifts, dims))
+    return _as_rolled(input, np.roll(input, shifts, dims))
+
+
+def _as_rolled(input, found):
+    return format_of(input, by_rows(found)) if type(input) is np.ndarray else found
 
 
 def _prepared_roll(input, shifts, dims=()):
@@ -542,6 +554,15 @@ def is_contiguous(input, memory_format=contiguous_format):
     if input._device.type == "meta":
         return memory_format.order is None or input._array.ndim == len(memory_format.order)
     return is_laid_out(input._array, check_format("is_contiguous", memory_format))
+
+
+def in_format_of(source, result):
+    """`result`, channels last in memory if `source` is and not row by row too."""
+    for chosen in (channels_last, channels_last_3d):
+        if source.dim() == result.dim() == len(chosen.order):
+            if not is_contiguous(source) and is_contiguous(source, chosen):
+                return contiguous(result, chosen)
+    return result
 
 
 Tensor.is_contiguous = is_contiguous

@@ -15,6 +15,7 @@ from rushlight.ops._rules import result_type
 from rushlight.ops._shape_rules import chosen, chosen_after
 from rushlight.ops.comparison import where
 from rushlight.ops.reduction import ValuesIndices, selected_back
+from rushlight.tensor.memory_format import as_input
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -62,7 +63,10 @@ def sort(input: Tensor, dim=-1, descending=False, stable=False):
     if not input.ndim:
         return [input.copy(), np.zeros((), np.int64)]
     order = _order(input, axis, descending)
-    return np.take_along_axis(input, order, axis), order
+    found = np.take_along_axis(input, order, axis)
+    if type(input) is not np.ndarray:
+        return found, order
+    return as_input(input, found), as_input(input, order)
 
 
 def _sort_kernel(input, dim=-1, descending=False, stable=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.backends import np
+from rushlight.backends.arrays import by_rows
 from rushlight.errors import shape_text
 from rushlight.kernels import moving
 from rushlight.kernels.prepared import by_layout
@@ -30,7 +31,7 @@ def _two_dimensions(name, array):
 def tril(input: Tensor, diagonal=0):
     """The lower triangle of (a batch of) matrices; zeros above `diagonal`."""
     _two_dimensions("tril", input)
-    return np.tril(input, diagonal)
+    return by_rows(np.tril(input, diagonal))
 
 
 tril.cpu(by_layout(lambda x, k=0: moving.triangle(x, k, True), tril.op.body))
@@ -47,7 +48,7 @@ tril.gradient(input=lambda grad, diagonal: grad.tril(diagonal))
 def triu(input: Tensor, diagonal=0):
     """The upper triangle of (a batch of) matrices; zeros below `diagonal`."""
     _two_dimensions("triu", input)
-    return np.triu(input, diagonal)
+    return by_rows(np.triu(input, diagonal))
 
 
 triu.cpu(by_layout(lambda x, k=0: moving.triangle(x, k, False), triu.op.body))
@@ -78,7 +79,7 @@ def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1):
     out = np.zeros((*input.shape[:-1], size, size), input.dtype)
     i = np.arange(input.shape[-1])
     out[..., i + max(-offset, 0), i + max(offset, 0)] = input
-    return np.moveaxis(out, (-2, -1), (dim1, dim2))
+    return by_rows(np.moveaxis(out, (-2, -1), (dim1, dim2)))
 
 
 diag_embed.gradient(input=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))

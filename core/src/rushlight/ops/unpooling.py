@@ -19,6 +19,7 @@ from rushlight.ops.pooling import (
     max_pool3d,
 )
 from rushlight.ops.random import rand
+from rushlight.ops.shape import in_format_of
 from rushlight.tensor.dispatch import readable
 
 
@@ -94,7 +95,8 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Values of (N, C, H, W) put back where :func:`max_pool2d` found them, zeros elsewhere."""
-    return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
+    found = _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
+    return in_format_of(input, found)
 
 
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):

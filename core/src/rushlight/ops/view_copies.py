@@ -105,28 +105,33 @@ def slice_inverse(input: Tensor, src: Tensor, dim=0, start=None, end=None, step=
 
 
 # ---------------------------------------------------------------------------------- views as copies
+def _copied(view):
+    """A copy of a view, row by row in memory."""
+    return view.clone(memory_format=contiguous_format)
+
+
 @composite(method=False)
 def alias_copy(input: Tensor):
     """A copy of `input`."""
-    return input.clone()
+    return _copied(input)
 
 
 @composite(method=False)
 def as_strided_copy(input: Tensor, size, stride, storage_offset=None):
     """A copy of :func:`as_strided`."""
-    return as_strided(input, size, stride, storage_offset).clone()
+    return _copied(as_strided(input, size, stride, storage_offset))
 
 
 @composite(method=False)
 def diagonal_copy(input: Tensor, offset=0, dim1=0, dim2=1):
     """A copy of :func:`diagonal`."""
-    return diagonal(input, offset, dim1, dim2).clone()
+    return _copied(diagonal(input, offset, dim1, dim2))
 
 
 @composite(method=False)
 def expand_copy(input: Tensor, size, *, implicit=False):
     """A copy of ``input.expand(size)``."""
-    return input.expand(size).clone(memory_format=contiguous_format)
+    return _copied(input.expand(size))
 
 
 @composite()
@@ -144,88 +149,88 @@ def narrow_copy(input: Tensor, dim, start, length):
         raise IndexError(
             f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
         )
-    return narrow(input, dim, start, length).clone()
+    return _copied(narrow(input, dim, start, length))
 
 
 @composite(method=False)
 def permute_copy(input: Tensor, dims):
     """A copy of :func:`permute`."""
-    return input.permute(dims).clone()
+    return _copied(input.permute(dims))
 
 
 @composite(method=False)
 def select_copy(input: Tensor, dim, index):
     """A copy of :func:`select`."""
-    return select(input, dim, index).clone()
+    return _copied(select(input, dim, index))
 
 
 @composite(method=False)
 def slice_copy(input: Tensor, dim=0, start=None, end=None, step=1):
     """A copy of the slice ``start:end:step`` of `dim`."""
-    return _slice(input, _slice_index(input, dim, start, end, step)).clone()
+    return _copied(_slice(input, _slice_index(input, dim, start, end, step)))
 
 
 @composite(method=False)
 def split_copy(input: Tensor, split_size, dim=0):
     """Copies of the pieces of :func:`split`."""
-    return tuple(piece.clone() for piece in split(input, split_size, dim))
+    return tuple(_copied(piece) for piece in split(input, split_size, dim))
 
 
 @composite(method=False)
 def split_with_sizes_copy(input: Tensor, split_sizes, dim=0):
     """Copies of pieces of given sizes."""
-    return tuple(piece.clone() for piece in split(input, list(split_sizes), dim))
+    return tuple(_copied(piece) for piece in split(input, list(split_sizes), dim))
 
 
 @composite(method=False)
 def squeeze_copy(input: Tensor, dim=None):
     """A copy of :func:`squeeze`."""
-    return input.squeeze(dim).clone()
+    return _copied(input.squeeze(dim))
 
 
 @composite(method=False)
 def t_copy(input: Tensor):
     """A copy of :func:`t`."""
-    return input.t().clone()
+    return _copied(input.t())
 
 
 @composite(method=False)
 def transpose_copy(input: Tensor, dim0, dim1):
     """A copy of :func:`transpose`."""
-    return input.transpose(dim0, dim1).clone()
+    return _copied(input.transpose(dim0, dim1))
 
 
 @composite(method=False)
 def unbind_copy(input: Tensor, dim=0):
     """Copies of the slices along `dim`."""
-    return tuple(piece.clone() for piece in input.unbind(dim))
+    return tuple(_copied(piece) for piece in input.unbind(dim))
 
 
 @composite(method=False)
 def unfold_copy(input: Tensor, dimension, size, step):
     """A copy of ``input.unfold(dimension, size, step)``."""
-    return input.unfold(dimension, size, step).clone(memory_format=contiguous_format)
+    return _copied(input.unfold(dimension, size, step))
 
 
 @composite(method=False)
 def unsqueeze_copy(input: Tensor, dim):
     """A copy of :func:`unsqueeze`."""
-    return input.unsqueeze(dim).clone()
+    return _copied(input.unsqueeze(dim))
 
 
 @composite(method=False)
 def view_copy(input: Tensor, size=None, dtype=None):
     """A copy of ``input.view(size)`` or ``input.view(dtype)``."""
-    return (input.view(size) if dtype is None else input.view(dtype)).clone()
+    return _copied(input.view(size) if dtype is None else input.view(dtype))
 
 
 @composite(method=False)
 def view_as_real_copy(input: Tensor):
     """A copy of :func:`view_as_real`."""
-    return view_as_real(input).clone()
+    return _copied(view_as_real(input))
 
 
 @composite(method=False)
 def view_as_complex_copy(input: Tensor):
     """A copy of :func:`view_as_complex`."""
-    return view_as_complex(input).clone()
+    return _copied(view_as_complex(input))

@@ -100,6 +100,52 @@ def empty_like(array, dtype):
     return made.transpose(np.argsort(order))
 
 
+def iterated(shape, operands):
+    """The order of dimensions, outermost first, in which PyTorch walks over operands of a shape and
+    lays out the result: by the strides of the first operand that tells two dimensions apart."""
+    order = list(range(len(shape)))[::-1]  # innermost first
+    for i in range(1, len(order)):
+        at = i
+        for before in range(i - 1, -1, -1):
+            swap = _compared(shape, operands, order[before], order[at])
+            if swap > 0:
+                order[before], order[at] = order[at], order[before]
+                at = before
+            elif swap < 0:
+                break
+    return tuple(order[::-1])
+
+
+def _compared(shape, operands, inner, outer):
+    """1 if the dimension `inner` ought to lie outside of `outer`, -1 if not, 0 if all is one."""
+    for strides in operands:
+        a, b = strides[inner], strides[outer]
+        if a and b:
+            if a != b:
+                return 1 if a > b else -1
+            if shape[inner] > shape[outer]:
+                return 1
+    return 0
+
+
+def empty_iterated(shape, dtype, operands):
+    """Uninitialised memory for the result of a walk over operands with these strides."""
+    order = iterated(shape, operands)
+    made = memory.empty(tuple(shape[d] for d in order), dtype)
+    return made.transpose(np.argsort(order))
+
+
+def as_input(array, result):
+    """A result of the input's shape, copied to where it lies as a dense input does."""
+    if array.flags.c_contiguous and result.flags.c_contiguous:
+        return result
+    out = empty_like(array, result.dtype)
+    if out.strides == result.strides:
+        return result
+    out[...] = result
+    return out
+
+
 def is_dense(array):
     """Whether an array fills its stretch of memory, in some order of dimensions."""
     expected = array.itemsize

@@ -197,7 +197,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """The dimensions in another order (default: reversed)."""
         given = axes
         if len(axes) == 1 and (axes[0] is None or not isinstance(axes[0], (int, np.integer))):
-            given = axes[0] or ()
+            given = () if axes[0] is None else axes[0]
         order = [a % self.ndim for a in given] or list(range(self.ndim)[::-1])
         if sorted(order) != list(range(self.ndim)):
             raise ValueError(f"axes {order} do not match an array of {self.ndim} dimensions")
