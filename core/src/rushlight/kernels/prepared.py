@@ -17,7 +17,7 @@ __all__ = ["Remembered", "by_layout", "prepared"]
 
 LIMIT = 1024  # layouts remembered by one function
 _HUGE = 1 << 22  # bytes from which NumPy makes the result: it asks for huge pages then
-_dtypes = set()  # the doors hold bare addresses of these
+_dtypes: set = set()  # the doors hold bare addresses of these
 
 
 def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0):
