@@ -172,7 +172,9 @@ def _root(tensor, gradient, create_graph):
             f"Mismatch in shape: grad_output[0] has a shape of {gradient.shape} and output[0] has "
             f"a shape of {tensor.shape}."
         )
-    return edge, number, gradient if create_graph else gradient.detach()
+    if create_graph or gradient._node is None and type(gradient) is Tensor:
+        return edge, number, gradient
+    return edge, number, gradient.detach()
 
 
 def _filled(tensor, value):
@@ -232,53 +234,61 @@ class _Run:
         order = sorted(nodes, key=_by_sequence, reverse=True) if len(nodes) > 1 else nodes
         for node in order:
             grads = pending.pop(node, None)
-            if grads is not None and (node.tensor_hooks is not None or self.wanted is not None):
+            if grads is not None and (node.tensor_hooks is not None or not plain):
                 grads = self._observe(node, grads)
             if grads is None or (needed is not None and node not in needed):
                 self._skip(node)
                 continue
-            if node.pre_hooks:
-                grads = _run_prehooks(node, grads)
-            if watch is None:
-                pieces = node.op.backward(node, grads, create)
+            if watch is not None or node.pre_hooks or node.hooks or anomaly.enabled:
+                pieces = self._watched(node, grads, watch)
             else:
-                pieces = watch(node, grads, create)
-            if anomaly.enabled:
-                check_anomaly(node, pieces)
-            if node.hooks:
-                pieces = _run_hooks(node, pieces, grads)
+                pieces = NotImplemented  # an op's `backward` begins with `quick`, too
+                if node.plan is not None and not create and node.shapes is node.metadata is None:
+                    pieces = node.plan.quick(node, grads)
+                if pieces is NotImplemented:
+                    pieces = node.op.backward(node, grads, create)
             if not retain and node.saved != ():  # nodes that saved nothing run again
                 node.saved = None
-            numbers, i = node.numbers, 0
-            for edge in node.edges:
+            numbers = node.numbers
+            for i, edge in enumerate(node.edges):
                 if edge is None:
-                    i += 1
                     continue
                 piece = pieces[i]
                 if type(edge) is not Node:
-                    if (
-                        piece is not None
-                        and counts[edge] == 1
-                        and edge not in waiting
-                        and plain
-                        and edge._hooks is None
-                        and edge._post_hooks is None
-                    ):
-                        counts[edge] = 0
-                        # Held by `pieces`, by `piece` and by the call that counts: by nobody else.
-                        lone = getrefcount(piece) <= 3 and _takeable(piece)
+                    left = counts[edge] = counts[edge] - 1
+                    held = 3  # by `pieces`, by `piece` and by the call that counts
+                    if edge in waiting:
+                        old, held = waiting.pop(edge), 2
+                        piece = old if piece is None else self._add(edge, old, piece)
+                        old = None
+                    if piece is not None and left:
+                        waiting[edge] = piece
+                    elif piece is None:
+                        pass
+                    elif plain and edge._hooks is None and edge._post_hooks is None:
+                        lone = getrefcount(piece) <= held and _takeable(piece)
                         _accumulate(edge, piece, create, lone)
                     else:
-                        self._deliver_leaf(edge, piece)
+                        waiting[edge] = piece
+                        ready.append(edge)
                 elif edge.outputs == 1 and edge not in pending:
                     if piece is not None:
                         pending[edge] = piece
                 else:
                     self._deliver(edge, 0 if numbers is None else numbers[i], piece)
-                i += 1
             if ready:
                 pieces = piece = None  # a finished leaf may take over a gradient nobody else holds
                 self._finish()
+
+    def _watched(self, node, grads, watch):
+        """Run one node with its hooks, and whoever watches."""
+        if node.pre_hooks:
+            grads = _run_prehooks(node, grads)
+        run = node.op.backward if watch is None else watch
+        pieces = run(node, grads, self.create)
+        if anomaly.enabled:
+            check_anomaly(node, pieces)
+        return _run_hooks(node, pieces, grads) if node.hooks else pieces
 
     def _reachable(self):
         """Every node below the roots, and how many contributions each leaf will get."""

@@ -3,7 +3,11 @@
 import ml_dtypes
 import numpy as np
 
-__all__ = ["ml_dtypes", "np"]
+__all__ = ["engine_watchers", "ml_dtypes", "np"]
+
+# Called with the engine of machine code once it is there: what Python did so far may then be done
+# by compiled functions.
+engine_watchers: list = []
 
 # PyTorch's switches, each in a small module imported at first use.
 _SWITCHES = frozenset(("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "xnnpack"))

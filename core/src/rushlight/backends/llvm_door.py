@@ -20,7 +20,7 @@ import struct
 import sys
 import sysconfig
 
-from rushlight.backends import np
+from rushlight.backends import engine_watchers, np
 from rushlight.backends.llvm_text import Function
 
 # ---- plan words of rl_fast; then the inputs' dtypes, then item sizes of output and inputs
@@ -460,6 +460,8 @@ class Doors:
         ]
         self.fast_definition = self._define(b"fast", self.fast_address)
         self.layout_definition = self._define(b"layout", self.layout_address)
+        for watcher in engine_watchers:
+            watcher(engine)
 
     def _define(self, name, address):
         definition = _MethodDef(name, address, METH_FASTCALL, None)

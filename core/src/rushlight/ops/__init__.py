@@ -33,6 +33,7 @@ from rushlight.ops import (  # noqa: F401 - in the order their declarations buil
     scan,
     shape,
     slicing,
+    small_reductions,
     softmax,
     sorting,
     triangular,

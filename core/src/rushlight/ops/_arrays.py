@@ -20,8 +20,9 @@ from rushlight.errors import argument_error
 from rushlight.ops._op import OPTIONAL, TENSORS
 from rushlight.ops._recording import argument_name, record
 from rushlight.ops._rules import result_type
+from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
-from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
+from rushlight.tensor.tensor import EXACT, Parameter, Tensor, make_tensor
 
 ndarray = np.ndarray
 
@@ -247,16 +248,25 @@ def link(out, base, op, values):
         out._writable = base._writable
 
 
-def _many_views(op, base, arrays, values):
-    outs = []
-    reason = (
-        f"Output of '{op.name}' is a view and is being modified inplace. This view is the output "
+@functools.cache
+def _one_of_many(name):
+    return (
+        f"Output of '{name}' is a view and is being modified inplace. This view is the output "
         "of a function that returns multiple views. Such functions do not allow the output views "
         "to be modified inplace. You should replace the inplace operation by an out-of-place one."
     )
+
+
+def _many_views(op, base, arrays, values):
+    outs, reason, step = [], _one_of_many(op.name), (op, values[1:])
+    plain = type(base) in EXACT and not mode.inference
     for array in arrays:
-        out = make_tensor(array, base._dtype, base._device)
-        link(out, base, op, values)
+        out = NotImplemented
+        if plain and type(array) is ndarray:
+            out = make.view(base, array, step)
+        if out is NotImplemented:
+            out = make_tensor(array, base._dtype, base._device)
+            link(out, base, op, values)
         out._path = ()
         out._writable = reason
         outs.append(out)

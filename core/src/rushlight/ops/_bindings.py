@@ -32,6 +32,7 @@ def _forget_doors():
             entries = getattr(op, name, ())
             for code in range(len(entries)):
                 entries[code] = None
+        op.ways[:] = _NO_WAYS
 
 
 default.watchers.append(_forget_doors)
@@ -54,11 +55,12 @@ def public_function(op):
 
 def _fast_form(op, general):
     """`general`, behind a fast path when the op is elementwise in one or two tensors."""
-    if op.kind != "elementwise" or op.kinds[:1] != (TENSOR,):
-        return general
-    if op.kinds[1:2] != (TENSOR,):
-        return _fast.unary(op, general)
-    return _fast.binary(op, general) if op.kinds.count(TENSOR) == 2 else general
+    if op.kind == "elementwise" and op.kinds[:1] == (TENSOR,):
+        if op.kinds[1:2] != (TENSOR,):
+            return _fast.unary(op, general)
+        if op.kinds.count(TENSOR) == 2:
+            return _fast.binary(op, general)
+    return _fast.positional(op, general)
 
 
 def _short_composite(op, general):
@@ -90,6 +92,7 @@ _UNQUESTIONED = EXACT | {int, float, bool, str, type(None), complex, slice, Size
 
 
 _WITH_DOORS = ("op", "view", "elementwise")
+_NO_WAYS = (_fast.no_way,) * _fast.WAYS
 
 
 def general_call(op):
@@ -97,7 +100,8 @@ def general_call(op):
     run = op.run = _runner(op)
     unquestioned = _UNQUESTIONED if op.list_position >= 0 else _UNQUESTIONED | {tuple, list}
 
-    doors, device_doors = {}, {}
+    doors, device_doors, ways = {}, {}, [*_NO_WAYS]
+    op.ways = ways
     op.doors, op.device_doors = doors, device_doors
     make = make_elementwise_door if op.kind == "elementwise" else make_door
 
@@ -130,7 +134,9 @@ def general_call(op):
                 return into(op, run, out, args, kwargs)
         result = run(op.bind(args, kwargs))
         if form not in doors and op.kind in _WITH_DOORS:
-            doors[form] = make(op, form)
+            door = doors[form] = make(op, form)
+            if door is not None and type(form) is int and form < len(ways):
+                ways[form] = door
         if args and type(args[0]) in EXACT and args[0]._device.type == "cuda":
             _add_device_door(op, device_doors, form)
         return result

@@ -13,6 +13,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.ops import _arrays, _doors, _elementwise_doors
 from rushlight.ops._doors import built, texts_of
 from rushlight.ops._elementwise import Call
+from rushlight.tensor.construction import in_python
 from rushlight.tensor.tensor import Tensor
 
 _INFERENCE = "if STATE.inference and mode.inference: out._inference = True"
@@ -79,7 +80,7 @@ def _of_arrays(op, form):
     if not source.read_arguments(*found):
         return None
     view = op.kind == "view"
-    text = source.view() if view else source.arrays()
+    text = source.view(whole=False) if view else source.arrays()
     tensors = [t for t in source.tensors if t != "None" and t not in source.optional]
     if not tensors:
         return None
@@ -91,7 +92,7 @@ def _of_arrays(op, form):
     text = text.replace("r = kernel(", checks + "r = kernel(", 1)
     text = text.replace(_INFERENCE, f"out._device = {home}._device\n    {_INFERENCE}", 1)
     space = {
-        **_doors._SPACE, **source.values, "op": op, "ndarray": DeviceArray,
+        **_doors._SPACE, **source.values, "op": op, "make": in_python, "ndarray": DeviceArray,
         "kernel": _launched(op, op.body if view else op.array_kernel), "several": _several,
     }  # fmt: skip
     return built(f"<device door of {op.name}, form {form}>", text, space)
@@ -99,6 +100,7 @@ def _of_arrays(op, form):
 
 def _launched(op, function):
     """The op's kernel or body on device arrays, counted under its name."""
+    function = getattr(function, "general", function)
     kernel = getattr(op, "cuda_kernel", None) or translation.on_device(function)
     name, view = op.name, op.kind == "view"
 

@@ -12,10 +12,10 @@ import importlib
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
+from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import EXACT, Parameter, Tensor, make_tensor
 
-_new = object.__new__
 _ndarray = np.ndarray
 
 
@@ -58,9 +58,7 @@ def tensor_of(array):
     """A tensor around a kernel's result."""
     if type(array) is not _ndarray:
         return make_tensor(array, BY_ARRAY_DTYPE[array.dtype])
-    out = _new(Tensor)
-    out._array, out._dtype = array, BY_ARRAY_DTYPE[array.dtype]
-    out._node = out._storage = None
+    out = make.made(array, BY_ARRAY_DTYPE[array.dtype])
     if STATE.inference and mode.inference:
         out._inference = True
     return out

@@ -16,11 +16,11 @@ from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.dtypes import ALL, dtype
 from rushlight.ops import _arrays
 from rushlight.ops._op import _ALIASES, OPTIONAL, REQUIRED, TENSOR, TENSORS
-from rushlight.ops._recording import record
+from rushlight.ops._recording import record, record_view
+from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import memory_format
 from rushlight.tensor.shape import Size
-from rushlight.tensor.storage import Storage
 from rushlight.tensor.tensor import Parameter, Tensor
 
 # Attribute values that cannot carry ``__torch_function__`` and need no look inside.
@@ -28,7 +28,7 @@ _ATTRIBUTES = frozenset(
     {int, float, bool, str, type(None), complex, slice, Size, dtype, type(Ellipsis), memory_format}
 )
 _SHORT = 8  # sequences up to this long are looked into, for tensors among their items
-_ITEMS = {int, float, bool, slice, type(None), type(Ellipsis)}
+_ITEMS = frozenset({int, float, bool, slice, type(None), type(Ellipsis)})
 
 
 def make_door(op, form):
@@ -129,6 +129,12 @@ class _Source:
 
     def _attribute(self, position, text):
         self.attributes = True
+        if position == self.op.sizes_position and text[0] == "(":  # sizes one by one
+            sizes = [name for name in self.head if f"({name}," in text or f" {name}" in text]
+            self.checks += [f"if type({name}) is not int: return NO" for name in sizes]
+            self.reads.append(f"s{position} = {text}")
+            self.bound.append((f"s{position}",) * 2)
+            return
         self.checks.append(f"if type({text}) not in attributes and not is_plain({text}): return NO")
         if position == self.op.sizes_position:
             self.reads.append(
@@ -237,52 +243,59 @@ class _Source:
             )
         ]
         lines = self._start()
+        # A tensor that is always there tells the result's dtype sooner than a table does.
+        source = next((t for t in self.tensors if t.isidentifier() and t not in self.optional), "")
+        source = "" if source == "None" else source
         lines += [
             f"r = kernel({', '.join(call)})",
             "if type(r) is not ndarray:",
             f"    return several(op, ({', '.join(self.tensors)},), "
             f"[{', '.join(b for _, b in self.bound)}], r)",
-            "out = new(Tensor)",
-            "out._array, out._dtype, out._node, out._storage = r, by_dtype[r.dtype], None, None",
+            f"out = make.result(r, {source})"
+            if source
+            else "out = make.made(r, by_dtype[r.dtype])",
             "if STATE.inference and mode.inference: out._inference = True",
             *self._recording("(out,)"),
             "return out",
         ]
         return "\n    ".join(lines)
 
-    def view(self):
-        """Source for a view of the first argument."""
+    def view(self, whole=True):
+        """Source for a view of the first argument; the `whole` of it made by machine code."""
         first = self.tensors[0]
         call = ", ".join(a for a, _ in self.bound[: self.op.positional])
         rest = ", ".join(b for _, b in self.bound[1:])
-        whole = f"[{first}, {rest}]" if rest else f"[{first}]"
+        values = f"[{first}, {rest}]" if rest else f"[{first}]"
         lines = self._start()
         lines += [
+            *(self._whole_view(first, rest) if whole else []),
             f"r = kernel({call})",
             "if type(r) is not ndarray:",
-            f"    return many_views(op, {first}, r, {whole})",
-            "base = r.base",
-            "if base is not x0 and r is not x0 and (base is None or base is not x0.base):",
-            "    return NO",
-            "out = new(Tensor)",
-            "out._array, out._dtype, out._node = r, by_dtype[r.dtype], None",
+            "    if r is NO: return NO",
+            f"    return many_views(op, {first}, r, {values})",
+            f"out = make.view({first}, r, (op, [{rest}]))",
+            "if out is NO: return NO",
             "if STATE.inference and mode.inference: out._inference = True",
-            f"storage = {first}._storage",
-            "if storage is None:",
-            f"    storage = {first}._storage = Storage(x0)",
-            "out._storage = storage",
-            "storage.add_view(out)",
-            f"source = {first}._base",
-            "if source is None:",
-            f"    out._base, out._path = {first}, ((op, [{rest}]),)",
-            "else:",
-            f"    out._base, out._path = source, (*{first}._path, (op, [{rest}]))",
-            f"if {first}._writable is not None: out._writable = {first}._writable",
             f"if {first}._node is not None and mode.recording:",
-            f"    record(op, ({first},), [None, {rest}], (out,))",
+            f"    record_view(op, {first}, [None, {rest}], out)",
             "return out",
         ]
         return "\n    ".join(lines)
+
+    def _whole_view(self, first, rest):
+        """Lines that let machine code make the view, where the op names a function for that."""
+        name = self.op.options.get("made_by")
+        if name is None or any(not text.isidentifier() for _, text in self.bound[1:]):
+            return []
+        given = [text for _, text in self.bound[1 : self.op.positional]]
+        return [
+            f"out = make.{name}({', '.join([first, *given])}, (op, [{rest}]))",
+            "if out is not NO:",
+            "    if STATE.inference and mode.inference: out._inference = True",
+            f"    if {first}._node is not None and mode.recording:",
+            f"        record_view(op, {first}, [None, {rest}], out)",
+            "    return out",
+        ]
 
 
 def _several(op, tensors, values, results):
@@ -293,8 +306,7 @@ def _several(op, tensors, values, results):
     for array in results:
         if type(array) is not _ndarray:
             return _arrays.wrap_results(op, tensors, values, results)
-        out = _new(Tensor)
-        out._array, out._dtype, out._node, out._storage = array, _by_dtype[array.dtype], None, None
+        out = make.made(array, _by_dtype[array.dtype])
         if STATE.inference and mode.inference:
             out._inference = True
         outs.append(out)
@@ -307,12 +319,12 @@ def _several(op, tensors, values, results):
     return tuple(outs) if named is None else named(*outs)
 
 
-_new, _ndarray, _by_dtype = object.__new__, np.ndarray, BY_ARRAY_DTYPE
+_ndarray, _by_dtype = np.ndarray, BY_ARRAY_DTYPE
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
-    "new": object.__new__, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record,
+    "make": make, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record,
+    "record_view": record_view,
     "STATE": STATE,
     "attributes": _ATTRIBUTES, "is_plain": is_plain, "sequences": frozenset({tuple, list, Size}),
     "several": _several, "refuse": _arrays.record_outputs, "many_views": _arrays._many_views,
-    "Storage": Storage,
 }  # fmt: skip

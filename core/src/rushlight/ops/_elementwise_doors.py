@@ -16,6 +16,7 @@ from rushlight.ops._doors import built, texts_of
 from rushlight.ops._elementwise import _EXACT, Call
 from rushlight.ops._op import ATTRIBUTE, OPTIONAL, TENSOR
 from rushlight.ops._recording import record
+from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Parameter, Tensor
@@ -194,8 +195,7 @@ class _Source:
             "    if scalars and entry.floats: scalars = [float(v) for v in scalars]",
             "    try: r = entry.kernel(*arrays, *scalars)",
             "    except ValueError: return NO",
-            "out = new(Tensor)",
-            "out._array, out._dtype, out._node, out._storage = r, entry.dtype, None, None",
+            "out = make.made(r, entry.dtype)",
             "if STATE.inference and mode.inference: out._inference = True",
         ]
         if self.op.options.get("differentiable", True):
@@ -228,6 +228,6 @@ class _Source:
 
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
-    "new": object.__new__, "mode": mode, "STATE": STATE, "record": record, "learn": _learn,
+    "make": make, "mode": mode, "STATE": STATE, "record": record, "learn": _learn,
     "numbers": _NUMBERS, "static": _STATIC, "storage_of": storage_of,
 }  # fmt: skip

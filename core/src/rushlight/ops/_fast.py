@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from rushlight.autograd.mode import mode
 from rushlight.ops._recording import record, record_one, record_two
+from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Parameter, Tensor
 
-_new = object.__new__
 _COUNT = 12
+WAYS = 8  # forms of call without keywords, by their number of arguments, that have a shorter way
+_U = object()  # an argument that was not given
 
 
 def unary(op, general):
@@ -28,8 +30,7 @@ def unary(op, general):
             if entry is not None:
                 array = entry[0](input._array)
                 if array is not NotImplemented:
-                    out = _new(Tensor)
-                    out._array, out._dtype, out._node, out._storage = array, entry[1], None, None
+                    out = make.made(array, entry[1])
                     if STATE.inference and mode.inference:
                         out._inference = True
                     if input._node is not None and recorded and mode.recording:
@@ -56,9 +57,7 @@ def binary(op, general):
                 if entry is not None and other._dtype is dtype:
                     array = entry[0](input._array, other._array)
                     if array is not NotImplemented:
-                        out = _new(Tensor)
-                        out._array, out._dtype, out._node = array, entry[1], None
-                        out._storage = None
+                        out = make.made(array, entry[1])
                         if STATE.inference and mode.inference:
                             out._inference = True
                         if (
@@ -73,9 +72,7 @@ def binary(op, general):
                 if entry is not None and (kind is int or dtype.code > 5):
                     array = entry[0](input._array, other)
                     if array is not NotImplemented:
-                        out = _new(Tensor)
-                        out._array, out._dtype, out._node = array, entry[1], None
-                        out._storage = None
+                        out = make.made(array, entry[1])
                         if STATE.inference and mode.inference:
                             out._inference = True
                         if input._node is not None and recorded and mode.recording:
@@ -84,6 +81,47 @@ def binary(op, general):
         return general(input, other, *args, **kwargs)
 
     return _renamed(call, op, 2)
+
+
+def no_way(*args):
+    """In place of a door that has not been made."""
+    return NotImplemented
+
+
+def positional(op, general):
+    """The callable of an op whose doors are generated: up to four arguments and no keywords go to
+    their door at once."""
+    ways = op.ways
+
+    def call(a=_U, b=_U, c=_U, d=_U, /, *rest, **kwargs):
+        if b is _U:
+            args = () if a is _U else (a,)
+            if not kwargs and not STATE.modes:
+                result = ways[1](a)
+                if result is not NotImplemented:
+                    return result
+        elif c is _U:
+            args = a, b
+            if not kwargs and not STATE.modes:
+                result = ways[2](a, b)
+                if result is not NotImplemented:
+                    return result
+        elif d is _U:
+            args = a, b, c
+            if not kwargs and not STATE.modes:
+                result = ways[3](a, b, c)
+                if result is not NotImplemented:
+                    return result
+        else:
+            args = a, b, c, d, *rest
+            count = len(args)
+            if count < WAYS and not kwargs and not STATE.modes:
+                result = ways[count](*args)
+                if result is not NotImplemented:
+                    return result
+        return general(*args, **kwargs)
+
+    return call
 
 
 def _renamed(call, op, count):

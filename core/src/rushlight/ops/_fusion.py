@@ -9,22 +9,25 @@ from __future__ import annotations
 
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
-from rushlight.dtypes import FLOAT
+from rushlight.dtypes import ALL, FLOAT
 from rushlight.settings import kernels_mode
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor import construction as make
+from rushlight.tensor.tensor import make_tensor
 
-_new = object.__new__
 _ndarray = np.ndarray
+_COUNT = len(ALL)
 
 
 class FusedFormula:
     """Calls like the formula it stands for."""
 
-    __slots__ = ("formula", "identity", "kernels", "name", "op", "parameters", "tensors")
+    __slots__ = ("doors", "formula", "identity", "kernels", "name", "op", "parameters", "tensors")
 
     def __init__(self, op, name, formula, parameters, tensors):
         self.op, self.name, self.formula = op, name, formula
         self.parameters, self.tensors, self.kernels = parameters, tensors, {}
+        # Built-in functions by dtype code, for attributes that are all floats, or all ints.
+        self.doors = {float: [None] * _COUNT, int: [None] * _COUNT}
         self.identity = parameters == ("grad",) and _is_identity(formula)
 
     def __call__(self, grad, *args):
@@ -51,15 +54,47 @@ class FusedFormula:
             return self.formula(grad, *args)
         if entry is None:
             entry = self.kernels[tuple(key)] = self._build(dtype, args)
+            self._offer(dtype, key[1:], entry[1])
         kernel, fast = entry
         if kernel is None:
             return self.formula(grad, *args)
         array = fast(*arrays, *scalars) if fast is not None else NotImplemented
         if array is NotImplemented:
             array = kernel(*arrays, *scalars)
-        out = _new(Tensor)
-        out._array, out._dtype, out._node, out._storage = array, dtype, None, None
-        return out
+        return make.made(array, dtype)
+
+    def _offer(self, dtype, attributes, fast):
+        """Let the short way use a built-in function that has been made."""
+        for kind, doors in self.doors.items():
+            if all(a is kind for a in attributes):
+                doors[dtype.code] = fast
+
+    def short(self):
+        """A function that calls like this object, written for its parameters: plain arrays of one
+        dtype, attributes that are floats or are ints."""
+        if self.identity:
+            text = ["def short(grad):", "    return general(grad) if mode.recording else grad"]
+            return _written(text, self)
+        names = [f"a{i}" for i in range(len(self.parameters) - 1)]
+        tensors = [n for n, t in zip(names, self.tensors[1:], strict=True) if t]
+        numbers = [n for n, t in zip(names, self.tensors[1:], strict=True) if not t]
+        tests = ["type(array) is ndarray", "not mode.recording"]
+        tests += [f"{n}._dtype is dtype" for n in tensors]
+        lines = ["    array, dtype = grad._array, grad._dtype", f"    if {' and '.join(tests)}:"]
+        if numbers:
+            lines.append(f"        kind = type({numbers[0]})")
+            same = "".join(f" and type({n}) is kind" for n in numbers[1:])
+            lines.append(f"        door = kinds[kind][dtype.code] if kind in kinds{same} else None")
+        else:
+            lines.append("        door = doors[dtype.code]")
+        arrays = ["array", *(f"{n}._array" for n in tensors), *numbers]
+        lines += [
+            "        if door is not None:",
+            f"            result = door({', '.join(arrays)})",
+            "            if result is not NO: return make.made(result, dtype)",
+        ]
+        head = ", ".join(["grad", *names])
+        return _written([f"def short({head}):", *lines, f"    return general({head})"], self)
 
     def _elsewhere(self, grad, args):
         """Recorded, on the meta device, or on a GPU, where one kernel does it too."""
@@ -97,6 +132,15 @@ class FusedFormula:
                 raise
             return None, None
         return kernel, kernel.fast
+
+
+def _written(lines, fused):
+    space = {
+        "general": fused, "mode": mode, "ndarray": _ndarray, "make": make, "NO": NotImplemented,
+        "doors": fused.doors[float], "kinds": fused.doors,
+    }  # fmt: skip
+    exec("\n".join(lines), space)  # noqa: S102 - our own text
+    return space["short"]
 
 
 def _is_identity(formula):

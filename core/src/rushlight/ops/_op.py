@@ -116,7 +116,8 @@ class Op:
         return declare
 
     def cpu(self, kernel):
-        """Replace the array-language body on the CPU by a kernel of the same signature."""
+        """Replace the array-language body on the CPU by a kernel of the same signature; what other
+        devices then run, if it is another function, is its attribute ``general``."""
         self.cpu_kernel = kernel
         return self.function
 

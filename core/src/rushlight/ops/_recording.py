@@ -17,6 +17,7 @@ from rushlight.devices import cpu, meta
 from rushlight.dtypes import FLOAT
 from rushlight.ops._fusion import FusedFormula
 from rushlight.ops._op import TENSORS, Op
+from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import make_tensor
 
@@ -27,7 +28,7 @@ _ndarray = np.ndarray
 class Plan:
     """What one gradient pattern saves and computes."""
 
-    __slots__ = ("inputs", "needs_shapes", "outputs", "pull")
+    __slots__ = ("inputs", "needs_shapes", "outputs", "pull", "quick")
 
 
 def record(op, tensors, values, outs, complete=True):
@@ -128,6 +129,31 @@ def record_one(op, input, out):
     if plan.needs_shapes:
         node.shapes = (out._array.shape,)
     out._node = node
+
+
+def record_view(op, input, values, out):
+    """:func:`record` for a view: one tensor, no saved values, an output of another shape."""
+    edge = input._node
+    if edge is LEAF:
+        edge = input
+    plan = op.plans.get(5)  # the key of one tensor that needs a gradient
+    if (
+        plan is None
+        or plan.inputs
+        or plan.outputs
+        or edge is not input
+        and (type(edge) is not Node or edge.outputs != 1)
+    ):
+        record(op, (input,), values, (out,))
+        return
+    node = _new(Node)
+    node.op, node.edges, node.plan, node.outputs = op, (edge,), plan, 1
+    node.sequence = next_sequence()
+    node.values, node.saved = values, ()
+    node.shapes = (input._array.shape,)
+    out._node = node
+    if anomaly.enabled:
+        note_line(node)
 
 
 def record_two(op, input, other, out):
@@ -246,6 +272,12 @@ def unpack(node, create):
     return values
 
 
+def _is_same(node, i, version):
+    """Whether a saved value has the version it was saved at, which is not 0."""
+    versions = node.versions
+    return versions is not None and versions.get(i) == version
+
+
 def _unpack_one(node, i, create):
     """One saved value as a tensor."""
     alone = _new(Node)
@@ -279,10 +311,12 @@ def argument_name(op, position, count):
 
 def backward(op, node, grad, create):
     """The gradients of a node's tensor arguments, in the order of its edges."""
-    saved = node.saved
-    if saved != ():
-        saved = unpack(node, create)
-    pieces = node.plan.pull(node, grad, saved, node.values or op.defaults)
+    pieces = NotImplemented if create else node.plan.quick(node, grad)
+    if pieces is NotImplemented:
+        saved = node.saved
+        if saved != ():
+            saved = unpack(node, create)
+        pieces = node.plan.pull(node, grad, saved, node.values or op.defaults)
     if node.shapes is None and node.metadata is None:
         return pieces
     shapes = node.shapes
@@ -313,6 +347,7 @@ def make_plan(op, key, values):
     plan.inputs, plan.outputs = [], []
     writer = _Writer(op, key, plan)
     plan.pull = writer.joint_pull() if op.joint is not None else writer.single_pull()
+    plan.quick = writer.quick
     plan.needs_shapes = writer.needs_shapes
     return plan
 
@@ -398,7 +433,7 @@ class _Writer:
             arguments = [self.argument(p) for p in parameters]
             tensors = [a == "grad" or a.startswith("saved") for a in arguments]
             if op.kind == "elementwise":
-                formula = FusedFormula(op, name, formula, parameters, tensors)
+                formula = FusedFormula(op, name, formula, parameters, tensors).short()
             self.names[f"f{flat}"] = formula
             parts.append(f"f{flat}({', '.join(arguments)})")
         return self._compile(f"({', '.join(parts)},)")
@@ -430,7 +465,34 @@ class _Writer:
         for i, number in enumerate(outputs):
             text = text.replace(f"#{number}", str(len(inputs) + i))
         exec(f"def pull(node, grad, saved, values):\n    return {text}\n", self.names)  # noqa: S102
+        self.quick = self._quick(text)
         return self.names["pull"]
+
+    def _quick(self, text):
+        """`pull` together with :func:`unpack` where nothing is unusual; else NotImplemented."""
+        lines, held, count = ["def quick(node, grad):"], [], len(self.plan.inputs)
+        if self.plan.inputs or self.plan.outputs:
+            lines += ["saved = node.saved", "if saved is None or node.packed: return NO"]
+        for i in range(count):
+            held.append(f"t{i}")
+            lines += [f"t{i} = saved[{i}]", f"storage = t{i}._storage",
+                      "if storage is not None and storage.version and not same(node, "
+                      f"{i}, storage.version): return NO"]  # fmt: skip
+        for i in range(count, count + len(self.plan.outputs)):
+            held.append(f"t{i}")
+            lines += [f"array, dtype, storage, _ = saved[{i}]",
+                      "if type(array) is not ndarray: return NO",
+                      f"if storage.version and not same(node, {i}, storage.version): return NO",
+                      f"t{i} = make.made(array, dtype)", f"t{i}._storage = storage"]  # fmt: skip
+        if held:
+            lines.append(f"saved = ({', '.join(held)},)")
+        if "values[" in text:
+            lines.append("values = node.values or defaults")
+        lines.append(f"return {text}")
+        self.names.update(NO=NotImplemented, same=_is_same, ndarray=_ndarray, make=make,
+                          defaults=self.op.defaults)  # fmt: skip
+        exec("\n    ".join(lines), self.names)  # noqa: S102 - our own text
+        return self.names["quick"]
 
 
 def _parameters(formula):

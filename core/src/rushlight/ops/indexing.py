@@ -14,14 +14,18 @@ from rushlight.kernels import places
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._op import op
 from rushlight.ops._op import view as declare_view
-from rushlight.ops._recording import record
+from rushlight.ops._recording import record, record_view
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import indexed, like
+from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import empty_iterated
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 _BASIC = (int, slice, type(None), type(Ellipsis))
+
+
+_LARGE = 3e38  # numbers beyond it may overflow
 
 
 class _WrappedIndex(Exception):
@@ -77,23 +81,22 @@ _PLAIN_BOUNDS = frozenset({int, type(None)})
 def normalize(index):
     """An index as a tuple NumPy takes, and whether it is basic (a view)."""
     items = index if isinstance(index, tuple) else (index,)
-    for item in items:
-        kind = type(item)
-        if kind is slice:
-            step = item.step
-            if (
-                type(item.start) in _PLAIN_BOUNDS
-                and type(item.stop) in _PLAIN_BOUNDS
-                and (step is None or type(step) is int and step > 0)
-            ):
-                continue
-        elif kind is int or item is None or item is Ellipsis:
-            continue
-        break
-    else:
+    if all(map(_is_basic, items)):
         return items, True
     plain = tuple(_plain(item) for item in items)
     return plain, all(isinstance(item, _BASIC) for item in plain)
+
+
+def _is_basic(item):
+    """Whether NumPy reads an index item as we do, and gives a view."""
+    if type(item) is slice:
+        step = item.step
+        return (
+            type(item.start) in _PLAIN_BOUNDS
+            and type(item.stop) in _PLAIN_BOUNDS
+            and (step is None or type(step) is int and step > 0)
+        )
+    return type(item) is int or item is None or item is Ellipsis
 
 
 def _consumed(item):
@@ -185,6 +188,7 @@ def _slice_gradient(grad, input_shape, index):
 
 
 _slice.gradient(input=_slice_gradient)
+make.slices_by(_slice.op)
 
 
 @op(
@@ -319,11 +323,42 @@ _index_rows.gradient(
 )
 
 
+def _masked(self, mask):
+    """``tensor[mask]``; None leaves it to the general way."""
+    array, places = self._array, mask._array
+    if type(array) is not np.ndarray or type(places) is not np.ndarray:
+        return None
+    try:
+        found = array[places]
+    except IndexError:
+        return None  # said in other words there
+    out = make.made(found, self._dtype)
+    if STATE.inference and mode.inference:
+        out._inference = True
+    if self._node is not None and mode.recording:
+        record(_index.op, (self,), [None, (places,)], (out,))
+    return out
+
+
 def getitem(self, index):
     """``tensor[index]``: a view for ints, slices, None and ...; a copy for masks and tensors."""
-    if type(index) is Tensor and index._dtype is dtypes.int64 and type(self) in EXACT:
-        if self._array.ndim and index._array.ndim and self._device is index._device is devices.cpu:
-            return _index_rows(self, index)
+    if type(self) in EXACT and not STATE.modes:
+        out = make.indexed(self, index)
+        if out is not NotImplemented:
+            if STATE.inference and mode.inference:
+                out._inference = True
+            if self._node is not None and mode.recording:
+                items = index if type(index) is tuple else (index,)
+                record_view(_slice.op, self, [None, items], out)
+            return out
+        if type(index) is Tensor and self._array.ndim and index._array.ndim:
+            if index._dtype is dtypes.int64:
+                if self._device is index._device is devices.cpu:
+                    return _index_rows(self, index)
+            elif index._dtype is dtypes.bool_:
+                out = _masked(self, index)
+                if out is not None:
+                    return out
     try:
         plain, basic = normalize(index)
     except _WrappedIndex:
@@ -336,8 +371,40 @@ def getitem(self, index):
     return _index(self if first is None else _slice(self, first), second)
 
 
+def _written_at(self, index, value):
+    """Write at a basic index where nothing is recorded; False where the general way must do it."""
+    array, kind = self._array, type(value)
+    if type(array) is not np.ndarray or self._inference or not array.flags.writeable:
+        return False
+    plain = kind in EXACT
+    if mode.recording and (
+        self._node is not None
+        or (plain and value._node is not None)
+        or (self._base is not None and self._base._node is not None)
+    ):
+        return False
+    if plain:
+        if value._dtype is not self._dtype or type(value._array) is not np.ndarray:
+            return False
+        value = value._array
+    elif kind is not float or self._dtype.category != FLOAT or not -_LARGE < value < _LARGE:
+        return False
+    if not (all(map(_is_basic, index)) if type(index) is tuple else _is_basic(index)):
+        return False
+    if kind is float and self._dtype.itemsize == 2:
+        return False  # NumPy would round twice
+    try:
+        array[index] = value
+    except (IndexError, ValueError):
+        return False
+    written(self, None)
+    return True
+
+
 def setitem(self, index, value):
     """``tensor[index] = value``: numbers and tensors, broadcast."""
+    if type(self) in EXACT and not STATE.modes and _written_at(self, index, value):
+        return
     try:
         plain, basic = normalize(index)
     except _WrappedIndex:

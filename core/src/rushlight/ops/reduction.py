@@ -20,7 +20,7 @@ from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, 
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import isnan, where
 from rushlight.tensor.shape import wrap_dim, wrap_dims
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
 class ValuesIndices(NamedTuple):
@@ -325,6 +325,8 @@ def _extreme(kind):
     pick = amax if kind == "max" else amin
 
     def call(input, *args, out=None, **kwargs):
+        if not args and not kwargs and out is None and type(input) in EXACT:
+            return pick(input)
         if out is not None:
             return _written(kind, call(input, *args, **kwargs), out)
         if not isinstance(input, Tensor):

@@ -9,6 +9,7 @@ from rushlight.backends.arrays import by_rows, dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import moving
 from rushlight.kernels.prepared import by_layout
+from rushlight.ops._fast import positional
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
 from rushlight.ops._shape_rules import like
@@ -27,6 +28,7 @@ from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
 
 _SMALL = 1 << 15  # bytes below which NumPy's own memory serves
+_ndarray = np.ndarray
 
 
 def infer_size(shape, count, name="view"):
@@ -65,14 +67,26 @@ def _view_samples(make):
     return [((x, (3, 4)), {}), ((x, (-1,)), {}), ((make(), (1, 1)), {}), ((make(0, 3), (0,)), {})]
 
 
-@declare_view(linear=True, samples=_view_samples, oracle="Tensor")
+@declare_view(linear=True, samples=_view_samples, oracle="Tensor", made_by="reshaped")
 def view(input: Tensor, shape: Sizes):
     """The same memory with another shape; a dtype instead of a shape reinterprets the bytes.
 
     Strides that cannot express the shape are an error; use :func:`reshape` to copy then.
     """
+    size = _plain_size(shape)
+    if size is not None and type(input) is _ndarray:
+        try:
+            out = input.reshape(size)
+        except ValueError:
+            infer_size(shape, input.size)  # says what is wrong
+            raise
+        base = out.base
+        if base is input or base is not None and base is input.base:
+            return out  # not a copy
+    if shape and hasattr(shape[0], "category"):
+        return NotImplemented  # a dtype: bytes seen otherwise
     try:
-        out = input.reshape(_plain_size(shape) or infer_size(shape, input.size), copy=False)
+        return input.reshape(infer_size(shape, input.size), copy=False)
     except ValueError:
         shape = infer_size(shape, input.size)
         raise RuntimeError(
@@ -80,7 +94,6 @@ def view(input: Tensor, shape: Sizes):
             f"{shape_text(input.shape)} and its strides (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
         ) from None
-    return out if out is not input else input.view()
 
 
 view.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
@@ -96,6 +109,14 @@ def _view_method(self, *shape, dtype=None):
     return _view_op(self, *shape)
 
 
+def _named_view():
+    """The method: arguments that the op's doors take go straight to them."""
+    method = positional(_view_op.op, _view_method)
+    method.__name__ = method.__qualname__ = "view"
+    method.__doc__, method.__wrapped__ = _view_method.__doc__, _view_method
+    return method
+
+
 def _view_dtype(tensor, target):
     from rushlight.backends.arrays import BY_CODE
     from rushlight.tensor.storage import storage_of
@@ -106,11 +127,11 @@ def _view_dtype(tensor, target):
     return out
 
 
-Tensor.view = _view_method
+Tensor.view = _named_view()
 Tensor.view_as = lambda self, other: _view_op(self, tuple(other._array.shape))
 
 
-@declare_view(linear=True, samples=_view_samples)
+@declare_view(linear=True, samples=_view_samples, made_by="reshaped")
 def reshape(input: Tensor, shape: Sizes):
     """`input` with another shape: a view where strides allow it, else a copy.
 
@@ -135,7 +156,7 @@ def _expand_samples(make):
     return [((make(3, 1), (3, 4)), {}), ((make(2), (3, -1)), {}), ((make(), (2, 2)), {})]
 
 
-@declare_view(linear=True, samples=_expand_samples, oracle="Tensor")
+@declare_view(linear=True, samples=_expand_samples, oracle="Tensor", made_by="expanded")
 def expand(input: Tensor, size: Sizes, *, implicit=False):
     """`input` repeated along dimensions of extent one (and new leading ones) without copying."""
     if _plain_size(size) is None:
@@ -234,7 +255,9 @@ sum_to_size.gradient(input=lambda grad, input_shape: grad.expand(input_shape))
 
 
 @declare_view(
-    linear=True, samples=lambda make: [((make(2, 3, 4), (2, 0, 1)), {}), ((make(), ()), {})]
+    linear=True,
+    made_by="permuted",
+    samples=lambda make: [((make(2, 3, 4), (2, 0, 1)), {}), ((make(), ()), {})],
 )
 def permute(input: Tensor, dims: Sizes):
     """The dimensions in another order."""
@@ -273,6 +296,7 @@ permute.gradient(input=lambda grad, dims: grad.permute(_inverse(dims)))
     samples=lambda make: [((make(2, 3), 0, 1), {}), ((make(2, 3, 4), -1, 0), {})],
     aliases=("swapaxes", "swapdims"),
     inplace=True,
+    made_by="swapped",
 )
 def transpose(input: Tensor, dim0, dim1):
     """Two dimensions exchanged."""
@@ -309,7 +333,16 @@ def _matrix_transpose(self):
     return transpose(self, -2, -1)
 
 
-Tensor.T = property(lambda self: permute(self, tuple(range(self.dim() - 1, -1, -1))))
+_REVERSED = tuple(tuple(range(count - 1, -1, -1)) for count in range(6))
+
+
+def _all_reversed(self):
+    count = self._array.ndim
+    order = _REVERSED[count] if count < 6 else tuple(range(count - 1, -1, -1))
+    return permute(self, order)
+
+
+Tensor.T = property(_all_reversed, doc="The dimensions in reverse order.")
 Tensor.mT = property(_matrix_transpose)
 Tensor.H = Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
 
@@ -337,8 +370,10 @@ def _squeeze_samples(make):
 @declare_view(linear=True, samples=_squeeze_samples, inplace=True)
 def squeeze(input: Tensor, dim=None):
     """Without dimensions of extent one: all, or those named."""
+    if dim is None:
+        return input.squeeze()
     dims = wrap_dims(dim, input.ndim, empty_is_all=False)
-    return input.squeeze(tuple(d for d in dims if input.shape[d] == 1))
+    return input.squeeze(tuple([d for d in dims if input.shape[d] == 1]))
 
 
 squeeze.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
@@ -364,7 +399,10 @@ unsqueeze.gradient(input=lambda grad, dim: grad.squeeze(dim))
 @composite()
 def flatten(input: Tensor, start_dim=0, end_dim=-1):
     """Dimensions `start_dim` to `end_dim` as one."""
-    ndim = input.dim()
+    shape = input._array.shape
+    ndim = len(shape)
+    if end_dim == -1 and start_dim == 1 and ndim > 2:  # what models do before their last layers
+        return reshape(input, (shape[0], math.prod(shape[1:])))
     start, end = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -372,7 +410,6 @@ def flatten(input: Tensor, start_dim=0, end_dim=-1):
         return reshape(input, (1,))
     if start == end:
         return input
-    shape = input._array.shape
     return reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 

@@ -15,13 +15,13 @@ class Storage:
     been written to in place, so its version reads as 0.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "array", "version")
+    __slots__ = ("__dict__", "__weakref__", "array", "version", "views")
 
-    views = None  # weak references to the views, once there are any
     _limit = 16
 
     def __init__(self, array):
         self.array, self.version = array, 0
+        self.views = None  # weak references to the views, once there are any
 
     def add_view(self, view) -> None:
         """Remember a view weakly, so that a recorded in-place write can mark its history stale."""

@@ -1,0 +1,345 @@
+"""Tensor objects made by machine code: what wrapping a kernel's result costs, three times less.
+
+Like the doors of :mod:`rushlight.backends.llvm_door` these are METH_FASTCALL functions in LLVM IR
+whose ``self`` is a plan, an int64 array. They make an instance by ``object.__new__`` and set its
+slots, whose places the class itself tells.
+
+``rl_made``    (array, dtype): a tensor around an array
+``rl_result``  (array, source): the same; the dtype is the source's, or found by the array's
+``rl_view``    (source, array, step): a view of the source's memory, noted in its storage
+
+:mod:`rushlight.backends.llvm_views` holds those that make the array of a view as well.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from rushlight.backends import np
+from rushlight.backends.llvm_door import DTYPE_AT, FASTCALL, METH_FASTCALL, _MethodDef
+from rushlight.backends.llvm_text import Function
+
+# ---- plan words: objects by their addresses, slots by their offsets
+(CLASS, NEW, EMPTY, NONE, ARRAY_AT, DTYPE_SLOT, NODE_AT, STORAGE_AT, BY_DTYPE, STORAGE_CLASS,
+ VIEWS_AT, BASE_NAME, PATH_NAME, WRITABLE_NAME, ADD_VIEW, ARRAY_TYPE, INT, SLICE, TUPLE,
+ ELLIPSIS, SLICE_OP) = range(21)  # fmt: skip
+BASE_AT, SIZE_AT = 48, 16  # of an array, of a list
+FEW = 16  # views in a storage's list, above which the list looks after itself
+DECLARATIONS = """declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyDict_GetItemWithError(ptr, ptr)
+declare ptr @PyErr_Occurred()
+declare ptr @PyObject_GetAttr(ptr, ptr)
+declare i32 @PyObject_SetAttr(ptr, ptr, ptr)
+declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
+declare ptr @PyWeakref_NewRef(ptr, ptr)
+declare ptr @PyList_New(i64)
+declare i32 @PyList_Append(ptr, ptr)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PySequence_Concat(ptr, ptr)
+declare i64 @PyLong_AsLongLong(ptr)
+declare void @PyErr_Clear()
+declare i32 @PySlice_Unpack(ptr, ptr, ptr, ptr)
+declare i64 @PySlice_AdjustIndices(i64, ptr, ptr, i64)
+declare i32 @PyList_SetItem(ptr, i64, ptr)
+declare ptr @rl_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+declare i32 @rl_set_base(ptr, ptr)
+@_Py_NotImplementedStruct = external global i8"""
+
+
+class _Maker(Function):
+    """What the functions share."""
+
+    def __init__(self, name, count, parameters=FASTCALL, linkage=""):
+        super().__init__("ptr", name, parameters)
+        if count is None:
+            self.head = self.head.replace("define", f"define {linkage}")
+            self.plan = "%plan"
+            return
+        self.plan = self.field("%self", 16, "ptr")
+        self.exit_unless(self.compare("eq", "%count", count), "fallback")
+
+    def word(self, index):
+        """A word of the plan as a pointer."""
+        return self.load(self.plan, index, "ptr")
+
+    def slot_of(self, x, index):
+        """Address of a slot whose offset is a plan word."""
+        return self.at(x, self.load(self.plan, index), "i8")
+
+    def held(self, x):
+        """`x`, with a reference more."""
+        self.call("void", "@Py_IncRef", f"ptr {x}")
+        return x
+
+    def made(self, array, dtype, storage):
+        """A new tensor; it takes a reference to each of the three."""
+        cls, empty = self.word(CLASS), self.word(EMPTY)
+        out = self.call("ptr", self.word(NEW), f"ptr {cls}, ptr {empty}, ptr null")
+        self.exit_if(self.compare("eq", out, "null", "ptr"), "failed")
+        places = (ARRAY_AT, array), (DTYPE_SLOT, dtype), (STORAGE_AT, storage)
+        for index, x in (*places, (NODE_AT, self.word(NONE))):
+            self.store(self.held(x), self.slot_of(out, index), 0, "ptr")
+        return out
+
+    def check_arrays(self, *arrays):
+        """All are NumPy's own."""
+        for x in arrays:
+            kind = self.compare("eq", self.field(x, 8, "ptr"), self.word(ARRAY_TYPE), "ptr")
+            self.exit_unless(kind, "fallback")
+
+    def finish(self):
+        """The ways out."""
+        self.lines.append("failed:")
+        self.do("ret ptr null")
+        self.lines.append("fallback:")
+        self.call("void", "@Py_IncRef", "ptr @_Py_NotImplementedStruct")
+        self.do("ret ptr @_Py_NotImplementedStruct")
+        return self.text()
+
+
+def _made():
+    f = _Maker("rl_made", 2)
+    array, dtype = f.load("%args", 0, "ptr"), f.load("%args", 1, "ptr")
+    f.do(f"ret ptr {f.made(array, dtype, f.word(NONE))}")
+    return f.finish()
+
+
+def _result():
+    f = _Maker("rl_result", 2)
+    array, source = f.load("%args", 0, "ptr"), f.load("%args", 1, "ptr")
+    own = f.load(f.slot_of(source, ARRAY_AT), 0, "ptr")
+    f.check_arrays(array, own)
+    found, place = f.field(array, DTYPE_AT, "ptr"), f.slot()
+    f.store(f.load(f.slot_of(source, DTYPE_SLOT), 0, "ptr"), place, 0, "ptr")
+    with f.when(f.compare("ne", f.field(own, DTYPE_AT, "ptr"), found, "ptr")):
+        table = f.word(BY_DTYPE)
+        dtype = f.call("ptr", "@PyDict_GetItemWithError", f"ptr {table}, ptr {found}")
+        with f.when(f.compare("eq", dtype, "null", "ptr")):
+            error = f.call("ptr", "@PyErr_Occurred", "")
+            f.exit_if(f.compare("ne", error, "null", "ptr"), "failed")
+            f.do("br label %fallback")
+            f.lines.append(f"{f.name('never')}:")
+        f.store(dtype, place, 0, "ptr")
+    f.do(f"ret ptr {f.made(array, f.load(place, 0, 'ptr'), f.word(NONE))}")
+    return f.finish()
+
+
+def _wrap():
+    """An array of the source's memory and dtype as a view of the source; null with an error set."""
+    f = _Maker("rl_wrap", None, "ptr %plan, ptr %source, ptr %array, ptr %step", "internal")
+    source, none = "%source", f.word(NONE)
+    own = f.load(f.slot_of(source, ARRAY_AT), 0, "ptr")
+    place = f.slot_of(source, STORAGE_AT)
+    with f.when(f.compare("eq", f.load(place, 0, "ptr"), none, "ptr")):
+        cls = f.word(STORAGE_CLASS)
+        fresh = f.call("ptr", "(ptr, ...) @PyObject_CallFunctionObjArgs",
+                       f"ptr {cls}, ptr {own}, ptr null")  # fmt: skip
+        f.exit_if(f.compare("eq", fresh, "null", "ptr"), "failed")
+        f.store(fresh, place, 0, "ptr")
+        f.call("void", "@Py_DecRef", f"ptr {none}")
+    storage = f.load(place, 0, "ptr")
+    out = f.made("%array", f.load(f.slot_of(source, DTYPE_SLOT), 0, "ptr"), storage)
+    _note_in_storage(f, storage, out)
+    _set_origin(f, source, "%step", out)
+    f.do(f"ret ptr {out}")
+    f.lines.append("undone:")
+    f.call("void", "@Py_DecRef", f"ptr {out}")
+    f.do("ret ptr null")
+    f.lines.append("failed:")
+    f.do("ret ptr null")
+    return f.text()
+
+
+def _view():
+    f = _Maker("rl_view", 3)
+    source, array, step = (f.load("%args", i, "ptr") for i in range(3))
+    own = f.load(f.slot_of(source, ARRAY_AT), 0, "ptr")
+    f.check_arrays(array, own)
+    _check_shared(f, array, own)
+    same = f.compare("eq", f.field(array, DTYPE_AT, "ptr"), f.field(own, DTYPE_AT, "ptr"), "ptr")
+    f.exit_unless(same, "fallback")
+    arguments = f"ptr {f.plan}, ptr {source}, ptr {array}, ptr {step}"
+    f.do(f"ret ptr {f.call('ptr', '@rl_wrap', arguments)}")
+    return f.finish()
+
+
+def _check_shared(f, array, own):
+    """Only what stands on the source's memory is a view; NumPy copies where strides will not do."""
+    base, root = f.field(array, BASE_AT, "ptr"), f.field(own, BASE_AT, "ptr")
+    direct = f.compare("eq", base, own, "ptr")
+    itself = f.compare("eq", array, own, "ptr")
+    there = f.compare("ne", base, "null", "ptr")
+    common = f.value(f"and i1 {there}, {f.compare('eq', base, root, 'ptr')}")
+    either = f.value(f"or i1 {f.value(f'or i1 {direct}, {itself}')}, {common}")
+    f.exit_unless(either, "fallback")
+
+
+def _note_in_storage(f, storage, out):
+    """A weak reference in the storage's list; a long list is left to the storage's own method."""
+    place, done = f.slot_of(storage, VIEWS_AT), f.name("noted")
+    none, views, long = f.word(NONE), f.slot(), f.name("long")
+    short, first, listed = f.name("short"), f.name("first"), f.name("listed")
+    f.store(f.load(place, 0, "ptr"), views, 0, "ptr")
+    empty = f.compare("eq", f.load(views, 0, "ptr"), none, "ptr")
+    f.do(f"br i1 {empty}, label %{first}, label %{listed}")
+    f.lines.append(f"{first}:")
+    fresh = f.call("ptr", "@PyList_New", "i64 0")
+    f.exit_if(f.compare("eq", fresh, "null", "ptr"), "undone")
+    f.store(fresh, place, 0, "ptr")
+    f.call("void", "@Py_DecRef", f"ptr {none}")
+    f.store(fresh, views, 0, "ptr")
+    f.do(f"br label %{short}")
+    f.lines.append(f"{listed}:")
+    count = f.field(f.load(views, 0, "ptr"), SIZE_AT)
+    f.do(f"br i1 {f.compare('sge', count, FEW)}, label %{long}, label %{short}")
+    f.lines.append(f"{long}:")
+    method = f.word(ADD_VIEW)
+    nothing = f.call("ptr", "(ptr, ...) @PyObject_CallFunctionObjArgs",
+                     f"ptr {method}, ptr {storage}, ptr {out}, ptr null")  # fmt: skip
+    f.exit_if(f.compare("eq", nothing, "null", "ptr"), "undone")
+    f.call("void", "@Py_DecRef", f"ptr {nothing}")
+    f.do(f"br label %{done}")
+    f.lines.append(f"{short}:")
+    weak = f.call("ptr", "@PyWeakref_NewRef", f"ptr {out}, ptr null")
+    f.exit_if(f.compare("eq", weak, "null", "ptr"), "undone")
+    refused = f.call("i32", "@PyList_Append", f"ptr {f.load(views, 0, 'ptr')}, ptr {weak}")
+    f.call("void", "@Py_DecRef", f"ptr {weak}")
+    f.exit_if(f.compare("ne", refused, 0, "i32"), "undone")
+    f.label(done)
+
+
+def _set_origin(f, source, step, out):
+    """`_base` and `_path`, of a view of a view continued; `_writable` where it says something."""
+    none = f.word(NONE)
+
+    def read(name):
+        value = f.call("ptr", "@PyObject_GetAttr", f"ptr {source}, ptr {f.word(name)}")
+        f.exit_if(f.compare("eq", value, "null", "ptr"), "undone")
+        return value
+
+    def write(name, value):
+        """Set an attribute and drop the reference to its value."""
+        refused = f.call("i32", "@PyObject_SetAttr", f"ptr {out}, ptr {f.word(name)}, ptr {value}")
+        f.call("void", "@Py_DecRef", f"ptr {value}")
+        f.exit_if(f.compare("ne", refused, 0, "i32"), "undone")
+
+    row = f.call("ptr", "@PyTuple_New", "i64 1")
+    f.exit_if(f.compare("eq", row, "null", "ptr"), "undone")
+    f.call("i32", "@PyTuple_SetItem", f"ptr {row}, i64 0, ptr {f.held(step)}")
+    base, path = f.slot(), f.slot()
+    f.store(row, path, 0, "ptr")
+    f.store(read(BASE_NAME), base, 0, "ptr")
+    first, later, both = f.name("root"), f.name("later"), f.name("origin")
+    is_root = f.compare("eq", f.load(base, 0, "ptr"), none, "ptr")
+    f.do(f"br i1 {is_root}, label %{first}, label %{later}")
+    f.lines.append(f"{first}:")
+    f.call("void", "@Py_DecRef", f"ptr {none}")
+    f.store(f.held(source), base, 0, "ptr")
+    f.do(f"br label %{both}")
+    f.lines.append(f"{later}:")
+    before = read(PATH_NAME)
+    whole = f.call("ptr", "@PySequence_Concat", f"ptr {before}, ptr {row}")
+    f.call("void", "@Py_DecRef", f"ptr {before}")
+    f.call("void", "@Py_DecRef", f"ptr {row}")
+    f.exit_if(f.compare("eq", whole, "null", "ptr"), "undone")
+    f.store(whole, path, 0, "ptr")
+    f.label(both)
+    write(BASE_NAME, f.load(base, 0, "ptr"))
+    write(PATH_NAME, f.load(path, 0, "ptr"))
+    reason, plain, refused, end = read(WRITABLE_NAME), f.name("w"), f.name("w"), f.name("w")
+    f.do(f"br i1 {f.compare('eq', reason, none, 'ptr')}, label %{plain}, label %{refused}")
+    f.lines.append(f"{refused}:")
+    write(WRITABLE_NAME, reason)
+    f.do(f"br label %{end}")
+    f.lines.append(f"{plain}:")
+    f.call("void", "@Py_DecRef", f"ptr {reason}")
+    f.label(end)
+
+
+def module(key: str) -> str:
+    """IR text of the functions; `key` becomes a function that says which build this is."""
+    marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
+    from rushlight.backends import llvm_views
+
+    functions = _wrap(), _made(), _result(), _view(), *llvm_views.functions(_Maker)
+    return "\n".join([DECLARATIONS, *functions, marker])
+
+
+# ------------------------------------------------------------------------------------ Python's side
+def slot_offset(cls, name) -> int:
+    """Where in an instance a slot lies: from its descriptor's member definition."""
+    word = ctypes.c_int64.from_address
+    return word(word(id(cls.__dict__[name]) + 40).value + 16).value
+
+
+def _offsets_are_right(cls, names, probe):
+    """Whether the slots of an instance lie where the descriptors say."""
+    word = ctypes.c_int64.from_address
+    for name in names:
+        offset = slot_offset(cls, name)
+        if not 16 <= offset < 4096:
+            return False
+        if word(id(probe) + offset).value != id(getattr(probe, name)):
+            return False
+    return True
+
+
+class TensorDoors:
+    """The functions for one class of tensors; `probe` is an instance with all slots set, and
+    `storage` one of its storages."""
+
+    def __init__(self, engine, probe, storage, by_dtype):
+        from rushlight.backends.llvm_door import _array_api
+        from rushlight.backends.llvm_views import NAMES
+
+        cls, slots = type(probe), ("_array", "_dtype", "_node", "_storage")
+        kind = type(storage)
+        if not _offsets_are_right(cls, slots, probe) or not _offsets_are_right(
+            kind, ("views",), storage
+        ):
+            raise RuntimeError("tensors have another layout than their class says")
+        key = engine.key("tensors")
+        engine.function(key, lambda: (module(key), 0, True))
+        names = [b"_base", b"_path", b"_writable"]
+        self.kept = [(), kind.add_view, *(_interned(n) for n in names)]
+        new = ctypes.c_int64.from_address(id(object) + _NEW_AT).value
+        words = [
+            id(cls), new, id(self.kept[0]), id(None), *(slot_offset(cls, s) for s in slots),
+            id(by_dtype), id(kind), slot_offset(kind, "views"), *map(id, self.kept[2:]),
+            id(self.kept[1]), _array_api()[0], id(int), id(slice), id(tuple), id(Ellipsis), 0,
+        ]  # fmt: skip
+        self.kept += [cls, kind, by_dtype]
+        plan = self.plan = np.array(words, np.int64)
+        self.definitions = []
+        self.made = self._function(engine, b"made", plan)
+        self.result = self._function(engine, b"result", plan)
+        self.view = self._function(engine, b"view", plan)
+        for name in NAMES:
+            setattr(self, name, self._function(engine, name.encode(), plan))
+
+    def slices_by(self, op):
+        """The op of basic indexing, which the views that `indexed` makes are noted with."""
+        self.kept.append(op)
+        self.plan[SLICE_OP] = id(op)
+
+    def _function(self, engine, name, plan):
+        make = ctypes.pythonapi.PyCMethod_New
+        make.restype = ctypes.py_object
+        make.argtypes = [
+            ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p
+        ]  # fmt: skip
+        address = engine.symbol("rl_" + name.decode())
+        definition = _MethodDef(name, address, METH_FASTCALL, None)
+        self.definitions.append(definition)
+        return make(ctypes.byref(definition), plan, None, None)
+
+
+_NEW_AT = 312  # ``tp_new`` in a type object
+
+
+def _interned(name):
+    import sys
+
+    return sys.intern(name.decode())

@@ -1,0 +1,59 @@
+"""Reductions of small arrays by built-in functions, before the declared bodies are asked."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from rushlight.kernels.small_reduction import small
+from rushlight.ops import reduction
+
+
+def _first(name, body, whole=None):
+    """`body`, where the function of this name declines; `whole` is the body's word for all
+    dimensions."""
+    learn = small.learn
+
+    def kernel(input, dim=whole, keepdim=False):
+        over = None if dim == whole else dim
+        found = getattr(small, name)(input, over, keepdim)
+        if found is NotImplemented:
+            found = learn(name, input, over, keepdim)
+        return body(input, dim, keepdim) if found is NotImplemented else found
+
+    return kernel
+
+
+def _first_with_dtype(name, body):
+    """The same for bodies that may be asked for a dtype, which the functions do not know."""
+    short = _first(name, body)
+
+    def kernel(input, dim=None, keepdim=False, *, dtype=None):
+        if dtype is not None:
+            return body(input, dim, keepdim, dtype=dtype)
+        return short(input, dim, keepdim)
+
+    return kernel
+
+
+def _first_of_one_dim(name, body):
+    """The same for bodies that need a dimension."""
+    short = _first(name, body)
+
+    def kernel(input, dim, keepdim):
+        return body(input, dim, keepdim) if dim is None else short(input, dim, keepdim)
+
+    return kernel
+
+
+_KINDS = (
+    (_first_with_dtype, {"sum": "sum", "mean": "mean"}),
+    (_first, {"argmax": "argmax", "argmin": "argmin"}),
+    (partial(_first, whole=()), {"amax": "max", "amin": "min"}),
+    (_first_of_one_dim, {"_max_dim": "max_at", "_min_dim": "min_at"}),
+)
+for _make, _names in _KINDS:
+    for _op, _name in _names.items():
+        _declared = getattr(reduction, _op)
+        _kernel = _make(_name, _declared.op.cpu_kernel)
+        _kernel.general = _declared.op.cpu_kernel
+        _declared.cpu(_kernel)

@@ -1,0 +1,246 @@
+"""Tensors and views made by machine code: against Python's way, against NumPy, and counts."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import rushlight
+from rushlight.backends import llvm_door
+from rushlight.tensor import construction
+from rushlight.tensor.tensor import Tensor
+
+pytestmark = pytest.mark.skipif(
+    not llvm_door.is_available(), reason="this interpreter has other object headers"
+)
+STEP = ("op", [1])
+BASE = np.arange(240.0, dtype=np.float32).reshape(4, 3, 4, 5)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled():
+    rushlight.ones(2) + rushlight.ones(2)  # machine code is in use from here on
+    assert type(construction.made) is type(len)
+
+
+def around(array):
+    return construction.made(array, rushlight.float32)
+
+
+def strided(draw):
+    array = BASE[: draw.randrange(5)] if draw.random() < 0.9 else BASE[:, 0, 0, 0]
+    for _ in range(draw.randrange(3)):
+        step = [slice(draw.randrange(2), None, draw.choice([1, 2])) for _ in array.shape]
+        array = array[tuple(step)]
+        array = array.transpose(draw.sample(range(array.ndim), array.ndim))
+    if draw.random() < 0.3:  # NumPy then keeps the strides where they were, away from the shape
+        array = array[:, None, ..., None].squeeze() if array.ndim else array
+    return array
+
+
+def index_item(draw, extent):
+    kind = draw.random()
+    if kind < 0.35:
+        return draw.randrange(-extent - 1, extent + 1)
+    if kind < 0.75:
+        start, stop = (
+            None if draw.random() < 0.3 else draw.randrange(-extent - 3, extent + 3)
+            for _ in range(2)
+        )
+        return slice(start, stop, draw.choice([None, 1, 2, 3, 7]))
+    return None if kind < 0.88 else Ellipsis
+
+
+def indexed(draw, array):
+    index = index_item(draw, array.shape[0] if array.ndim else 1)
+    if draw.random() < 0.7:
+        count = draw.randrange(array.ndim + 1)
+        index = tuple(index_item(draw, n) for n in array.shape[:count])
+    items = index if type(index) is tuple else (index,)
+    got = construction.indexed(around(array), index)
+    if got is NotImplemented:
+        return None
+    assert got._path[0][1] == [items]
+    return got, array[items if Ellipsis in items else (*items, ...)]
+
+
+def permuted(draw, array):
+    order = [d - draw.choice([0, array.ndim]) for d in draw.sample(range(array.ndim), array.ndim)]
+    if order and draw.random() < 0.1:
+        order[0] = order[-1]
+    got = construction.permuted(around(array), tuple(order), STEP)
+    return None if got is NotImplemented else (got, array.transpose(order))
+
+
+def swapped(draw, array):
+    first, second = (draw.randrange(-array.ndim - 1, array.ndim + 1) for _ in range(2))
+    got = construction.swapped(around(array), first, second, STEP)
+    return None if got is NotImplemented else (got, array.swapaxes(first, second))
+
+
+def expanded(draw, array):
+    lead = tuple(draw.randrange(3) for _ in range(draw.randrange(3)))
+    sizes = [draw.choice([n, n, -1, 5 if n == 1 else n, n + 1]) for n in array.shape]
+    got = construction.expanded(around(array), (*lead, *sizes), STEP)
+    if got is NotImplemented:
+        return None
+    shape = [n if m == -1 else m for m, n in zip(sizes, array.shape, strict=True)]
+    return got, np.broadcast_to(array, (*lead, *shape))
+
+
+def reshaped(draw, array):
+    sizes, left = [], array.size
+    while left > 1 and draw.random() < 0.7:
+        sizes.append(draw.choice([n for n in range(1, left + 1) if left % n == 0]))
+        left //= sizes[-1]
+    sizes.append(left)
+    draw.shuffle(sizes)
+    if draw.random() < 0.4:
+        sizes[draw.randrange(len(sizes))] = -1
+    if draw.random() < 0.1:
+        sizes.append(draw.choice([1, 2, -2, 0]))
+    got = construction.reshaped(around(array), tuple(sizes), STEP)
+    return None if got is NotImplemented else (got, array.reshape(sizes))
+
+
+@pytest.mark.parametrize("take", [indexed, permuted, swapped, expanded, reshaped])
+def test_views_are_numpys(take):
+    """Whatever is taken at all has NumPy's shape, strides, memory and flags."""
+    draw, done = random.Random(take.__name__), 0
+    for _ in range(3000):
+        array = strided(draw)
+        found = take(draw, array)
+        if found is None:
+            continue
+        got, want = found
+        a, done = got._array, done + 1
+        assert a.shape == want.shape
+        np.testing.assert_array_equal(a, want)
+        if a.size:
+            assert a.ctypes.data == want.ctypes.data
+            assert all(
+                s == t or n == 1 for s, t, n in zip(a.strides, want.strides, a.shape, strict=True)
+            )
+        assert a.flags.c_contiguous == want.flags.c_contiguous
+        assert a.flags.f_contiguous == want.flags.f_contiguous
+        assert a.flags.writeable == (take is not expanded)
+        assert a.flags.aligned and not a.flags.owndata and got._dtype is rushlight.float32
+    assert done > 600
+
+
+def test_what_is_refused():
+    """Python says what is wrong with these; nothing is left behind as an error."""
+    x, many = rushlight.ones(2, 3), (0,) * 20
+    for index in ("a", 1.0, True, [0], x, (True,), (0, [1]), slice(1.0), slice(None, None, -1),
+                  slice(None, None, 0), (..., ...), 2, -3, 1 << 70, (0, 0, 0), many):  # fmt: skip
+        assert construction.indexed(x, index) is NotImplemented
+    for sizes in ((7,), (-1, -1), (-2, 3), (True, 6), (6.0,), [6], (1 << 70,), (1 << 62, 4), many):
+        assert construction.reshaped(x, sizes, STEP) is NotImplemented
+    assert construction.reshaped(x.t(), (6,), STEP) is NotImplemented
+    for order in ((0,), (0, 0), (0, 2), (0, -3), (0, 1.0), [0, 1], (0, 1 << 70), many):
+        assert construction.permuted(x, order, STEP) is NotImplemented
+    for sizes in ((3,), (3, 3), (-1, 2, 3), (2, -2), (2, 3.0), [2, 3], many):
+        assert construction.expanded(x, sizes, STEP) is NotImplemented
+    assert construction.swapped(x, 0, 2, STEP) is NotImplemented
+    assert construction.swapped(x, 0, True, STEP) is NotImplemented
+    assert construction.view(x, x._array.copy(), STEP) is NotImplemented
+    assert construction.view(x, x._array.view(np.int32), STEP) is NotImplemented
+    assert construction.result(x._array.view(">f4"), x) is NotImplemented
+    assert construction.indexed(x) is NotImplemented
+
+
+def test_views_know_where_they_come_from():
+    x = rushlight.arange(24.0).reshape(2, 3, 4).clone()
+    y = x[1]
+    z = y.transpose(0, 1)
+    assert y._base is x and z._base is x and len(z._path) == 2
+    assert x._storage is y._storage is z._storage
+    z += 1.0
+    assert x._version == y._version == z._version == 1
+    w = rushlight.ones(4, 3, requires_grad=True)
+    z.mul_(w)
+    assert x.requires_grad and y.requires_grad  # views made before the write take part in it
+    x.sum().backward()
+    np.testing.assert_array_equal(w.grad.numpy(), np.arange(13.0, 25.0).reshape(3, 4).T)
+    part = rushlight.ones(4).unbind()[0]
+    assert part[None]._writable is not None  # a view of one of several views says so too
+
+
+def test_many_views_of_one_storage():
+    """The list of views does not grow with views that are gone."""
+    x = rushlight.zeros(8, 8)
+    for _ in range(500):
+        assert x[3].shape == (8,)
+    assert len(x._storage.views) <= 40
+    held = [x[i % 8] for i in range(100)]
+    assert len(x._storage.live_views()) == len(held)
+
+
+def test_results_take_the_dtype_of_the_array():
+    x = rushlight.ones(3)
+    for dtype in (rushlight.float32, rushlight.bfloat16, rushlight.bool, rushlight.int64):
+        array = rushlight.ones(3, dtype=dtype)._array
+        out = construction.result(array, x)
+        assert type(out) is Tensor and out.dtype is dtype and out._array is array
+        assert out._node is None and out._storage is None and gc.is_tracked(out)
+
+
+def test_nothing_is_kept():
+    x, index = rushlight.ones(2, 3, 4, 5), (0, slice(1, 2))
+    array, dtype = x._array, x._dtype
+    x[0]  # makes the storage
+    objects = (x, array, dtype, STEP, index, x._storage)
+    before = [sys.getrefcount(o) for o in objects]
+    for _ in range(2000):
+        construction.made(array, dtype)
+        construction.result(array, x)
+        construction.view(x, array[1:], STEP)
+        construction.indexed(x, index)
+        construction.indexed(x, 9)
+        construction.reshaped(x, (120,), STEP)
+        construction.reshaped(x, (7,), STEP)
+        construction.permuted(x, (3, 2, 1, 0), STEP)
+        construction.swapped(x, 0, 1, STEP)
+        construction.expanded(x, (2, 2, 3, 4, 5), STEP)
+        construction.expanded(x, (1 << 70,), STEP)
+    assert [sys.getrefcount(o) for o in objects] == before
+
+
+def test_threads_make_views_at_once():
+    x, failures = rushlight.arange(64.0).reshape(8, 8).clone(), []
+
+    def work(seed):
+        draw = random.Random(seed)
+        for _ in range(3000):
+            i, j = draw.randrange(8), draw.randrange(8)
+            if x[i].reshape(2, 4)[j // 4, j % 4].item() != i * 8 + j:
+                failures.append((i, j))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_python_can_do_it_all():
+    """The switch keeps to Python, with the same results."""
+    code = (
+        "import rushlight as r; from rushlight.tensor import construction as c\n"
+        "x = r.arange(12.0).reshape(3, 4) + 0; assert type(c.made) is not type(len)\n"
+        "y = x.t()[1:, :2].expand(2, 3, 2); print(y.tolist(), x[1].sum().item(), y._base is x)"
+    )
+    environment = {**os.environ, "RUSHLIGHT_TENSORS": "python"}
+    printed = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    row = [[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]]
+    assert printed.strip() == f"{[row, row]} 22.0 True"
