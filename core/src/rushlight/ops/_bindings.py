@@ -74,6 +74,8 @@ def _short_composite(op, general):
     def call(*args, **kwargs):
         if args and type(args[0]) in EXACT and not STATE.modes and len(args) <= most:
             given = len(args)
+            if given == 1 >= least and not kwargs:
+                return body(args[0])
             if kwargs:
                 given = given + len(kwargs) if kwargs.keys() <= names else 0
             for value in (*args[1:], *kwargs.values()) if kwargs else args:

@@ -118,6 +118,15 @@ def parse_to(args, kwargs):
 def to(input, *args, **kwargs):
     """`input` with another dtype and/or device: ``to(dtype)``, ``to(device)``,
     ``to(device, dtype)``, ``to(other)``; the tensor itself when nothing changes, unless `copy`."""
+    if len(args) == 1 and not kwargs and type(input) in EXACT:  # the usual ways
+        (target,) = args
+        kind = type(target)
+        if kind is dtypes.dtype:
+            return input if target is input._dtype else _converted(input, target)
+        if input._device is devices.cpu and (
+            kind is str and target == "cpu" or kind is devices.device and target.type == "cpu"
+        ):
+            return input
     dtype, device, copy, non_blocking, layout = parse_to(args, kwargs)
     out = input
     if dtype is not None and dtype is not input._dtype:

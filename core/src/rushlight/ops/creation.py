@@ -15,6 +15,7 @@ from rushlight.errors import argument_error
 from rushlight.kernels import vectors
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._rules import number_dtype
+from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, through_levels
 from rushlight.tensor.dispatch import stack as transforms
 from rushlight.tensor.interchange import array_of_data
@@ -25,8 +26,10 @@ from rushlight.tensor.memory_format import (
     preserve_format,
 )
 from rushlight.tensor.memory_format import empty_like as _like_strides
-from rushlight.tensor.shape import normalize_size
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.shape import Size, normalize_size
+from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
+
+_LARGE = 3e38  # numbers beyond it may overflow float32
 
 
 @functools.cache
@@ -164,6 +167,33 @@ def beside(tensor, array):
     return make_tensor(array, BY_ARRAY_DTYPE[array.dtype], tensor._device)
 
 
+def _small(size, fill, dtype):
+    """A tensor of little memory on the CPU, sizes as given; None leaves it to the general way."""
+    if devices.current.stack[-1] is not devices.cpu:
+        return None
+    if len(size) == 1 and type(size[0]) is not int:
+        (size,) = size
+        if type(size) not in _SEQUENCES:
+            return None
+    room = dtype.itemsize
+    for n in size:
+        if type(n) is not int or n < 0:
+            return None
+        room *= n
+    if room >= memory.ALIGNED_FROM:
+        return None
+    if fill == 0:
+        array = np.zeros(size, BY_CODE[dtype.code])
+    else:
+        array = np.empty(size, BY_CODE[dtype.code])
+        if fill is not None:
+            array.fill(fill)
+    return construction.inferred(construction.made(array, dtype))
+
+
+_SEQUENCES = frozenset({tuple, list, Size})
+
+
 def _filled(size, fill, dtype, device, requires_grad, out):
     size = normalize_size(size)
     if any(n < 0 for n in size):
@@ -202,6 +232,10 @@ def empty(
     memory_format=None,
 ):
     """A tensor of uninitialised memory."""
+    if out is device is memory_format is None and not requires_grad:
+        made = _small(size, None, default.float if dtype is None else dtype)
+        if made is not None:
+            return made
     size = normalize_size(size)
     made = _filled(size, None, dtype, device, requires_grad, out)
     chosen = check_format("empty", memory_format, contiguous_format)
@@ -221,11 +255,19 @@ def zeros(*size, out=None, dtype=None, layout=None, device=None, requires_grad=F
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
+    if out is device is None and not requires_grad:
+        made = _small(size, 0, default.float if dtype is None else dtype)
+        if made is not None:
+            return made
     return _filled(size, 0, dtype, device, requires_grad, out)
 
 
 def ones(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """A tensor filled with 1."""
+    if out is device is None and not requires_grad:
+        made = _small(size, 1, default.float if dtype is None else dtype)
+        if made is not None:
+            return made
     return _filled(size, 1, dtype, device, requires_grad, out)
 
 
@@ -254,6 +296,11 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
         fill_value = fill_value.item()
     if dtype is None:
         dtype = number_dtype(fill_value)
+    if out is device is None and not requires_grad and type(fill_value) is float:
+        if dtype is default.float and -_LARGE < fill_value < _LARGE:
+            made = _small((size,), fill_value, dtype)
+            if made is not None:
+                return made
     return _filled((size,), fill_value, dtype, device, requires_grad, out)
 
 
@@ -261,6 +308,19 @@ def _like(fill):
     def make(
         input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
     ):
+        if (
+            type(input) in EXACT
+            and dtype is device is memory_format is layout is None
+            and not requires_grad
+            and type(input._array) is np.ndarray
+            and input._array.flags.c_contiguous
+            and input._array.size
+            and devices.current.stack[-1] is devices.cpu
+            and not STATE.levels
+        ):
+            made = _small(input._array.shape, fill, input._dtype)
+            if made is not None:
+                return made
         if STATE.levels and transforms.levels:
             found = through_levels(
                 make, (input,), (input,), {"dtype": dtype, "memory_format": memory_format}
@@ -343,6 +403,17 @@ def arange(
     """
     if end is None:
         start, end = 0, start
+    if (
+        type(start) is type(end) is type(step) is int
+        and out is dtype is device is None
+        and step > 0
+        and start <= end
+        and not requires_grad
+        and devices.current.stack[-1] is devices.cpu
+    ):
+        return construction.inferred(
+            construction.made(np.arange(start, end, step, np.int64), dtypes.int64)
+        )
     values = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
     start, end, step = values
     if dtype is None and out is not None:

@@ -347,7 +347,8 @@ def chunk(input: Tensor, chunks, dim=0):
     """At most `chunks` pieces of equal size along `dim` (the last may be smaller)."""
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    extent = input.shape[wrap_dim(dim, input.dim())]
+    shape = input._array.shape
+    extent = shape[wrap_dim(dim, len(shape))]
     return split(input, max(1, -(-extent // chunks)), dim)
 
 
