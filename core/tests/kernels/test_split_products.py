@@ -21,7 +21,7 @@ from rushlight.kernels.split_products import SplitProduct
 
 GUARD = 64  # elements of NaN before and after every buffer
 SIZES = [(32, 32, 32), (1, 1, 1), (33, 31, 65), (64, 96, 128), (100, 45, 770), (31, 200, 97),
-         (70, 33, 1601)]  # fmt: skip
+         (70, 33, 1601), (33, 801, 65), (70, 1000, 900)]  # fmt: skip
 
 
 def guarded(values, transposed=False):
@@ -88,7 +88,11 @@ def words_of(a, b):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.tuples(*[st.integers(1, 140)] * 3),
+    st.tuples(
+        st.integers(1, 140),
+        st.one_of(st.integers(1, 140), st.integers(760, 1100)),
+        st.integers(1, 140),
+    ),
     st.tuples(st.booleans(), st.booleans()),
     st.integers(0, 2**32 - 1),
 )
@@ -114,10 +118,11 @@ def test_exact_where_float32_is():
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3.4e38, 1e-39, 1e-44])
 @pytest.mark.parametrize("where", ["a", "b"])
 @pytest.mark.parametrize("transposed", [False, True])
-def test_special_values(rng, value, where, transposed):
+@pytest.mark.parametrize("columns", [40, 900])  # packed whole, and by the parts that use them
+def test_special_values(rng, value, where, transposed, columns):
     """One value splitting cannot carry: as with ordinary arithmetic."""
     _, a = guarded(rng.standard_normal((70, 65)).astype(np.float32), transposed)
-    b = rng.standard_normal((65, 40)).astype(np.float32)
+    b = rng.standard_normal((65, columns)).astype(np.float32)
     (a if where == "a" else b)[3, 5] = value
     with np.errstate(all="ignore"):
         exact = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)

@@ -215,6 +215,9 @@ def _gathers_forward(n, c, image, o, size, kernel, stride, padding, flipped, is_
         return gathered_convolution.fits_one_plane(n, c, image, o, size, kernel, padding)
     if is_winograd and size[0] * size[1] >= _WINOGRAD_PIXELS:
         return False
+    strided = max(stride) > 1 and kernel != (1, 1)
+    if strided and size[0] * size[1] > gathered_convolution.STRIDED_PIXELS:
+        return False
     large = size[0] * size[1] > gathered_convolution.SOME_PIXELS and c >= 32
     if large and pointwise.fits(c, image, o, kernel, stride, padding):
         return False
@@ -272,13 +275,16 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
     return None
 
 
-def _gathers_weight_gradient(n, c, image, o, size, kernel, padding, is_winograd, planes):
+def _gathers_weight_gradient(n, c, image, o, size, kernel, stride, padding, is_winograd, planes):
     """Whether a weight gradient is to be a product of gathered windows."""
     from rushlight.kernels import gathered_convolution
 
     if planes == 1:
         return gathered_convolution.fits_one_plane(n, c, image, o, size, kernel, padding)
     if is_winograd and size[0] * size[1] >= _WINOGRAD_PIXELS:
+        return False
+    strided = max(stride) > 1 and kernel != (1, 1)
+    if strided and size[0] * size[1] > gathered_convolution.STRIDED_GRADIENT_PIXELS:
         return False
     return gathered_convolution.fits_weight_gradient(n, c, image, o, size, kernel, padding)
 
@@ -288,7 +294,7 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
     size = output_size(image, kernel, stride, padding, dilation)
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
     if groups == 1 and not direct and _gathers_weight_gradient(
-        n, c, image, o, size, kernel, padding, is_winograd, planes
+        n, c, image, o, size, kernel, stride, padding, is_winograd, planes
     ):  # fmt: skip
         from rushlight.kernels import gathered_convolution
 

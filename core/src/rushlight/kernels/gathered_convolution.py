@@ -36,6 +36,7 @@ MOST_BYTES = 1 << 31  # offsets are int32
 PACKED_LIMIT = 6 << 20  # bytes of packed windows at a time
 ONE_IMAGE_LIMIT = 16 << 20  # the same of one image
 FEW_PIXELS, SOME_PIXELS = 64, 256  # of a map
+STRIDED_PIXELS, STRIDED_GRADIENT_PIXELS = 64, 196  # beyond: strided windows are slow to gather
 
 
 @function

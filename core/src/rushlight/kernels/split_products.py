@@ -44,7 +44,7 @@ from rushlight.backends.matrix_units import (
 from rushlight.backends.memory import empty
 from rushlight.backends.microkernel import TILE_WORDS
 from rushlight.backends.worker_pool import scratch
-from rushlight.kernels.gemm import pack_b
+from rushlight.kernels.gemm import pack_b, packs_here
 from rushlight.kernels.tile_products import multiply, ready_block
 
 # Argument words. The first nine are given at each call.
@@ -54,7 +54,8 @@ START, TILES, GROUP, ROW_PARTS, CHUNK, FIRST_K, A_PACKED, A_PEAK_COUNT, B_PEAK_C
 # Of convolutions: the columns of C are the pixels of images, and rows have a bias. REFUSED is where
 # to say that values cannot be split (0: multiply those rows on the vector units).
 PIXELS, IMAGE_BYTES, ROW_BIAS = range(27, 30)
-WORDS = 30
+B_HERE = 30  # items pack their panels of B themselves
+WORDS = 31
 # Words of a packing job: the first three are given at each call.
 SOURCE, TARGET, PEAKS, STRIDE, ALONG_K, TRANSPOSED, LINES, DEPTH, OFFSET = range(9)
 PACKING_WORDS = 9
@@ -244,6 +245,23 @@ def round_block(c, c_row, rows, columns, edge):
         round_row(edge + 4 * SIDE * i, c + i * c_row, columns)
 
 
+@function
+def pack_panels(g, first, last, k, depth, to, panel_bytes, peaks):
+    """Some steps of k of the panels of B that an item multiplies; gives the largest magnitude."""
+    clear_peaks(peaks)
+    stride, along = g[B_ROW], g[TRANS_B]
+    for block in range((depth + SIDE - 1) // SIDE):
+        steps = min(i64(SIDE), depth - SIDE * block)
+        start = g[FIRST_K] + k + SIDE * block
+        for j in range(first, last):
+            source = g[B] + start * stride + size * SIDE * j
+            if along != 0:
+                source = g[B] + SIDE * j * stride + size * start
+            pack_blocks(source, stride, along, along, g[N] - SIDE * j, steps,
+                        to + (j - first) * panel_bytes + block * block_bytes, peaks)  # fmt: skip
+    return largest(peaks)
+
+
 @range_kernel
 def product_kernel(args, lo, hi, tid):
     """Items: groups of panels times parts of the rows."""
@@ -252,9 +270,12 @@ def product_kernel(args, lo, hi, tid):
     a_row, a_k, c_row, bias, chunk = g[A_ROW], g[A_K], g[C_ROW], g[BIAS], g[CHUNK]
     panels, blocks = (n + SIDE - 1) // SIDE, (k_total + SIDE - 1) // SIDE
     strips = (m + SIDE - 1) // SIDE
-    room = scratch(tid, chunk // SIDE * block_bytes + EDGE + 4 * SIDE * chunk)
-    edge = room + chunk // SIDE * block_bytes
+    panel_bytes = chunk // SIDE * block_bytes
+    own = g[B_HERE] * group_size * panel_bytes
+    room = scratch(tid, panel_bytes + EDGE + 4 * SIDE * chunk + own)
+    edge = room + panel_bytes
     plain = edge + EDGE
+    panels_here = plain + 4 * SIDE * chunk
     space = stack(8)
     block = stack(TILE_WORDS)
     ready_block(block)
@@ -270,6 +291,9 @@ def product_kernel(args, lo, hi, tid):
             start = i64(mk.START_C) if k > 0 else g[START]
             if start == mk.START_BIAS and bias == 0:
                 start = i64(mk.START_ZERO)
+            if g[B_HERE] != 0:
+                peak_of_b = pack_panels(g, first_panel, last_panel, k, depth, panels_here,
+                                        panel_bytes, space)  # fmt: skip
             for s in range(strips * part // row_parts, strips * (part + 1) // row_parts):
                 row = s * SIDE
                 rows = min(i64(SIDE), m - row)
@@ -288,13 +312,15 @@ def product_kernel(args, lo, hi, tid):
                     column = j * SIDE
                     columns = min(n - column, i64(SIDE))
                     c = g[C] + row * c_row + size * column
+                    panel = g[PACKED_B] + (j * blocks + k // SIDE) * block_bytes
+                    if g[B_HERE] != 0:
+                        panel = panels_here + (j - first_panel) * panel_bytes
                     if fits != 0:
                         if g[ROW_BIAS] != 0 and start == mk.START_BIAS:
                             begin_rows(bias + 4 * row, rows, edge)
                         else:
                             begin_block(bias + 4 * column, start, columns, edge)
-                        multiply_blocks(strip, g[PACKED_B] + (j * blocks + k // SIDE) * block_bytes,
-                                        (depth + SIDE - 1) // SIDE)  # fmt: skip
+                        multiply_blocks(strip, panel, (depth + SIDE - 1) // SIDE)
                         if planes == 0:
                             round_block(c, c_row, rows, columns, edge)
                         elif g[PIXELS] != 0:
@@ -320,6 +346,7 @@ ITEMS = 16  # parts of a large product
 PACKED_LIMIT = 4 << 20  # bytes of packed B (and A, if packed whole) at a time
 CHUNK_LIMIT = 24  # blocks of k in a chunk
 GROUP_LIMIT = 1200 << 10  # bytes of packed B that stay in the second cache
+HERE_ITEMS = 8  # parts of a product whose items pack their own panels of B, at least
 
 
 def _packing(kind, stride, along_k, transposed, lines, depth, offset):
@@ -349,14 +376,19 @@ class SplitProduct:
         size, block = (4 if planes else 2), max(1, planes) * 2 * TILE
         kind = {"planes": planes, "size": size, "block_bytes": block}
         panels, strips, blocks = -(-n // SIDE), -(-m // SIDE), -(-k // SIDE)
-        if planes:  # several passes over k, if the packed operands would not stay in the caches
+        here = packs_here(m, n, k)
+        if planes and not here:  # passes over k, if packed operands would not stay in the caches
             blocks = parts_of(blocks, PACKED_LIMIT // (block * (panels + trans_a * strips)))
         depth, chunk = min(blocks * SIDE, k), parts_of(blocks, CHUNK_LIMIT if planes else blocks)
-        self.bytes_b = panels * blocks * block
-        self.bytes_a = strips * blocks * block if trans_a else 0
-        group = parts_of(panels, GROUP_LIMIT // (chunk * block))
+        packs_a = trans_a or here
+        self.bytes_b = 0 if here else panels * blocks * block
+        self.bytes_a = strips * blocks * block if packs_a else 0
+        limit = GROUP_LIMIT - (self.bytes_a if here else 0)
+        group = parts_of(panels, limit // (chunk * block))
+        if here:
+            group = min(group, -(-panels // HERE_ITEMS))
         groups = -(-panels // group)
-        parts = max(1, min(-(-ITEMS // groups), strips))
+        parts = 1 if here else max(1, min(-(-ITEMS // groups), strips))
         words = [0] * WORDS
         words[M], words[N], words[C_ROW] = m, n, size * n
         words[A_ROW], words[A_K] = (size, a_row) if trans_a else (a_row, size)
@@ -364,19 +396,25 @@ class SplitProduct:
         table = mk.COLUMNS_OF_A if trans_a else mk.ROWS
         words[TILES] = table.need(SIDE, (m - 1) % SIDE + 1)
         words[GROUP], words[ROW_PARTS], words[CHUNK] = group, parts, chunk * SIDE
-        words[A_PACKED] = trans_a
+        words[A_PACKED], words[B_HERE] = packs_a, here
         self.peaks, self.steps = 0, []
         for first in range(0, k, depth):
-            here = min(depth, k - first)
-            pack_a, words[A_PEAK_COUNT] = None, 0
-            if trans_a:
-                pack_a, words[A_PEAK_COUNT] = _packing(kind, a_row, 0, 1, m, here, first * a_row)
-            offset = first * (size if trans_b else b_row)
-            pack, words[B_PEAK_COUNT] = _packing(kind, b_row, trans_b, trans_b, n, here, offset)
-            words[K], words[FIRST_K] = here, first
+            steps = min(depth, k - first)
+            pack_a, pack_b, words[A_PEAK_COUNT], words[B_PEAK_COUNT] = None, None, 0, 0
+            if packs_a:
+                offset = first * (a_row if trans_a else size)
+                pack_a, words[A_PEAK_COUNT] = _packing(
+                    kind, a_row, not trans_a, trans_a, m, steps, offset
+                )
+            if not here:
+                offset = first * (size if trans_b else b_row)
+                pack_b, words[B_PEAK_COUNT] = _packing(
+                    kind, b_row, trans_b, trans_b, n, steps, offset
+                )
+            words[K], words[FIRST_K] = steps, first
             words[START] = start if first == 0 else mk.START_C
             run = threads.plan(product_kernel.address(**kind), groups * parts, 1, words)
-            self.steps.append((pack_a, pack, run))
+            self.steps.append((pack_a, pack_b, run))
             self.peaks = max(self.peaks, words[A_PEAK_COUNT], words[B_PEAK_COUNT])
 
     def run(self, a, b, out, bias):
@@ -386,5 +424,6 @@ class SplitProduct:
         for for_a, for_b, product in self.steps:
             if for_a is not None:
                 threads.run(for_a, a, packed_a, peaks_a)
-            threads.run(for_b, b, packed_b, peaks_b)
+            if for_b is not None:
+                threads.run(for_b, b, packed_b, peaks_b)
             threads.run(product, a, b, out, bias, packed_a, packed_b, peaks_a, peaks_b, None)
