@@ -100,7 +100,6 @@ def _of_arrays(op, form):
 
 def _launched(op, function):
     """The op's kernel or body on device arrays, counted under its name."""
-    function = getattr(function, "general", function)
     kernel = getattr(op, "cuda_kernel", None) or translation.on_device(function)
     name, view = op.name, op.kind == "view"
 

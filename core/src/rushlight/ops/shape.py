@@ -333,16 +333,10 @@ def _matrix_transpose(self):
     return transpose(self, -2, -1)
 
 
-_REVERSED = tuple(tuple(range(count - 1, -1, -1)) for count in range(6))
-
-
-def _all_reversed(self):
-    count = self._array.ndim
-    order = _REVERSED[count] if count < 6 else tuple(range(count - 1, -1, -1))
-    return permute(self, order)
-
-
-Tensor.T = property(_all_reversed, doc="The dimensions in reverse order.")
+Tensor.T = property(
+    lambda self: permute(self, tuple(range(self._array.ndim))[::-1]),
+    doc="The dimensions in reverse order.",
+)
 Tensor.mT = property(_matrix_transpose)
 Tensor.H = Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
 
