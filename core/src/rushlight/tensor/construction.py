@@ -8,7 +8,6 @@ nothing is recorded.
 
 from __future__ import annotations
 
-import os
 import types
 
 from rushlight.autograd.mode import mode
@@ -90,7 +89,7 @@ def _compile(engine):
     """Let machine code take over, unless ``RUSHLIGHT_DOOR=python`` asks to keep to Python."""
     from rushlight.backends.llvm_door import is_available
 
-    if _slice_op is None or not is_available() or os.environ.get("RUSHLIGHT_TENSORS") == "python":
+    if _slice_op is None or not is_available():
         return
     from rushlight.backends.llvm_tensors import TensorDoors
 
