@@ -22,7 +22,9 @@ from rushlight.backends.llvm_text import Function
 # ---- plan words: objects by their addresses, slots by their offsets
 (CLASS, NEW, EMPTY, NONE, ARRAY_AT, DTYPE_SLOT, NODE_AT, STORAGE_AT, BY_DTYPE, STORAGE_CLASS,
  VIEWS_AT, BASE_NAME, PATH_NAME, WRITABLE_NAME, ADD_VIEW, ARRAY_TYPE, INT, SLICE, TUPLE,
- ELLIPSIS, SLICE_OP) = range(21)  # fmt: skip
+ ELLIPSIS, SLICE_OP, LEAF, NODE_CLASS, ONE, ZERO, NEXT, NODE_OP, NODE_EDGES, NODE_PLAN,
+ NODE_OUTPUTS, NODE_SEQUENCE, NODE_SAVED, VERSION_AT, STORAGE_ARRAY_AT, INFERENCE_NAME,
+ FALSE) = range(36)  # fmt: skip
 BASE_AT, SIZE_AT = 48, 16  # of an array, of a list
 FEW = 16  # views in a storage's list, above which the list looks after itself
 DECLARATIONS = """declare void @Py_IncRef(ptr)
@@ -38,6 +40,7 @@ declare i32 @PyList_Append(ptr, ptr)
 declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PySequence_Concat(ptr, ptr)
+declare i32 @memcmp(ptr, ptr, i64)
 declare i64 @PyLong_AsLongLong(ptr)
 declare void @PyErr_Clear()
 declare i32 @PySlice_Unpack(ptr, ptr, ptr, ptr)
@@ -58,7 +61,9 @@ class _Maker(Function):
             self.plan = "%plan"
             return
         self.plan = self.field("%self", 16, "ptr")
-        self.exit_unless(self.compare("eq", "%count", count), "fallback")
+        least, most = count if type(count) is tuple else (count, count)
+        self.exit_if(self.compare("slt", "%count", least), "fallback")
+        self.exit_if(self.compare("sgt", "%count", most), "fallback")
 
     def word(self, index):
         """A word of the plan as a pointer."""
@@ -261,9 +266,10 @@ def _set_origin(f, source, step, out):
 def module(key: str) -> str:
     """IR text of the functions; `key` becomes a function that says which build this is."""
     marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
-    from rushlight.backends import llvm_views
+    from rushlight.backends import llvm_recording, llvm_views
 
-    functions = _wrap(), _made(), _result(), _view(), *llvm_views.functions(_Maker)
+    functions = [_wrap(), _made(), _result(), _view()]
+    functions += [*llvm_views.functions(_Maker), *llvm_recording.functions(_Maker)]
     return "\n".join([DECLARATIONS, *functions, marker])
 
 
@@ -287,36 +293,41 @@ def _offsets_are_right(cls, names, probe):
 
 
 class TensorDoors:
-    """The functions for one class of tensors; `probe` is an instance with all slots set, and
-    `storage` one of its storages."""
+    """The functions for one class of tensors; `probe` is an instance with all slots set,
+    `storage` one of its storages, `node` a node of the graph, `leaf` the mark of tensors that begin
+    one, and ``sequence()`` numbers nodes."""
 
-    def __init__(self, engine, probe, storage, by_dtype):
+    def __init__(self, engine, probe, storage, by_dtype, node, leaf, sequence):
+        from rushlight.backends import llvm_recording, llvm_views
         from rushlight.backends.llvm_door import _array_api
-        from rushlight.backends.llvm_views import NAMES
 
         cls, slots = type(probe), ("_array", "_dtype", "_node", "_storage")
         kind = type(storage)
-        if not _offsets_are_right(cls, slots, probe) or not _offsets_are_right(
-            kind, ("views",), storage
-        ):
+        of_node = ("op", "edges", "plan", "outputs", "sequence", "saved")
+        of_storage = ("views", "version", "array")
+        known = (cls, slots, probe), (kind, of_storage, storage), (type(node), of_node, node)
+        if not all(_offsets_are_right(*layout) for layout in known):
             raise RuntimeError("tensors have another layout than their class says")
         key = engine.key("tensors")
         engine.function(key, lambda: (module(key), 0, True))
-        names = [b"_base", b"_path", b"_writable"]
+        names = [b"_base", b"_path", b"_writable", b"_inference"]
         self.kept = [(), kind.add_view, *(_interned(n) for n in names)]
         new = ctypes.c_int64.from_address(id(object) + _NEW_AT).value
         words = [
             id(cls), new, id(self.kept[0]), id(None), *(slot_offset(cls, s) for s in slots),
-            id(by_dtype), id(kind), slot_offset(kind, "views"), *map(id, self.kept[2:]),
+            id(by_dtype), id(kind), slot_offset(kind, "views"), *map(id, self.kept[2:5]),
             id(self.kept[1]), _array_api()[0], id(int), id(slice), id(tuple), id(Ellipsis), 0,
+            id(leaf), id(type(node)), id(1), id(0), id(sequence),
+            *(slot_offset(type(node), s) for s in of_node), slot_offset(kind, "version"),
+            slot_offset(kind, "array"), id(self.kept[5]), id(False),
         ]  # fmt: skip
-        self.kept += [cls, kind, by_dtype]
+        self.kept += [cls, kind, by_dtype, type(node), leaf, sequence]
         plan = self.plan = np.array(words, np.int64)
         self.definitions = []
         self.made = self._function(engine, b"made", plan)
         self.result = self._function(engine, b"result", plan)
         self.view = self._function(engine, b"view", plan)
-        for name in NAMES:
+        for name in (*llvm_views.NAMES, *llvm_recording.NAMES):
             setattr(self, name, self._function(engine, name.encode(), plan))
 
     def slices_by(self, op):

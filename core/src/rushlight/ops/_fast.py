@@ -34,7 +34,8 @@ def unary(op, general):
                     if STATE.inference and mode.inference:
                         out._inference = True
                     if input._node is not None and recorded and mode.recording:
-                        record_one(op, input, out)
+                        if make.recorded(op.recipe, out, input) is NotImplemented:
+                            record_one(op, input, out)
                     return out
         return general(input, *args, **kwargs)
 
@@ -64,6 +65,7 @@ def binary(op, general):
                             (input._node is not None or other._node is not None)
                             and recorded
                             and mode.recording
+                            and make.recorded(op.recipe, out, input, other) is NotImplemented
                         ):
                             record_two(op, input, other, out)
                         return out

@@ -28,7 +28,7 @@ _ndarray = np.ndarray
 class Plan:
     """What one gradient pattern saves and computes."""
 
-    __slots__ = ("inputs", "needs_shapes", "outputs", "pull", "quick")
+    __slots__ = ("inputs", "needs_shapes", "outputs", "pull", "quick", "recipes")
 
 
 def record(op, tensors, values, outs, complete=True):
@@ -112,6 +112,7 @@ def record_one(op, input, out):
     ):
         node = record(op, (input,), None, (out,))
         op.plans[2] = node.plan
+        op.recipe = _recipe(op, node.plan, 1)
         return
     node = _new(Node)
     node.op, node.edges, node.plan, node.outputs = op, (edge,), plan, 1
@@ -129,6 +130,18 @@ def record_one(op, input, out):
     if plan.needs_shapes:
         node.shapes = (out._array.shape,)
     out._node = node
+
+
+def _recipe(op, plan, marks):
+    """What machine code must know to record calls like this one, where tensors of these bits need
+    a gradient; None where it cannot."""
+    if plan.needs_shapes or plan.outputs not in ([], [0]):
+        return None
+    found = plan.recipes.get(marks)
+    if found is None:
+        words = [id(op), id(plan), marks, len(plan.outputs), len(plan.inputs), *plan.inputs]
+        found = plan.recipes[marks] = np.array(words, np.int64)
+    return found
 
 
 def record_view(op, input, values, out):
@@ -178,7 +191,9 @@ def record_two(op, input, other, out):
         and (b is STALE or b.outputs != 1)
     ):
         node = record(op, (input, other), None, (out,))
-        op.plans[(a is not None) + 2 * (b is not None)] = node.plan
+        marks = (a is not None) + 2 * (b is not None)
+        op.plans[marks] = node.plan
+        op.recipe = _recipe(op, node.plan, marks)
         return
     node = _new(Node)
     node.op, node.edges, node.plan, node.outputs = op, (a, b), plan, 1
@@ -190,6 +205,8 @@ def record_two(op, input, other, out):
     if plan.needs_shapes:
         node.shapes = (shape, shape)
     out._node = node
+    if op.recipe is None or op.recipe[2] != (a is not None) + 2 * (b is not None):
+        op.recipe = _recipe(op, plan, (a is not None) + 2 * (b is not None))
 
 
 def _save(node, plan, tensors, outs):
@@ -347,7 +364,7 @@ def make_plan(op, key, values):
     plan.inputs, plan.outputs = [], []
     writer = _Writer(op, key, plan)
     plan.pull = writer.joint_pull() if op.joint is not None else writer.single_pull()
-    plan.quick = writer.quick
+    plan.quick, plan.recipes = writer.quick, {}
     plan.needs_shapes = writer.needs_shapes
     return plan
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import types
 
 from rushlight.autograd.mode import mode
+from rushlight.autograd.node import LEAF, Node, next_sequence
 from rushlight.backends import engine_watchers, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.tensor.dispatch import STATE
@@ -76,6 +77,7 @@ def _not_compiled(*args):
 
 # Views made whole, where nothing is unusual (:mod:`rushlight.backends.llvm_views`).
 indexed = reshaped = permuted = swapped = expanded = _not_compiled
+recorded = _not_compiled  # :mod:`rushlight.backends.llvm_recording`
 _slice_op = None
 
 
@@ -96,9 +98,10 @@ def _compile(engine):
     storage = Storage(np.zeros(1, np.float32))
     probe = made(storage.array, BY_ARRAY_DTYPE[storage.array.dtype])
     probe._storage = storage
-    doors = TensorDoors(engine, probe, storage, BY_ARRAY_DTYPE)
+    node = Node(None, (), None)
+    doors = TensorDoors(engine, probe, storage, BY_ARRAY_DTYPE, node, LEAF, next_sequence)
     doors.slices_by(_slice_op)
-    names = ("made", "result", "view", "indexed", "reshaped", "permuted", "swapped", "expanded")
+    names = "made result view indexed reshaped permuted swapped expanded recorded".split()
     globals().update({name: getattr(doors, name) for name in names}, _doors=doors)
 
 
