@@ -39,8 +39,10 @@ class Text:
 
 
 def handwritten() -> list[Text]:
-    """Every instance of every file of kernels."""
-    found = []
+    """Every instance of every file of kernels, and the steps printed around one of them."""
+    from rushlight.kernels.cuda import adaptive_steps
+
+    found = [Text(name, text) for name, text in adaptive_steps.listing()]
     for name in sources.names():
         for parameters in sources.instances(name):
             words = [f"{key}={getattr(value, 'name', value)}" for key, value in parameters]

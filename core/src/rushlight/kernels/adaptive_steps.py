@@ -1,35 +1,42 @@
 """Steps of the adaptive optimizers over lists of arrays: one launch for all of them.
 
 RMSprop, Adagrad, Adadelta, Adamax, NAdam, RAdam, Rprop and averaged descent, in the manner of
-`rushlight.kernels.foreach`: items are blocks of 4096 elements, formulas are those of PyTorch's
-single-tensor optimizers, every list but the gradients is updated in place. What depends on the
-number of a step comes as one tuple of numbers per array; arrays with equal numbers share a launch.
+`rushlight.kernels.foreach`: items are blocks of 4096 elements, every list but the gradients is
+updated in place. What depends on the number of a step comes as one tuple of numbers per array;
+arrays with equal numbers share a launch. `launch` is where a step runs; GPUs give their own.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rushlight.backends import np
 from rushlight.backends.kernel_language import (
-    Parameter,
-    absolute,
+    NativeFunction,
     array,
     f32,
     function,
     i64,
-    maximum,
-    minimum,
     range_kernel,
     real,
-    square_root,
 )
 from rushlight.backends.worker_pool import TABLE_BLOCK, load
 from rushlight.kernels.execution import referenced_by
 from rushlight.kernels.foreach import COUNT, TABLE, check_lists, find_row, number, run
+from rushlight.kernels.step_formulas import (
+    adadelta_element,
+    adagrad_element,
+    adamax_element,
+    asgd_element,
+    mean_kept,
+    momentum_used,
+    nadam_element,
+    radam_element,
+    rmsprop_element,
+    rprop_element,
+)
 
 __all__ = ["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop"]
-
-mean_kept = Parameter("mean_kept")
-momentum_used = Parameter("momentum_used")
 
 
 @function
@@ -39,211 +46,275 @@ def column(row, index, start):
     return load(row + 16 + 8 * index) + size * start
 
 
+# ---- walking the table ---------------------------------------------------------------------------
+
+
 @range_kernel
 def rmsprop_blocks(args, lo, hi, tid):
     """Lists: parameters, gradients, squares (, means if mean_kept)(, momenta if used)."""
     g = array(i64, args)
     width = 5 + mean_kept + momentum_used
-    rate, alpha, one_less = real(number(args, 0)), real(number(args, 1)), real(number(args, 2))
-    eps, decay = real(number(args, 3)), real(number(args, 4))
-    momentum, sign = real(number(args, 5)), real(number(args, 6))
+    rate = real(number(args, 0))
+    alpha = real(number(args, 1))
+    one_less = real(number(args, 2))
+    eps = real(number(args, 3))
+    decay = real(number(args, 4))
+    momentum = real(number(args, 5))
+    sign = real(number(args, 6))
     for block in range(lo, hi):
         row = find_row(g[TABLE], g[COUNT], width, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p, d = array(real, column(row, 0, start)), array(real, column(row, 1, start))
+        p = array(real, column(row, 0, start))
+        d = array(real, column(row, 1, start))
         v = array(real, column(row, 2, start))
+        m = array(real, column(row, 3 if mean_kept == 1 else 2, start))
+        b = array(real, column(row, 3 + mean_kept if momentum_used == 1 else 2, start))
         for i in range(n):
-            grad = sign * d[i] + decay * p[i]
-            square = alpha * v[i] + one_less * grad * grad
-            v[i] = square
+            p[i], v[i], mean, update = rmsprop_element(
+                p[i], d[i], v[i], m[i], b[i], rate, alpha, one_less, eps, decay, momentum, sign
+            )
             if mean_kept == 1:
-                m = array(real, column(row, 3, start))
-                mean = m[i] + (grad - m[i]) * one_less
                 m[i] = mean
-                square = square - mean * mean
-            update = grad / (square_root(square) + eps)
             if momentum_used == 1:
-                b = array(real, column(row, 3 + mean_kept, start))
-                update = momentum * b[i] + update
                 b[i] = update
-            p[i] = p[i] - rate * update
 
 
 @range_kernel
 def adagrad_blocks(args, lo, hi, tid):
     """Lists: parameters, gradients, sums of squares."""
     g = array(i64, args)
-    rate, eps = real(number(args, 0)), real(number(args, 1))
-    decay, sign = real(number(args, 2)), real(number(args, 3))
+    rate = real(number(args, 0))
+    eps = real(number(args, 1))
+    decay = real(number(args, 2))
+    sign = real(number(args, 3))
     for block in range(lo, hi):
         row = find_row(g[TABLE], g[COUNT], 5, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p, d = array(real, column(row, 0, start)), array(real, column(row, 1, start))
+        p = array(real, column(row, 0, start))
+        d = array(real, column(row, 1, start))
         s = array(real, column(row, 2, start))
         for i in range(n):
-            grad = sign * d[i] + decay * p[i]
-            total = s[i] + grad * grad
-            s[i] = total
-            p[i] = p[i] - rate * (grad / (square_root(total) + eps))
+            p[i], s[i] = adagrad_element(p[i], d[i], s[i], rate, eps, decay, sign)
 
 
 @range_kernel
 def adadelta_blocks(args, lo, hi, tid):
     """Lists: parameters, gradients, squares of gradients, squares of steps."""
     g = array(i64, args)
-    rate, rho, one_less = real(number(args, 0)), real(number(args, 1)), real(number(args, 2))
-    eps, decay, sign = real(number(args, 3)), real(number(args, 4)), real(number(args, 5))
+    rate = real(number(args, 0))
+    rho = real(number(args, 1))
+    one_less = real(number(args, 2))
+    eps = real(number(args, 3))
+    decay = real(number(args, 4))
+    sign = real(number(args, 5))
     for block in range(lo, hi):
         row = find_row(g[TABLE], g[COUNT], 6, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p, d = array(real, column(row, 0, start)), array(real, column(row, 1, start))
-        v, u = array(real, column(row, 2, start)), array(real, column(row, 3, start))
+        p = array(real, column(row, 0, start))
+        d = array(real, column(row, 1, start))
+        v = array(real, column(row, 2, start))
+        u = array(real, column(row, 3, start))
         for i in range(n):
-            grad = sign * d[i] + decay * p[i]
-            square = rho * v[i] + one_less * grad * grad
-            v[i] = square
-            delta = square_root(u[i] + eps) / square_root(square + eps) * grad
-            u[i] = rho * u[i] + one_less * delta * delta
-            p[i] = p[i] - rate * delta
+            p[i], v[i], u[i] = adadelta_element(
+                p[i], d[i], v[i], u[i], rate, rho, one_less, eps, decay, sign
+            )
 
 
 @range_kernel
 def adamax_blocks(args, lo, hi, tid):
     """Lists: parameters, gradients, means, running maxima."""
     g = array(i64, args)
-    rate, one_less, beta2 = real(number(args, 0)), real(number(args, 1)), real(number(args, 2))
-    eps, decay, sign = real(number(args, 3)), real(number(args, 4)), real(number(args, 5))
+    rate = real(number(args, 0))
+    one_less = real(number(args, 1))
+    beta2 = real(number(args, 2))
+    eps = real(number(args, 3))
+    decay = real(number(args, 4))
+    sign = real(number(args, 5))
     for block in range(lo, hi):
         row = find_row(g[TABLE], g[COUNT], 6, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p, d = array(real, column(row, 0, start)), array(real, column(row, 1, start))
-        m, u = array(real, column(row, 2, start)), array(real, column(row, 3, start))
+        p = array(real, column(row, 0, start))
+        d = array(real, column(row, 1, start))
+        m = array(real, column(row, 2, start))
+        u = array(real, column(row, 3, start))
         for i in range(n):
-            grad = sign * d[i] + decay * p[i]
-            mean = m[i] + (grad - m[i]) * one_less
-            largest = maximum(beta2 * u[i], absolute(grad) + eps)
-            m[i] = mean
-            u[i] = largest
-            p[i] = p[i] - rate * (mean / largest)
+            p[i], m[i], u[i] = adamax_element(
+                p[i], d[i], m[i], u[i], rate, one_less, beta2, eps, decay, sign
+            )
 
 
 @range_kernel
 def nadam_blocks(args, lo, hi, tid):
     """Lists: parameters, gradients, means, mean squares."""
     g = array(i64, args)
-    of_gradient, of_mean = real(number(args, 0)), real(number(args, 1))
-    inverse, one_less = real(1) / real(number(args, 2)), real(number(args, 3))
-    beta2, rest = real(number(args, 4)), real(number(args, 5))
-    eps, decay = real(number(args, 6)), real(number(args, 7))
-    shrink, sign = real(number(args, 8)), real(number(args, 9))
+    of_gradient = real(number(args, 0))
+    of_mean = real(number(args, 1))
+    root = real(number(args, 2))
+    one_less = real(number(args, 3))
+    beta2 = real(number(args, 4))
+    rest = real(number(args, 5))
+    eps = real(number(args, 6))
+    decay = real(number(args, 7))
+    shrink = real(number(args, 8))
+    sign = real(number(args, 9))
     for block in range(lo, hi):
         row = find_row(g[TABLE], g[COUNT], 6, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p, d = array(real, column(row, 0, start)), array(real, column(row, 1, start))
-        m, v = array(real, column(row, 2, start)), array(real, column(row, 3, start))
+        p = array(real, column(row, 0, start))
+        d = array(real, column(row, 1, start))
+        m = array(real, column(row, 2, start))
+        v = array(real, column(row, 3, start))
         for i in range(n):
-            grad = sign * d[i] + decay * p[i]
-            mean = m[i] + (grad - m[i]) * one_less
-            square = beta2 * v[i] + rest * grad * grad
-            m[i] = mean
-            v[i] = square
-            update = (of_gradient * grad + of_mean * mean) / (square_root(square) * inverse + eps)
-            p[i] = p[i] * shrink - update
+            p[i], m[i], v[i] = nadam_element(
+                p[i],
+                d[i],
+                m[i],
+                v[i],
+                of_gradient,
+                of_mean,
+                root,
+                one_less,
+                beta2,
+                rest,
+                eps,
+                decay,
+                shrink,
+                sign,
+            )
 
 
 @range_kernel
 def radam_blocks(args, lo, hi, tid):
-    """Lists: parameters, gradients, means, mean squares. Divides unless the second number is 0."""
+    """Lists: parameters, gradients, means, mean squares."""
     g = array(i64, args)
-    rate, divided = real(number(args, 0)), number(args, 1) != 0
-    one_less, beta2, rest = real(number(args, 2)), real(number(args, 3)), real(number(args, 4))
-    eps, decay = real(number(args, 5)), real(number(args, 6))
-    shrink, sign = real(number(args, 7)), real(number(args, 8))
+    rate = real(number(args, 0))
+    divided = real(number(args, 1))
+    one_less = real(number(args, 2))
+    beta2 = real(number(args, 3))
+    rest = real(number(args, 4))
+    eps = real(number(args, 5))
+    decay = real(number(args, 6))
+    shrink = real(number(args, 7))
+    sign = real(number(args, 8))
     for block in range(lo, hi):
         row = find_row(g[TABLE], g[COUNT], 6, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p, d = array(real, column(row, 0, start)), array(real, column(row, 1, start))
-        m, v = array(real, column(row, 2, start)), array(real, column(row, 3, start))
+        p = array(real, column(row, 0, start))
+        d = array(real, column(row, 1, start))
+        m = array(real, column(row, 2, start))
+        v = array(real, column(row, 3, start))
         for i in range(n):
-            grad = sign * d[i] + decay * p[i]
-            m[i] = m[i] + (grad - m[i]) * one_less
-            v[i] = beta2 * v[i] + rest * grad * grad
-        if divided:
-            for i in range(n):
-                p[i] = p[i] * shrink - rate * (m[i] / (square_root(v[i]) + eps))
-        else:
-            for i in range(n):
-                p[i] = p[i] * shrink - rate * m[i]
+            p[i], m[i], v[i] = radam_element(
+                p[i],
+                d[i],
+                m[i],
+                v[i],
+                rate,
+                divided,
+                one_less,
+                beta2,
+                rest,
+                eps,
+                decay,
+                shrink,
+                sign,
+            )
 
 
 @range_kernel
 def rprop_blocks(args, lo, hi, tid):
     """Lists: parameters, gradients, gradients before, sizes of steps."""
     g = array(i64, args)
-    smaller, larger = real(number(args, 0)), real(number(args, 1))
-    least, most, sign = real(number(args, 2)), real(number(args, 3)), real(number(args, 4))
-    zero, one = real(0), real(1)
+    smaller_by = real(number(args, 0))
+    larger_by = real(number(args, 1))
+    least = real(number(args, 2))
+    most = real(number(args, 3))
+    sign = real(number(args, 4))
     for block in range(lo, hi):
         row = find_row(g[TABLE], g[COUNT], 6, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p, d = array(real, column(row, 0, start)), array(real, column(row, 1, start))
-        before, sizes = array(real, column(row, 2, start)), array(real, column(row, 3, start))
+        p = array(real, column(row, 0, start))
+        d = array(real, column(row, 1, start))
+        before = array(real, column(row, 2, start))
+        size = array(real, column(row, 3, start))
         for i in range(n):
-            grad = sign * d[i]
-            agreement = grad * before[i]
-            factor = larger if agreement > zero else one
-            factor = smaller if agreement < zero else factor
-            size = minimum(maximum(sizes[i] * factor, least), most)
-            kept = zero if agreement < zero else grad
-            step = size if kept > zero else zero
-            step = step - (size if kept < zero else zero)
-            before[i] = kept
-            sizes[i] = size
-            p[i] = p[i] - step
+            p[i], before[i], size[i] = rprop_element(
+                p[i], d[i], before[i], size[i], smaller_by, larger_by, least, most, sign
+            )
 
 
 @range_kernel
 def asgd_blocks(args, lo, hi, tid):
     """Lists: parameters, gradients, averages."""
     g = array(i64, args)
-    rate, shrink, share = real(number(args, 0)), real(number(args, 1)), real(number(args, 2))
-    decay, sign = real(number(args, 3)), real(number(args, 4))
-    whole = number(args, 2) == 1
+    rate = real(number(args, 0))
+    shrink = real(number(args, 1))
+    share = real(number(args, 2))
+    decay = real(number(args, 3))
+    sign = real(number(args, 4))
     for block in range(lo, hi):
         row = find_row(g[TABLE], g[COUNT], 5, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p, d = array(real, column(row, 0, start)), array(real, column(row, 1, start))
+        p = array(real, column(row, 0, start))
+        d = array(real, column(row, 1, start))
         a = array(real, column(row, 2, start))
-        for i in range(n):
-            p[i] = p[i] * shrink - rate * (sign * d[i] + decay * p[i])
-        if whole:
+        if share == 1:  # as a constant: averages are not read
+            for i in range(n):
+                p[i], same = asgd_element(p[i], d[i], p[i], rate, shrink, 1, decay, sign)
             for i in range(n):
                 a[i] = p[i]
         else:
             for i in range(n):
-                a[i] = a[i] + (p[i] - a[i]) * share
+                p[i], a[i] = asgd_element(p[i], d[i], a[i], rate, shrink, share, decay, sign)
 
 
-def _run_by_numbers(kernel, lists, numbers, shared):
-    """One launch for every set of arrays whose own numbers are equal."""
-    if not numbers:
+class Step(NamedTuple):
+    """One optimizer: its kernel, and its formula with the number of lists that it is about."""
+
+    blocks: NativeFunction
+    element: NativeFunction
+    lists: int
+    own: int = 0  # numbers that are an array's own, before those that all share
+    optional: tuple = ()  # lists that are there only where a parameter is 1
+
+
+RMSPROP = Step(rmsprop_blocks, rmsprop_element, 5, 0, (("m", "mean_kept"), ("b", "momentum_used")))
+ADAGRAD = Step(adagrad_blocks, adagrad_element, 3, 1)
+ADADELTA = Step(adadelta_blocks, adadelta_element, 4)
+ADAMAX = Step(adamax_blocks, adamax_element, 4, 1)
+NADAM = Step(nadam_blocks, nadam_element, 4, 3)
+RADAM = Step(radam_blocks, radam_element, 4, 2)
+RPROP = Step(rprop_blocks, rprop_element, 4)
+ASGD = Step(asgd_blocks, asgd_element, 3, 3)
+STEPS = (RMSPROP, ADAGRAD, ADADELTA, ADAMAX, NADAM, RADAM, RPROP, ASGD)
+
+
+def launch_all(step, kind, lists, own, shared):
+    """Launch a step on the CPU: once for every set of arrays whose own numbers are equal.
+
+    ``own`` holds a tuple of numbers for each array, or is None where there are none.
+    """
+    if own is None:
+        run(step.blocks, kind, lists, shared)
         return
-    first = numbers[0]
-    if all(values == first for values in numbers):
-        run(kernel, (), lists, (*map(float, first), *shared))
+    if not own:
         return
-    for values in sorted(set(numbers)):
-        chosen = [i for i, found in enumerate(numbers) if found == values]
+    first = own[0]
+    if all(values == first for values in own):
+        run(step.blocks, kind, lists, (*map(float, first), *shared))
+        return
+    for values in sorted(set(own)):
+        chosen = [i for i, found in enumerate(own) if found == values]
         part = [[arrays[i] for i in chosen] for arrays in lists]
-        run(kernel, (), part, (*map(float, values), *shared))
+        run(step.blocks, kind, part, (*map(float, values), *shared))
 
 
 def _sign(maximize):
@@ -344,7 +415,7 @@ def _asgd_reference(params, grads, averages, numbers, weight_decay, maximize):
 
 @referenced_by(_rmsprop_reference)
 def rmsprop(params, grads, squares, means, momenta, lr, alpha, eps, weight_decay, momentum,
-            maximize):  # fmt: skip
+            maximize, launch=launch_all):  # fmt: skip
     """RMSprop (Tieleman and Hinton, 2012); centered with ``means``, with momentum ``momenta``."""
     check_lists("rmsprop", params=params, grads=grads, squares=squares, means=means,
                 momenta=momenta)  # fmt: skip
@@ -353,40 +424,54 @@ def rmsprop(params, grads, squares, means, momenta, lr, alpha, eps, weight_decay
         ("momentum_used", int(momenta is not None)),
     )
     lists = [x for x in (params, grads, squares, means, momenta) if x is not None]
-    run(rmsprop_blocks, kind, lists, (float(lr), float(alpha), 1.0 - alpha, float(eps),
+    launch(RMSPROP, kind, lists, None, (float(lr), float(alpha), 1.0 - alpha, float(eps),
                                       float(weight_decay), float(momentum),
                                       _sign(maximize)))  # fmt: skip
 
 
 @referenced_by(_adagrad_reference)
-def adagrad(params, grads, sums, rates, eps, weight_decay, maximize):
+def adagrad(params, grads, sums, rates, eps, weight_decay, maximize, launch=launch_all):
     """Adagrad (Duchi, Hazan and Singer, 2011); ``rates`` hold the learning rate of each array."""
     check_lists("adagrad", params=params, grads=grads, sums=sums, rates=rates)
-    _run_by_numbers(adagrad_blocks, (params, grads, sums), [(rate,) for rate in rates],
+    launch(ADAGRAD, (), (params, grads, sums), [(rate,) for rate in rates],
                     (float(eps), float(weight_decay), _sign(maximize)))  # fmt: skip
 
 
 @referenced_by(_adadelta_reference)
-def adadelta(params, grads, squares, deltas, lr, rho, eps, weight_decay, maximize):
+def adadelta(
+    params, grads, squares, deltas, lr, rho, eps, weight_decay, maximize, launch=launch_all
+):
     """Adadelta (Zeiler, 2012)."""
     check_lists("adadelta", params=params, grads=grads, squares=squares, deltas=deltas)
-    run(adadelta_blocks, (), (params, grads, squares, deltas),
-        (float(lr), float(rho), 1.0 - rho, float(eps), float(weight_decay),
+    launch(ADADELTA, (), (params, grads, squares, deltas), None,
+           (float(lr), float(rho), 1.0 - rho, float(eps), float(weight_decay),
          _sign(maximize)))  # fmt: skip
 
 
 @referenced_by(_adamax_reference)
-def adamax(params, grads, means, largest, rates, beta1, beta2, eps, weight_decay, maximize):
+def adamax(
+    params,
+    grads,
+    means,
+    largest,
+    rates,
+    beta1,
+    beta2,
+    eps,
+    weight_decay,
+    maximize,
+    launch=launch_all,
+):
     """Adamax (Kingma and Ba, 2015); ``rates`` are ``lr / (1 - beta1^t)`` of each array."""
     check_lists("adamax", params=params, grads=grads, means=means, largest=largest, rates=rates)
-    _run_by_numbers(adamax_blocks, (params, grads, means, largest), [(rate,) for rate in rates],
+    launch(ADAMAX, (), (params, grads, means, largest), [(rate,) for rate in rates],
                     (1.0 - beta1, float(beta2), float(eps), float(weight_decay),
                      _sign(maximize)))  # fmt: skip
 
 
 @referenced_by(_nadam_reference)
 def nadam(params, grads, means, squares, numbers, lr, beta1, beta2, eps, weight_decay, maximize,
-          decoupled):  # fmt: skip
+          decoupled, launch=launch_all):  # fmt: skip
     """NAdam (Dozat, 2016).
 
     ``numbers`` of each array: factor of the gradient, factor of the mean (learning rates in them),
@@ -397,12 +482,12 @@ def nadam(params, grads, means, squares, numbers, lr, beta1, beta2, eps, weight_
     shared = (1.0 - beta1, float(beta2), 1.0 - beta2, float(eps),
               0.0 if decoupled else float(weight_decay),
               float(1 - lr * weight_decay) if decoupled else 1.0, _sign(maximize))  # fmt: skip
-    _run_by_numbers(nadam_blocks, (params, grads, means, squares), numbers, shared)
+    launch(NADAM, (), (params, grads, means, squares), numbers, shared)
 
 
 @referenced_by(_radam_reference)
 def radam(params, grads, means, squares, numbers, lr, beta1, beta2, eps, weight_decay, maximize,
-          decoupled):  # fmt: skip
+          decoupled, launch=launch_all):  # fmt: skip
     """RAdam (Liu et al., 2020).
 
     ``numbers`` of each array: the learning rate with all corrections, and whether the mean is
@@ -413,24 +498,24 @@ def radam(params, grads, means, squares, numbers, lr, beta1, beta2, eps, weight_
     shared = (1.0 - beta1, float(beta2), 1.0 - beta2, float(eps),
               0.0 if decoupled else float(weight_decay),
               float(1 - lr * weight_decay) if decoupled else 1.0, _sign(maximize))  # fmt: skip
-    _run_by_numbers(radam_blocks, (params, grads, means, squares), numbers, shared)
+    launch(RADAM, (), (params, grads, means, squares), numbers, shared)
 
 
 @referenced_by(_rprop_reference)
-def rprop(params, grads, before, sizes, etas, step_sizes, maximize):
+def rprop(params, grads, before, sizes, etas, step_sizes, maximize, launch=launch_all):
     """Rprop (Riedmiller and Braun, 1993); ``before`` are the gradients of the step before."""
     check_lists("rprop", params=params, grads=grads, before=before, sizes=sizes)
-    run(rprop_blocks, (), (params, grads, before, sizes),
-        (*map(float, etas), *map(float, step_sizes), _sign(maximize)))  # fmt: skip
+    launch(RPROP, (), (params, grads, before, sizes), None,
+           (*map(float, etas), *map(float, step_sizes), _sign(maximize)))  # fmt: skip
 
 
 @referenced_by(_asgd_reference)
-def asgd(params, grads, averages, numbers, weight_decay, maximize):
+def asgd(params, grads, averages, numbers, weight_decay, maximize, launch=launch_all):
     """Averaged descent (Polyak and Juditsky, 1992).
 
     ``numbers`` of each array: the rate, the factor of the parameter, the share of the new value in
     the average.
     """
     check_lists("asgd", params=params, grads=grads, averages=averages, numbers=numbers)
-    _run_by_numbers(asgd_blocks, (params, grads, averages), numbers,
+    launch(ASGD, (), (params, grads, averages), numbers,
                     (float(weight_decay), _sign(maximize)))  # fmt: skip

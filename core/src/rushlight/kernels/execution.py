@@ -27,7 +27,7 @@ def referenced_by(reference):
     def choose(compiled):
         chosen = reference if REFERENCE else compiled
         chosen.__doc__ = compiled.__doc__
-        chosen.reference = reference
+        chosen.reference, chosen.compiled = reference, compiled
         return chosen
 
     return choose

@@ -35,7 +35,7 @@ TYPE_NAMES = {
 }
 _WIDE = {"float": "float", "double": "double", "__half": "float", "__nv_bfloat16": "float"}
 _HEADERS = {"__half": "cuda_fp16.h", "__nv_bfloat16": "cuda_bf16.h"}
-_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
+_INCLUDE = re.compile(r'^#include "(\w+\.cuh?)"\n', re.MULTILINE)
 _INSTANCES = re.compile(r"^// instances:(.*)$", re.MULTILINE)
 
 
@@ -62,7 +62,12 @@ def _file(name):
 
 @functools.cache
 def text(name: str, parameters: tuple) -> str:
-    """The complete text of a kernel file; `parameters` are pairs of a name and a dtype or int.
+    """The complete text of a kernel file; `parameters` are pairs of a name and a dtype or int."""
+    return assembled(f'#include "{name}.cu"\n', parameters)
+
+
+def assembled(body: str, parameters: tuple) -> str:
+    """A text that may include files of kernels, after the definitions of `parameters`.
 
     For a type ``T`` there is also ``T_wide``, what is computed in.
     """
@@ -75,7 +80,8 @@ def text(name: str, parameters: tuple) -> str:
         headers += [f"#include <{_HEADERS[word]}>\n"] if word in _HEADERS else []
         lines.append(f"typedef {word} {key};\n")
         lines.append(f"typedef {_WIDE.get(word, 'long long')} {key}_wide;\n")
-    return "".join((*sorted(set(headers)), *lines, _file(f"{name}.cu")))
+    body = _INCLUDE.sub(lambda match: _file(match[1]), body)
+    return "".join((*sorted(set(headers)), *lines, body))
 
 
 _modules: dict = {}
@@ -95,12 +101,17 @@ def kernel(name: str, function: str, /, **parameters):
         return _modules[key]
 
 
+def dtype_of(word: str) -> np.dtype:
+    """The dtype of a name, ``"bfloat16"`` too."""
+    return np.dtype(ml_dtypes.bfloat16 if word == "bfloat16" else word)
+
+
 def _value(word):
     if word.lstrip("-").isdigit():
         return int(word)
     if word.isupper():
         return word
-    return np.dtype(ml_dtypes.bfloat16 if word == "bfloat16" else word)
+    return dtype_of(word)
 
 
 def names() -> list[str]:

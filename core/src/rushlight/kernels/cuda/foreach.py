@@ -36,7 +36,7 @@ class Settings(ctypes.Structure):
     )
 
 
-def _table(rows, device):
+def table_of(rows, device):
     """The table of rows (length, addresses) and the number of blocks; kept for the next step."""
     words, blocks = [], 0
     for length, *addresses in rows:
@@ -55,7 +55,7 @@ def _is_dense(array):
     return True
 
 
-class _Lists:
+class Lists:
     """Parallel lists with dense memory of equal order; others are copied, and written back."""
 
     def __init__(self, lists, written):
@@ -100,10 +100,10 @@ def _pointer(value):
 
 
 def _run(kernel, lists, settings, written, steps=None):
-    prepared = _Lists(lists, written)
+    prepared = Lists(lists, written)
     for (dtype, device), rows in prepared.groups():
         extra = () if steps is None else (steps,)
-        table, blocks = _table(
+        table, blocks = table_of(
             [
                 (
                     prepared.lists[0][row].size,
@@ -183,7 +183,7 @@ def total_norm(grads, norm_type):
     blocks, partial = 0, out
     numbers = (np.int32(kind), np.float64(norm_type))
     if rows:
-        table, blocks = _table(rows, device)
+        table, blocks = table_of(rows, device)
         partial = empty((blocks,), _FLOAT64, device)
         kernel = sources.kernel("foreach", "norm_parts", T=result)
         launch(kernel, blocks, 256, (table.address, len(rows), partial.address, *numbers), device)

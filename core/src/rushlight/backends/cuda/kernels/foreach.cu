@@ -1,29 +1,8 @@
 // Optimizer steps, norms and scaling over lists of arrays: one launch for all of them.
-// The table has a row per array: its first block, its length, an address per list, and the address
-// of its step (or 0). Blocks are of 2048 elements.
+// The last word of a row is the address of its step (or 0).
 // instances: T=float32,float64,float16,bfloat16
 #include "common.cuh"
-
-typedef T_wide A;
-constexpr i64 BLOCK = 2048;
-
-struct Part {
-  const i64* row;
-  i64 start, count;
-  __device__ __forceinline__ T* list(int n) const { return (T*)row[2 + n] + start; }
-};
-
-__device__ __forceinline__ Part part_of(const i64* table, i64 rows, int width) {
-  i64 block = blockIdx.x, low = 0, high = rows;
-  while (high - low > 1) {
-    i64 middle = (low + high) / 2;
-    if (table[middle * width] <= block) low = middle;
-    else high = middle;
-  }
-  const i64* row = table + low * width;
-  i64 start = (block - row[0]) * BLOCK, rest = row[1] - start;
-  return {row, start, rest < BLOCK ? rest : BLOCK};
-}
+#include "lists.cuh"
 
 // Scalars of one step. Pointers are null where a number serves; found_inf skips the step.
 struct Settings {

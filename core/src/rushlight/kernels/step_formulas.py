@@ -1,0 +1,109 @@
+"""The formulas of the adaptive optimizers, each written once for CPUs and GPUs.
+
+A formula takes one element of every list, then numbers; it gives the new elements of all lists but
+the gradients (the second). :mod:`rushlight.kernels.adaptive_steps` expands it into a kernel's loop,
+:mod:`rushlight.kernels.cuda.adaptive_steps` prints it as CUDA C++. They are those of PyTorch's
+single-tensor optimizers. ``sign`` is -1 where a function is maximized; ``decay`` times the
+parameter is added to the gradient, ``shrink`` multiplies the parameter (decoupled decay).
+"""
+
+from __future__ import annotations
+
+from rushlight.backends.kernel_language import (
+    Parameter,
+    absolute,
+    function,
+    maximum,
+    minimum,
+    real,
+    square_root,
+)
+
+mean_kept = Parameter("mean_kept")
+momentum_used = Parameter("momentum_used")
+
+
+@function
+def rmsprop_element(p, d, v, m, b, rate, alpha, one_less, eps, decay, momentum, sign):
+    """Parameter, gradient, square, mean (where kept), momentum (where used)."""
+    grad = sign * d + decay * p
+    square = alpha * v + one_less * grad * grad
+    mean, spread = m, square
+    if mean_kept == 1:
+        mean = m + (grad - m) * one_less
+        spread = square - mean * mean
+    update = grad / (square_root(spread) + eps)
+    if momentum_used == 1:
+        update = momentum * b + update
+    return p - rate * update, square, mean, update
+
+
+@function
+def adagrad_element(p, d, s, rate, eps, decay, sign):
+    """Parameter, gradient, sum of squares."""
+    grad = sign * d + decay * p
+    total = s + grad * grad
+    return p - rate * (grad / (square_root(total) + eps)), total
+
+
+@function
+def adadelta_element(p, d, v, u, rate, rho, one_less, eps, decay, sign):
+    """Parameter, gradient, square of gradients, square of steps."""
+    grad = sign * d + decay * p
+    square = rho * v + one_less * grad * grad
+    delta = square_root(u + eps) / square_root(square + eps) * grad
+    return p - rate * delta, square, rho * u + one_less * delta * delta
+
+
+@function
+def adamax_element(p, d, m, u, rate, one_less, beta2, eps, decay, sign):
+    """Parameter, gradient, mean, running maximum."""
+    grad = sign * d + decay * p
+    mean = m + (grad - m) * one_less
+    largest = maximum(beta2 * u, absolute(grad) + eps)
+    return p - rate * (mean / largest), mean, largest
+
+
+@function
+def nadam_element(
+    p, d, m, v, of_gradient, of_mean, root, one_less, beta2, rest, eps, decay, shrink, sign
+):
+    """Parameter, gradient, mean, mean square."""
+    inverse = real(1) / root
+    grad = sign * d + decay * p
+    mean = m + (grad - m) * one_less
+    square = beta2 * v + rest * grad * grad
+    update = (of_gradient * grad + of_mean * mean) / (square_root(square) * inverse + eps)
+    return p * shrink - update, mean, square
+
+
+@function
+def radam_element(p, d, m, v, rate, divided, one_less, beta2, rest, eps, decay, shrink, sign):
+    """Parameter, gradient, mean, mean square. The mean is divided unless `divided` is 0."""
+    grad = sign * d + decay * p
+    mean = m + (grad - m) * one_less
+    square = beta2 * v + rest * grad * grad
+    update = mean / (square_root(square) + eps) if divided != 0 else mean
+    return p * shrink - rate * update, mean, square
+
+
+@function
+def rprop_element(p, d, before, size, smaller_by, larger_by, least, most, sign):
+    """Parameter, gradient, gradient before, size of the step."""
+    zero, one = real(0), real(1)
+    grad = sign * d
+    agreement = grad * before
+    factor = larger_by if agreement > zero else one
+    factor = smaller_by if agreement < zero else factor
+    sized = minimum(maximum(size * factor, least), most)
+    kept = zero if agreement < zero else grad
+    step = sized if kept > zero else zero
+    step = step - (sized if kept < zero else zero)
+    return p - step, kept, sized
+
+
+@function
+def asgd_element(p, d, a, rate, shrink, share, decay, sign):
+    """Parameter, gradient, average; where the share is 1 the average is the parameter."""
+    new = p * shrink - rate * (sign * d + decay * p)
+    return new, new if share == 1 else a + (new - a) * share
