@@ -135,6 +135,52 @@ def test_views_are_numpys(take):
     assert done > 600
 
 
+@pytest.mark.parametrize("unbinds", [False, True])
+def test_parts_are_numpys(unbinds):
+    """Pieces along a dimension, and slices without it."""
+    draw, done = random.Random(5), 0
+    for _ in range(1500):
+        array = strided(draw)
+        if not array.ndim:
+            continue
+        dim, sizes = draw.randrange(-array.ndim, array.ndim), None
+        extent = array.shape[dim]
+        if not unbinds:
+            cuts = sorted(draw.choices(range(extent + 1), k=draw.randrange(4)))
+            sizes = tuple(b - a for a, b in zip([0, *cuts], [*cuts, extent], strict=True))
+        source = around(array)
+        got = construction.parts(source, dim, sizes, STEP, "no writes")
+        if unbinds:
+            want = [array.take(i, dim) for i in range(extent)]
+        else:
+            want = np.split(array, cuts, dim)
+        assert type(got) is tuple and len(got) == len(want)
+        for a, b in zip(got, want, strict=True):
+            np.testing.assert_array_equal(a._array, b)
+            assert a._path == () and a._writable == "no writes" and a._base is source
+            assert (
+                a._storage is source._storage and np.may_share_memory(a._array, array) or not b.size
+            )
+        done += 1
+    assert done > 1000
+
+
+def test_writes_to_parts():
+    x = rushlight.arange(12.0).reshape(3, 4).clone()
+    for _ in range(3):
+        rows, pieces = x.unbind(), x.split(2)
+        assert [r.tolist() for r in rows] == x.tolist() and pieces[1].tolist() == x[2:].tolist()
+    rows[1].add_(1.0)
+    assert pieces[0][1].tolist() == x[1].tolist() == [5.0, 6.0, 7.0, 8.0]
+    w = rushlight.ones(3, 4, requires_grad=True)
+    for _ in range(3):
+        rows = (w * 1.0).unbind()
+    with pytest.raises(RuntimeError, match="being modified inplace"):
+        rows[0].mul_(2.0)
+    (rows[0] * 3 + w.split([1, 2])[1].sum()).sum().backward()
+    assert w.grad.tolist() == [[3.0] * 4, [4.0] * 4, [4.0] * 4]
+
+
 def test_what_is_refused():
     """Python says what is wrong with these; nothing is left behind as an error."""
     x, many = rushlight.ones(2, 3), (0,) * 20
@@ -149,6 +195,9 @@ def test_what_is_refused():
     for sizes in ((3,), (3, 3), (-1, 2, 3), (2, -2), (2, 3.0), [2, 3], many):
         assert construction.expanded(x, sizes, STEP) is NotImplemented
     assert construction.swapped(x, 0, 2, STEP) is NotImplemented
+    for dim, sizes in ((2, None), (0, (1,)), (0, (1, 2)), (0, (3, -1)), (0, (1.0, 1)), (0, [1, 1]),
+                       (True, None), (0, (0,) * 5000)):  # fmt: skip
+        assert construction.parts(x, dim, sizes, STEP, "") is NotImplemented
     assert construction.swapped(x, 0, True, STEP) is NotImplemented
     assert construction.view(x, x._array.copy(), STEP) is NotImplemented
     assert construction.view(x, x._array.view(np.int32), STEP) is NotImplemented
@@ -210,6 +259,9 @@ def test_nothing_is_kept():
         construction.swapped(x, 0, 1, STEP)
         construction.expanded(x, (2, 2, 3, 4, 5), STEP)
         construction.expanded(x, (1 << 70,), STEP)
+        construction.parts(x, 1, (1, 2), STEP, index)
+        construction.parts(x, 1, None, STEP, index)
+        construction.parts(x, 1, (1, 3), STEP, index)
     assert [sys.getrefcount(o) for o in objects] == before
 
 

@@ -5,6 +5,8 @@
 ``rl_permuted``  (source, order, step)
 ``rl_swapped``   (source, dim, dim, step)
 ``rl_expanded``  (source, sizes, step)
+``rl_parts``     (source, dim, sizes or None, step, reason): a tuple, cut along a dimension or, with
+                 None, one for each of its indices; `reason` refuses writes through them
 
 METH_FASTCALL functions over the plan of :mod:`rushlight.backends.llvm_tensors`. `source` is a plain
 tensor; whatever else is not as expected gives NotImplemented, and Python says what is wrong.
@@ -26,8 +28,8 @@ from rushlight.backends.llvm_door import (
     WRITEABLE,
 )
 
-NAMES = ("indexed", "reshaped", "permuted", "swapped", "expanded")
-MAX_DIMS = 16
+NAMES = ("indexed", "reshaped", "permuted", "swapped", "expanded", "parts")
+MAX_DIMS, MAX_PARTS = 16, 4096
 SIZE_AT, ITEMS_AT, START_AT = 16, 24, 16  # of tuples; the first of a slice's three fields
 
 
@@ -62,13 +64,13 @@ class _View:
         """The view starts so much later."""
         self.f.store(self.f.add(self.f.load(self.data), bytes), self.data)
 
-    def tuple_size(self, x):
+    def tuple_size(self, x, most=MAX_DIMS):
         """The length of an exact tuple, at most as many as there may be dimensions."""
         f = self.f
         kind = f.compare("eq", f.field(x, TYPE_AT, "ptr"), f.word(words.TUPLE), "ptr")
         f.exit_unless(kind, "fallback")
         size = f.field(x, SIZE_AT)
-        f.exit_if(f.compare("ugt", size, MAX_DIMS), "fallback")
+        f.exit_if(f.compare("ugt", size, most), "fallback")
         return size
 
     def number(self, x):
@@ -89,8 +91,8 @@ class _View:
         f.exit_unless(f.compare("ult", found, limit), "fallback")
         return found
 
-    def finish(self, step, writeable=True, owned=False):
-        """Make the array and the tensor; an `owned` step is dropped afterwards."""
+    def tensor(self, step, writeable=True):
+        """Make the array and the tensor; leaves to `lost` with an error set."""
         f = self.f
         dtype = f.field(self.own, DTYPE_AT, "ptr")
         f.call("void", "@Py_IncRef", f"ptr {dtype}")
@@ -107,16 +109,28 @@ class _View:
         )
         f.exit_if(f.compare("eq", array, "null", "ptr"), "lost")
         refused = f.call("i32", "@rl_set_base", f"ptr {array}, ptr {f.held(self.own)}")
-        f.exit_if(f.compare("ne", refused, 0, "i32"), "dropped")
+        bad = f.compare("ne", refused, 0, "i32")
+        with f.when(bad):
+            f.call("void", "@Py_DecRef", f"ptr {array}")
+        f.exit_if(bad, "lost")
         out = f.call("ptr", "@rl_wrap", f"ptr {f.plan}, ptr {self.source}, ptr {array}, ptr {step}")
         f.call("void", "@Py_DecRef", f"ptr {array}")
+        f.exit_if(f.compare("eq", out, "null", "ptr"), "lost")
+        return out
+
+    def finish(self, step, writeable=True, owned=False):
+        """The tensor as the function's result; an `owned` step is dropped afterwards."""
+        f = self.f
+        out = self.tensor(step, writeable)
         self._drop(step, owned)
         f.do(f"ret ptr {out}")
-        f.lines.append("dropped:")
-        f.call("void", "@Py_DecRef", f"ptr {array}")
-        f.do("br label %lost")
         f.lines.append("lost:")
         self._drop(step, owned)
+        return self.leave()
+
+    def leave(self):
+        """The other ways out."""
+        f = self.f
         f.do("ret ptr null")
         f.lines.append("forget:")
         f.call("void", "@PyErr_Clear", "")
@@ -351,6 +365,52 @@ def _slice(f, v, item, d):
     v.append(length, f.multiply(width, f.load(step)))
 
 
+def _parts(maker):
+    v = _View(maker, "parts", 5)
+    f = v.f
+    cut = v.wrapped(v.number(f.load("%args", 1, "ptr")), v.ndim)
+    sizes, step, reason = (f.load("%args", i, "ptr") for i in (2, 3, 4))
+    extent, stride = f.load(v.shape, cut), f.load(v.strides, cut)
+    each = f.compare("eq", sizes, f.word(words.NONE), "ptr")
+    count, total = f.slot(), f.slot()
+    f.store(extent, count)
+    f.store(extent, total)
+    with f.when(f.value(f"xor i1 {each}, true")):
+        f.store(v.tuple_size(sizes, MAX_PARTS), count)
+        f.store(0, total)
+        with f.loop(f.load(count)) as i:
+            n = v.number(f.load(f.at(sizes, ITEMS_AT, "i8"), i, "ptr"))
+            f.exit_if(f.compare("ugt", n, extent), "fallback")
+            f.store(f.add(f.load(total), n), total)
+    f.exit_unless(f.compare("eq", f.load(total), extent), "fallback")
+    f.exit_if(f.compare("ugt", f.load(count), MAX_PARTS), "fallback")
+    outs = f.call("ptr", "@PyTuple_New", f"i64 {f.load(count)}")
+    f.exit_if(f.compare("eq", outs, "null", "ptr"), "failed")
+    with f.loop(f.load(count)) as i:
+        length = f.slot()
+        f.store(1, length)
+        with f.when(f.value(f"xor i1 {each}, true")):
+            item = f.load(f.at(sizes, ITEMS_AT, "i8"), i, "ptr")
+            f.store(f.call("i64", "@PyLong_AsLongLong", f"ptr {item}"), length)
+        f.store(0, v.count)
+        with f.loop(v.ndim) as d:
+            here = f.compare("eq", d, cut)
+            with f.when(f.value(f"xor i1 {f.value(f'and i1 {here}, {each}')}, true")):
+                v.append(f.choose(here, f.load(length), f.load(v.shape, d)), f.load(v.strides, d))
+        out = v.tensor(step)
+        f.call("i32", "@PyTuple_SetItem", f"ptr {outs}, i64 {i}, ptr {out}")
+        for name, value in ((words.PATH_NAME, f.word(words.EMPTY)), (words.WRITABLE_NAME, reason)):
+            bad = f.call("i32", "@PyObject_SetAttr",
+                         f"ptr {out}, ptr {f.word(name)}, ptr {value}")  # fmt: skip
+            f.exit_if(f.compare("ne", bad, 0, "i32"), "lost")
+        v.move(f.multiply(f.load(length), stride))
+    f.do(f"ret ptr {outs}")
+    f.lines.append("lost:")
+    f.call("void", "@Py_DecRef", f"ptr {outs}")
+    return v.leave()
+
+
 def functions(maker):
     """IR texts."""
-    return [make(maker) for make in (_indexed, _reshaped, _permuted, _swapped, _expanded)]
+    makers = (_indexed, _reshaped, _permuted, _swapped, _expanded, _parts)
+    return [make(maker) for make in makers]

@@ -249,7 +249,8 @@ def link(out, base, op, values):
 
 
 @functools.cache
-def _one_of_many(name):
+def one_of_many(name):
+    """Why a view that is one of several refuses writes."""
     return (
         f"Output of '{name}' is a view and is being modified inplace. This view is the output "
         "of a function that returns multiple views. Such functions do not allow the output views "
@@ -258,7 +259,7 @@ def _one_of_many(name):
 
 
 def _many_views(op, base, arrays, values):
-    outs, reason, step = [], _one_of_many(op.name), (op, values[1:])
+    outs, reason, step = [], one_of_many(op.name), (op, values[1:])
     plain = type(base) in EXACT and not mode.inference
     for array in arrays:
         out = NotImplemented

@@ -285,6 +285,15 @@ class _Source:
     def _whole_view(self, first, rest):
         """Lines that let machine code make the view, where the op names a function for that."""
         name = self.op.options.get("made_by")
+        if callable(name):
+            self.values["made_by"] = name
+            return [
+                f"out = made_by({', '.join([first, *(t for _, t in self.bound[1:])])})",
+                "if out is not NO:",
+                f"    if {first}._node is not None and mode.recording:",
+                f"        record(op, ({first},), [None, {rest}], out)",
+                "    return out",
+            ]
         if name is None or any(not text.isidentifier() for _, text in self.bound[1:]):
             return []
         given = [text for _, text in self.bound[1 : self.op.positional]]

@@ -334,7 +334,7 @@ def _matrix_transpose(self):
 
 
 Tensor.T = property(
-    lambda self: permute(self, tuple(range(self._array.ndim))[::-1]),
+    lambda self: permute(self, (1, 0) if self._array.ndim == 2 else tuple(range(self.ndim))[::-1]),
     doc="The dimensions in reverse order.",
 )
 Tensor.mT = property(_matrix_transpose)
@@ -396,7 +396,7 @@ def flatten(input: Tensor, start_dim=0, end_dim=-1):
     shape = input._array.shape
     ndim = len(shape)
     if end_dim == -1 and start_dim == 1 and ndim > 2:  # what models do before their last layers
-        return reshape(input, (shape[0], math.prod(shape[1:])))
+        return reshape(input, (shape[0], -1 if input._array.size else math.prod(shape[1:])))
     start, end = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")

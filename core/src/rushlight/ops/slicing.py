@@ -5,10 +5,12 @@ from __future__ import annotations
 from rushlight.backends import np
 from rushlight.backends.arrays import MetaArray, meta_array
 from rushlight.errors import shape_text
+from rushlight.ops._arrays import one_of_many
 from rushlight.ops._op import composite
 from rushlight.ops._op import view as declare_view
 from rushlight.ops.shape import view_scatter
-from rushlight.tensor.dispatch import stack
+from rushlight.tensor import construction as make
+from rushlight.tensor.dispatch import STATE, stack
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.storage import _root
 from rushlight.tensor.tensor import Tensor
@@ -278,6 +280,13 @@ def unbind_gradient(grad, input_shape, dim):
     return _stack_pieces(grads, input_shape, dim)
 
 
+def _unbound(input, dim):
+    if STATE.inference or type(dim) is not int:
+        return NotImplemented
+    return make.parts(input, dim, None, (unbind.op, [dim]), one_of_many("unbind"))
+
+
+unbind.op.options["made_by"] = _unbound
 unbind.gradient(input=unbind_gradient)
 unbind.op.outputs = 0  # as many as the dimension is long
 
@@ -338,6 +347,23 @@ def split_gradient(grad, input_shape, split_size_or_sections, dim):
     return cat(pieces, dim)
 
 
+def _split_whole(input, split_size_or_sections, dim):
+    sections = sizes = split_size_or_sections
+    if STATE.inference or type(dim) is not int or not -input._array.ndim <= dim < input._array.ndim:
+        return NotImplemented
+    if type(sections) is int:
+        extent = input._array.shape[dim]
+        if sections <= 0 or not extent:
+            return NotImplemented
+        sizes = (sections,) * (extent // sections)
+        if extent % sections:
+            sizes = (*sizes, extent % sections)
+    elif type(sections) is list:
+        sizes = tuple(sections)
+    return make.parts(input, dim, sizes, (split.op, [sections, dim]), one_of_many("split"))
+
+
+split.op.options["made_by"] = _split_whole
 split.gradient(input=split_gradient)
 split.op.outputs = 0
 

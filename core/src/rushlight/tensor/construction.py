@@ -76,7 +76,7 @@ def _not_compiled(*args):
 
 
 # Views made whole, where nothing is unusual (:mod:`rushlight.backends.llvm_views`).
-indexed = reshaped = permuted = swapped = expanded = _not_compiled
+indexed = reshaped = permuted = swapped = expanded = parts = _not_compiled
 recorded = _not_compiled  # :mod:`rushlight.backends.llvm_recording`
 _slice_op = None
 
@@ -101,7 +101,7 @@ def _compile(engine):
     node = Node(None, (), None)
     doors = TensorDoors(engine, probe, storage, BY_ARRAY_DTYPE, node, LEAF, next_sequence)
     doors.slices_by(_slice_op)
-    names = "made result view indexed reshaped permuted swapped expanded recorded".split()
+    names = "made result view indexed reshaped permuted swapped expanded parts recorded".split()
     globals().update({name: getattr(doors, name) for name in names}, _doors=doors)
 
 
