@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 from rushlight.autograd.mode import no_grad
-from rushlight.ops import foreach as lists
 from rushlight.ops.creation import tensor
 from rushlight.ops.joining import stack
 from rushlight.tensor.tensor import Tensor
@@ -16,14 +16,19 @@ def _grads(parameters):
     return [p.grad for p in parameters if p.grad is not None]
 
 
+def _lists():
+    """Ops over lists of tensors; loaded at first use."""
+    return importlib.import_module("rushlight.ops.foreach")
+
+
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The norm of all elements of several tensors together."""
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not tensors:
         return tensor(0.0)
     with no_grad():
-        if norm_type > 0 and lists.on_one_gpu(tensors):
-            total = lists.total_norm(tensors, norm_type)
+        if norm_type > 0 and _lists().on_one_gpu(tensors):
+            total = _lists().total_norm(tensors, norm_type)
         else:
             total = stack([t.norm(norm_type) for t in tensors]).norm(norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
@@ -38,8 +43,8 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
 def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     """Scale gradients in place so that a known total norm becomes at most `max_norm`."""
     grads = _grads(parameters)
-    if grads and lists.on_one_gpu([total_norm, *grads]):
-        lists.clip_(grads, total_norm, float(max_norm))
+    if grads and _lists().on_one_gpu([total_norm, *grads]):
+        _lists().clip_(grads, total_norm, float(max_norm))
         return
     with no_grad():
         scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
