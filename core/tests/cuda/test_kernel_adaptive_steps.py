@@ -137,56 +137,152 @@ OPTIONS = {
 }
 
 
-def trained(name, device, dtype, steps=7, late=False, **settings):
-    """Parameters and states after steps, and the launches of the last one."""
-    generator = np.random.default_rng(3)
-    starts = [generator.standard_normal(s) for s in ((40,), (5, 6), (3,), (50, 90))]
-    params = [rushlight.nn.Parameter(rushlight.tensor(x, dtype=dtype, device=device))
-              for x in starts]  # fmt: skip
-    optimizer = getattr(rushlight.optim, name)(params, lr=0.02, **settings)
-    added = None
-    for step in range(steps):
-        for p, start in zip(params, starts, strict=True):
-            grad = generator.standard_normal(start.shape)
-            p.grad = None if late and step < 2 and start.ndim == 2 else rushlight.tensor(
-                grad, dtype=dtype, device=device
-            )  # fmt: skip
-        if step == steps - 1 and device == "cuda":
-            kept = [p.grad for p in params]
-            optimizer.step()  # addresses of these gradients: their table is written
-            for p, grad in zip(params, kept, strict=True):
-                p.grad = grad
-            before = emulator().counters.snapshot()
-            optimizer.step()
-            added = emulator().counters.since(before)
-        elif step == steps - 1:
-            optimizer.step()
-            optimizer.step()
-        else:
-            optimizer.step()
-    states = [v for s in optimizer.state_dict()["state"].values() for v in s.values()]
-    return [x.detach().cpu() for x in (*params, *states)], added
+class Run:
+    """An optimizer on a device, with gradients that depend on the number of the step alone."""
+
+    def __init__(self, name, device, dtype=rushlight.float32, **settings):
+        generator = np.random.default_rng(3)
+        self.starts = [generator.standard_normal(s) for s in ((40,), (5, 6), (3,), (50, 90))]
+        self.params = [
+            rushlight.nn.Parameter(rushlight.tensor(x, dtype=dtype, device=device))
+            for x in self.starts
+        ]
+        for parameter in self.params:
+            parameter.grad = rushlight.zeros_like(parameter)
+        self.grads = [parameter.grad for parameter in self.params]
+        self.optimizer = getattr(rushlight.optim, name)(self.params, lr=0.02, **settings)
+
+    def fill(self, number):
+        """The gradients of a step, where those of the step before were."""
+        generator = np.random.default_rng(number)
+        for grad, start in zip(self.grads, self.starts, strict=True):
+            grad.copy_(rushlight.tensor(generator.standard_normal(start.shape), dtype=grad.dtype))
+
+    def step(self, number):
+        """One step; what it added to the counters."""
+        self.fill(number)
+        before = emulator().counters.snapshot()
+        self.optimizer.step()
+        return emulator().counters.since(before)
+
+    def results(self):
+        """Parameters and states."""
+        states = self.optimizer.state_dict()["state"].values()
+        held = [value for state in states for value in state.values()]
+        return [x.detach().cpu() for x in (*self.params, *held)]
+
+    def agrees(self, other, rtol=2e-5, atol=2e-6):
+        """Whether parameters and states are those of another run."""
+        for a, b in zip(self.results(), other.results(), strict=True):
+            rushlight.testing.assert_close(a, b, rtol=rtol, atol=atol)
+        return True
 
 
-@pytest.mark.parametrize("more", [{}, {"maximize": True, "weight_decay": 0.1}], ids=["", "max"])
-@pytest.mark.parametrize(
-    ("name", "settings"), [(name, s) for name, all_ in OPTIONS.items() for s in all_]
-)
-def test_optimizers_take_one_launch(name, settings, more):
-    settings = {**settings, **more}
-    if name == "Rprop":
-        settings.pop("weight_decay", None)
-    here, _ = trained(name, "cpu", rushlight.float32, **settings)
-    there, added = trained(name, "cuda", rushlight.float32, **settings)
+def optimizers():
+    """Names and settings."""
+    for name, choices in OPTIONS.items():
+        for settings in choices:
+            yield name, settings
+            decay = {} if name == "Rprop" else {"weight_decay": 0.1}
+            yield name, {**settings, **decay, "maximize": True}
+
+
+@pytest.mark.parametrize(("name", "settings"), list(optimizers()))
+def test_optimizers_take_one_launch(name, settings):
+    here, there = Run(name, "cpu", **settings), Run(name, "cuda", **settings)
+    for number in range(8):
+        here.step(number)
+        added = there.step(number)
     assert (added["launches"], added["synchronizations"], added["copies_in"]) == (1, 0, 0)
-    for a, b in zip(here, there, strict=True):
-        rushlight.testing.assert_close(b, a, rtol=2e-5, atol=2e-6)
+    assert there.agrees(here)
+
+
+CAPTURABLE = [
+    (name, settings) for name, settings in optimizers() if name != "Adagrad"
+] + [("Adam", {"amsgrad": True}), ("AdamW", {})]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "settings"), CAPTURABLE)
+def test_steps_counted_on_the_device_take_two_launches(name, settings):
+    here, there = Run(name, "cpu", **settings), Run(name, "cuda", capturable=True, **settings)
+    for number in range(8):
+        here.step(number)
+        added = there.step(number)
+    assert (added["launches"], added["synchronizations"], added["copies_in"]) == (2, 0, 0)
+    states = there.optimizer.state.values()
+    assert all(value.is_cuda for state in states for value in state.values())
+    assert there.agrees(here)
+
+
+@pytest.mark.parametrize("name", ["RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD"])
+def test_a_captured_step_counts(name):
+    settings = {"t0": 3.0} if name == "ASGD" else {}
+    eager, captured = (Run(name, "cuda", capturable=True, **settings) for _ in range(2))
+    with rushlight.cuda.stream(rushlight.cuda.Stream()):
+        captured.step(0)
+    graph = rushlight.cuda.CUDAGraph()
+    with rushlight.cuda.graph(graph):
+        captured.optimizer.step()
+    for number in range(1, 8):
+        captured.fill(number)
+        graph.replay()
+    for number in range(8):
+        eager.step(number)
+    assert captured.agrees(eager, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["Adamax", "NAdam", "RAdam", "ASGD", "Adam"])
+def test_differentiable_steps_counted_on_the_device(name):
+    here = Run(name, "cpu", differentiable=True)
+    there = Run(name, "cuda", differentiable=True, capturable=True)
+    for run in (here, there):
+        for parameter in run.params:
+            parameter.requires_grad_(False)
+        for number in range(3):
+            run.step(number)
+    assert there.agrees(here)
+
+
+@pytest.mark.parametrize("capturable", [False, True])
+@pytest.mark.parametrize("name", ["NAdam", "ASGD", "Adamax"])
+def test_states_are_restored(name, capturable):
+    here, there = Run(name, "cpu"), Run(name, "cuda", capturable=capturable)
+    for number in range(6):
+        here.step(number)
+        there.step(number)
+        if number == 3:
+            there.optimizer.load_state_dict(there.optimizer.state_dict())
+    assert there.agrees(here)
 
 
 @pytest.mark.parametrize("name", ["NAdam", "RAdam", "Adamax"])
-def test_parameters_that_join_later_share_the_launch(name):
-    here, _ = trained(name, "cpu", rushlight.float64, late=True)
-    there, added = trained(name, "cuda", rushlight.float64, late=True)
-    assert added["launches"] == 2 and added["synchronizations"] == 0
-    for a, b in zip(here, there, strict=True):
-        rushlight.testing.assert_close(b, a, rtol=1e-9, atol=1e-12)
+def test_parameters_that_join_later_take_a_table_of_numbers(name):
+    here, there = Run(name, "cpu", rushlight.float64), Run(name, "cuda", rushlight.float64)
+    for run in (here, there):
+        for number in range(6):
+            for grad, parameter in zip(run.grads, run.params, strict=True):
+                parameter.grad = grad if parameter.ndim == 1 or number > 2 else None
+            added = run.step(number)
+    assert (added["launches"], added["synchronizations"]) == (2, 0)
+    assert there.agrees(here, 1e-9, 1e-12)
+
+
+def test_counters_may_differ_in_dtype():
+    here, there = Run("NAdam", "cpu"), Run("NAdam", "cuda", capturable=True)
+    for number in range(4):
+        here.step(number)
+        there.step(number)
+        state = there.optimizer.state[there.params[1]]
+        state["step"] = state["step"].double()
+    for run in (here, there):
+        del run.optimizer.state[run.params[1]]["step"]
+    assert there.agrees(here)
+
+
+def test_scalars_of_one_state_have_one_dtype():
+    run = Run("ASGD", "cuda", capturable=True)
+    run.step(0)
+    state = run.optimizer.state[run.params[1]]
+    state["mu"] = state["mu"].double()
+    with pytest.raises(TypeError, match="asgd: the scalars .* got float32, float64"):
+        run.step(1)

@@ -317,6 +317,11 @@ def launch_all(step, kind, lists, own, shared):
         run(step.blocks, kind, part, (*map(float, values), *shared))
 
 
+def _single(rates):
+    """Rates as tuples of one number; those of a GPU are rows already."""
+    return [(rate,) for rate in rates] if isinstance(rates, (list, tuple)) else rates
+
+
 def _sign(maximize):
     return -1.0 if maximize else 1.0
 
@@ -433,7 +438,7 @@ def rmsprop(params, grads, squares, means, momenta, lr, alpha, eps, weight_decay
 def adagrad(params, grads, sums, rates, eps, weight_decay, maximize, launch=launch_all):
     """Adagrad (Duchi, Hazan and Singer, 2011); ``rates`` hold the learning rate of each array."""
     check_lists("adagrad", params=params, grads=grads, sums=sums, rates=rates)
-    launch(ADAGRAD, (), (params, grads, sums), [(rate,) for rate in rates],
+    launch(ADAGRAD, (), (params, grads, sums), _single(rates),
                     (float(eps), float(weight_decay), _sign(maximize)))  # fmt: skip
 
 
@@ -464,7 +469,7 @@ def adamax(
 ):
     """Adamax (Kingma and Ba, 2015); ``rates`` are ``lr / (1 - beta1^t)`` of each array."""
     check_lists("adamax", params=params, grads=grads, means=means, largest=largest, rates=rates)
-    launch(ADAMAX, (), (params, grads, means, largest), [(rate,) for rate in rates],
+    launch(ADAMAX, (), (params, grads, means, largest), _single(rates),
                     (1.0 - beta1, float(beta2), float(eps), float(weight_decay),
                      _sign(maximize)))  # fmt: skip
 

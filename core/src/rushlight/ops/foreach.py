@@ -73,16 +73,44 @@ def clip_(tensors, norm, limit):
 
 def count_steps(states):
     """Add one to the ``step`` of every state; the new numbers as floats."""
-    steps = []
+    steps, counted = [], []
     for state in states:
         count = state["step"]._array
         if type(count) is not np.ndarray:  # on the GPU, where a captured step counts too
-            state["step"].add_(1)
+            if state["step"].is_cuda:
+                counted.append(state["step"])
+            else:
+                state["step"].add_(1)
             steps.append(count)
             continue
         count[()] += 1
         steps.append(float(count))
+    if counted:
+        _numbers_on_device().count([step._array for step in counted])
+        _written(counted)
     return steps
+
+
+def _numbers_on_device():
+    return importlib.import_module("rushlight.kernels.cuda.step_numbers")
+
+
+def are_counted_there(states):
+    """Whether the ``step`` of every state lies on a GPU."""
+    return all(state["step"].is_cuda for state in states)
+
+
+def count_and_number(name, states, scalars, settings):
+    """Add one to steps that lie on a GPU and evaluate there what depends on them, one launch.
+
+    `scalars` names the entries of a state that the optimizer `name` keeps for that.
+    """
+    steps = [state["step"] for state in states]
+    held = [[state[entry] for state in states] for entry in scalars]
+    arrays = [_arrays(tensors) for tensors in held]
+    found = _numbers_on_device().numbers_of(name, _arrays(steps), arrays, settings)
+    _written(steps, *held)
+    return found
 
 
 def sgd_(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.kernels.step_formulas import adamax_numbers
 from rushlight.ops import foreach as lists
 from rushlight.ops.arithmetic import maximum
 from rushlight.optim.elementwise import FormulaOptimizer, decayed, moment, zeros
@@ -14,6 +15,8 @@ class Adamax(FormulaOptimizer):
     ``m = beta1 m + (1 - beta1) g``, ``u = max(beta2 u, |g| + eps)``,
     ``p -= lr / (1 - beta1^t) * m / u``.
     """
+
+    _numbers = "adamax"
 
     def __init__(
         self,
@@ -46,18 +49,24 @@ class Adamax(FormulaOptimizer):
         g = decayed(g, p, self._option(group, "weight_decay"))
         mean = moment(state["exp_avg"], g, beta1)
         largest = maximum(state["exp_inf"] * beta2, g.abs() + group["eps"])
-        rate = self._option(group, "lr") / (1 - beta1**step)
+        rate = adamax_numbers(step, self._option(group, "lr"), beta1)
         return p - rate * (mean / largest), {"exp_avg": mean, "exp_inf": largest}
 
+    def _number_settings(self, group):
+        return float(group["lr"]), float(group["betas"][0])
+
     def _fused(self, group, params, grads, states, steps):
-        lr, (beta1, beta2) = float(group["lr"]), group["betas"]
+        if steps[0] is None:
+            rates = self._numbers_there(group, states)
+        else:
+            rates = [adamax_numbers(step, *self._number_settings(group)) for step in steps]
         lists.adamax_(
             params,
             grads,
             [s["exp_avg"] for s in states],
             [s["exp_inf"] for s in states],
-            rates=[lr / (1 - beta1**step) for step in steps],
-            betas=(beta1, beta2),
+            rates=rates,
+            betas=tuple(map(float, group["betas"])),
             eps=group["eps"],
             weight_decay=float(group["weight_decay"]),
             maximize=group["maximize"],

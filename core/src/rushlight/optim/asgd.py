@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.kernels.step_formulas import asgd_numbers, asgd_schedule
 from rushlight.ops import foreach as lists
 from rushlight.ops.creation import tensor
 from rushlight.optim.elementwise import FormulaOptimizer, decayed, zeros
@@ -16,6 +17,7 @@ class ASGD(FormulaOptimizer):
     starts after `t0` steps.
     """
 
+    _numbers = "asgd"
     _scalars = ("step", "eta", "mu")
 
     def __init__(
@@ -47,34 +49,35 @@ class ASGD(FormulaOptimizer):
                 state[name] = tensor(float(state[name]), dtype=scalar_dtype())
 
     def _begin(self, state, parameter, group):
-        state["eta"] = tensor(float(group["lr"]), dtype=scalar_dtype())
-        state["mu"] = tensor(1.0, dtype=scalar_dtype())
+        state["eta"] = self._scalar(float(group["lr"]), parameter, group)
+        state["mu"] = self._scalar(1.0, parameter, group)
         state["ax"] = zeros(parameter)
 
-    @staticmethod
-    def _schedule(group, step):
-        """The rate and the share of the average for the step after this one."""
-        lr = float(group["lr"])
-        rate = lr / ((1 + group["lambd"] * lr * step) ** group["alpha"])
-        return rate, 1 / max(1, step - group["t0"])
+    def _number_settings(self, group):
+        return tuple(float(group[name]) for name in ("lr", "lambd", "alpha", "t0"))
 
     def _formula(self, group, p, g, state, step):
         eta, mu = state["eta"].item(), state["mu"].item()
         g = decayed(g, p, self._option(group, "weight_decay"))
         p = p * (1 - group["lambd"] * eta) - g * eta
         average = p if mu == 1 else state["ax"] + (p - state["ax"]) * mu
-        for name, value in zip(("eta", "mu"), self._schedule(group, step), strict=True):
+        following = asgd_schedule(step, eta, mu, *self._number_settings(group))
+        for name, value in zip(("eta", "mu"), following, strict=True):
             # rounded to the default dtype, whatever dtype a loaded state has
             state[name].detach().copy_(tensor(value))
         return p, {"ax": average}
 
     def _fused(self, group, params, grads, states, steps):
-        etas, mus = lists.scalars_of(states, "eta"), lists.scalars_of(states, "mu")
-        kind, lambd = tensor(0.0).numpy().dtype.type, group["lambd"]
-        numbers = [
-            (float(eta), 1 - lambd * float(eta), float(mu))
-            for eta, mu in zip(etas, mus, strict=True)
-        ]
+        settings = self._number_settings(group)
+        if steps[0] is None:
+            numbers = self._numbers_there(group, states)
+        else:
+            scalars = [lists.scalars_of(states, name) for name in ("eta", "mu")]
+            kind, numbers = tensor(0.0).numpy().dtype.type, []
+            for step, eta, mu in zip(steps, *scalars, strict=True):
+                held = float(eta), float(mu)
+                numbers.append(asgd_numbers(step, *held, *settings))
+                eta[()], mu[()] = map(kind, asgd_schedule(step, *held, *settings))
         lists.asgd_(
             params,
             grads,
@@ -83,5 +86,3 @@ class ASGD(FormulaOptimizer):
             weight_decay=float(group["weight_decay"]),
             maximize=group["maximize"],
         )
-        for step, eta, mu in zip(steps, etas, mus, strict=True):
-            eta[()], mu[()] = (kind(value) for value in self._schedule(group, step))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.ops.creation import tensor, zeros_like
-from rushlight.ops.foreach import count_steps
+from rushlight.ops.foreach import are_counted_there, count_and_number, count_steps
 from rushlight.optim.optimizer import Optimizer, scalar_dtype
 from rushlight.optim.options import scalar
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -27,6 +27,7 @@ class FormulaOptimizer(Optimizer):
     """Base of optimizers with an update of the form ``(p, g, state) -> (p, state)``."""
 
     _counts = True  # whether the state has a step counter
+    _numbers: str | None = None  # the entry of `NUMBERS` with what depends on its steps
     _takes_complex = True  # whether complex parameters are taken as pairs of reals
     _scalars: tuple = ("step",)  # state entries that hold one number for a whole parameter
 
@@ -82,17 +83,37 @@ class FormulaOptimizer(Optimizer):
         states = [known.get(p) or self._state_of(p, group) for p in params]
         if self.grad_scale is not None and not self.grad_scale.is_cuda:
             self._unscale(grads)
-        steps = count_steps(states) if self._counts else [0] * len(params)
+        steps = self._count(group, states) if self._counts else [0] * len(params)
         if not EXACT.issuperset(map(type, grads)):
             params, grads, states, steps = self._update_sparse(group, params, grads, states, steps)
         if group.get("differentiable"):
             for parameter, grad, state, step in zip(params, grads, states, steps, strict=True):
-                self._apply(group, parameter, grad, state, step)
+                self._apply(group, parameter, grad, state, float(step))
         elif mode.recording:
             with no_grad():
                 self._fused(group, params, grads, states, steps)
         else:
             self._fused(group, params, grads, states, steps)
+
+    def _count(self, group, states):
+        """The numbers of this step, counted on; None each where `_fused` is to count them."""
+        if self._numbers and not group.get("differentiable") and are_counted_there(states):
+            return [None] * len(states)
+        return count_steps(states)
+
+    def _numbers_there(self, group, states):
+        """Count steps that lie on a GPU and give what depends on them, an array there."""
+        scalars = [name for name in self._scalars if name != "step"]
+        return count_and_number(self._numbers, states, scalars, self._number_settings(group))
+
+    def _number_settings(self, group):
+        """The settings that the formulas of `_numbers` take, as floats."""
+        raise NotImplementedError
+
+    def _scalar(self, value, parameter, group):
+        """A number of a state; on the GPU of its parameter where steps are captured."""
+        kept = group.get("capturable") and parameter.is_cuda
+        return tensor(value, dtype=scalar_dtype(), device=parameter.device if kept else None)
 
     def _update_sparse(self, group, params, grads, states, steps):
         """Update the parameters with sparse gradients; gives back what concerns the others."""

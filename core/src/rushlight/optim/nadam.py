@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
+from rushlight.kernels.step_formulas import nadam_numbers, nadam_product
 from rushlight.ops import foreach as lists
 from rushlight.ops.creation import tensor
 from rushlight.optim.elementwise import FormulaOptimizer, decayed, moment, second_moment, zeros
@@ -19,6 +18,7 @@ class NAdam(FormulaOptimizer):
     denominator.
     """
 
+    _numbers = "nadam"
     _scalars = ("step", "mu_product")
 
     def __init__(
@@ -55,24 +55,26 @@ class NAdam(FormulaOptimizer):
             state["mu_product"] = tensor(float(state["mu_product"]), dtype=scalar_dtype())
 
     def _begin(self, state, parameter, group):
-        state["mu_product"] = tensor(1.0, dtype=scalar_dtype())
+        state["mu_product"] = self._scalar(1.0, parameter, group)
         state["exp_avg"] = zeros(parameter)
         state["exp_avg_sq"] = zeros(parameter)
 
+    def _number_settings(self, group):
+        return tuple(map(float, (group["lr"], *group["betas"], group["momentum_decay"])))
+
     @staticmethod
-    def _shares(group, product, step):
-        """Factors of the gradient and of its mean in a step; counts the array `product` on."""
-        beta1, decay = float(group["betas"][0]), group["momentum_decay"]
-        mu = beta1 * (1 - 0.5 * 0.96 ** (step * decay))
-        following = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * decay))
-        product[()] *= mu
-        now = float(product)  # rounded to the counter's dtype, as a state dict keeps it
-        return (1 - mu) / (1 - now), following / (1 - now * following)
+    def _numbers_of(product, step, settings):
+        """What depends on a step; counts the array `product` on."""
+        product[()] = nadam_product(step, product[()], *settings)
+        # rounded to the counter's dtype, as a state dict keeps it
+        return nadam_numbers(step, float(product), *settings)
 
     def _formula(self, group, p, g, state, step):
         lr, decay = self._option(group, "lr"), self._option(group, "weight_decay")
         beta1, beta2 = self._betas(group)
-        of_gradient, of_mean = self._shares(group, *lists.scalars_of([state], "mu_product"), step)
+        (product,) = lists.scalars_of([state], "mu_product")
+        settings = (1.0, *self._number_settings(group)[1:])
+        of_gradient, of_mean, _ = self._numbers_of(product, step, settings)
         if group["decoupled_weight_decay"]:
             p = p * (1 - lr * decay)
         else:
@@ -86,11 +88,15 @@ class NAdam(FormulaOptimizer):
         return p - lr * update, {"exp_avg": mean, "exp_avg_sq": square}
 
     def _fused(self, group, params, grads, states, steps):
-        lr, beta2 = float(group["lr"]), float(group["betas"][1])
-        numbers, products = [], lists.scalars_of(states, "mu_product")
-        for product, step in zip(products, steps, strict=True):
-            of_gradient, of_mean = self._shares(group, product, step)
-            numbers.append((lr * of_gradient, lr * of_mean, math.sqrt(1 - beta2**step)))
+        lr, settings = float(group["lr"]), self._number_settings(group)
+        if steps[0] is None:
+            numbers = self._numbers_there(group, states)
+        else:
+            products = lists.scalars_of(states, "mu_product")
+            numbers = [
+                self._numbers_of(product, step, settings)
+                for product, step in zip(products, steps, strict=True)
+            ]
         lists.nadam_(
             params,
             grads,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
+from rushlight.kernels.step_formulas import radam_factor, radam_numbers
 from rushlight.ops import foreach as lists
 from rushlight.optim.elementwise import FormulaOptimizer, decayed, moment, second_moment, zeros
 from rushlight.optim.options import check, check_betas, check_rate
@@ -15,6 +14,8 @@ class RAdam(FormulaOptimizer):
     While the length of the approximated average is at most 5, the step is ``lr m / (1 - beta1^t)``;
     afterwards it is divided by Adam's root and rectified.
     """
+
+    _numbers = "radam"
 
     def __init__(
         self,
@@ -44,16 +45,8 @@ class RAdam(FormulaOptimizer):
         state["exp_avg"] = zeros(parameter)
         state["exp_avg_sq"] = zeros(parameter)
 
-    @staticmethod
-    def _rectification(beta2, step):
-        """The factor of the adaptive step (with Adam's second correction), or None: no division."""
-        limit = 2 / (1 - beta2) - 1
-        correction = 1 - beta2**step
-        length = limit - 2 * step * beta2**step / correction
-        if length <= 5.0:
-            return None
-        ratio = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
-        return math.sqrt(ratio) * math.sqrt(correction)
+    def _number_settings(self, group):
+        return tuple(map(float, (group["lr"], *group["betas"])))
 
     def _formula(self, group, p, g, state, step):
         lr, decay = self._option(group, "lr"), self._option(group, "weight_decay")
@@ -67,18 +60,17 @@ class RAdam(FormulaOptimizer):
             second_moment(state["exp_avg_sq"], g, beta2),
         )
         update = mean / (1 - beta1**step)
-        factor = self._rectification(float(beta2), step)
-        if factor is not None:
+        factor = radam_factor(step, float(beta2))
+        if factor > 0:
             update = update * (factor / (square.sqrt() + group["eps"]))
         return p - lr * update, {"exp_avg": mean, "exp_avg_sq": square}
 
     def _fused(self, group, params, grads, states, steps):
-        lr, (beta1, beta2) = float(group["lr"]), map(float, group["betas"])
-        numbers = []
-        for step in steps:
-            factor = self._rectification(beta2, step)
-            rate = lr / (1 - beta1**step)
-            numbers.append((rate, 0.0) if factor is None else (rate * factor, 1.0))
+        settings = lr, beta1, beta2 = self._number_settings(group)
+        if steps[0] is None:
+            numbers = self._numbers_there(group, states)
+        else:
+            numbers = [radam_numbers(step, *settings) for step in steps]
         lists.radam_(
             params,
             grads,

@@ -3,14 +3,18 @@
 A formula is a function of numbers without loops or memory: assignments, arithmetic, selections
 (``a if c else b``), an ``if`` on what is known when it is printed, and a ``return`` of one or
 several numbers. On the CPU the same function is expanded into the loops of a kernel
-(:mod:`rushlight.backends.kernel_compiler`), so an update is written down once for both.
+(:mod:`rushlight.backends.kernel_compiler`), so an update is written down once for both. A formula
+may also be a plain function of Python's floats (with ``**``, ``math.sqrt`` and ``max``).
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
+import math
 import textwrap
+import types
 
 from rushlight.backends.kernel_language import Builtin, NativeFunction, Parameter
 
@@ -26,21 +30,28 @@ _COMPARISONS = {
 # Functions of common.cuh; NaN wins in `larger` and `smaller`, as in the language.
 _CALLS = {"square_root": "root", "absolute": "fabs", "maximum": "larger", "minimum": "smaller"}
 
+_PLAIN_CALLS = {math.sqrt: "root", max: "larger", min: "smaller"}
+
 
 class FormulaError(TypeError):
     """A function holds what a formula cannot hold."""
 
 
-def argument_names(function: NativeFunction) -> list[str]:
+def _definition(function):
+    return function.definition if isinstance(function, NativeFunction) else function
+
+
+def argument_names(function) -> list[str]:
     """The names of a formula's arguments."""
-    return list(inspect.signature(function.definition).parameters)
+    return list(inspect.signature(_definition(function)).parameters)
 
 
-def device_function(function: NativeFunction, scalar: str, parameters: dict) -> str:
+def device_function(function, scalar: str, parameters: dict) -> str:
     """The text of a formula as a device function that computes in the type named `scalar`.
 
-    Its arguments are the formula's and a reference for every number of the result. `parameters`
-    are the values of the language's parameters (``real`` is `scalar`).
+    Its arguments are the formula's. One number is what it returns; for several it takes
+    references. `parameters` are the values of the language's parameters (``real`` is `scalar`).
+    What it calls stands before it.
     """
     return _Formula(function, scalar, parameters).text()
 
@@ -48,21 +59,28 @@ def device_function(function: NativeFunction, scalar: str, parameters: dict) -> 
 class _Formula:
     def __init__(self, function, scalar, parameters):
         self.function, self.scalar, self.parameters = function, scalar, parameters
+        self.definition = _definition(function)
         self.names = set(argument_names(function))  # what is declared
-        self.lines, self.results = [], None
+        self.lines, self.results, self.called = [], None, {}
 
     def text(self):
-        source = textwrap.dedent(inspect.getsource(self.function.definition))
+        source = textwrap.dedent(inspect.getsource(self.definition))
         self.statements(ast.parse(source).body[0].body)
         if self.results is None:
             raise FormulaError(f"the formula {self.function.__name__} returns nothing")
         arguments = [f"{self.scalar} {name}_" for name in argument_names(self.function)]
-        arguments += [f"{self.scalar}& result_{i}" for i in range(self.results)]
-        head = f"static __device__ __forceinline__ void {self.function.__name__}"
-        return "\n".join((f"{head}({', '.join(arguments)}) {{", *self.lines, "}\n"))
+        lines, result = self.lines, "void"
+        if len(self.results) == 1:
+            lines, result = [*lines, f"  return {self.results[0]};"], self.scalar
+        else:
+            arguments += [f"{self.scalar}& result_{i}" for i in range(len(self.results))]
+            lines = [*lines, *(f"  result_{i} = {v};" for i, v in enumerate(self.results))]
+        head = f"static __device__ __forceinline__ {result} {self.function.__name__}"
+        own = "\n".join((f"{head}({', '.join(arguments)}) {{", *lines, "}\n"))
+        return "".join((*self.called.values(), own))
 
     def fail(self, node, reason):
-        code = self.function.definition.__code__
+        code = self.definition.__code__
         line = code.co_firstlineno + getattr(node, "lineno", 1) - 1
         raise FormulaError(f"{code.co_filename}:{line}: {reason}")
 
@@ -80,8 +98,7 @@ class _Formula:
                 self.statements(node.body if self.known(node.test) else node.orelse)
             elif isinstance(node, ast.Return) and node.value is not None:
                 values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-                self.results = len(values)
-                self.lines += [f"  result_{i} = {self.value(v)};" for i, v in enumerate(values)]
+                self.results = [self.value(v) for v in values]
             else:
                 self.fail(node, f"{type(node).__name__} is not part of a formula")
 
@@ -105,7 +122,7 @@ class _Formula:
     def known(self, node):
         """The truth of a comparison of a parameter with a number."""
         if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name) and len(node.ops) == 1:
-            left = self.function.definition.__globals__.get(node.left.id)
+            left = self.definition.__globals__.get(node.left.id)
             right = node.comparators[0]
             if isinstance(left, Parameter) and isinstance(right, ast.Constant):
                 if isinstance(node.ops[0], ast.Eq):
@@ -135,6 +152,8 @@ class _Formula:
     def value_BinOp(self, node):
         operator = _OPERATORS.get(type(node.op))
         left, right = self.value(node.left), self.value(node.right)
+        if isinstance(node.op, ast.Pow):
+            return f"pow({left}, {right})"
         if operator is None:
             self.fail(node, f"{type(node.op).__name__} of floating values")
         return f"({left} {operator} {right})"
@@ -157,10 +176,29 @@ class _Formula:
         return f"({test} ? {first} : {self.value(node.orelse)})"
 
     def value_Call(self, node):
-        target = self.function.definition.__globals__.get(getattr(node.func, "id", None))
+        target = self.called_object(node.func)
         arguments = ", ".join(map(self.value, node.args))
         if isinstance(target, Parameter) and target.name == "real":
             return f"({self.scalar})({arguments})"
-        if not isinstance(target, Builtin) or target.name not in _CALLS:
+        name = None
+        if isinstance(target, Builtin):
+            name = _CALLS.get(target.name)
+        elif target in _PLAIN_CALLS:
+            name = _PLAIN_CALLS[target]
+        elif isinstance(target, (NativeFunction, types.FunctionType)):
+            name = target.__name__
+            inner = _Formula(target, self.scalar, self.parameters)
+            self.called[name] = inner.text()
+            if len(inner.results) != 1:
+                self.fail(node, "a formula that is called gives one number")
+        if name is None:
             self.fail(node, "this cannot be called in a formula")
-        return f"{_CALLS[target.name]}({arguments})"
+        return f"{name}({arguments})"
+
+    def called_object(self, node):
+        """What a name or an attribute of a module means, or None."""
+        if isinstance(node, ast.Name):
+            return self.definition.__globals__.get(node.id, getattr(builtins, node.id, None))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            return getattr(self.definition.__globals__.get(node.value.id), node.attr, None)
+        return None

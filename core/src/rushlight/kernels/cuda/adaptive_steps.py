@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import inspect
 
 from rushlight.backends import np
 from rushlight.backends.cuda import runtime, sources
 from rushlight.backends.cuda.language_text import argument_names, device_function
 from rushlight.kernels import adaptive_steps
+from rushlight.kernels.cuda import step_numbers
 from rushlight.kernels.cuda.foreach import Lists, table_of
 
-from .launching import DeviceArray, launch, write_words
+from .launching import launch, write_words
 
 __all__ = ["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop", "rprop"]
 
@@ -97,12 +97,16 @@ def _kernel(*key):
 
 
 def launch_step(step, kind, lists, own, shared):
-    """One launch for the arrays of one dtype; see `rushlight.kernels.adaptive_steps.launch_all`."""
+    """One launch for the arrays of one dtype; see `rushlight.kernels.adaptive_steps.launch_all`.
+
+    ``own`` may be numbers on the device (`step_numbers.OwnNumbers`).
+    """
     if not len(lists[0]):
         return
     prepared = Lists(lists, [number for number in range(len(lists)) if number != 1])
-    sets = {values: number for number, values in enumerate(dict.fromkeys(own or [()]))}
-    first = next(iter(sets))
+    on_device = type(own) is step_numbers.OwnNumbers
+    sets = {} if on_device else {v: i for i, v in enumerate(dict.fromkeys(own or [()]))}
+    first = (0.0,) * own.count if on_device else next(iter(sets))
     numbers = Numbers(value=(*map(float, first), *shared))
     for (dtype, device), rows in prepared.groups():
         table, blocks = table_of(
@@ -110,7 +114,7 @@ def launch_step(step, kind, lists, own, shared):
                 (
                     prepared.lists[0][row].size,
                     *[arrays[row].address for arrays in prepared.lists],
-                    sets[own[row]] if own else 0,
+                    row if on_device else sets[own[row]] if own else 0,
                 )
                 for row in rows
             ],
@@ -119,13 +123,16 @@ def launch_step(step, kind, lists, own, shared):
         if len(sets) > 1:
             held = write_words(np.array(list(sets), np.float64).reshape(-1).view(np.int64), device)
             numbers.own = held.address
+        if on_device:
+            numbers.own = own.address(device)
         kernel = _kernel(step, kind, len(first), dtype)
         launch(kernel, blocks, 256, (table.address, len(rows), numbers), device)
     prepared.write_back()
 
 
 def listing():
-    """(name, text) of every kernel of this module: to compile them ahead, or to check them."""
+    """(name, text) of every kernel of a step: to compile them ahead, or to check them."""
+    yield from step_numbers.listing()
     for step in adaptive_steps.STEPS:
         names = [used for _, used in step.optional]
         for choice in range(1 << len(names)):
@@ -137,17 +144,7 @@ def listing():
 
 
 def _on_device(function):
-    names = list(inspect.signature(function.compiled).parameters)
-    place = [i for i, name in enumerate(names) if name in ("rates", "numbers")]
-
-    def call(*args):
-        for own in (args[i] for i in place):
-            flat = [n for values in own for n in (values if type(values) is tuple else (values,))]
-            if any(type(number) is DeviceArray for number in flat):
-                return NotImplemented  # array code
-        return function.compiled(*args, launch=launch_step)
-
-    return call
+    return functools.partial(function.compiled, launch=launch_step)
 
 
 adadelta = _on_device(adaptive_steps.adadelta)
