@@ -363,6 +363,17 @@ class _MethodDef(ctypes.Structure):
     )
 
 
+def builtin(definition, plan):
+    """A built-in function over compiled code, whose ``self`` is a plan; the caller keeps the
+    definition, to which CPython holds a pointer."""
+    make = ctypes.pythonapi.PyCMethod_New
+    make.restype = ctypes.py_object
+    make.argtypes = [
+        ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p
+    ]  # fmt: skip
+    return make(ctypes.byref(definition), plan, None, None)
+
+
 def _array_api():
     """From NumPy's C API table: the array type, PyArray_NewFromDescr, PyArray_SetBaseObject."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -450,14 +461,6 @@ class Doors:
         self.fast_address = engine.symbol("rl_fast")
         self.layout_address = engine.symbol("rl_layout")
         self.alive = []  # CPython keeps pointers into method definitions
-        self.make = ctypes.pythonapi.PyCMethod_New
-        self.make.restype = ctypes.py_object
-        self.make.argtypes = [
-            ctypes.POINTER(_MethodDef),
-            ctypes.py_object,
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-        ]
         self.fast_definition = self._define(b"fast", self.fast_address)
         self.layout_definition = self._define(b"layout", self.layout_address)
         for watcher in engine_watchers:
@@ -471,12 +474,12 @@ class Doors:
     def fast(self, words):
         """A function over ``rl_fast``; `words` is its plan."""
         plan = np.array(words, np.int64)
-        return self.make(ctypes.byref(self.fast_definition), plan, None, None)
+        return builtin(self.fast_definition, plan)
 
     def layout(self, words):
         """A function over ``rl_layout``; `words` is its plan."""
         plan = np.array(words, np.int64)
-        return self.make(ctypes.byref(self.layout_definition), plan, None, None)
+        return builtin(self.layout_definition, plan)
 
 
 @functools.cache

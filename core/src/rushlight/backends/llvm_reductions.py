@@ -7,7 +7,6 @@ size, one dimension or None for all, and gives one or two new arrays, or NotImpl
 
 from __future__ import annotations
 
-import ctypes
 import functools
 
 from rushlight.backends import np
@@ -23,6 +22,7 @@ from rushlight.backends.llvm_door import (
     SHAPE_AT,
     TYPE_AT,
     _MethodDef,
+    builtin,
     doors,
 )
 from rushlight.backends.llvm_text import Function
@@ -218,9 +218,4 @@ def reduction(entries, limit, gives):
              id(None)]  # fmt: skip
     for dtype, out, address in entries:
         words += [id(dtype), id(out), address]
-    make = ctypes.pythonapi.PyCMethod_New
-    make.restype = ctypes.py_object
-    make.argtypes = [
-        ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p
-    ]  # fmt: skip
-    return make(ctypes.byref(_definition()), np.array(words, np.int64), None, None)
+    return builtin(_definition(), np.array(words, np.int64))

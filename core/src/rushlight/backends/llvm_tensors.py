@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 
 from rushlight.backends import np
-from rushlight.backends.llvm_door import DTYPE_AT, FASTCALL, METH_FASTCALL, _MethodDef
+from rushlight.backends.llvm_door import DTYPE_AT, FASTCALL, METH_FASTCALL, _MethodDef, builtin
 from rushlight.backends.llvm_text import Function
 
 # ---- plan words: objects by their addresses, slots by their offsets
@@ -336,15 +336,10 @@ class TensorDoors:
         self.plan[SLICE_OP] = id(op)
 
     def _function(self, engine, name, plan):
-        make = ctypes.pythonapi.PyCMethod_New
-        make.restype = ctypes.py_object
-        make.argtypes = [
-            ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p
-        ]  # fmt: skip
         address = engine.symbol("rl_" + name.decode())
         definition = _MethodDef(name, address, METH_FASTCALL, None)
         self.definitions.append(definition)
-        return make(ctypes.byref(definition), plan, None, None)
+        return builtin(definition, plan)
 
 
 _NEW_AT = 312  # ``tp_new`` in a type object
