@@ -197,14 +197,13 @@ def test_optimizers_take_one_launch(name, settings):
     assert there.agrees(here)
 
 
-CAPTURABLE = [
-    (name, settings) for name, settings in optimizers() if name != "Adagrad"
-] + [("Adam", {"amsgrad": True}), ("AdamW", {})]  # fmt: skip
+COUNTED_THERE = [*optimizers(), ("Adam", {"amsgrad": True}), ("AdamW", {})]
 
 
-@pytest.mark.parametrize(("name", "settings"), CAPTURABLE)
+@pytest.mark.parametrize(("name", "settings"), COUNTED_THERE)
 def test_steps_counted_on_the_device_take_two_launches(name, settings):
-    here, there = Run(name, "cpu", **settings), Run(name, "cuda", capturable=True, **settings)
+    word = "fused" if name == "Adagrad" else "capturable"
+    here, there = Run(name, "cpu", **settings), Run(name, "cuda", **{word: True}, **settings)
     for number in range(8):
         here.step(number)
         added = there.step(number)
@@ -265,6 +264,22 @@ def test_parameters_that_join_later_take_a_table_of_numbers(name):
             added = run.step(number)
     assert (added["launches"], added["synchronizations"]) == (2, 0)
     assert there.agrees(here, 1e-9, 1e-12)
+
+
+def test_loss_scaling_with_steps_counted_on_the_device():
+    for device in ("cpu", "cuda"):
+        p = rushlight.nn.Parameter(rushlight.ones(3, device=device))
+        optimizer = rushlight.optim.Adagrad([p], lr=0.1, eps=1.0, fused=True)
+        scaler = rushlight.amp.GradScaler(device, init_scale=1024.0)
+        for last in (3.0, float("inf")):
+            p.grad = None
+            weights = rushlight.tensor([1.0, 2.0, last], device=device)
+            scaler.scale((p * weights).sum()).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        expected = rushlight.tensor([0.95, 1 - 0.2 / 3, 0.925])
+        rushlight.testing.assert_close(p.detach().cpu(), expected)
+        assert scaler.get_scale() == 512.0
 
 
 def test_counters_may_differ_in_dtype():

@@ -120,6 +120,11 @@ def asgd_element(p, d, a, rate, shrink, share, decay, sign):
 # ---- what depends on the number of a step --------------------------------------------------------
 
 
+def adagrad_numbers(step, lr, lr_decay):
+    """The learning rate of a step."""
+    return lr / (1 + (step - 1) * lr_decay)
+
+
 def adamax_numbers(step, lr, beta1):
     """The learning rate with the correction of the mean."""
     return lr / (1 - beta1**step)
@@ -187,6 +192,7 @@ class Numbers(NamedTuple):
 
 NUMBERS = {
     "count": Numbers(),  # nothing but the step
+    "adagrad": Numbers(adagrad_numbers),
     "adamax": Numbers(adamax_numbers),
     "nadam": Numbers(nadam_numbers, 1, before=nadam_product),
     "radam": Numbers(radam_numbers),

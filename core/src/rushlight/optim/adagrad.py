@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import no_grad
+from rushlight.kernels.step_formulas import adagrad_numbers
 from rushlight.ops import foreach as lists
 from rushlight.ops.creation import full_like
 from rushlight.optim.elementwise import FormulaOptimizer, decayed
@@ -14,6 +15,8 @@ class Adagrad(FormulaOptimizer):
 
     ``s += g^2``, ``p -= lr / (1 + (t - 1) lr_decay) * g / (sqrt(s) + eps)``.
     """
+
+    _numbers = "adagrad"
 
     def __init__(
         self,
@@ -58,11 +61,11 @@ class Adagrad(FormulaOptimizer):
                 for parameter in group["params"]:
                     self.state[parameter]["sum"].share_memory_()
 
-    def _rate(self, group, lr, step):
-        return lr / (1 + (step - 1) * group["lr_decay"])
+    def _number_settings(self, group):
+        return float(group["lr"]), float(group["lr_decay"])
 
     def _formula(self, group, p, g, state, step):
-        lr = self._rate(group, self._option(group, "lr"), step)
+        lr = adagrad_numbers(step, self._option(group, "lr"), group["lr_decay"])
         g = decayed(g, p, self._option(group, "weight_decay"))
         total = state["sum"] + g * g
         return p - lr * (g / (total.sqrt() + group["eps"])), {"sum": total}
@@ -74,16 +77,19 @@ class Adagrad(FormulaOptimizer):
         values = grad.values()
         state["sum"].add_(grad.with_elements(values * values))
         root = state["sum"].sparse_mask(grad).values().sqrt().add_(group["eps"])
-        rate = self._rate(group, float(group["lr"]), step)
+        rate = adagrad_numbers(step, *self._number_settings(group))
         parameter.add_(grad.with_elements(values / root), alpha=-rate)
 
     def _fused(self, group, params, grads, states, steps):
-        lr = float(group["lr"])
+        if steps[0] is None:
+            rates = self._numbers_there(group, states)
+        else:
+            rates = [adagrad_numbers(step, *self._number_settings(group)) for step in steps]
         lists.adagrad_(
             params,
             grads,
             [s["sum"] for s in states],
-            rates=[self._rate(group, lr, step) for step in steps],
+            rates=rates,
             eps=group["eps"],
             weight_decay=float(group["weight_decay"]),
             maximize=group["maximize"],

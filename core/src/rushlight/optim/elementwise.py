@@ -124,8 +124,9 @@ class FormulaOptimizer(Optimizer):
                 rest.append(item)
                 continue
             with no_grad():
+                (step,) = count_steps([state]) if step is None else (step,)
                 grad = -grad if group.get("maximize") else grad
-                self._sparse_step(group, parameter, grad, state, step)
+                self._sparse_step(group, parameter, grad, state, float(step))
         return tuple(map(list, zip(*rest, strict=True))) if rest else ([], [], [], [])
 
     def _sparse_step(self, group, parameter, grad, state, step):

@@ -21,7 +21,8 @@ __all__ = ["count", "numbers_of"]
 
 MOST_SETTINGS = 6
 THREADS = 128
-RESULTS = {"adamax": 1, "nadam": 3, "radam": 2, "asgd": 3, "count": 0}  # numbers of a formula
+# How many numbers a formula gives.
+RESULTS = {"count": 0, "adagrad": 1, "adamax": 1, "nadam": 3, "radam": 2, "asgd": 3}
 
 _TEXT = """\
 #include "common.cuh"
