@@ -82,3 +82,32 @@ def test_equal_and_one_hot():
         vectors.one_hot(classes, 3)(classes), np.eye(3, dtype=int)[classes]
     )
     np.testing.assert_array_equal(vectors.ramp(5000)(7, -3), 7 - 3 * np.arange(5000))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (3, 4, 2), (8, 8, 8), (5, 17, 33), (1, 64, 64), (64, 64, 1)]
+)
+@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False), (True, True)])
+def test_small_products(rng, shape, dtype, turned):
+    """Small matrices, also transposed and with gaps, against float64."""
+    m, k, n = shape
+    a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+    a = np.asfortranarray(a) if turned[0] else a
+    b = np.asfortranarray(b) if turned[1] else b
+    wide = np.empty((2 * m, 3 * k), dtype)
+    wide[::2, ::3] = a
+    exact, scale = a.astype(float) @ b.astype(float), np.abs(a.astype(float)) @ np.abs(b)
+    for x in (a, wide[::2, ::3]):
+        got = vectors.small_product(x, b)(x, b)
+        assert got.dtype == dtype and got.flags.c_contiguous
+        assert (np.abs(got - exact) <= 4 * k * np.finfo(dtype).eps * scale).all()
+    a[0, 0] = np.nan
+    assert np.isnan(vectors.small_product(a, b)(a, b)[0]).all()
+
+
+def test_small_products_that_others_make():
+    x = np.ones((4, 5), np.float32)
+    for a, b in ((x, x), (x, x.T.astype(float)), (x[0], x.T), (x[:0], x.T), (x.astype(int),) * 2,
+                 (np.ones((64, 64), np.float32),) * 2):  # fmt: skip
+        assert vectors.small_product(a, b) is None

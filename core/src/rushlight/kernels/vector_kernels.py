@@ -50,6 +50,33 @@ def row_products(args, lo, hi, tid):
         out[item] = real(total)
 
 
+@range_kernel(reassociate=True)
+def small_product(args, lo, hi, tid):
+    """The one item: OUT = X @ Y. Constants: rows, inner size, columns, then the steps, in elements,
+    of the rows and columns of X and of Y."""
+    g = array(i64, args)
+    rows, inner, columns = g[4], g[5], g[6]
+    x_row, x_column, y_row, y_column = g[7], g[8], g[9], g[10]
+    x, size = array(real, g[X]), 4 if real is f32 else 8
+    for i in range(rows):
+        out = array(real, g[OUT] + size * i * columns)
+        if y_column == 1:
+            for j in range(columns):
+                out[j] = real(0)
+            for q in range(inner):
+                value = x[i * x_row + q * x_column]
+                y = array(real, g[Y] + size * q * y_row)
+                for j in range(columns):
+                    out[j] += value * y[j]
+        else:
+            for j in range(columns):
+                y = array(real, g[Y] + size * j * y_column)
+                total = real(0)
+                for q in range(inner):
+                    total += x[i * x_row + q * x_column] * y[q * y_row]
+                out[j] = total
+
+
 @range_kernel
 def same(args, lo, hi, tid):
     """The one item: whether all elements of X and Y are equal, as a byte. Constant: elements."""

@@ -13,8 +13,9 @@ from rushlight.backends import np, threads
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import Remembered, prepared
 
-__all__ = ["converted", "equal", "nonzero", "one_hot", "product", "ramp"]
+__all__ = ["converted", "equal", "nonzero", "one_hot", "product", "ramp", "small_product"]
 
+SMALL_WORK = 4096  # multiply-adds of a product that is done by one call
 LONG = 1 << 20  # elements of one row that are left to threads
 CACHED = 1 << 19  # elements of a matrix from which OpenBLAS reads memory faster
 _BOOL = np.dtype(np.bool_)
@@ -39,6 +40,25 @@ def product(input, vector):
 
     code, rows = native.row_products.address(real=language_type(dtype)), input.size // n
     return prepared(code, rows, chunk(rows, n), [input, vector], [(input.shape[:-1], dtype)], [n])
+
+
+def small_product(a, b):
+    """``f(a, b)``: the product of two small matrices of any strides."""
+    dtype = a.dtype
+    if REFERENCE or dtype not in COMPILED_DTYPES or b.dtype is not dtype:
+        return None
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+        return None
+    if not 0 < a.size * b.shape[1] <= SMALL_WORK:
+        return None
+    from rushlight.kernels import vector_kernels as native
+
+    steps = [step // dtype.itemsize for step in (*a.strides, *b.strides)]
+    if any(step * dtype.itemsize != s for step, s in zip(steps, (*a.strides, *b.strides))):  # noqa: B905
+        return None
+    code = native.small_product.address(real=language_type(dtype))
+    outputs = [((a.shape[0], b.shape[1]), dtype)]
+    return prepared(code, 1, 1, [a, b], outputs, [*a.shape, b.shape[1], *steps])
 
 
 def converted(input, target):

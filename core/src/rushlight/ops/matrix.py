@@ -33,6 +33,27 @@ def _same_dtype(name, **tensors):
             )
 
 
+def _by_layouts(prepare, general):
+    """A kernel of two arrays by one call where `prepare` has one for their layouts, others by
+    `general`."""
+    known = Remembered()
+
+    def call(a, b):
+        key = a.shape, a.strides, a.dtype, b.shape, b.strides
+        try:
+            found = known[key]
+        except KeyError:
+            found = known.keep(key, prepare(a, b))
+        if found is not None:
+            result = found(a, b)
+            if result is not NotImplemented:
+                return result
+        return general(a, b)
+
+    call.general = general
+    return call
+
+
 def _mm_samples(make):
     return [
         ((make(3, 4), make(4, 2)), {}),
@@ -64,6 +85,7 @@ def mm(input: Tensor, mat2: Tensor):
     return kernels.matmul(input, mat2)
 
 
+mm.cpu(_by_layouts(vectors.small_product, mm.op.body))
 mm.gradient(
     input=lambda grad, mat2: mm(grad, conj_of(mat2).t()),
     mat2=lambda grad, input: mm(conj_of(input).t(), grad),
@@ -97,26 +119,6 @@ bmm.gradient(
 )
 
 
-def _by_vector(general):
-    """A kernel of a dense matrix (or vector) and a vector by one call, others by `general`."""
-    known = Remembered()
-
-    def call(input, vector):
-        key = input.shape, input.strides, input.dtype, vector.shape, vector.strides
-        try:
-            found = known[key]
-        except KeyError:
-            found = known.keep(key, vectors.product(input, vector))
-        if found is not None:
-            result = found(input, vector)
-            if result is not NotImplemented:
-                return result
-        return general(input, vector)
-
-    call.general = general
-    return call
-
-
 @op(
     linear="*input,vec",
     method=False,
@@ -131,7 +133,7 @@ def _mv(input: Tensor, vec: Tensor):
     return kernels.matmul(input, vec[:, None])[:, 0]
 
 
-_mv.cpu(_by_vector(_mv.op.body))
+_mv.cpu(_by_layouts(vectors.product, _mv.op.body))
 _mv.gradient(
     input=lambda grad, vec: grad.unsqueeze(1) * conj_of(vec),
     vec=lambda grad, input: mv(conj_of(input).t(), grad),
@@ -207,7 +209,7 @@ def dot(input: Tensor, tensor: Tensor):
     return np.asarray(kernels.matmul(input[None], tensor[:, None])).reshape(())
 
 
-dot.cpu(_by_vector(dot.op.body))
+dot.cpu(_by_layouts(vectors.product, dot.op.body))
 
 dot.gradient(
     input=lambda grad, tensor: grad * conj_of(tensor),
