@@ -232,18 +232,25 @@ def main():
     parser.add_argument("--variants", action="store_true")
     parser.add_argument("--name", default="steps")
     parser.add_argument("--quick", action="store_true", help="one pair, nothing written")
+    parser.add_argument("--resume", type=Path, help="keeps finished models, which are not repeated")
     parser.add_argument("--one", nargs=3, metavar=("MODEL", "LIBRARY", "VARIANT"))
     options = parser.parse_args()
     if options.one:
         one_process(*options.one, options.seconds)
         return
     pairs, rows = 1 if options.quick else options.pairs, {}
+    if options.resume and options.resume.exists():
+        rows = json.loads(options.resume.read_text())
     for name in options.models or MODELS:
+        if name in rows:
+            continue
         rows[name] = compared(name, pairs, options.seconds)
         if options.variants:
             add_variants(name, rows[name], options.seconds)
         row = rows[name]
         print(f"{name}: {row['ratio']:.2f} ({row['ours'] * 1e3:.3g} ms)", flush=True)
+        if options.resume:
+            options.resume.write_text(json.dumps(rows))
     from run import machine
 
     report = {"machine": machine(), "pairs": pairs, "steps": rows, "totals": totals(rows)}
