@@ -132,6 +132,9 @@ def record_one(op, input, out):
     out._node = node
 
 
+_in_recipes: list[Plan] = []  # recipes hold addresses: two threads may make a plan, one is kept
+
+
 def _recipe(op, plan, marks):
     """What machine code must know to record calls like this one, where tensors of these bits need
     a gradient; None where it cannot."""
@@ -141,6 +144,7 @@ def _recipe(op, plan, marks):
     if found is None:
         words = [id(op), id(plan), marks, len(plan.outputs), len(plan.inputs), *plan.inputs]
         found = plan.recipes[marks] = np.array(words, np.int64)
+        _in_recipes.append(plan)
     return found
 
 
