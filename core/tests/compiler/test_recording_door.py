@@ -144,6 +144,23 @@ def test_second_order_and_order_of_nodes():
     )
 
 
+def test_a_new_default_dtype_keeps_the_short_way(answers):
+    x, y = leaves(True, True)
+    for _ in range(3):
+        x * y, x + 2
+    try:
+        rushlight.set_default_dtype(rushlight.float64)
+        for _ in range(4):
+            out = x * y
+    finally:
+        rushlight.set_default_dtype(rushlight.float32)
+    assert answers[-1] is None and out.dtype is rushlight.float32
+    del answers[:]
+    for _ in range(4):
+        x.tanh()
+    assert answers[-1] is None
+
+
 def test_nothing_is_kept():
     x, y = leaves(True, True)
     for _ in range(3):

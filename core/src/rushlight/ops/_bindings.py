@@ -33,6 +33,7 @@ def _forget_doors():
             for code in range(len(entries)):
                 entries[code] = None
         op.ways[:] = _NO_WAYS
+        op.offered.clear()
 
 
 default.watchers.append(_forget_doors)

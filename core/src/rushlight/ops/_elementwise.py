@@ -149,6 +149,8 @@ class Call:
         kernel = op.kernels.get(key)
         if kernel is None:
             kernel = op.kernels[key] = self._compile()
+        if key not in op.offered:  # new, or forgotten by a new default dtype
+            op.offered.add(key)
             self._offer_fast(kernel)
         return kernel, scalars
 

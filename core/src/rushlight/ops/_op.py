@@ -63,6 +63,7 @@ class Op:
         self.options = options
         self.formulas, self.joint, self.plans, self.kernels = {}, None, {}, {}
         self.cpu_kernel, self.inplace_doors = body, {}
+        self.offered = set()  # kernels that the short ways know
         self.recipe = None  # how machine code records the latest kind of call
         ranks = options.get("keeps_format")
         if ranks:

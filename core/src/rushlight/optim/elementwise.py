@@ -86,6 +86,8 @@ class FormulaOptimizer(Optimizer):
         steps = self._count(group, states) if self._counts else [0] * len(params)
         if not EXACT.issuperset(map(type, grads)):
             params, grads, states, steps = self._update_sparse(group, params, grads, states, steps)
+            if not params:
+                return
         if group.get("differentiable"):
             for parameter, grad, state, step in zip(params, grads, states, steps, strict=True):
                 self._apply(group, parameter, grad, state, float(step))
