@@ -96,7 +96,8 @@ def test_what_python_must_record(answers):
         before = len(answers)
         for _ in range(3):
             out = x * other
-        assert set(answers[before:]) == {NotImplemented}
+        assert None not in answers[before:]
+        assert other is row or NotImplemented in answers[before:]  # it need not come that far
         out.sum().backward()
     assert answers[-1] is not None
     written.add_(1.0)
