@@ -59,7 +59,20 @@ declare ptr @rl_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 FASTCALL = "ptr %self, ptr %args, i64 %count"
 
 
-class _Door(Function):
+class Builtin(Function):
+    """A function that CPython calls."""
+
+    def finish(self):
+        """The ways out: an error is set, or the caller must try another way."""
+        self.lines.append("failed:")
+        self.do("ret ptr null")
+        self.lines.append("fallback:")
+        self.call("void", "@Py_IncRef", "ptr @_Py_NotImplementedStruct")
+        self.do("ret ptr @_Py_NotImplementedStruct")
+        return self.text()
+
+
+class _Door(Builtin):
     """What the two functions share."""
 
     refused = "fallback"  # where arguments go that do not fit
@@ -153,15 +166,6 @@ class _Door(Function):
         self.do("br label %failed")
         self.lines.append(f"{ready}:")
         return out
-
-    def finish(self):
-        """The ways out: an error is set, or the caller must try another door."""
-        self.lines.append("failed:")
-        self.do("ret ptr null")
-        self.lines.append("fallback:")
-        self.call("void", "@Py_IncRef", "ptr @_Py_NotImplementedStruct")
-        self.do("ret ptr @_Py_NotImplementedStruct")
-        return self.text()
 
 
 def _fast():

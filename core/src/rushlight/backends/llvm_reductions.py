@@ -21,11 +21,11 @@ from rushlight.backends.llvm_door import (
     NDIM_AT,
     SHAPE_AT,
     TYPE_AT,
+    Builtin,
     _MethodDef,
     builtin,
     doors,
 )
-from rushlight.backends.llvm_text import Function
 
 # ---- plan words; then for each dtype: its address, the result's, the kernel
 TYPE, LIMIT, TUPLE, PLACES_DTYPE, COUNT, INT, FALSE, TRUE, NONE = range(9)
@@ -43,7 +43,7 @@ declare ptr @rl_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 @_Py_NotImplementedStruct = external global i8"""
 
 
-class _Reduce(Function):
+class _Reduce(Builtin):
     def __init__(self):
         super().__init__("ptr", "rl_reduce", FASTCALL)
         self.plan = self.field("%self", DATA_AT, "ptr")
@@ -184,16 +184,12 @@ def module(key: str) -> str:
     entry = f.check_array()
     f.measure(f.read_dim())
     f.run(entry)
-    f.lines.append("failed:")
-    f.do("ret ptr null")
     f.lines.append("range:")  # too large a number set an error; others say what is wrong
     f.call("void", "@PyErr_Clear", "")
     f.do("br label %fallback")
-    f.lines.append("fallback:")
-    f.call("void", "@Py_IncRef", "ptr @_Py_NotImplementedStruct")
-    f.do("ret ptr @_Py_NotImplementedStruct")
+    text = f.finish()
     marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
-    return "\n".join([DECLARATIONS, f.text(), marker])
+    return "\n".join([DECLARATIONS, text, marker])
 
 
 @functools.cache

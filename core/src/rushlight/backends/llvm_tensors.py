@@ -16,8 +16,15 @@ from __future__ import annotations
 import ctypes
 
 from rushlight.backends import np
-from rushlight.backends.llvm_door import DTYPE_AT, FASTCALL, METH_FASTCALL, _MethodDef, builtin
-from rushlight.backends.llvm_text import Function
+from rushlight.backends.llvm_door import (
+    DTYPE_AT,
+    FASTCALL,
+    METH_FASTCALL,
+    TYPE_AT,
+    Builtin,
+    _MethodDef,
+    builtin,
+)
 
 # ---- plan words: objects by their addresses, slots by their offsets
 (CLASS, NEW, EMPTY, NONE, ARRAY_AT, DTYPE_SLOT, NODE_AT, STORAGE_AT, BY_DTYPE, STORAGE_CLASS,
@@ -51,7 +58,7 @@ declare i32 @rl_set_base(ptr, ptr)
 @_Py_NotImplementedStruct = external global i8"""
 
 
-class _Maker(Function):
+class _Maker(Builtin):
     """What the functions share."""
 
     def __init__(self, name, count, parameters=FASTCALL, linkage=""):
@@ -91,17 +98,8 @@ class _Maker(Function):
     def check_arrays(self, *arrays):
         """All are NumPy's own."""
         for x in arrays:
-            kind = self.compare("eq", self.field(x, 8, "ptr"), self.word(ARRAY_TYPE), "ptr")
+            kind = self.compare("eq", self.field(x, TYPE_AT, "ptr"), self.word(ARRAY_TYPE), "ptr")
             self.exit_unless(kind, "fallback")
-
-    def finish(self):
-        """The ways out."""
-        self.lines.append("failed:")
-        self.do("ret ptr null")
-        self.lines.append("fallback:")
-        self.call("void", "@Py_IncRef", "ptr @_Py_NotImplementedStruct")
-        self.do("ret ptr @_Py_NotImplementedStruct")
-        return self.text()
 
 
 def _made():

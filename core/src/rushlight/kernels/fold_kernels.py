@@ -24,6 +24,7 @@ from rushlight.backends.kernel_language import (
     u8,
 )
 from rushlight.kernels.exponential import exponential, logarithm
+from rushlight.kernels.softmax import total_of_exponentials
 
 OUT, X, N, INNER, DIVISOR = 1, 2, 3, 4, 5
 RUN = 1024  # elements that are added up in the array's own precision
@@ -59,15 +60,6 @@ def run_product(x, first, last):
     total = f64(1)
     for i in range(first, last):
         total = total * f64(x[i])
-    return total
-
-
-@function(reassociate=True)
-def run_exponentials(x, n, best):
-    """The sum of exponentials less the largest."""
-    total = real(0)
-    for i in range(n):
-        total += exponential(x[i] - best)
     return total
 
 
@@ -110,7 +102,7 @@ def fold_rows(args, lo, hi, tid):
             for i in range(n):
                 best = maximum(best, x[i])
             shift = shift_of(best)
-            out[item] = logarithm(run_exponentials(x, n, shift)) + shift
+            out[item] = logarithm(total_of_exponentials(x, n, shift)) + shift
         elif kind == NORM:
             out[item] = real(square_root(squares(x, n, real(0))))
         elif kind == SUM:

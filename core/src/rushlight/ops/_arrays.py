@@ -21,7 +21,6 @@ from rushlight.ops._op import OPTIONAL, TENSORS
 from rushlight.ops._recording import argument_name, record
 from rushlight.ops._rules import result_type
 from rushlight.tensor import construction as make
-from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Parameter, Tensor, make_tensor
 
 ndarray = np.ndarray
@@ -220,32 +219,16 @@ def run_view(op, values):
     if array.dtype is not base._array.dtype:  # complex numbers seen as pairs, or back
         found = BY_ARRAY_DTYPE[array.dtype]
     out = make_tensor(array, found, base._device)
-    if isinstance(array, MetaArray) or _shares(array, base._array):
+    if isinstance(array, MetaArray) or make.shares(array, base._array):
         link(out, base, op, values)
     if mode.recording and base._node is not None:
         record(op, (base,), [None, *values[1:]], (out,))
     return out
 
 
-def _shares(array, source):
-    """Whether a view op's result is a view: NumPy copies where strides cannot express it."""
-    return (
-        array.base is source
-        or array is source
-        or (array.base is not None and array.base is source.base)
-    )
-
-
 def link(out, base, op, values):
-    """Note that `out` is a view of `base`, so that writes to either reach the other."""
-    storage = out._storage = storage_of(base)
-    storage.add_view(out)
-    if base._base is None:
-        out._base, out._path = base, ((op, values[1:]),)
-    else:
-        out._base, out._path = base._base, (*base._path, (op, values[1:]))
-    if base._writable is not None:
-        out._writable = base._writable
+    """Note that `out` is a view of `base`, taken by an op with these values."""
+    make.link(out, base, (op, values[1:]))
 
 
 @functools.cache

@@ -411,9 +411,8 @@ def arange(
         and not requires_grad
         and devices.current.stack[-1] is devices.cpu
     ):
-        return construction.inferred(
-            construction.made(np.arange(start, end, step, np.int64), dtypes.int64)
-        )
+        array = _ramp(-(-(end - start) // step), start, step)
+        return construction.inferred(construction.made(array, dtypes.int64))
     values = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
     start, end, step = values
     if dtype is None and out is not None:

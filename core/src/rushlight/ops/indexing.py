@@ -26,6 +26,7 @@ _BASIC = (int, slice, type(None), type(Ellipsis))
 
 
 _LARGE = 3e38  # numbers beyond it may overflow
+_NUMBERS = frozenset({int, float})
 
 
 class _WrappedIndex(Exception):
@@ -387,11 +388,11 @@ def _written_at(self, index, value):
         if value._dtype is not self._dtype or type(value._array) is not np.ndarray:
             return False
         value = value._array
-    elif kind is not float or self._dtype.category != FLOAT or not -_LARGE < value < _LARGE:
+    elif kind not in _NUMBERS or self._dtype.category != FLOAT or not -_LARGE < value < _LARGE:
         return False
     if not (all(map(_is_basic, index)) if type(index) is tuple else _is_basic(index)):
         return False
-    if kind is float and self._dtype.itemsize == 2:
+    if not plain and self._dtype.itemsize == 2:
         return False  # NumPy would round twice
     try:
         array[index] = value
@@ -416,8 +417,7 @@ def setitem(self, index, value):
 
             value = tensor(value)
         elif basic:
-            if not _written_directly(self, plain, value):
-                _slice(self, plain).fill_(value)
+            _slice(self, plain).fill_(value)
             return
         else:
             value = make_tensor(np.asarray(value, self._array.dtype), self._dtype)
@@ -427,25 +427,6 @@ def setitem(self, index, value):
         return
     first, second = _in_two_steps(plain, self.dim())
     put(self if first is None else _slice(self, first), second, value, False)
-
-
-def _written_directly(self, plain, value):
-    """Write a number into a tensor of floats that nothing records; whether that was done."""
-    kind, array = type(value), self._array
-    if kind is not float and kind is not int or type(self) not in EXACT:
-        return False
-    if type(array) is not np.ndarray or self._dtype.category != FLOAT or self._inference:
-        return False
-    if mode.recording and (self._node is not None or self._base is not None):
-        return False
-    if STATE.modes or not array.flags.writeable or self._dtype.itemsize < 4:
-        return False
-    try:
-        array[plain] = value
-    except (IndexError, OverflowError):
-        return False
-    written(self, None)
-    return True
 
 
 def _drop_leading(value, target):

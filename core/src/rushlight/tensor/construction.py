@@ -15,7 +15,7 @@ from rushlight.autograd.node import LEAF, Node, next_sequence
 from rushlight.backends import engine_watchers, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.tensor.dispatch import STATE
-from rushlight.tensor.storage import Storage
+from rushlight.tensor.storage import Storage, storage_of
 from rushlight.tensor.tensor import Tensor
 
 _new = object.__new__
@@ -28,39 +28,49 @@ def made(array, dtype):
     return out
 
 
+_made = made
+
+
 def result(array, source):
     """A tensor around an array computed from the tensor `source`; NotImplemented where there is no
     dtype for it."""
     dtype = BY_ARRAY_DTYPE.get(array.dtype)
-    return NotImplemented if dtype is None else made(array, dtype)
+    return NotImplemented if dtype is None else _made(array, dtype)
 
 
 def view(source, array, step):
     """A tensor around an array that shares the memory of `source`; NotImplemented where it does
     not, or is of another dtype. `step` is how it was taken: an op and its values."""
-    own = source._array
-    base = array.base
-    if base is not own and array is not own and (base is None or base is not own.base):
+    if not shares(array, source._array) or array.dtype is not source._array.dtype:
         return NotImplemented
-    if array.dtype is not own.dtype:
-        return NotImplemented
-    out = made(array, source._dtype)
-    storage = source._storage
-    if storage is None:
-        storage = source._storage = Storage(own)
-    out._storage = storage
-    storage.add_view(out)
-    if source._base is None:
-        out._base, out._path = source, (step,)
-    else:
-        out._base, out._path = source._base, (*source._path, step)
-    if source._writable is not None:
-        out._writable = source._writable
+    out = _made(array, source._dtype)
+    link(out, source, step)
     return out
 
 
+def shares(array, source):
+    """Whether a view op's result is a view: NumPy copies where strides cannot express it."""
+    return (
+        array.base is source
+        or array is source
+        or (array.base is not None and array.base is source.base)
+    )
+
+
+def link(out, base, step):
+    """Note that `out` is a view of `base`, taken by a step: writes to either reach the other."""
+    storage = out._storage = storage_of(base)
+    storage.add_view(out)
+    if base._base is None:
+        out._base, out._path = base, (step,)
+    else:
+        out._base, out._path = base._base, (*base._path, step)
+    if base._writable is not None:
+        out._writable = base._writable
+
+
 def inferred(out):
-    """`out`, marked where inference mode is on; callers look at ``STATE.inference`` first."""
+    """`out`, marked where inference mode is on."""
     if STATE.inference and mode.inference:
         out._inference = True
     return out
