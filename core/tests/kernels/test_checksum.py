@@ -55,6 +55,21 @@ def test_combine(first, second):
     assert found == zlib.crc32(first + second)
 
 
+@pytest.mark.parametrize("place", (0, (8 << 20) - 5, (16 << 20) + 4096))
+def test_pieces_of_a_file_end_at_multiples_of_their_size(tmp_path, place):
+    if not checksum._available():
+        pytest.skip("no kernel here")
+    data = np.resize(DATA, (17 << 20) + 777)
+    with open(tmp_path / "file", "wb") as file:
+        assert checksum.write(file.fileno(), place, data) == zlib.crc32(data)
+    found = np.fromfile(tmp_path / "file", np.uint8)
+    assert found.size == place + data.size and (found[place:] == data).all()
+    assert not found[:place].any()
+    with open(os.devnull, "wb") as file:
+        _, ends = checksum._sums("summed_and_written", data, file.fileno(), place)
+    assert ends[-1] == data.size and all((end + place) % (8 << 20) == 0 for end in ends[:-1])
+
+
 def test_a_file_is_written_and_read_with_its_checksum(tmp_path):
     if not checksum._available():
         pytest.skip("no kernel here")

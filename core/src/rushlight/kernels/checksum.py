@@ -73,15 +73,19 @@ def compiled(size: int, total: int) -> bool:
 
 
 def _sums(kernel, array, *words, width=None):
-    """The checksums of the pieces of a row of bytes; -1 where its file failed."""
+    """The checksums of the pieces of bytes, -1 where the file failed, and where they end."""
     from rushlight.backends.carryless import lanes
     from rushlight.kernels import checksum_kernels as native
 
-    piece = native.WRITTEN if kernel == "summed_and_written" else native.PIECE
-    pieces = -(-array.size // piece)
+    writes = kernel == "summed_and_written"
+    piece, past = native.PIECE, 0
+    if writes:
+        piece = native.WRITTEN
+        past = words[1] % piece
+    pieces = -(-(past + array.size) // piece)
     sums = np.empty(pieces, np.int64)
     code = getattr(native, kernel).address(width=lanes() if width is None else width)
-    if kernel == "summed_and_written":
+    if writes:
         # One writer: a file's lock lets no second one work. Not as a job of one chunk, which would
         # keep other Python threads waiting.
         places = [a.ctypes.data for a in (array, sums, _table())]
@@ -90,14 +94,16 @@ def _sums(kernel, array, *words, width=None):
     else:
         plan = threads.plan(code, pieces, 1, [0, 0, 0, array.size, *words])
         threads.run(plan, array, sums, _table())
-    return sums.tolist(), piece
+    ends = [min((i + 1) * piece - past, array.size) for i in range(pieces)]
+    return sums.tolist(), ends
 
 
-def _combined(sums, piece, size, start=0):
-    """The checksum of all pieces, of which only the last may be shorter."""
-    total = start
-    for at, value in enumerate(sums):
-        total = combine(total, value, min(piece, size - at * piece))
+def _combined(sums, ends, start=0):
+    """The checksum of all pieces after one another."""
+    total, begin = start, 0
+    for value, end in zip(sums, ends, strict=True):
+        total = combine(total, value, end - begin)
+        begin = end
     return total
 
 
@@ -106,8 +112,7 @@ def crc32(data, start: int = 0, total: int | None = None) -> int:
     if not compiled(len(data), len(data) if total is None else total):
         return zlib.crc32(data, start)
     array = np.frombuffer(data, np.uint8)
-    sums, piece = _sums("summed", array)
-    return _combined(sums, piece, array.size, start)
+    return _combined(*_sums("summed", array), start)
 
 
 def read(descriptor: int, place: int, target) -> int | None:
@@ -125,5 +130,5 @@ def write(descriptor: int, place: int, data) -> int | None:
 def _moved(kernel, array, descriptor, place):
     if not array.size:
         return 0
-    sums, piece = _sums(kernel, array, descriptor, place)
-    return None if min(sums) < 0 else _combined(sums, piece, array.size)
+    sums, ends = _sums(kernel, array, descriptor, place)
+    return None if min(sums) < 0 else _combined(sums, ends)

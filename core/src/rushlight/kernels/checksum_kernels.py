@@ -22,7 +22,8 @@ from rushlight.backends.kernel_language import (
 
 PIECE = 1 << 20  # bytes of one item, each with a checksum of its own
 PART = 1 << 17  # bytes that are read and summed while they are in the cache
-# Written at once: the system gives a file large pages for large writes, which halves their time.
+# Written at once: the system gives a file large pages for large writes, which halves their time and
+# that of mapping the file later. It gives whole ones only between multiples of their size.
 WRITTEN = 8 << 20
 
 # Argument words.
@@ -100,13 +101,15 @@ def read_and_summed(args, lo, hi, tid):
 
 @range_kernel
 def summed_and_written(args, lo, hi, tid):
-    """Items are pieces of memory that are written to their place in a file; the disk begins with
-    each at once, so that little is left for the ``fsync`` at the end."""
+    """Items are pieces of memory that are written to their place in a file, each up to a multiple
+    of `WRITTEN` there; the disk begins with each at once, so that little is left for the ``fsync``
+    at the end."""
     g = array(i64, args)
     sums = array(i64, g[SUMS])
+    past = g[PLACE] % WRITTEN
     for i in range(lo, hi):
-        at = i * WRITTEN
-        size = min(WRITTEN, g[SIZE] - at)
+        at = max(0, i * WRITTEN - past)
+        size = min((i + 1) * WRITTEN - past, g[SIZE]) - at
         total = checksum(g[DATA] + at, size, 0, g[TABLE])
         put = 0
         while put < size:
