@@ -176,3 +176,19 @@ def test_dense_and_sparse_parameters_in_one_optimizer():
     np.testing.assert_allclose(made.weight[1].detach(), before[0][1] - 0.1 * row, rtol=1e-6)
     np.testing.assert_array_equal(made.weight[2].detach(), before[0][2])
     np.testing.assert_allclose(linear.weight.detach(), before[1] - 0.1 * step, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("reduce", ["amax", "amin"])
+def test_the_first_of_equal_extremes_has_the_gradient(reduce, dtype):
+    nan = float("nan")
+    rows = [[1.0, 0, 1, 1], [0, 2, 2, 0], [0, 0, 0, 0], [1, nan, 3, nan]]
+
+    def run(L):
+        matrix = L.tensor(rows, dtype=getattr(L, dtype)).to_sparse_csr().requires_grad_()
+        x = L.ones(4, 2, dtype=getattr(L, dtype), requires_grad=True)
+        out = L.sparse.mm(matrix, x, reduce)
+        out.backward(L.tensor([[1, 10], [2, 20], [3, 30], [4, 40]], dtype=out.dtype))
+        return tuple(t.detach().float() for t in (out, matrix.grad.values(), x.grad))
+
+    compare(run)

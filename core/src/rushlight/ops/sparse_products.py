@@ -6,6 +6,7 @@ from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.kernels import sparse as kernels
+from rushlight.kernels.execution import is_low_precision
 from rushlight.ops._op import op
 from rushlight.ops.creation import zeros
 from rushlight.ops.scattering import scatter_reduce
@@ -239,7 +240,8 @@ def hspmm(mat1, mat2):
 
 def mm_reduce(input, mat2, reduce):
     """``input @ mat2`` of a CSR matrix with the terms of each result combined by sum, mean, amax or
-    amin; a row without elements gives zeros. Equal extremes share their gradient."""
+    amin; a row without elements gives zeros. Of equal extremes the first has the gradient, of
+    several nan the last."""
     if reduce not in ("sum", "mean", "amax", "amin"):
         raise RuntimeError(
             f"sparse.mm: reduce must be one of sum, mean, amax and amin, got {reduce!r}"
@@ -254,11 +256,35 @@ def mm_reduce(input, mat2, reduce):
             "mat2.to_dense()"
         )
     _check_product("mm", input, mat2)
+    if reduce in ("amax", "amin"):
+        return _extreme_terms(input, mat2, reduce)
     rows, columns = _places(input).indices
     terms = input._elements.unsqueeze(1) * mat2.index_select(0, _tensor(columns))
     out = zeros((input._pattern.size[0], mat2.shape[1]), dtype=terms.dtype)
     index = _tensor(rows).unsqueeze(1).expand(terms.shape)
     return scatter_reduce(out, 0, index, terms, reduce, include_self=False)
+
+
+def _extreme_terms(input, mat2, reduce):
+    """The largest or smallest term of each result, through the place that it comes from."""
+    starts = _places(input).by(0)[0]
+    columns = input._pattern.columns
+    terms = (input._elements.detach().unsqueeze(1) * mat2.detach()[_tensor(columns)])._array
+    terms = terms.astype(np.float32) if is_low_precision(terms.dtype) else terms
+    best, width = np.maximum if reduce == "amax" else np.minimum, terms.shape[1]
+    used = np.nonzero(np.diff(starts))[0]
+    size = input._pattern.size[0], width
+    if not len(used) or not width:
+        return zeros(size, dtype=input.dtype)
+    heads, lengths = starts[used], np.diff(starts)[used]
+    extreme = np.repeat(best.reduceat(terms, heads, axis=0), lengths, axis=0)
+    places = np.arange(len(columns))[:, None]
+    first = np.minimum.reduceat(np.where(terms == extreme, places, len(columns)), heads, axis=0)
+    last_nan = np.maximum.reduceat(np.where(terms != terms, places, -1), heads, axis=0)
+    place = np.where(last_nan >= 0, last_nan, first)
+    of_column = _tensor(columns[place].astype(np.int64, copy=False))
+    taken = input._elements[_tensor(place)] * mat2.gather(0, of_column)
+    return zeros(size, dtype=taken.dtype).index_copy(0, _tensor(used), taken)
 
 
 def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
