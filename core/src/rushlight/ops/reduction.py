@@ -12,7 +12,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, by_rows, cast, dtype_of
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
 from rushlight.errors import argument_error
-from rushlight.kernels import folds
+from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import TABLE, composite, op
@@ -136,6 +136,15 @@ def _sum_gradient(grad, input_shape, dim, keepdim):
 sum.gradient(input=_sum_gradient)
 
 
+def _prepared_sum(input, dim=None, keepdim=False):
+    code = _sum_dtype(input, None)
+    target = input.dtype if code is None else BY_CODE[code]
+    return totals.totalled("sum", input, wrap_dims(dim, input.ndim), keepdim, target)
+
+
+sum.cpu(by_layout(_prepared_sum, sum.op.body))
+
+
 def _need_float(name, array, dtype):
     kind = BY_CODE[dtype.code].kind if dtype is not None else array.dtype.kind
     if kind in "biu":
@@ -170,6 +179,15 @@ def _mean_gradient(grad, input_shape, dim, keepdim):
 
 
 mean.gradient(input=_mean_gradient)
+
+
+def _prepared_mean(input, dim=None, keepdim=False):
+    if input.dtype.kind in "biuc":
+        return None
+    return totals.totalled("mean", input, wrap_dims(dim, input.ndim), keepdim, input.dtype)
+
+
+mean.cpu(by_layout(_prepared_mean, mean.op.body))
 
 
 @composite()
@@ -288,6 +306,17 @@ def amin(input: Tensor, dim=(), keepdim=False):
 
 
 amin.gradient(input=_share_ties)
+
+
+def _prepared_extreme(kind):
+    def prepare(input, dim=(), keepdim=False):
+        return totals.totalled(kind, input, wrap_dims(dim, input.ndim), keepdim, input.dtype)
+
+    return prepare
+
+
+amax.cpu(by_layout(_prepared_extreme("max"), amax.op.body))
+amin.cpu(by_layout(_prepared_extreme("min"), amin.op.body))
 
 
 def _index_sizes(make):

@@ -6,7 +6,7 @@ import math
 
 from rushlight.backends import np
 from rushlight.backends.arrays import by_rows, dtype_of
-from rushlight.kernels import folds
+from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import composite, op
@@ -57,7 +57,9 @@ def _variance_gradient(grad, input, dim, correction, keepdim):
 def _prepared_variance(input, dim, correction, keepdim):
     axes = wrap_dims(dim, input.ndim)
     count = math.prod(input.shape[a] for a in axes)
-    return folds.folded("variance", input, axes, keepdim, max(0.0, count - correction))
+    divisor = max(0.0, count - correction)
+    found = folds.folded("variance", input, axes, keepdim, divisor)
+    return totals.variance(input, axes, keepdim, divisor) if found is None else found
 
 
 _variance.cpu(by_layout(_prepared_variance, _variance.op.body))

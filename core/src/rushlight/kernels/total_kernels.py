@@ -1,0 +1,225 @@
+"""Compiled loops behind :mod:`rushlight.kernels.totals`. Import at first need.
+
+An array is seen as (outer, n, inner), n being reduced; the rows of n are split into blocks whose
+results a second pass brings together. Argument words follow :mod:`rushlight.kernels.prepared`.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends.half_floats import rounded_to_half, widened_from_half
+from rushlight.backends.kernel_language import (
+    Chosen,
+    Parameter,
+    array,
+    bitcast,
+    element,
+    f32,
+    f64,
+    function,
+    i64,
+    maximum,
+    minimum,
+    range_kernel,
+    stack,
+    u16,
+    u32,
+)
+from rushlight.backends.row_extremes import GROUP, largest, smallest
+from rushlight.kernels.conversion_kernels import to_bfloat16
+
+OUT, X, N, INNER, BLOCKS, FOLD, DIVISOR, SIZE = range(1, 9)
+CENTRE, AFTER_CENTRE = 3, 1  # `squares_rows` has one input more
+RUN = 4096  # elements of a row that are added up in the type of `middle`
+SEGMENT = 1024  # columns of an item
+
+kind = Parameter("kind")
+SUM, MAX, MIN = range(3)
+middle = Parameter("middle")  # the type of the arithmetic
+result = Parameter("result")
+half = Parameter("half")  # 1: what has 16 bits is float16, 0: bfloat16
+wide_maximum, wide_minimum = Chosen(middle, largest), Chosen(middle, smallest)
+
+
+@function
+def widened(value):
+    """An element as a number of the arithmetic's type."""
+    if element is u16:
+        if half == 1:
+            return widened_from_half(u32(value))
+        return bitcast(f32, u32(value) << 16)
+    return middle(value)
+
+
+@function(reassociate=True)
+def combined(old, value):
+    """A result so far and one element more; NaN is an extreme where there is one."""
+    if kind == SUM:
+        return old + value
+    if kind == MAX:
+        if middle is f32 or middle is f64:
+            return maximum(old, value)
+        return old if old >= value else value
+    if middle is f32 or middle is f64:
+        return minimum(old, value)
+    return old if old <= value else value
+
+
+@function(reassociate=True)
+def run_total(x, first, last):
+    """The sum of a short run, in vectors."""
+    found = middle(0)
+    for i in range(first, last):
+        found += widened(x[i])
+    return found
+
+
+@function(reassociate=True)
+def extreme(address, n):
+    """The extreme of a row."""
+    x = array(element, address)
+    best, first = widened(x[0]), i64(1)
+    if (element is f32 or element is f64) and n >= GROUP:
+        first = n - n % GROUP
+        if kind == MAX:
+            best = wide_maximum(address, n // GROUP)
+        else:
+            best = wide_minimum(address, n // GROUP)
+    for i in range(first, n):
+        best = combined(best, widened(x[i]))
+    return best
+
+
+@function
+def stored(value):
+    """A number as it is stored; half-width floats are rounded."""
+    if result is u16:
+        if half == 1:
+            return u16(rounded_to_half(f32(value)))
+        return u16(to_bfloat16(bitcast(u32, f32(value))))
+    return result(value)
+
+
+@function
+def accumulator():
+    """Zero in the type in which runs are added up."""
+    if middle is f32 or middle is f64:
+        return f64(0)
+    return middle(0)
+
+
+@function(reassociate=True)
+def row_result(address, n, divisor):
+    """What becomes of one row or block of it."""
+    if kind == SUM:
+        x, total = array(element, address), accumulator()
+        for start in range(0, n, RUN):
+            part = run_total(x, start, min(n, start + RUN))
+            if middle is f32:
+                total += f64(part)
+            else:
+                total += part
+        if middle is f32 or middle is f64:
+            return stored(total / divisor)
+        return total
+    return stored(extreme(address, n))
+
+
+@range_kernel(reassociate=True)
+def total_rows(args, lo, hi, tid):
+    """Items are blocks of rows."""
+    g = array(i64, args)
+    n, blocks, size = g[N], g[BLOCKS], g[SIZE]
+    out, divisor = array(result, g[OUT]), array(f64, args)[DIVISOR]
+    if blocks == 1:  # no divisions: rows may be short
+        for item in range(lo, hi):
+            out[item] = row_result(g[X] + size * item * n, n, divisor)
+    else:
+        for item in range(lo, hi):
+            block, row = item % blocks, item // blocks
+            first, last = n * block // blocks, n * (block + 1) // blocks
+            out[item] = row_result(g[X] + size * (row * n + first), last - first, divisor)
+
+
+@function(reassociate=True)
+def add_row(acc, address, width):
+    """One row more."""
+    x = array(element, address)
+    for j in range(width):
+        acc[j] = combined(acc[j], widened(x[j]))
+
+
+@function(reassociate=True)
+def add_rows(acc, address, step, width):
+    """Four rows more: one trip of the results to the first cache and back."""
+    a, b = array(element, address), array(element, address + step)
+    c, d = array(element, address + 2 * step), array(element, address + 3 * step)
+    for j in range(width):
+        left, right = combined(widened(a[j]), widened(b[j])), combined(widened(c[j]), widened(d[j]))
+        acc[j] = combined(acc[j], combined(left, right))
+
+
+@range_kernel(reassociate=True)
+def total_columns(args, lo, hi, tid):
+    """Items are blocks of rows times segments of columns.
+
+    Where rows are short, FOLD of them are taken as one, and its parts are brought together.
+    """
+    g = array(i64, args)
+    n, inner, blocks, fold, size = g[N], g[INNER], g[BLOCKS], g[FOLD], g[SIZE]
+    divisor = array(f64, args)[DIVISOR]
+    acc = array(middle, stack(SEGMENT))
+    wide = inner * fold
+    segments = (wide + SEGMENT - 1) // SEGMENT
+    for item in range(lo, hi):
+        both, column = item // segments, (item % segments) * SEGMENT
+        block, outer = both % blocks, both // blocks
+        first, last = n * block // blocks, n * (block + 1) // blocks
+        width, step = min(wide - column, SEGMENT), size * wide
+        x = g[X] + size * ((outer * n + first) * inner + column)
+        count = (last - first) // fold
+        start = array(element, x)
+        for j in range(width):
+            acc[j] = middle(0) if kind == SUM else widened(start[j])
+        whole = count - count % 4
+        for i in range(0, whole, 4):
+            add_rows(acc, x + step * i, step, width)
+        for i in range(whole, count):
+            add_row(acc, x + step * i, width)
+        if fold > 1:
+            add_row(acc, x + step * count, ((last - first) % fold) * inner)
+            width = inner
+            for f in range(1, fold):
+                for j in range(inner):
+                    acc[j] = combined(acc[j], acc[f * inner + j])
+        out = array(result, g[OUT])
+        place = both * inner + column
+        for j in range(width):
+            if kind == SUM and (middle is f32 or middle is f64):
+                out[place + j] = stored(f64(acc[j]) / divisor)
+            else:
+                out[place + j] = stored(acc[j])
+
+
+@function(reassociate=True)
+def run_squares(x, first, last, centre):
+    """The squared distances of a short run from a centre."""
+    found = middle(0)
+    for i in range(first, last):
+        apart = x[i] - centre
+        found += apart * apart
+    return f64(found)
+
+
+@range_kernel
+def squares_rows(args, lo, hi, tid):
+    """Squared distances of blocks of rows from their centres (float64), in float64."""
+    g = array(i64, args)
+    n, blocks, size = g[N + AFTER_CENTRE], g[BLOCKS + AFTER_CENTRE], g[SIZE + AFTER_CENTRE]
+    out, centres = array(f64, g[OUT]), array(f64, g[CENTRE])
+    for item in range(lo, hi):
+        first, last = n * (item % blocks) // blocks, n * (item % blocks + 1) // blocks
+        x = array(element, g[X] + size * ((item // blocks) * n + first))
+        centre, total = middle(centres[item // blocks]), f64(0)
+        for start in range(0, last - first, RUN):
+            total += run_squares(x, start, min(last - first, start + RUN), centre)
+        out[item] = total

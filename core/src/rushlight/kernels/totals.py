@@ -1,0 +1,202 @@
+"""Sums, means and extremes of dense arrays over any dimensions, by one to three compiled calls.
+
+Runs of 4096 elements are summed in vectors and added up in float64; columns are summed in groups of
+four rows. Half-width floats are summed in float32 and rounded once, bools and integers in int64.
+How the work is split depends on the shape only, and so do the bits of the result.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from rushlight.backends import np
+from rushlight.backends.arrays import bfloat16
+from rushlight.kernels.execution import FLOAT32, FLOAT64, REFERENCE, chunk
+from rushlight.kernels.prepared import prepared
+
+__all__ = ["totalled", "variance"]
+
+KINDS = {"sum": 0, "mean": 0, "max": 1, "min": 2}
+ALONE = 1 << 17  # elements that one thread adds up as fast as two
+BLOCK = 1 << 16  # elements of a block of one long row
+ROWS = 256  # rows of a block whose columns are reduced
+NARROW, WIDE = 64, 512  # rows shorter than the first are taken together, up to the second
+_INT64 = np.dtype(np.int64)
+_NAMES = {"f4": "f32", "f8": "f64", "i8": "i64", "i4": "i32", "b1": "u8", "u1": "u8"}
+_HALVES = {np.dtype(np.float16): 1, np.dtype(bfloat16): 0}
+
+
+def _types(dtype, is_sum):
+    """Names in the kernel language of elements and arithmetic; None for dtypes that are left."""
+    if dtype in _HALVES:
+        return "u16", "f32"
+    name = _NAMES.get(dtype.str[1:])
+    if name is None:
+        return None
+    if name == "u8" and not is_sum:
+        return None
+    return name, "i64" if is_sum and name in ("i64", "i32", "u8") else name
+
+
+def _runs(shape, axes):
+    """Neighbouring dimensions of one kind taken together: [[extent, is reduced]]."""
+    runs = []
+    for d, n in enumerate(shape):
+        reduced = d in axes
+        if n == 1:
+            continue
+        if runs and runs[-1][1] == reduced:
+            runs[-1][0] *= n
+        else:
+            runs.append([n, reduced])
+    return runs
+
+
+def _split(outer, n, inner):
+    """Blocks of the reduced rows, and how many short ones are taken as one."""
+    size = outer * n * inner
+    if inner == 1:
+        return (1 if outer >= 16 or size <= ALONE else max(1, -(-n // BLOCK))), 1
+    fold = max(1, min(n, WIDE // inner)) if inner < NARROW else 1
+    if size <= ALONE or outer * -(-inner // 1024) >= 16:
+        return 1, fold
+    return -(-n // max(ROWS, BLOCK // min(inner, 1024))), fold
+
+
+def _stage(kind, view, blocks, fold, source, out, divisor):
+    """A call of one pass; `out` is (shape, dtype) of its result."""
+    from rushlight.backends import half_floats
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import total_kernels as native
+
+    outer, n, inner = view
+    half = _HALVES.get(source.dtype, _HALVES.get(out[1], 0))
+    if half and not half_floats.is_fast():
+        return None
+    element, middle = _types(source.dtype, KINDS[kind] == 0)
+    kernel = native.total_rows if inner == 1 else native.total_columns
+    code = kernel.address(
+        element=getattr(language, element), middle=getattr(language, middle),
+        result=getattr(language, _types(out[1], True)[0]), half=half, kind=KINDS[kind],
+    )  # fmt: skip
+    items = outer * blocks * -(-inner * fold // native.SEGMENT)
+    (bits,) = struct.unpack("<q", struct.pack("<d", divisor))
+    words = [n, inner, blocks, fold, bits, source.dtype.itemsize]
+    work = -(-outer * n * inner // items)
+    grain = items if outer * n * inner <= ALONE else chunk(items, work)
+    return prepared(code, items, grain, [source], [out], words)
+
+
+def _sources(shape, dtype):
+    """Stands for an array of a later pass: `prepared` asks for its dtype only."""
+    return np.empty(shape if math.prod(shape) < 2 else (1,), dtype)
+
+
+def totalled(kind, input, axes, keepdim, dtype):
+    """``f(input)``: the reduction `kind` over `axes` in `dtype`; None where it is left to others
+    (strided and empty arrays, complex numbers, the reference mode)."""
+    if REFERENCE or not input.size or not input.flags.c_contiguous or len(input.shape) > 8:
+        return None
+    if kind in ("max", "min") and dtype != input.dtype:
+        return None
+    found = _types(input.dtype, KINDS[kind] == 0)
+    if found is None or found[1][0] != ("f" if dtype in _HALVES else dtype.kind):
+        return None
+    shape = tuple([1 if i in axes else n for i, n in enumerate(input.shape)
+                   if keepdim or i not in axes])  # fmt: skip
+    runs = _runs(input.shape, axes)
+    if not any(reduced for _, reduced in runs):
+        return None
+    divisor = float(math.prod(n for n, reduced in runs if reduced)) if kind == "mean" else 1.0
+    calls = _passes(kind, input, runs, (shape, dtype), divisor)
+    return None if calls is None else _chain(calls)
+
+
+def _passes(kind, source, runs, final, divisor):
+    """The calls for runs of dimensions, the longest reduced one first."""
+    is_sum, calls = KINDS[kind] == 0, []
+    while any(reduced for _, reduced in runs):
+        place = max((n, i) for i, (n, reduced) in enumerate(runs) if reduced)[1]
+        outer = math.prod(n for n, _ in runs[:place])
+        n, inner = runs[place][0], math.prod(n for n, _ in runs[place + 1 :])
+        blocks, fold = _split(outer, n, inner)
+        runs = runs[:place] + ([[blocks, True]] if blocks > 1 else []) + runs[place + 1 :]
+        runs = _joined(runs)
+        last = not any(reduced for _, reduced in runs)
+        between = source.dtype
+        if is_sum:
+            between = FLOAT64 if final[1].kind != "i" else _INT64
+            if between == FLOAT64 and inner > 1 and final[1] != FLOAT64:
+                between = FLOAT32  # many of them
+        elif source.dtype in _HALVES:
+            between = FLOAT32
+        out = final if last else ((outer * blocks, inner), between)
+        call = _stage(kind, (outer, n, inner), blocks, fold, source, out, divisor if last else 1.0)
+        if call is None:
+            return None
+        calls.append(call)
+        source = _sources(out[0], out[1])
+    return calls
+
+
+def _joined(runs):
+    joined = []
+    for n, reduced in runs:
+        if joined and joined[-1][1] == reduced:
+            joined[-1][0] *= n
+        else:
+            joined.append([n, reduced])
+    return joined
+
+
+def _chain(calls):
+    if len(calls) == 1:
+        return calls[0]
+    first, *others = calls
+
+    def call(array):
+        array = first(array)
+        if array is not NotImplemented:
+            for following in others:
+                array = following(array)
+        return array
+
+    return call
+
+
+def variance(input, axes, keepdim, divisor):
+    """``f(input)``: variances over the last dimensions of few long rows of float32 or float64,
+    with threads inside a row; None for what is left to others."""
+    dims = input.ndim
+    if input.dtype not in (FLOAT32, FLOAT64) or tuple(sorted(axes)) != tuple(
+        range(dims - len(axes), dims)
+    ):
+        return None
+    mean = totalled("mean", input, axes, True, FLOAT64 if input.dtype == FLOAT64 else FLOAT32)
+    if mean is None or not divisor:
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import total_kernels as native
+
+    n = math.prod(input.shape[a] for a in axes)
+    outer, blocks = input.size // n, -(-n // BLOCK)
+    element = getattr(language, _NAMES[input.dtype.str[1:]])
+    code = native.squares_rows.address(element=element, middle=element)
+    centre = np.empty((outer, 1))
+    words = [n, 1, blocks, 1, 0, input.dtype.itemsize]
+    items = outer * blocks
+    squares = prepared(code, items, chunk(items, n // blocks), [input, centre],
+                       [((outer, blocks), FLOAT64)], words)  # fmt: skip
+    shape = tuple([1 if i in axes else n for i, n in enumerate(input.shape)
+                   if keepdim or i not in axes])  # fmt: skip
+    last = _stage("sum", (outer, blocks, 1), 1, 1, _sources((2,), FLOAT64),
+                  (shape, input.dtype), divisor)  # fmt: skip
+
+    def call(array):
+        centre = mean(array)
+        if centre is NotImplemented:
+            return centre
+        return last(squares(array, centre.astype(FLOAT64, copy=False)))
+
+    return call

@@ -1,0 +1,93 @@
+"""Sums, means and extremes by compiled passes: against float64, over any dimensions and dtypes."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import rushlight
+from rushlight.backends import threads
+from rushlight.kernels import totals
+
+SHAPES = [(223, 448), (5000, 1), (1, 5003), (17, 5, 9, 11), (40000, 3), (3, 100_001),
+          (1000, 1100), (12_500, 2, 4), (3, 2, 5)]  # fmt: skip
+EXACT = {"sum": np.sum, "mean": np.mean, "amax": np.max, "amin": np.min}
+
+
+def subsets(dims):
+    return [c for r in range(1, dims + 1) for c in itertools.combinations(range(dims), r)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int32", "bool", "float16"])
+def test_all_dimensions(shape, dtype):
+    wide = np.random.default_rng(0).standard_normal(shape) * 3
+    array = wide > 0 if dtype == "bool" else wide.astype(dtype)
+    bound = {"float32": 1e-6, "float64": 1e-13, "float16": 2e-3}.get(dtype, 0)
+    exact = array if array.dtype.kind in "bi" else array.astype(np.float64)
+    tensor = rushlight.from_numpy(array)
+    for name, axes, keep in itertools.product(EXACT, subsets(len(shape)), (False, True)):
+        if name == "mean" and array.dtype.kind in "bi":
+            continue
+        found = getattr(tensor, name)(axes, keep).numpy()
+        wanted = EXACT[name](exact, axis=axes, keepdims=keep)
+        assert found.shape == wanted.shape
+        if name in ("amax", "amin") or not bound:
+            assert np.array_equal(found, wanted)
+        else:
+            scale = np.abs(exact).sum(axis=axes, keepdims=keep) if name == "sum" else 3
+            assert np.max(np.abs(found - wanted) / (scale + 1e-30)) <= bound
+
+
+def test_bfloat16():
+    tensor = rushlight.randn(300, 200).bfloat16()
+    exact = tensor.double()
+    for axes in ((0,), (1,), (0, 1)):
+        assert tensor.sum(axes).dtype == rushlight.bfloat16
+        assert (tensor.sum(axes).double() - exact.sum(axes)).abs().max() < 0.6
+        assert rushlight.equal(tensor.amax(axes).double(), exact.amax(axes))
+
+
+@pytest.mark.parametrize("place", [0, 5, 4999, 60_000, 99_999])
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_special_numbers(place, number):
+    array = np.random.default_rng(1).standard_normal((200, 500)).astype(np.float32)
+    array.reshape(-1)[place] = number
+    tensor = rushlight.from_numpy(array)
+    for axes in ((0,), (1,), (0, 1)):
+        for name, exact in EXACT.items():
+            found = getattr(tensor, name)(axes).numpy()
+            wanted = exact(array.astype(np.float64), axis=axes)
+            assert np.array_equal(np.isnan(found), np.isnan(wanted))
+            assert np.array_equal(np.isinf(found), np.isinf(wanted))
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3])
+@pytest.mark.parametrize("shape", [(999, 1003), (3, 300_001), (70_001, 5)], ids=str)
+def test_same_bits_for_any_number_of_threads(shape, offset):
+    size = shape[0] * shape[1]
+    flat = np.random.default_rng(2).standard_normal(size + 4).astype(np.float32)
+    tensor = rushlight.from_numpy(flat[offset : offset + size].reshape(shape))
+    before, found = threads.get_num_threads(), []
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            found.append([tensor.sum(0), tensor.sum(1), tensor.sum(), tensor.amax(0),
+                          tensor.var(), tensor.var(1)])  # fmt: skip
+    finally:
+        threads.set_num_threads(before)
+    for other in found[1:]:
+        assert all(rushlight.equal(a, b) for a, b in zip(found[0], other, strict=True))
+    exact = tensor.numpy().astype(np.float64)
+    assert np.allclose(found[0][4].numpy(), exact.var(ddof=1), rtol=1e-6)
+    assert np.allclose(found[0][5].numpy(), exact.var(1, ddof=1), rtol=1e-5)
+
+
+def test_left_to_others():
+    array = np.ones((64, 100), np.float32)
+    assert totals.totalled("sum", array.T, (0,), False, array.dtype) is None
+    assert totals.totalled("sum", array[:0], (0,), False, array.dtype) is None
+    assert totals.totalled("sum", array.astype(np.complex64), (0,), False, array.dtype) is None
+    assert np.array_equal(rushlight.from_numpy(array.T).sum(0).numpy(), np.full(64, 100.0))
