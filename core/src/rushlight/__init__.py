@@ -268,12 +268,10 @@ from rushlight.ops.shape import (
     broadcast_to,
     clone,
     flatten,
-    flip,
     movedim,
     permute,
     ravel,
     reshape,
-    roll,
     squeeze,
     t,
     transpose,
@@ -320,6 +318,7 @@ from rushlight.ops.trigonometric import (
     tan,
     tanh,
 )
+from rushlight.ops.turning import flip, roll
 from rushlight.ops.variance import std, std_mean, var, var_mean
 from rushlight.serialization import load, safetensors, save
 from rushlight.tensor.layout import layout, strided

@@ -175,3 +175,57 @@ def test_nothing_is_kept():
     assert [sys.getrefcount(o) for o in objects] == before
     out = (x * y).tanh()
     assert gc.is_tracked(out._node) and gc.is_tracked(out._node.saved)
+
+
+VIEWS = {
+    "view": lambda x: x.view(12),
+    "t": lambda x: x.t(),
+    "slice": lambda x: x[1:, None],
+    "expand": lambda x: x.expand(2, 3, 4),
+    "of a node": lambda x: (x * 2).transpose(0, 1),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_records_of_views_are_pythons(name, monkeypatch):
+    (x,) = leaves(True)
+    for _ in range(3):
+        node = VIEWS[name](x)._node
+    assert type(node.edges) is tuple  # machine code's
+    made = *described(node), node.values
+    monkeypatch.setattr(construction, "viewed", lambda *args: NotImplemented)
+    other = VIEWS[name](x)._node
+    assert (*described(other), other.values) == made and made[6] == ((3, 4),)
+    VIEWS[name](x).sum().backward()
+    monkeypatch.undo()
+    expected, x.grad = x.grad.tolist(), None
+    VIEWS[name](x).sum().backward()
+    assert x.grad.tolist() == expected
+
+
+def test_views_keep_nothing():
+    (x,) = leaves(True)
+    product = x * 2
+    for _ in range(3):
+        x.t(), product.view(12)
+    op = x.t()._node.op
+    objects = (x, product, op, op.plans[5], product._node, Node, None, rushlight.Size)
+    gc.collect()
+    before = [sys.getrefcount(o) for o in objects]
+    for _ in range(2000):
+        x.t(), product.view(12), x[1]
+    after = [sys.getrefcount(o) for o in objects]
+    assert all(abs(a - b) < 20 for a, b in zip(after, before, strict=True))
+    assert gc.is_tracked(x.t()._node)
+
+
+def test_views_of_stale_views_and_of_one_of_several():
+    base = rushlight.zeros(3, 4)
+    stale = base[:]
+    base.mul_(rushlight.ones(3, 4, requires_grad=True))
+    part = rushlight.stack(leaves(True, True)).unbind()[1]
+    for source in (stale, part):
+        for _ in range(3):
+            out = source.t()
+        assert out.requires_grad and out.grad_fn is not None
+    assert part.t()._node.numbers is not None

@@ -149,7 +149,7 @@ def test_parts_are_numpys(unbinds):
             cuts = sorted(draw.choices(range(extent + 1), k=draw.randrange(4)))
             sizes = tuple(b - a for a, b in zip([0, *cuts], [*cuts, extent], strict=True))
         source = around(array)
-        got = construction.parts(source, dim, sizes, STEP, "no writes")
+        got = construction.parts(source, dim, sizes, "no writes")
         if unbinds:
             want = [array.take(i, dim) for i in range(extent)]
         else:
@@ -197,7 +197,7 @@ def test_what_is_refused():
     assert construction.swapped(x, 0, 2, STEP) is NotImplemented
     for dim, sizes in ((2, None), (0, (1,)), (0, (1, 2)), (0, (3, -1)), (0, (1.0, 1)), (0, [1, 1]),
                        (True, None), (0, (0,) * 5000)):  # fmt: skip
-        assert construction.parts(x, dim, sizes, STEP, "") is NotImplemented
+        assert construction.parts(x, dim, sizes, "") is NotImplemented
     assert construction.swapped(x, 0, True, STEP) is NotImplemented
     assert construction.view(x, x._array.copy(), STEP) is NotImplemented
     assert construction.view(x, x._array.view(np.int32), STEP) is NotImplemented
@@ -259,10 +259,111 @@ def test_nothing_is_kept():
         construction.swapped(x, 0, 1, STEP)
         construction.expanded(x, (2, 2, 3, 4, 5), STEP)
         construction.expanded(x, (1 << 70,), STEP)
-        construction.parts(x, 1, (1, 2), STEP, index)
-        construction.parts(x, 1, None, STEP, index)
-        construction.parts(x, 1, (1, 3), STEP, index)
+        construction.parts(x, 1, (1, 2), index)
+        construction.parts(x, 1, None, index)
+        construction.parts(x, 1, (1, 3), index)
+        construction.indexed(x, index, STEP)
+        construction.indexed(x, 9, STEP)
+        construction.dense(x)
+        construction.dense(array)
+        construction.cleared(array[0])
+        construction.cleared(array[:, 0])
+        assert x.shape == (2, 3, 4, 5)
     assert [sys.getrefcount(o) for o in objects] == before
+
+
+def test_shapes_are_sizes():
+    for shape in ((), (0,), (3, 1), (2, 0, 5), (1,) * 20, (1 << 40, 0)):
+        found = around(np.zeros(shape, np.float32)).shape
+        assert type(found) is rushlight.Size and found == shape and gc.is_tracked(found)
+        assert hash(found) == hash(shape) and found.numel() == np.prod(shape)
+    assert rushlight.ones(2, 3, device="meta").shape == (2, 3)
+    x = rushlight.ones(4, 5)
+    assert x.size(-1) == 5 and x.size(dim=0) == 4 and x.size() == x.shape
+    for tensor, dim in ((x, 2), (x, -3), (x.sum(), 0)):
+        with pytest.raises(IndexError, match="Dimension out of range"):
+            tensor.size(dim)
+
+
+def test_contiguous_is_the_tensor_itself():
+    x = rushlight.ones(3, 4)
+    leaf = rushlight.nn.Parameter(x)
+    assert x.contiguous() is x and leaf.contiguous() is leaf and x[:0].contiguous().shape == (0, 4)
+    turned = x.t().contiguous()
+    assert turned.is_contiguous() and turned.stride() == (3, 1)
+    seen = []
+
+    class Watching(rushlight.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    with Watching():
+        assert x.contiguous() is x
+    assert rushlight.Tensor.contiguous in seen
+    image = rushlight.ones(2, 3, 4, 5)
+    last = image.contiguous(memory_format=rushlight.channels_last)
+    assert last is not image and last.is_contiguous(memory_format=rushlight.channels_last)
+    with pytest.raises(TypeError, match="memory_format"):
+        x.contiguous(3)
+
+
+def test_zeros_are_written_where_asked():
+    draw = random.Random(3)
+    for _ in range(300):
+        memory = np.ones((4, 3, 4, 5), draw.choice([np.float32, np.int64, np.bool_, np.float16]))
+        steps = [slice(draw.randrange(2), None, draw.choice([1, 1, 2])) for _ in memory.shape]
+        want, array = memory.copy(), memory[tuple(steps[: draw.randrange(5)])]
+        want[tuple(steps)] = 0
+        array = memory[tuple(steps)].transpose(draw.sample(range(4), 4))
+        tensor = rushlight.from_numpy(array)
+        before = tensor._version
+        assert tensor.zero_() is tensor and tensor._version == before + 1
+        np.testing.assert_array_equal(memory, want)
+    one = rushlight.ones(1, 1)
+    assert one.zero_().item() == 0 and rushlight.ones(()).zero_().item() == 0
+    leaf = rushlight.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        leaf.zero_()
+    product = leaf * 2
+    view = product[1:]
+    view.zero_()
+    product.sum().backward()
+    assert leaf.grad.tolist() == [2.0, 0.0, 0.0]
+    with pytest.raises(RuntimeError, match="more than one element"):
+        rushlight.ones(1).expand(3).zero_()
+
+
+def test_short_views_say_how_they_were_taken():
+    """Views by index keep the name and the values of their op."""
+    x = rushlight.arange(24.0).reshape(2, 1, 3, 4).clone()
+    taken = {
+        "unsqueeze": [lambda t: t.unsqueeze(-2), lambda t: t.unsqueeze(4)],
+        "squeeze": [lambda t: t.squeeze(1), lambda t: t.squeeze(-1)],
+        "select": [lambda t: t.select(2, -1), lambda t: t.select(-1, 0)],
+        "narrow": [lambda t: t.narrow(3, 1, 2), lambda t: t.narrow(-2, 0, 0)],
+        "permute": [lambda t: t.T],
+        "reshape": [lambda t: t.flatten(1)],
+    }
+    for name, calls in taken.items():
+        for call in calls:
+            for _ in range(3):
+                out = call(x)
+            assert out._base is x and [step.name for step, _ in out._path] == [name]
+            leaf = rushlight.ones(2, 1, 3, 4, requires_grad=True)
+            for _ in range(3):
+                leaf.grad = None
+                recorded = call(leaf)
+                assert recorded.grad_fn.name() == f"{name.capitalize()}Backward0"
+                recorded.sum().backward()
+            assert leaf.grad.sum().item() == out.numel()
+            with rushlight.inference_mode():
+                assert call(rushlight.ones(2, 1, 3, 4)).is_inference()
+    for bad in (lambda: x.select(0, 2), lambda: x.unsqueeze(6), lambda: x.squeeze(4)):
+        with pytest.raises(IndexError):
+            bad()
+    with pytest.raises(RuntimeError, match="exceeds dimension size"):
+        x.narrow(0, 1, 2)
 
 
 def test_threads_make_views_at_once():

@@ -1,10 +1,12 @@
-"""The record of an elementwise call made by machine code: its node, edges and saved values.
+"""The records of elementwise calls and views made by machine code: nodes, edges, saved values.
 
 ``rl_recorded(recipe, out, *tensors)`` is what :func:`rushlight.ops._recording.record_one` and
 `record_two` do where nothing is unusual. The recipe, an int64 array, says which op and plan it is,
 which tensors must need a gradient, which are saved, and whether the output is. It answers
 NotImplemented to anything else: other shapes, versions that are not 0, stale views, outputs of
 several, tensors of inference mode.
+
+``rl_viewed(op, plan, source, values, out)`` is `record_view`: one edge, nothing saved.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from rushlight.backends import llvm_tensors as words
 from rushlight.backends.llvm_door import DATA_AT, NDIM_AT, SHAPE_AT, TYPE_AT
 
-NAMES = ("recorded",)
+NAMES = ("recorded", "viewed")
 OP, PLAN, MARKS, OUTPUT, INPUTS, FIRST_INPUT = range(6)  # words of a recipe; inputs come last
 FIRST = 2  # of the tensors among the arguments
 
@@ -155,6 +157,70 @@ def _recorded(maker):
     return f.finish()
 
 
+def _shapes(f, array):
+    """``((extent, ...),)``."""
+    count = f.value(f"zext i32 {f.field(array, NDIM_AT, 'i32')} to i64")
+    own, row = f.field(array, SHAPE_AT, "ptr"), f.call("ptr", "@PyTuple_New", f"i64 {count}")
+    f.exit_if(f.compare("eq", row, "null", "ptr"), "failed")
+    with f.loop(count) as d:
+        n = f.call("ptr", "@PyLong_FromLongLong", f"i64 {f.load(own, d)}")
+        f.exit_if(f.compare("eq", n, "null", "ptr"), "failed")
+        f.call("i32", "@PyTuple_SetItem", f"ptr {row}, i64 {d}, ptr {n}")
+    return _single(f, row)
+
+
+def _single(f, x):
+    """A tuple of one item, which it takes."""
+    row = f.call("ptr", "@PyTuple_New", "i64 1")
+    f.exit_if(f.compare("eq", row, "null", "ptr"), "failed")
+    f.call("i32", "@PyTuple_SetItem", f"ptr {row}, i64 0, ptr {x}")
+    return row
+
+
+def _viewed(maker):
+    f = maker("rl_viewed", 5)
+    op, plan, source, values, out = (f.load("%args", i, "ptr") for i in range(5))
+    own = f.load(f.slot_of(source, words.ARRAY_AT), 0, "ptr")
+    f.check_arrays(own)
+    edge = f.slot()
+    f.store(f.load(f.slot_of(source, words.NODE_AT), 0, "ptr"), edge, 0, "ptr")
+    leaf, joined = f.name("leaf"), f.name("edge")
+    inner, before = f.name("inner"), f.load(edge, 0, "ptr")
+    is_leaf = f.compare("eq", before, f.word(words.LEAF), "ptr")
+    f.do(f"br i1 {is_leaf}, label %{leaf}, label %{inner}")
+    f.lines.append(f"{leaf}:")
+    f.store(source, edge, 0, "ptr")
+    f.do(f"br label %{joined}")
+    f.lines.append(f"{inner}:")
+    kind = f.field(before, TYPE_AT, "ptr")
+    f.exit_unless(f.compare("eq", kind, f.word(words.NODE_CLASS), "ptr"), "fallback")
+    outputs = f.load(f.slot_of(before, words.NODE_OUTPUTS), 0, "ptr")
+    f.exit_unless(f.compare("eq", outputs, f.word(words.ONE), "ptr"), "fallback")
+    f.label(joined)
+    number = f.call("ptr", "(ptr, ...) @PyObject_CallFunctionObjArgs",
+                    f"ptr {f.word(words.NEXT)}, ptr null")  # fmt: skip
+    f.exit_if(f.compare("eq", number, "null", "ptr"), "failed")
+    node, edges = _new(f, f.word(words.NODE_CLASS)), _single(f, f.held(f.load(edge, 0, "ptr")))
+    places = [
+        (words.NODE_OP, f.held(op)),
+        (words.NODE_PLAN, f.held(plan)),
+        (words.NODE_EDGES, edges),
+        (words.NODE_OUTPUTS, f.held(f.word(words.ONE))),
+        (words.NODE_SEQUENCE, number),
+        (words.NODE_SAVED, f.held(f.word(words.EMPTY))),
+    ]
+    for index, x in places:
+        f.store(x, f.slot_of(node, index), 0, "ptr")
+    shapes = _shapes(f, own)
+    for name, x in ((words.VALUES_NAME, values), (words.SHAPES_NAME, shapes)):
+        bad = f.call("i32", "@PyObject_SetAttr", f"ptr {node}, ptr {f.word(name)}, ptr {x}")
+        f.exit_if(f.compare("ne", bad, 0, "i32"), "failed")
+    f.call("void", "@Py_DecRef", f"ptr {shapes}")
+    f.store(node, f.slot_of(out, words.NODE_AT), 0, "ptr")
+    f.do(f"ret ptr {f.word(words.NONE)}")  # the reference that the output's slot had
+    return f.finish()
+
+
 def functions(maker):
     """IR texts."""
-    return [_recorded(maker)]
+    return [_recorded(maker), _viewed(maker)]

@@ -31,7 +31,7 @@ from rushlight.backends.llvm_door import (
  VIEWS_AT, BASE_NAME, PATH_NAME, WRITABLE_NAME, ADD_VIEW, ARRAY_TYPE, INT, SLICE, TUPLE,
  ELLIPSIS, SLICE_OP, LEAF, NODE_CLASS, ONE, ZERO, NEXT, NODE_OP, NODE_EDGES, NODE_PLAN,
  NODE_OUTPUTS, NODE_SEQUENCE, NODE_SAVED, VERSION_AT, STORAGE_ARRAY_AT, INFERENCE_NAME,
- FALSE) = range(36)  # fmt: skip
+ FALSE, PARAMETER, SIZE_CLASS, SIZED, MODES, VALUES_NAME, SHAPES_NAME) = range(42)  # fmt: skip
 BASE_AT, SIZE_AT = 48, 16  # of an array, of a list
 FEW = 16  # views in a storage's list, above which the list looks after itself
 DECLARATIONS = """declare void @Py_IncRef(ptr)
@@ -48,11 +48,14 @@ declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PySequence_Concat(ptr, ptr)
 declare i32 @memcmp(ptr, ptr, i64)
+declare ptr @memset(ptr, i32, i64)
 declare i64 @PyLong_AsLongLong(ptr)
 declare void @PyErr_Clear()
 declare i32 @PySlice_Unpack(ptr, ptr, ptr, ptr)
 declare i64 @PySlice_AdjustIndices(i64, ptr, ptr, i64)
 declare i32 @PyList_SetItem(ptr, i64, ptr)
+declare ptr @PyType_GenericAlloc(ptr, i64)
+declare ptr @PyLong_FromLongLong(i64)
 declare ptr @rl_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare i32 @rl_set_base(ptr, ptr)
 @_Py_NotImplementedStruct = external global i8"""
@@ -130,8 +133,10 @@ def _result():
 
 
 def _wrap():
-    """An array of the source's memory and dtype as a view of the source; null with an error set."""
-    f = _Maker("rl_wrap", None, "ptr %plan, ptr %source, ptr %array, ptr %step", "internal")
+    """An array of the source's memory and dtype as a view of the source; null with an error set.
+    Without a step it is one of several, which `reason` says must not be written to."""
+    parameters = "ptr %plan, ptr %source, ptr %array, ptr %step, ptr %reason"
+    f = _Maker("rl_wrap", None, parameters, "internal")
     source, none = "%source", f.word(NONE)
     own = f.load(f.slot_of(source, ARRAY_AT), 0, "ptr")
     place = f.slot_of(source, STORAGE_AT)
@@ -145,7 +150,14 @@ def _wrap():
     storage = f.load(place, 0, "ptr")
     out = f.made("%array", f.load(f.slot_of(source, DTYPE_SLOT), 0, "ptr"), storage)
     _note_in_storage(f, storage, out)
+    alone, several, linked = f.name("alone"), f.name("several"), f.name("linked")
+    f.do(f"br i1 {f.compare('eq', '%step', 'null', 'ptr')}, label %{several}, label %{alone}")
+    f.lines.append(f"{several}:")
+    _set_base(f, source, out)
+    f.do(f"br label %{linked}")
+    f.lines.append(f"{alone}:")
     _set_origin(f, source, "%step", out)
+    f.label(linked)
     f.do(f"ret ptr {out}")
     f.lines.append("undone:")
     f.call("void", "@Py_DecRef", f"ptr {out}")
@@ -163,7 +175,7 @@ def _view():
     _check_shared(f, array, own)
     same = f.compare("eq", f.field(array, DTYPE_AT, "ptr"), f.field(own, DTYPE_AT, "ptr"), "ptr")
     f.exit_unless(same, "fallback")
-    arguments = f"ptr {f.plan}, ptr {source}, ptr {array}, ptr {step}"
+    arguments = f"ptr {f.plan}, ptr {source}, ptr {array}, ptr {step}, ptr null"
     f.do(f"ret ptr {f.call('ptr', '@rl_wrap', arguments)}")
     return f.finish()
 
@@ -213,9 +225,8 @@ def _note_in_storage(f, storage, out):
     f.label(done)
 
 
-def _set_origin(f, source, step, out):
-    """`_base` and `_path`, of a view of a view continued; `_writable` where it says something."""
-    none = f.word(NONE)
+def _attributes(f, source, out):
+    """Functions that read an attribute of the source, and write one of the view."""
 
     def read(name):
         value = f.call("ptr", "@PyObject_GetAttr", f"ptr {source}, ptr {f.word(name)}")
@@ -228,6 +239,23 @@ def _set_origin(f, source, step, out):
         f.call("void", "@Py_DecRef", f"ptr {value}")
         f.exit_if(f.compare("ne", refused, 0, "i32"), "undone")
 
+    return read, write
+
+
+def _set_base(f, source, out):
+    """`_base` and `_writable` of one of several views, which has no path."""
+    (read, write), none, base = _attributes(f, source, out), f.word(NONE), f.slot()
+    f.store(read(BASE_NAME), base, 0, "ptr")
+    with f.when(f.compare("eq", f.load(base, 0, "ptr"), none, "ptr")):
+        f.call("void", "@Py_DecRef", f"ptr {none}")
+        f.store(f.held(source), base, 0, "ptr")
+    write(BASE_NAME, f.load(base, 0, "ptr"))
+    write(WRITABLE_NAME, f.held("%reason"))
+
+
+def _set_origin(f, source, step, out):
+    """`_base` and `_path`, of a view of a view continued; `_writable` where it says something."""
+    none, (read, write) = f.word(NONE), _attributes(f, source, out)
     row = f.call("ptr", "@PyTuple_New", "i64 1")
     f.exit_if(f.compare("eq", row, "null", "ptr"), "undone")
     f.call("i32", "@PyTuple_SetItem", f"ptr {row}, i64 0, ptr {f.held(step)}")
@@ -261,13 +289,18 @@ def _set_origin(f, source, step, out):
     f.label(end)
 
 
+def _families():
+    from rushlight.backends import llvm_recording, llvm_shapes, llvm_views
+
+    return llvm_views, llvm_recording, llvm_shapes
+
+
 def module(key: str) -> str:
     """IR text of the functions; `key` becomes a function that says which build this is."""
     marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
-    from rushlight.backends import llvm_recording, llvm_views
-
     functions = [_wrap(), _made(), _result(), _view()]
-    functions += [*llvm_views.functions(_Maker), *llvm_recording.functions(_Maker)]
+    for family in _families():
+        functions += family.functions(_Maker)
     return "\n".join([DECLARATIONS, *functions, marker])
 
 
@@ -293,10 +326,12 @@ def _offsets_are_right(cls, names, probe):
 class TensorDoors:
     """The functions for one class of tensors; `probe` is an instance with all slots set,
     `storage` one of its storages, `node` a node of the graph, `leaf` the mark of tensors that begin
-    one, and ``sequence()`` numbers nodes."""
+    one, ``sequence()`` numbers nodes, `parameter` is the other class of plain tensors, `size` that
+    of shapes, ``sized(tensor)`` the shape by Python, and `state` counts modes."""
 
-    def __init__(self, engine, probe, storage, by_dtype, node, leaf, sequence):
-        from rushlight.backends import llvm_recording, llvm_views
+    def __init__(
+        self, engine, probe, storage, by_dtype, node, leaf, sequence, parameter, size, sized, state
+    ):
         from rushlight.backends.llvm_door import _array_api
 
         cls, slots = type(probe), ("_array", "_dtype", "_node", "_storage")
@@ -304,11 +339,12 @@ class TensorDoors:
         of_node = ("op", "edges", "plan", "outputs", "sequence", "saved")
         of_storage = ("views", "version", "array")
         known = (cls, slots, probe), (kind, of_storage, storage), (type(node), of_node, node)
+        known = *known, (type(state), ("modes",), state)
         if not all(_offsets_are_right(*layout) for layout in known):
             raise RuntimeError("tensors have another layout than their class says")
         key = engine.key("tensors")
         engine.function(key, lambda: (module(key), 0, True))
-        names = [b"_base", b"_path", b"_writable", b"_inference"]
+        names = [b"_base", b"_path", b"_writable", b"_inference", b"values", b"shapes"]
         self.kept = [(), kind.add_view, *(_interned(n) for n in names)]
         new = ctypes.c_int64.from_address(id(object) + _NEW_AT).value
         words = [
@@ -317,16 +353,29 @@ class TensorDoors:
             id(self.kept[1]), _array_api()[0], id(int), id(slice), id(tuple), id(Ellipsis), 0,
             id(leaf), id(type(node)), id(1), id(0), id(sequence),
             *(slot_offset(type(node), s) for s in of_node), slot_offset(kind, "version"),
-            slot_offset(kind, "array"), id(self.kept[5]), id(False),
+            slot_offset(kind, "array"), id(self.kept[5]), id(False), id(parameter), id(size),
+            id(sized), id(state) + slot_offset(type(state), "modes"), *map(id, self.kept[6:8]),
         ]  # fmt: skip
-        self.kept += [cls, kind, by_dtype, type(node), leaf, sequence]
+        self.kept += [
+            cls,
+            kind,
+            by_dtype,
+            type(node),
+            leaf,
+            sequence,
+            parameter,
+            size,
+            sized,
+            state,
+        ]
         plan = self.plan = np.array(words, np.int64)
         self.definitions = []
         self.made = self._function(engine, b"made", plan)
         self.result = self._function(engine, b"result", plan)
         self.view = self._function(engine, b"view", plan)
-        for name in (*llvm_views.NAMES, *llvm_recording.NAMES):
-            setattr(self, name, self._function(engine, name.encode(), plan))
+        for family in _families():
+            for name in family.NAMES:
+                setattr(self, name, self._function(engine, name.encode(), plan))
 
     def slices_by(self, op):
         """The op of basic indexing, which the views that `indexed` makes are noted with."""

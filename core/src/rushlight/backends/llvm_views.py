@@ -1,12 +1,13 @@
 """Views made whole by machine code: the array and the tensor around it.
 
-``rl_indexed``   (source, index): ints, slices, None and ``...``, or a tuple of them
+``rl_indexed``   (source, index): ints, slices, None and ``...``, or a tuple of them; a view op of
+                 another name gives its step as a third argument
 ``rl_reshaped``  (source, sizes, step): of row-major memory; one size may be -1
 ``rl_permuted``  (source, order, step)
 ``rl_swapped``   (source, dim, dim, step)
 ``rl_expanded``  (source, sizes, step)
-``rl_parts``     (source, dim, sizes or None, step, reason): a tuple, cut along a dimension or, with
-                 None, one for each of its indices; `reason` refuses writes through them
+``rl_parts``     (source, dim, sizes or None, reason): a tuple, cut along a dimension or, with None,
+                 one for each of its indices; `reason` refuses writes through them
 
 METH_FASTCALL functions over the plan of :mod:`rushlight.backends.llvm_tensors`. `source` is a plain
 tensor; whatever else is not as expected gives NotImplemented, and Python says what is wrong.
@@ -91,7 +92,7 @@ class _View:
         f.exit_unless(f.compare("ult", found, limit), "fallback")
         return found
 
-    def tensor(self, step, writeable=True):
+    def tensor(self, step, writeable=True, reason="null"):
         """Make the array and the tensor; leaves to `lost` with an error set."""
         f = self.f
         dtype = f.field(self.own, DTYPE_AT, "ptr")
@@ -113,7 +114,8 @@ class _View:
         with f.when(bad):
             f.call("void", "@Py_DecRef", f"ptr {array}")
         f.exit_if(bad, "lost")
-        out = f.call("ptr", "@rl_wrap", f"ptr {f.plan}, ptr {self.source}, ptr {array}, ptr {step}")
+        arguments = f"ptr {f.plan}, ptr {self.source}, ptr {array}, ptr {step}, ptr {reason}"
+        out = f.call("ptr", "@rl_wrap", arguments)
         f.call("void", "@Py_DecRef", f"ptr {array}")
         f.exit_if(f.compare("eq", out, "null", "ptr"), "lost")
         return out
@@ -256,7 +258,7 @@ def _item_size(f, v):
 
 
 def _indexed(maker):
-    v = _View(maker, "indexed", 2)
+    v = _View(maker, "indexed", (2, 3))
     f = v.f
     index, single = f.load("%args", 1, "ptr"), f.slot()
     items, count, used = f.slot(), f.slot(), f.slot()
@@ -276,7 +278,20 @@ def _indexed(maker):
         _take(f, v, f.load(f.load(items, 0, "ptr"), i, "ptr"), dim, used, whole)
     with f.loop(v.ndim, f.load(dim)) as d:
         v.append(f.load(v.shape, d), f.load(v.strides, d))
-    # The step: (op, [tuple of the items])
+    step = f.slot()
+    own_step, given, ready = f.name("own"), f.name("given"), f.name("step")
+    f.do(f"br i1 {f.compare('eq', '%count', 3)}, label %{given}, label %{own_step}")
+    f.lines.append(f"{given}:")
+    f.store(f.held(f.load("%args", 2, "ptr")), step, 0, "ptr")
+    f.do(f"br label %{ready}")
+    f.lines.append(f"{own_step}:")
+    f.store(_index_step(f, index, items, pointer), step, 0, "ptr")
+    f.label(ready)
+    return v.finish(f.load(step, 0, "ptr"), owned=True)
+
+
+def _index_step(f, index, items, pointer):
+    """(op, [tuple of the items])."""
     own = f.slot()
     f.store(index, own, 0, "ptr")
     f.call("void", "@Py_IncRef", f"ptr {index}")
@@ -292,7 +307,7 @@ def _indexed(maker):
     f.exit_if(f.compare("eq", pair, "null", "ptr"), "failed")
     f.call("i32", "@PyTuple_SetItem", f"ptr {pair}, i64 0, ptr {f.held(f.word(words.SLICE_OP))}")
     f.call("i32", "@PyTuple_SetItem", f"ptr {pair}, i64 1, ptr {values}")
-    return v.finish(pair, owned=True)
+    return pair
 
 
 def _count_used(f, items, count, used):
@@ -366,10 +381,10 @@ def _slice(f, v, item, d):
 
 
 def _parts(maker):
-    v = _View(maker, "parts", 5)
+    v = _View(maker, "parts", 4)
     f = v.f
     cut = v.wrapped(v.number(f.load("%args", 1, "ptr")), v.ndim)
-    sizes, step, reason = (f.load("%args", i, "ptr") for i in (2, 3, 4))
+    sizes, reason = (f.load("%args", i, "ptr") for i in (2, 3))
     extent, stride = f.load(v.shape, cut), f.load(v.strides, cut)
     each = f.compare("eq", sizes, f.word(words.NONE), "ptr")
     count, total = f.slot(), f.slot()
@@ -397,12 +412,8 @@ def _parts(maker):
             here = f.compare("eq", d, cut)
             with f.when(f.value(f"xor i1 {f.value(f'and i1 {here}, {each}')}, true")):
                 v.append(f.choose(here, f.load(length), f.load(v.shape, d)), f.load(v.strides, d))
-        out = v.tensor(step)
+        out = v.tensor("null", reason=reason)
         f.call("i32", "@PyTuple_SetItem", f"ptr {outs}, i64 {i}, ptr {out}")
-        for name, value in ((words.PATH_NAME, f.word(words.EMPTY)), (words.WRITABLE_NAME, reason)):
-            bad = f.call("i32", "@PyObject_SetAttr",
-                         f"ptr {out}, ptr {f.word(name)}, ptr {value}")  # fmt: skip
-            f.exit_if(f.compare("ne", bad, 0, "i32"), "lost")
         v.move(f.multiply(f.load(length), stride))
     f.do(f"ret ptr {outs}")
     f.lines.append("lost:")

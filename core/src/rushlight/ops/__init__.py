@@ -38,6 +38,7 @@ from rushlight.ops import (  # noqa: F401 - in the order their declarations buil
     sorting,
     triangular,
     trigonometric,
+    turning,
     variance,
 )
 

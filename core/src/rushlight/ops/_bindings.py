@@ -11,6 +11,7 @@ from rushlight.ops import _fast, _fast_inplace
 from rushlight.ops._doors import make_door
 from rushlight.ops._elementwise_doors import make_elementwise_door
 from rushlight.ops._op import TABLE, TENSOR
+from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import (
     STATE,
     call_overrides,
@@ -71,21 +72,46 @@ def _short_composite(op, general):
         return general
     body, least, most = op.body, op.required, op.positional
     names = frozenset(op.names)
+    one, two, three = (least <= count <= most for count in (1, 2, 3))
 
-    def call(*args, **kwargs):
-        if args and type(args[0]) in EXACT and not STATE.modes and len(args) <= most:
-            given = len(args)
-            if given == 1 >= least and not kwargs:
-                return body(args[0])
-            if kwargs:
-                given = given + len(kwargs) if kwargs.keys() <= names else 0
-            for value in (*args[1:], *kwargs.values()) if kwargs else args:
-                if type(value) not in _UNQUESTIONED:
-                    break
-            else:
-                if given >= least:
-                    return body(*args, **kwargs)
-        return general(*args, **kwargs)
+    def call(a=_fast.UNSET, b=_fast.UNSET, c=_fast.UNSET, /, *rest, **kwargs):
+        if type(a) in EXACT and not STATE.modes:
+            if kwargs or rest:
+                args = [value for value in (a, b, c) if value is not _fast.UNSET]
+                args.extend(rest)
+                given = len(args)
+                if given <= most and (not kwargs or kwargs.keys() <= names):
+                    for value in (*args[1:], *kwargs.values()):
+                        if type(value) not in _UNQUESTIONED:
+                            break
+                    else:
+                        if given + len(kwargs) >= least:
+                            return body(*args, **kwargs)
+                return general(*args, **kwargs)
+            if b is _fast.UNSET:
+                if one:
+                    return body(a)
+            elif type(b) in _UNQUESTIONED:
+                if c is _fast.UNSET:
+                    if two:
+                        return body(a, b)
+                elif three and type(c) in _UNQUESTIONED:
+                    return body(a, b, c)
+        args = [value for value in (a, b, c) if value is not _fast.UNSET]
+        return general(*args, *rest, **kwargs)
+
+    return _itself(call) if op.options.get("itself") else call
+
+
+def _itself(general):
+    """The callable of an op that gives a tensor itself, where it lies row by row already."""
+
+    def call(input, memory_format=None):
+        if memory_format is None:
+            found = make.dense(input)
+            if found is not NotImplemented:
+                return found
+        return general(input, memory_format=memory_format)
 
     return call
 
@@ -106,7 +132,7 @@ def general_call(op):
     doors, device_doors, ways = {}, {}, [*_NO_WAYS]
     op.ways = ways
     op.doors, op.device_doors = doors, device_doors
-    make = make_elementwise_door if op.kind == "elementwise" else make_door
+    make_it = make_elementwise_door if op.kind == "elementwise" else make_door
 
     def general(*args, **kwargs):
         if STATE.modes and stack.interpreters:
@@ -137,7 +163,7 @@ def general_call(op):
                 return into(op, run, out, args, kwargs)
         result = run(op.bind(args, kwargs))
         if form not in doors and op.kind in _WITH_DOORS:
-            door = doors[form] = make(op, form)
+            door = doors[form] = make_it(op, form)
             if door is not None and type(form) is int and form < len(ways):
                 ways[form] = door
         if args and type(args[0]) in EXACT and args[0]._device.type == "cuda":
@@ -192,8 +218,8 @@ def bind(op, function, method, operators, reflected, inplace, aliases):
             setattr(Tensor, name, function)
     op.inplace = None
     if inplace:
-        make = inplace_view_function if op.kind == "view" else inplace_function
-        op.inplace = make(op, inplace if isinstance(inplace, str) else op.name + "_")
+        variant = inplace_view_function if op.kind == "view" else inplace_function
+        op.inplace = variant(op, inplace if isinstance(inplace, str) else op.name + "_")
         for name in names if inplace is True else (op.name,):
             setattr(Tensor, name + "_" if inplace is True else inplace, op.inplace)
     for name in operators:

@@ -287,11 +287,14 @@ class _Source:
         name = self.op.options.get("made_by")
         if callable(name):
             self.values["made_by"] = name
+            action = f"record_view(op, {first}, [None, {rest}], out)"
+            if self.op.outputs != 1:
+                action = f"record(op, ({first},), [None, {rest}], out)"
             return [
                 f"out = made_by({', '.join([first, *(t for _, t in self.bound[1:])])})",
                 "if out is not NO:",
                 f"    if {first}._node is not None and mode.recording:",
-                f"        record(op, ({first},), [None, {rest}], out)",
+                f"        {action}",
                 "    return out",
             ]
         if name is None or any(not text.isidentifier() for _, text in self.bound[1:]):

@@ -15,7 +15,7 @@ from rushlight.tensor.tensor import Parameter, Tensor
 
 _COUNT = 12
 WAYS = 8  # forms of call without keywords, by their number of arguments, that have a shorter way
-_U = object()  # an argument that was not given
+UNSET = _U = object()  # an argument that was not given
 
 
 def unary(op, general):

@@ -150,27 +150,25 @@ def _recipe(op, plan, marks):
 
 def record_view(op, input, values, out):
     """:func:`record` for a view: one tensor, no saved values, an output of another shape."""
-    edge = input._node
-    if edge is LEAF:
-        edge = input
     plan = op.plans.get(5)  # the key of one tensor that needs a gradient
-    if (
-        plan is None
-        or plan.inputs
-        or plan.outputs
-        or edge is not input
-        and (type(edge) is not Node or edge.outputs != 1)
-    ):
+    if plan is None or plan.inputs or plan.outputs:
         record(op, (input,), values, (out,))
         return
-    node = _new(Node)
-    node.op, node.edges, node.plan, node.outputs = op, (edge,), plan, 1
-    node.sequence = next_sequence()
-    node.values, node.saved = values, ()
-    node.shapes = (input._array.shape,)
-    out._node = node
+    if make.viewed(op, plan, input, values, out) is NotImplemented:
+        edge = input._node
+        if edge is LEAF:
+            edge = input
+        if edge is not input and (type(edge) is not Node or edge.outputs != 1):
+            record(op, (input,), values, (out,))
+            return
+        node = _new(Node)
+        node.op, node.edges, node.plan, node.outputs = op, (edge,), plan, 1
+        node.sequence = next_sequence()
+        node.values, node.saved = values, ()
+        node.shapes = (input._array.shape,)
+        out._node = node
     if anomaly.enabled:
-        note_line(node)
+        note_line(out._node)
 
 
 def record_two(op, input, other, out):

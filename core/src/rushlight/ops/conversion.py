@@ -17,8 +17,10 @@ from rushlight.ops._op import composite, op
 from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import like
+from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import check_format, preserve_format
+from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
@@ -314,6 +316,17 @@ def fill_(self, value):
 
 def zero_(self):
     """Set every element to zero."""
+    if type(self) in EXACT and not STATE.levels and not self._inference:
+        array = self._array
+        free = not mode.recording or self._node is None and self._base is None
+        if free and type(array) is np.ndarray and array.flags.writeable:
+            if make.cleared(array) is NotImplemented:
+                array.fill(0)
+            storage = self._storage
+            if storage is None:
+                storage = storage_of(self)
+            storage.version += 1
+            return self
     return fill_(self, 0)
 
 

@@ -14,6 +14,7 @@ from rushlight.dtypes import FLOAT, INTEGER, default
 from rushlight.errors import argument_error
 from rushlight.kernels import vectors
 from rushlight.kernels.prepared import Remembered
+from rushlight.ops._numbers import plain_numbers
 from rushlight.ops._rules import number_dtype
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, through_levels
@@ -71,6 +72,11 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     tensor([[1, 2],
             [3, 4]])
     """
+    if device is None and not requires_grad:
+        array = plain_numbers(data, dtype)
+        if array is not None:
+            made = construction.made(array, BY_ARRAY_DTYPE[array.dtype])
+            return construction.inferred(made)
     if isinstance(data, Tensor):
         import warnings
 
@@ -304,6 +310,19 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
     return _filled((size,), fill_value, dtype, device, requires_grad, out)
 
 
+def _small_like(array, fill, dtype):
+    """A tensor like a row-major array of little memory, or None."""
+    if array.nbytes >= memory.ALIGNED_FROM:
+        return None
+    if fill == 0:
+        out = np.zeros(array.shape, array.dtype)
+    else:
+        out = np.empty(array.shape, array.dtype)
+        if fill is not None:
+            out.fill(fill)
+    return construction.inferred(construction.made(out, dtype))
+
+
 def _like(fill):
     def make(
         input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
@@ -318,7 +337,7 @@ def _like(fill):
             and devices.current.stack[-1] is devices.cpu
             and not STATE.levels
         ):
-            made = _small(input._array.shape, fill, input._dtype)
+            made = _small_like(input._array, fill, input._dtype)
             if made is not None:
                 return made
         if STATE.levels and transforms.levels:
@@ -383,6 +402,7 @@ def full_like(
 
 
 _ramps = Remembered()
+_SHORT = 64  # numbers below which NumPy is as fast
 
 
 def _ramp(count, start, step):
@@ -411,7 +431,11 @@ def arange(
         and not requires_grad
         and devices.current.stack[-1] is devices.cpu
     ):
-        array = _ramp(-(-(end - start) // step), start, step)
+        count = -(-(end - start) // step)
+        if count < _SHORT:
+            array = np.arange(start, end, step, np.int64)
+        else:
+            array = _ramp(count, start, step)
         return construction.inferred(construction.made(array, dtypes.int64))
     values = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
     start, end, step = values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np
-from rushlight.backends.arrays import by_rows, dtype_of
+from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import moving
 from rushlight.kernels.prepared import by_layout
@@ -13,17 +13,17 @@ from rushlight.ops._fast import positional
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
 from rushlight.ops._shape_rules import like
+from rushlight.tensor import construction as make
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import (
     channels_last,
     channels_last_3d,
     check_format,
     contiguous_format,
     copied,
-    empty_iterated,
     is_laid_out,
     preserve_format,
 )
-from rushlight.tensor.memory_format import follow as format_of
 from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
 
@@ -333,10 +333,21 @@ def _matrix_transpose(self):
     return transpose(self, -2, -1)
 
 
-Tensor.T = property(
-    lambda self: permute(self, (1, 0) if self._array.ndim == 2 else tuple(range(self.ndim))[::-1]),
-    doc="The dimensions in reverse order.",
-)
+_REVERSED = tuple(tuple(range(ndim))[::-1] for ndim in range(9))
+
+
+def _turned(self):
+    """The dimensions in reverse order."""
+    ndim = self._array.ndim
+    order = _REVERSED[ndim] if ndim < len(_REVERSED) else tuple(range(ndim))[::-1]
+    if self._node is None and type(self) is Tensor and not STATE.modes and not STATE.inference:
+        out = make.permuted(self, order, (permute.op, [order]))
+        if out is not NotImplemented:
+            return out
+    return permute(self, order)
+
+
+Tensor.T = property(_turned)
 Tensor.mT = property(_matrix_transpose)
 Tensor.H = Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
 
@@ -361,7 +372,19 @@ def _squeeze_samples(make):
     return [((make(1, 3, 1),), {}), ((make(1, 3, 1), 0), {}), ((make(1, 3, 1), (0, 2)), {})]
 
 
-@declare_view(linear=True, samples=_squeeze_samples, inplace=True)
+BEFORE = tuple((slice(None),) * dim for dim in range(6))  # index of the dimensions before one
+
+
+def _squeezed(input, dim):
+    """One dimension by machine code."""
+    array = input._array
+    if type(dim) is not int or STATE.inference or not -array.ndim <= dim < array.ndim <= 6:
+        return NotImplemented
+    index = () if array.shape[dim] != 1 else (*BEFORE[dim % array.ndim], 0)
+    return make.indexed(input, index, (squeeze.op, [dim]))
+
+
+@declare_view(linear=True, samples=_squeeze_samples, inplace=True, made_by=_squeezed)
 def squeeze(input: Tensor, dim=None):
     """Without dimensions of extent one: all, or those named."""
     if dim is None:
@@ -373,13 +396,21 @@ def squeeze(input: Tensor, dim=None):
 squeeze.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
 
 
-_NEW_AT = tuple((slice(None),) * dim + (None,) for dim in range(6))  # index of a new dimension
+_NEW_AT = tuple((*before, None) for before in BEFORE)  # index of a new dimension
+
+
+def _unsqueezed(input, dim):
+    ndim = input._array.ndim
+    if type(dim) is not int or STATE.inference or not -ndim - 1 <= dim <= ndim < len(_NEW_AT):
+        return NotImplemented
+    return make.indexed(input, _NEW_AT[dim % (ndim + 1)], (unsqueeze.op, [dim]))
 
 
 @declare_view(
     linear=True,
     samples=lambda make: [((make(3), 0), {}), ((make(3, 2), -1), {}), ((make(), 0), {})],
     inplace=True,
+    made_by=_unsqueezed,
 )
 def unsqueeze(input: Tensor, dim):
     """With a new dimension of extent one at `dim`."""
@@ -396,7 +427,12 @@ def flatten(input: Tensor, start_dim=0, end_dim=-1):
     shape = input._array.shape
     ndim = len(shape)
     if end_dim == -1 and start_dim == 1 and ndim > 2:  # what models do before their last layers
-        return reshape(input, (shape[0], -1 if input._array.size else math.prod(shape[1:])))
+        size = shape[0], -1 if input._array.size else math.prod(shape[1:])
+        if input._node is None and type(input) is Tensor and not STATE.inference:
+            out = make.reshaped(input, size, (reshape.op, [size]))
+            if out is not NotImplemented:
+                return out
+        return reshape(input, size)
     start, end = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -418,79 +454,6 @@ def unflatten(input: Tensor, dim, sizes):
     """One dimension split into several; one of `sizes` may be -1."""
     dim, shape = wrap_dim(dim, input.dim()), input._array.shape
     return reshape(input, (*shape[:dim], *infer_size(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
-
-
-@op(
-    linear=True,
-    batching="dims",
-    meta=like,
-    samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})],
-)
-def flip(input: Tensor, dims: Sizes):
-    """The order of elements reversed along `dims`."""
-    dims = (dims,) if isinstance(dims, int) else dims
-    axes = wrap_dims(dims, input.ndim, empty_is_all=False) if input.ndim else ()
-    turned = np.flip(input, axes)
-    if type(input) is not np.ndarray or input.flags.c_contiguous:
-        return turned.copy()
-    out = empty_iterated(input.shape, input.dtype, (input.strides,))
-    out[...] = turned
-    return out
-
-
-def _prepared_flip(input, dims):
-    if not input.ndim or not input.flags.c_contiguous:  # strides of the result follow the input's
-        return None
-    axes = wrap_dims((dims,) if isinstance(dims, int) else dims, input.ndim, empty_is_all=False)
-    return moving.flipped(input, axes)
-
-
-flip.cpu(by_layout(_prepared_flip, flip.op.body))
-flip.gradient(input=lambda grad, dims: grad.flip(dims))
-
-
-@op(
-    linear=True,
-    batching="dims",
-    meta=like,
-    samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})],
-)
-def roll(input: Tensor, shifts, dims=()):
-    """Elements moved along `dims` by `shifts`, those past the end to the beginning."""
-    several = isinstance(shifts, (tuple, list))
-    if several and not shifts:
-        raise RuntimeError("roll: `shifts` required, got none")
-    if dims is None or isinstance(dims, (tuple, list)) and not dims:
-        if several and len(shifts) != 1:
-            raise RuntimeError(f"roll: shifts and dimensions must align: {list(shifts)} and none")
-        return _as_rolled(input, np.roll(input, shifts))
-    count = len(dims) if isinstance(dims, (tuple, list)) else 1
-    if count != (len(shifts) if several else 1):
-        raise RuntimeError(f"roll: shifts and dimensions must align: {shifts} and {dims}")
-    return _as_rolled(input, np.roll(input, shifts, dims))
-
-
-def _as_rolled(input, found):
-    return format_of(input, by_rows(found)) if type(input) is np.ndarray else found
-
-
-def _prepared_roll(input, shifts, dims=()):
-    """One dimension of a dense array: two pieces of every row change places."""
-    if type(shifts) is tuple and type(dims) is tuple and len(shifts) == len(dims) == 1:
-        (shifts,), (dims,) = shifts, dims
-    if type(shifts) is not int or type(dims) is not int or not input.flags.c_contiguous:
-        return None
-    return moving.rolled(input, shifts, wrap_dim(dims, input.ndim)) if input.ndim else None
-
-
-roll.cpu(by_layout(_prepared_roll, roll.op.body))
-
-
-def _back(shifts):
-    return tuple(-s for s in shifts) if isinstance(shifts, (tuple, list)) else -shifts
-
-
-roll.gradient(input=lambda grad, shifts, dims: grad.roll(_back(shifts), dims))
 
 
 @op(
@@ -568,7 +531,7 @@ clone.cpu(_clone_kernel)
 clone.gradient(input=lambda grad: grad)
 
 
-@composite()
+@composite(itself=True)
 def contiguous(input: Tensor, memory_format=None):
     """The tensor itself if its memory lies in the format (row-major by default), else a copy that
     does."""

@@ -8,7 +8,7 @@ from rushlight.errors import shape_text
 from rushlight.ops._arrays import one_of_many
 from rushlight.ops._op import composite
 from rushlight.ops._op import view as declare_view
-from rushlight.ops.shape import view_scatter
+from rushlight.ops.shape import BEFORE, view_scatter
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE, stack
 from rushlight.tensor.shape import as_int, wrap_dim
@@ -16,10 +16,24 @@ from rushlight.tensor.storage import _root
 from rushlight.tensor.tensor import Tensor
 
 
+def _narrowed(input, dim, start, length):
+    """Ints in range, by machine code."""
+    shape = input._array.shape
+    if type(dim) is not int or STATE.inference or not -len(shape) <= dim < len(shape) <= 6:
+        return NotImplemented
+    if type(start) is not int or type(length) is not int or start < 0 or length < 0:
+        return NotImplemented
+    if start + length > shape[dim]:
+        return NotImplemented
+    index = *BEFORE[dim % len(shape)], slice(start, start + length)
+    return make.indexed(input, index, (narrow.op, [dim, start, length]))
+
+
 @declare_view(
     linear=True,
     batching="dims",
     samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})],
+    made_by=_narrowed,
 )
 def narrow(input: Tensor, dim, start, length):
     """The slice of `length` elements from `start` along `dim`."""
@@ -55,10 +69,21 @@ def _narrow_gradient(grad, input_shape, dim, start, length):
 narrow.gradient(input=_narrow_gradient)
 
 
+def _selected(input, dim, index):
+    """Ints in range, by machine code."""
+    ndim = input._array.ndim
+    if type(dim) is not int or STATE.inference or not -ndim <= dim < ndim <= 6:
+        return NotImplemented
+    if type(index) is not int:
+        return NotImplemented
+    return make.indexed(input, (*BEFORE[dim % ndim], index), (select.op, [dim, index]))
+
+
 @declare_view(
     linear=True,
     batching="dims",
     samples=lambda make: [((make(3, 4), 1, 2), {}), ((make(3, 4), 0, -1), {})],
+    made_by=_selected,
 )
 def select(input: Tensor, dim, index):
     """The slice at one index of `dim`, without that dimension."""
@@ -283,7 +308,7 @@ def unbind_gradient(grad, input_shape, dim):
 def _unbound(input, dim):
     if STATE.inference or type(dim) is not int:
         return NotImplemented
-    return make.parts(input, dim, None, (unbind.op, [dim]), one_of_many("unbind"))
+    return make.parts(input, dim, None, one_of_many("unbind"))
 
 
 unbind.op.options["made_by"] = _unbound
@@ -360,7 +385,7 @@ def _split_whole(input, split_size_or_sections, dim):
             sizes = (*sizes, extent % sections)
     elif type(sections) is list:
         sizes = tuple(sections)
-    return make.parts(input, dim, sizes, (split.op, [sections, dim]), one_of_many("split"))
+    return make.parts(input, dim, sizes, one_of_many("split"))
 
 
 split.op.options["made_by"] = _split_whole
@@ -374,8 +399,12 @@ def chunk(input: Tensor, chunks, dim=0):
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     shape = input._array.shape
-    extent = shape[wrap_dim(dim, len(shape))]
-    return split(input, max(1, -(-extent // chunks)), dim)
+    size = max(1, -(-shape[wrap_dim(dim, len(shape))] // chunks))
+    if input._node is None and type(input) is Tensor and not STATE.modes:
+        found = _split_whole(input, size, dim)
+        if found is not NotImplemented:
+            return found
+    return split(input, size, dim)
 
 
 @composite()

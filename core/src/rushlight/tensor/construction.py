@@ -14,9 +14,11 @@ from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, Node, next_sequence
 from rushlight.backends import engine_watchers, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
+from rushlight.tensor import tensor as tensor_module
 from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.shape import Size
 from rushlight.tensor.storage import Storage, storage_of
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Parameter, Tensor
 
 _new = object.__new__
 
@@ -87,7 +89,8 @@ def _not_compiled(*args):
 
 # Views made whole, where nothing is unusual (:mod:`rushlight.backends.llvm_views`).
 indexed = reshaped = permuted = swapped = expanded = parts = _not_compiled
-recorded = _not_compiled  # :mod:`rushlight.backends.llvm_recording`
+recorded = viewed = _not_compiled  # :mod:`rushlight.backends.llvm_recording`
+dense = cleared = _not_compiled  # :mod:`rushlight.backends.llvm_shapes`
 _slice_op = None
 
 
@@ -108,11 +111,18 @@ def _compile(engine):
     storage = Storage(np.zeros(1, np.float32))
     probe = made(storage.array, BY_ARRAY_DTYPE[storage.array.dtype])
     probe._storage = storage
-    node = Node(None, (), None)
-    doors = TensorDoors(engine, probe, storage, BY_ARRAY_DTYPE, node, LEAF, next_sequence)
+    node, sized = Node(None, (), None), tensor_module.sized
+    doors = TensorDoors(engine, probe, storage, BY_ARRAY_DTYPE, node, LEAF, next_sequence,
+                        Parameter, Size, sized, STATE)  # fmt: skip
     doors.slices_by(_slice_op)
-    names = "made result view indexed reshaped permuted swapped expanded parts recorded".split()
-    globals().update({name: getattr(doors, name) for name in names}, _doors=doors)
+    globals().update({name: getattr(doors, name) for name in _COMPILED}, _doors=doors)
+    tensor_module.sized = doors.sized
+
+
+_COMPILED = (
+    "made", "result", "view", "indexed", "reshaped", "permuted", "swapped", "expanded", "parts",
+    "recorded", "viewed", "dense", "cleared",
+)  # fmt: skip
 
 
 engine_watchers.append(_compile)

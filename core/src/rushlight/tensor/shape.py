@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rushlight.backends import np
 from rushlight.errors import argument_error
 
 
@@ -82,6 +83,8 @@ def as_int(value, name: str, op: str = "op") -> int:
 def strides_of(tensor) -> tuple:
     """Strides in elements."""
     array, size = tensor._array, tensor._dtype.itemsize
+    if type(array) is np.ndarray and array.size:
+        return tuple([s // size for s in array.strides])
     if tensor._device.type == "meta" or (not array.size and not any(array.strides)):
         return contiguous_strides(array.shape)
     return tuple(s // size for s in array.strides)

@@ -17,12 +17,17 @@ from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.tensor.dispatch import PLAIN, _disabled
 from rushlight.tensor.layout import strided
-from rushlight.tensor.shape import Size
+from rushlight.tensor.shape import Size, strides_of
 from rushlight.tensor.storage import Storage, storage_of
 
 _new = object.__new__
 _ndarray = np.ndarray
 _engine: Any = None  # the engine module, which needs this one: it puts itself here
+
+
+def sized(tensor) -> Size:
+    """The shape of a tensor; machine code takes this function's place."""
+    return Size(tensor._array.shape)
 
 
 class Tensor:
@@ -59,7 +64,7 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The extent of every dimension, as a :class:`rushlight.Size`."""
-        return Size(self._array.shape)
+        return sized(self)
 
     @property
     def ndim(self) -> int:
@@ -288,8 +293,6 @@ class Tensor:
 
     def stride(self, dim: int | None = None):
         """Steps in elements from one index to the next, for all dimensions or one."""
-        from rushlight.tensor.shape import strides_of
-
         strides = strides_of(self)
         return strides if dim is None else strides[dim]
 
@@ -329,7 +332,12 @@ class Tensor:
     def size(self, dim: int | None = None):
         """The shape, or the extent of one dimension."""
         if dim is None:
-            return Size(self._array.shape)
+            return sized(self)
+        if type(dim) is int:
+            try:
+                return self._array.shape[dim]
+            except IndexError:
+                pass  # the text below says what is wrong
         ndim = self._array.ndim
         if not -max(ndim, 1) <= dim < max(ndim, 1) or not ndim:
             low, high = -max(ndim, 1), max(ndim, 1) - 1

@@ -1,0 +1,87 @@
+"""Elements in another order along dimensions: flip and roll."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.backends.arrays import by_rows
+from rushlight.kernels import moving
+from rushlight.kernels.prepared import by_layout
+from rushlight.ops._op import Sizes, op
+from rushlight.ops._shape_rules import like
+from rushlight.tensor.memory_format import empty_iterated
+from rushlight.tensor.memory_format import follow as format_of
+from rushlight.tensor.shape import wrap_dim, wrap_dims
+from rushlight.tensor.tensor import Tensor
+
+
+@op(
+    linear=True,
+    batching="dims",
+    meta=like,
+    samples=lambda make: [((make(2, 3), (0,)), {}), ((make(2, 3), (0, 1)), {})],
+)
+def flip(input: Tensor, dims: Sizes):
+    """The order of elements reversed along `dims`."""
+    dims = (dims,) if isinstance(dims, int) else dims
+    axes = wrap_dims(dims, input.ndim, empty_is_all=False) if input.ndim else ()
+    turned = np.flip(input, axes)
+    if type(input) is not np.ndarray or input.flags.c_contiguous:
+        return turned.copy()
+    out = empty_iterated(input.shape, input.dtype, (input.strides,))
+    out[...] = turned
+    return out
+
+
+def _prepared_flip(input, dims):
+    if not input.ndim or not input.flags.c_contiguous:  # strides of the result follow the input's
+        return None
+    axes = wrap_dims((dims,) if isinstance(dims, int) else dims, input.ndim, empty_is_all=False)
+    return moving.flipped(input, axes)
+
+
+flip.cpu(by_layout(_prepared_flip, flip.op.body))
+flip.gradient(input=lambda grad, dims: grad.flip(dims))
+
+
+@op(
+    linear=True,
+    batching="dims",
+    meta=like,
+    samples=lambda make: [((make(3, 4), 1), {}), ((make(3, 4), (1, -2), (0, 1)), {})],
+)
+def roll(input: Tensor, shifts, dims=()):
+    """Elements moved along `dims` by `shifts`, those past the end to the beginning."""
+    several = isinstance(shifts, (tuple, list))
+    if several and not shifts:
+        raise RuntimeError("roll: `shifts` required, got none")
+    if dims is None or isinstance(dims, (tuple, list)) and not dims:
+        if several and len(shifts) != 1:
+            raise RuntimeError(f"roll: shifts and dimensions must align: {list(shifts)} and none")
+        return _as_rolled(input, np.roll(input, shifts))
+    count = len(dims) if isinstance(dims, (tuple, list)) else 1
+    if count != (len(shifts) if several else 1):
+        raise RuntimeError(f"roll: shifts and dimensions must align: {shifts} and {dims}")
+    return _as_rolled(input, np.roll(input, shifts, dims))
+
+
+def _as_rolled(input, found):
+    return format_of(input, by_rows(found)) if type(input) is np.ndarray else found
+
+
+def _prepared_roll(input, shifts, dims=()):
+    """One dimension of a dense array: two pieces of every row change places."""
+    if type(shifts) is tuple and type(dims) is tuple and len(shifts) == len(dims) == 1:
+        (shifts,), (dims,) = shifts, dims
+    if type(shifts) is not int or type(dims) is not int or not input.flags.c_contiguous:
+        return None
+    return moving.rolled(input, shifts, wrap_dim(dims, input.ndim)) if input.ndim else None
+
+
+roll.cpu(by_layout(_prepared_roll, roll.op.body))
+
+
+def _back(shifts):
+    return tuple(-s for s in shifts) if isinstance(shifts, (tuple, list)) else -shifts
+
+
+roll.gradient(input=lambda grad, shifts, dims: grad.roll(_back(shifts), dims))
