@@ -26,5 +26,5 @@ def test_shape_alignment_and_owner(make, shape):
 def test_the_address_read_from_the_object_is_the_address():
     for count in (1, 100, 100_000):
         array = np.empty(count, np.uint8)
-        assert memory._address(array) == array.ctypes.data
+        assert memory.address(array) == array.ctypes.data
         assert memory._address_by_name(array) == array.ctypes.data

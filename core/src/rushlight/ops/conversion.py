@@ -9,7 +9,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of, meta_array
 from rushlight.errors import shape_text
-from rushlight.kernels import conversion, vectors
+from rushlight.kernels import blocks, conversion, vectors
 from rushlight.kernels.conversion import converted
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._inplace import check_writable, written
@@ -245,7 +245,8 @@ def copy_(self, src, non_blocking=False):
         free = not mode.recording or not recording and self._base is None
         alike = type(target) is type(values) is np.ndarray and target.shape == values.shape
         if free and alike and target.flags.writeable and not self._inference:
-            target[...] = values
+            if not blocks.copy(target, values):
+                target[...] = values
             written(self, None)
             return self
     check_writable(self, recording)
@@ -309,7 +310,9 @@ def fill_(self, value):
         out = make_tensor(self._array, self._dtype)
         node = record(_fill.op, (self,), [None, value], (out,))
     if self._device.type != "meta":
-        self._array[...] = value
+        array = self._array
+        if type(array) is not np.ndarray or not blocks.fill(array, value):
+            array[...] = value
     written(self, node)
     return self
 

@@ -12,7 +12,7 @@ from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
 from rushlight.dtypes import FLOAT, INTEGER, default
 from rushlight.errors import argument_error
-from rushlight.kernels import vectors
+from rushlight.kernels import blocks, vectors
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._numbers import plain_numbers
 from rushlight.ops._rules import number_dtype
@@ -174,21 +174,25 @@ def beside(tensor, array):
 
 
 def _small(size, fill, dtype):
-    """A tensor of little memory on the CPU, sizes as given; None leaves it to the general way."""
+    """A tensor of some memory on the CPU, sizes as given; None leaves it to the general way."""
     if devices.current.stack[-1] is not devices.cpu:
         return None
     if len(size) == 1 and type(size[0]) is not int:
         (size,) = size
         if type(size) not in _SEQUENCES:
             return None
+        size = tuple(size)
     room = dtype.itemsize
     for n in size:
         if type(n) is not int or n < 0:
             return None
         room *= n
     if room >= memory.ALIGNED_FROM:
-        return None
-    if fill == 0:
+        if room >= blocks.HUGE:
+            return None
+        kind = BY_CODE[dtype.code]
+        array = blocks.empty(size, kind) if fill is None else blocks.filled(size, kind, fill)
+    elif fill == 0:
         array = np.zeros(size, BY_CODE[dtype.code])
     else:
         array = np.empty(size, BY_CODE[dtype.code])
@@ -221,7 +225,7 @@ def _filled(size, fill, dtype, device, requires_grad, out):
     elif fill == 0:
         array = memory.zeros(size, BY_CODE[dtype.code])
     else:
-        array = np.full(size, fill, BY_CODE[dtype.code])
+        array = blocks.filled(size, BY_CODE[dtype.code], fill)
     if out is not None:
         return _write(out, make_tensor(array, dtype))
     return finish(array, dtype, device, requires_grad)
@@ -287,9 +291,7 @@ def _filled_quickly(size, value, dtype):
     dtype = default.float if dtype is None else dtype
     if dtype.category != FLOAT:
         return None
-    array = memory.empty(size, BY_CODE[dtype.code])
-    array.fill(value)
-    return make_tensor(array, dtype)
+    return make_tensor(blocks.filled(size, BY_CODE[dtype.code], value), dtype)
 
 
 def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):

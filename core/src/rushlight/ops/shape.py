@@ -7,7 +7,7 @@ import math
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
-from rushlight.kernels import moving
+from rushlight.kernels import blocks, moving
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._fast import positional
 from rushlight.ops._op import Sizes, composite, op
@@ -27,7 +27,6 @@ from rushlight.tensor.memory_format import (
 from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
 
-_SMALL = 1 << 15  # bytes below which NumPy's own memory serves
 _ndarray = np.ndarray
 
 
@@ -521,8 +520,10 @@ _turned = by_layout(_prepared_clone, copied)
 
 def _clone_kernel(input, memory_format=None):
     """Small arrays that lie otherwise are turned by one call."""
-    if memory_format is None and input.flags.c_contiguous and 0 < input.nbytes < _SMALL:
-        return input.copy()
+    if memory_format is None and input.flags.c_contiguous:
+        found = input.copy() if 0 < input.nbytes < blocks.LEAST else blocks.copied(input)
+        if found is not None:
+            return found
     return _turned(input, check_format("clone", memory_format))
 
 

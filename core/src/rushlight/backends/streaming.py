@@ -1,0 +1,46 @@
+"""Stores that go past the caches, for results larger than they are. Import at first kernel need."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from rushlight.backends.kernel_language import Emitted, i64
+from rushlight.backends.kernel_values import counted_loop
+from rushlight.backends.microkernel import I64
+
+__all__ = ["LINE", "stream_copy", "stream_fill"]
+
+LINE = 64  # bytes of one store
+_WORDS = ir.VectorType(I64, 8)
+
+
+def _at(builder, base, line):
+    address = builder.add(base, builder.mul(line, I64(LINE)))
+    return builder.inttoptr(address, _WORDS.as_pointer())
+
+
+def _stream(builder, value, where):
+    store = builder.store(value, where, align=LINE)
+    store.set_metadata("nontemporal", builder.module.add_metadata([ir.IntType(32)(1)]))
+
+
+def _copy(builder, values):
+    """Lines from one address to another, which is a multiple of LINE."""
+    source, target, count = values
+    with counted_loop(builder, count) as line:
+        found = builder.load(_at(builder, source, line), align=1)
+        _stream(builder, found, _at(builder, target, line))
+
+
+def _fill(builder, values):
+    """Lines of one word, from an address that is a multiple of LINE."""
+    word, target, count = values
+    one = builder.insert_element(ir.Constant(_WORDS, ir.Undefined), word, ir.IntType(32)(0))
+    every = ir.Constant(ir.VectorType(ir.IntType(32), 8), None)
+    vector = builder.shuffle_vector(one, one, every)
+    with counted_loop(builder, count) as line:
+        _stream(builder, vector, _at(builder, target, line))
+
+
+stream_copy = Emitted("rl_stream_copy", None, (i64,) * 3, _copy)
+stream_fill = Emitted("rl_stream_fill", None, (i64,) * 3, _fill)

@@ -1,0 +1,163 @@
+"""Dense memory: new, filled with a number, or copied, each by one compiled call.
+
+From 32 KB a call of the compiled doors takes a third of the time that aligned memory takes in
+Python, and threads share what is larger. Results of 16 MB and more are stored past the caches.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+from rushlight.backends import memory, np, threads
+from rushlight.kernels.execution import REFERENCE, chunk
+from rushlight.kernels.prepared import Remembered, prepared
+
+__all__ = ["copied", "copy", "empty", "fill", "filled"]
+
+LEAST = memory.ALIGNED_FROM  # bytes below which NumPy is as fast
+HUGE = 1 << 22  # bytes from which NumPy makes memory: it asks for huge pages then
+STREAM = 16 << 20  # bytes from which stores go past the caches
+SHARED = 1 << 18  # bytes from which threads share the work
+_LARGE = 3e38  # floats from which narrower ones may overflow
+_TYPES = {"f4": "f32", "f8": "f64", "i8": "i64", "i4": "i32", "u1": "u8", "b1": "u8"}
+
+
+def _fill_code(dtype, size):
+    """Address of the kernel for a dtype, and the letter of its number; None for other dtypes."""
+    name = _TYPES.get(dtype.str[1:])
+    if name is None or REFERENCE:
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import block_kernels as native
+
+    kind = getattr(language, name)
+    code = native.fill_blocks.address(element=kind, streams=int(size >= STREAM))
+    return code, "f" if dtype.kind == "f" else "i"
+
+
+def _blocks(size):
+    """Items and grain of so many bytes."""
+    from rushlight.kernels.block_kernels import BLOCK
+
+    items = -(-size // BLOCK)
+    return items, items if size < SHARED else chunk(items, BLOCK, 3 << 16)
+
+
+_new, _filled, _copied = Remembered(), Remembered(), Remembered()
+
+
+def empty(shape, dtype):
+    """A new array of uninitialised memory; `shape` is a tuple."""
+    try:
+        call = _new[shape, dtype]
+    except KeyError:
+        call = _new.keep((shape, dtype), _prepared_new(shape, dtype))
+    return memory.empty(shape, dtype) if call is None else call()
+
+
+def _prepared_new(shape, dtype):
+    if REFERENCE or not LEAST <= math.prod(shape) * dtype.itemsize < HUGE:
+        return None
+    from rushlight.kernels import block_kernels as native
+
+    return prepared(native.nothing.address(), 1, 1, [], [(shape, dtype)])
+
+
+def filled(shape, dtype, value):
+    """A new array of one number."""
+    try:
+        call = _filled[shape, dtype]
+    except KeyError:
+        call = _filled.keep((shape, dtype), _prepared_fill(shape, dtype))
+    number = None if call is None else _plain(value, dtype)
+    return np.full(shape, value, dtype) if number is None else call(number)
+
+
+def _plain(value, dtype):
+    """The number as a kernel takes it; None where NumPy's rules ask for more, as out of range."""
+    kind = type(value)
+    if dtype.kind == "f":
+        if kind is not float and kind is not int and kind is not bool:
+            return None
+        return float(value) if -_LARGE < value < _LARGE or value != value else None
+    if dtype.kind == "b":
+        return bool(value) if kind in (int, float, bool) else None
+    if kind is float or kind is not int and kind is not bool or dtype.itemsize == 1:
+        return int(value) if kind is bool else None
+    return value if -(1 << 31) <= value < 1 << 31 else None
+
+
+def _prepared_fill(shape, dtype):
+    count = math.prod(shape)
+    size = count * dtype.itemsize
+    found = _fill_code(dtype, size) if size >= LEAST else None
+    if found is None:
+        return None
+    items, grain = _blocks(size)
+    return prepared(found[0], items, grain, [], [(shape, dtype)], [count, dtype.itemsize], found[1])
+
+
+@functools.lru_cache(maxsize=512)
+def _fill_plan(count, dtype):
+    found = _fill_code(dtype, count * dtype.itemsize)
+    if found is None:
+        return None
+    items, grain = _blocks(count * dtype.itemsize)
+    return threads.plan(found[0], items, grain, [0, 0, 0, count, dtype.itemsize])
+
+
+def fill(array, value):
+    """Write one number everywhere; False where that is left to NumPy."""
+    if array.nbytes < LEAST or not array.flags.c_contiguous or not array.flags.writeable:
+        return False
+    number, plan = _plain(value, array.dtype), _fill_plan(array.size, array.dtype)
+    if number is None or plan is None:
+        return False
+    threads.run(plan, 0, array, number)
+    return True
+
+
+def copied(array):
+    """A copy of a dense array of some size; None where that is left to NumPy."""
+    if REFERENCE or not array.flags.c_contiguous or array.nbytes < LEAST:
+        return None
+    key = array.shape, array.dtype
+    try:
+        call = _copied[key]
+    except KeyError:
+        call = _copied.keep(key, _prepared_copy(array))
+    found = call(array)
+    return None if found is NotImplemented else found
+
+
+def _copy_code(size):
+    from rushlight.kernels import block_kernels as native
+
+    return native.copy_blocks.address(streams=int(size >= STREAM))
+
+
+def _prepared_copy(array):
+    items, grain = _blocks(array.nbytes)
+    outputs = [(array.shape, array.dtype)]
+    return prepared(_copy_code(array.nbytes), items, grain, [array], outputs, [array.nbytes])
+
+
+@functools.lru_cache(maxsize=512)
+def _copy_plan(size):
+    return threads.plan(_copy_code(size), *_blocks(size), [0, 0, 0, size])
+
+
+def copy(target, source):
+    """Write the elements of a dense array to another of its shape and dtype; False where that is
+    left to NumPy (little or strided memory, memory that both share)."""
+    size = target.nbytes
+    if size < LEAST or REFERENCE or source.dtype != target.dtype or source.shape != target.shape:
+        return False
+    if not (target.flags.c_contiguous and source.flags.c_contiguous):
+        return False
+    first, second = memory.address(target), memory.address(source)
+    if first < second + size and second < first + size:
+        return first == second
+    threads.run(_copy_plan(size), 0, target, source)
+    return True

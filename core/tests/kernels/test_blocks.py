@@ -1,0 +1,102 @@
+"""Dense memory made, filled and copied by compiled calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rushlight
+from rushlight.backends import memory, threads
+from rushlight.kernels import blocks
+
+SIZES = (8191, 8192, 50_001, 100_000, 300_007, 4_300_003)  # the last goes past the caches
+DTYPES = ("float32", "float64", "int64", "int32", "uint8", "bool", "int16", "float16")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_filled_and_copied(size, dtype):
+    kind = np.dtype(dtype)
+    value = True if dtype == "bool" else 2.5 if kind.kind == "f" else 77
+    made = blocks.filled((size,), kind, value)
+    assert made.dtype == kind
+    assert np.array_equal(made, np.full(size, value, kind))
+    if made.nbytes >= blocks.LEAST:
+        made[::3] = 1
+        copy = blocks.copied(made)
+        assert copy.base is not made
+        assert np.array_equal(copy, made)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 7])
+@pytest.mark.parametrize("size", SIZES)
+def test_written_in_place_at_any_address(size, offset):
+    around = np.zeros(size + 16, np.float32)
+    inside = around[offset : offset + size]
+    source = np.arange(size + 3, dtype=np.float32)[3:]
+    assert blocks.copy(inside, source) == (4 * size >= blocks.LEAST)
+    if 4 * size >= blocks.LEAST:
+        assert np.array_equal(inside, source)
+    rushlight.from_numpy(inside).fill_(-1.5)
+    assert np.array_equal(inside, np.full(size, -1.5, np.float32))
+    assert not around[:offset].any()
+    assert not around[offset + size :].any()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.0, 1e-45, 3.0e38])
+def test_special_numbers(value):
+    made = blocks.filled((20_000,), np.dtype(np.float32), value)
+    wanted = np.full(20_000, value, np.float32)
+    assert np.array_equal(made.view(np.int32), wanted.view(np.int32))
+
+
+def test_numbers_that_do_not_fit():
+    kind = np.dtype(np.int32)
+    with pytest.raises(OverflowError):
+        blocks.filled((20_000,), kind, 1 << 40)
+    assert not blocks.fill(np.zeros(20_000, kind), 2.5)
+    assert not blocks.fill(np.zeros(40_000, np.int8), 3)
+    assert blocks.fill(np.zeros(20_000, np.int64), -5)
+    assert blocks.filled((40_000,), np.dtype(np.bool_), 2).view(np.uint8).max() == 1
+
+
+def test_memory_that_is_shared_or_strided_is_left():
+    array = np.arange(40_000, dtype=np.float32)
+    assert not blocks.copy(array[1:], array[:-1])
+    assert blocks.copy(array, array)
+    assert not blocks.copy(array[::2], array[1::2])
+    assert not blocks.copy(array, array.astype(np.int32))
+    assert blocks.copied(array[::2]) is None
+    tensor = rushlight.from_numpy(array)
+    tensor[1:].copy_(tensor[:-1])
+    assert array[1] == 0
+    assert array[-1] == 39_998
+
+
+def test_read_only_memory_is_refused():
+    array = np.zeros(20_000, np.float32)
+    array.flags.writeable = False
+    assert not blocks.fill(array, 1.0)
+    assert not array.any()
+
+
+def test_threads_do_not_matter():
+    before = threads.get_num_threads()
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            made = rushlight.full((701, 999), 0.25)
+            assert made.sum().item() == 701 * 999 / 4
+            assert rushlight.equal(made.clone(), made)
+    finally:
+        threads.set_num_threads(before)
+
+
+@pytest.mark.parametrize("shape", [(100, 100), (300, 400), (40, 50, 60)])
+def test_new_memory_is_aligned(shape):
+    for made in (rushlight.empty(shape), rushlight.zeros(shape), rushlight.full(shape, 2.0),
+                 rushlight.ones(shape).clone()):  # fmt: skip
+        assert made.shape == shape
+        assert memory.address(made._array) % 64 == 0
+        assert made._array.flags.writeable
+    assert not rushlight.zeros(shape).any()
