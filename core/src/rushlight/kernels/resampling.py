@@ -10,7 +10,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from rushlight.backends import np
+from rushlight.backends import np, threads
+from rushlight.backends.memory import empty
+from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk
+
+_SMALL = 2048  # elements of a result below which NumPy is as fast
+_BLOCK = 16_384  # elements of a block of rows
+_MOVED_TYPES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 
 
 class Taps:
@@ -19,13 +25,31 @@ class Taps:
     `weight` None stands for ones (then there is one tap): elements are only moved.
     """
 
-    __slots__ = ("_transposed", "index", "size", "weight")
+    __slots__ = ("_tables", "_transposed", "index", "size", "weight")
 
     def __init__(self, index, weight, size):
         self.index, self.weight, self.size, self._transposed = index, weight, size, None
+        self._tables = {}
 
     def __len__(self):
         return len(self.index)
+
+    def tables(self, dtype):
+        """Places and weights as compiled kernels take them: one tap after the other."""
+        found = self._tables.get(dtype)
+        if found is None:
+            places = np.ascontiguousarray(self.index.T, np.int32)
+            weights = None if self.weight is None else np.ascontiguousarray(self.weight.T, dtype)
+            found = self._tables[dtype] = places, weights
+        return found
+
+    def doubles(self):
+        """Whether every element is taken twice."""
+        return (
+            self.weight is None
+            and len(self) == 2 * self.size
+            and np.array_equal(self.index[:, 0], np.arange(len(self)) // 2)
+        )
 
     def transposed(self):
         """The transposed map."""
@@ -61,12 +85,63 @@ def resample(input, maps):
     if not moved:
         kind = np.float64 if dtype == np.float64 or dtype.kind == "u" else np.float32
         array = array.astype(dtype if dtype.kind == "c" else kind, copy=False)
-    for axis, taps in enumerate(maps, 2):
-        if taps is not None:
-            array = _along(array, taps, axis)
+    array = _planes(array, maps)
     if dtype.kind == "u" and not moved:
         array = np.clip(np.floor(array + 0.5), 0, 255)
     return np.ascontiguousarray(array.astype(dtype, copy=False))
+
+
+def _planes(array, maps):
+    """Rows and columns by a compiled kernel, other dimensions by NumPy."""
+    down, across = (None, *maps)[-2:]
+    ahead = [(axis, taps) for axis, taps in enumerate(maps[:-2], 2) if taps is not None]
+    for axis, taps in ahead:
+        array = _along(array, taps, axis)
+    found = None if REFERENCE else _compiled(array, down, across)
+    if found is not None:
+        return found
+    for axis, taps in zip((-2, -1), (down, across), strict=True):
+        if taps is not None:
+            array = _along(array, taps, array.ndim + axis)
+    return array
+
+
+def _compiled(array, down, across):
+    """The last two dimensions mapped; None where that is left to NumPy."""
+    weighted = any(m is not None and m.weight is not None for m in (down, across))
+    name = {"f4": "f32", "f8": "f64"}.get(array.dtype.str[1:])
+    if not weighted:
+        name = _MOVED_TYPES.get(array.dtype.itemsize)
+    height, width = (1, *array.shape[2:])[-2:]
+    rows, columns = (n if m is None else len(m) for n, m in ((height, down), (width, across)))
+    planes = array.size // max(height * width, 1)
+    if name is None or planes * rows * columns < _SMALL or down is across is None:
+        return None
+    if weighted and array.dtype not in COMPILED_DTYPES or max(height, width) >= 1 << 31:
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import resampling_kernels as native
+
+    kinds, tables = [], []
+    for taps in (down, across):
+        places, weights = (None, None) if taps is None else taps.tables(array.dtype)
+        kinds.append(native.KEPT if taps is None else native.MOVED if weights is None
+                     else native.WEIGHTED)  # fmt: skip
+        tables += [places, weights, 0 if taps is None else places.shape[0]]
+    if kinds[1] == native.MOVED and across.doubles():
+        kinds[1] = native.DOUBLED
+    code = native.resample_rows.address(
+        element=getattr(language, name), size=array.itemsize, down=kinds[0], across=kinds[1]
+    )
+    block = max(1, min(rows, _BLOCK // columns))
+    blocks = -(-rows // block)
+    own = (*array.shape[:-2], rows, columns) if array.ndim > 3 else (*array.shape[:-1], columns)
+    out = empty(own, array.dtype)
+    words = [0, 0, height, width, rows, columns, block, blocks]
+    words += [t if isinstance(t, int) else 0 if t is None else t.ctypes.data for t in tables]
+    plan = threads.plan(code, planes * blocks, chunk(planes * blocks, block * columns), words)
+    threads.run(plan, np.ascontiguousarray(array), out)
+    return out
 
 
 def _along(array, taps, axis):

@@ -1,0 +1,83 @@
+"""Compiled resampling of rows and columns against the taps applied one by one by NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rushlight.backends import threads
+from rushlight.kernels import resampling
+
+SIZES = [((2, 3, 17, 23), (34, 46)), ((1, 2, 31, 40), (77, 21)), ((4, 5, 9, 64), (27, 130)),
+         ((1, 1, 50, 60), (50, 120)), ((1, 3, 64, 64), (32, 64))]  # fmt: skip
+
+
+def by_numpy(array, maps):
+    for axis, taps in enumerate(maps, 2):
+        if taps is not None:
+            array = resampling._along(array, taps, axis)
+    return array
+
+
+def maps_of(mode, shape, sizes):
+    pairs = list(zip(shape[2:], sizes, strict=True))
+    if mode == "nearest":
+        return tuple(resampling.nearest(n, out, None, False) for n, out in pairs)
+    if mode == "linear":
+        return tuple(resampling.linear(n, out, False, None, False) for n, out in pairs)
+    if mode == "cubic":
+        return tuple(resampling.cubic(n, out, True, None, False) for n, out in pairs)
+    return tuple(resampling.antialiased(n, out, False, None, False, 1) for n, out in pairs)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic", "antialiased"])
+@pytest.mark.parametrize(("shape", "sizes"), SIZES, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_and_columns(mode, shape, sizes, dtype):
+    array = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    array[0, 0, 3, 5], array[0, -1, 1, 2] = np.nan, np.inf
+    maps = maps_of(mode, shape, sizes)
+    for used in (maps, tuple(None if m is None else m.transposed() for m in maps)):
+        given = array if used is maps else by_numpy(array, maps)
+        with np.errstate(invalid="ignore"):
+            wanted = by_numpy(given, used)
+            found = resampling.resample(given, used)
+        bound = 1e-6 if dtype == "float32" else 1e-14
+        assert found.shape == wanted.shape
+        assert np.array_equal(np.isnan(found), np.isnan(wanted))
+        finite = np.isfinite(wanted)
+        assert np.array_equal(
+            found[~finite & ~np.isnan(wanted)], wanted[~finite & ~np.isnan(wanted)]
+        )
+        assert np.abs(found[finite] - wanted[finite]).max() <= bound * np.abs(wanted[finite]).max()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "int64"])
+def test_moved_elements_of_any_width(dtype):
+    array = np.random.default_rng(1).integers(0, 99, (2, 2, 30, 33)).astype(dtype)
+    maps = tuple(resampling.nearest(n, 3 * n, None, False) for n in array.shape[2:])
+    assert np.array_equal(resampling.resample(array, maps), by_numpy(array, maps))
+
+
+def test_one_and_three_dimensions():
+    rng = np.random.default_rng(2)
+    line, volume = rng.standard_normal((3, 4, 500)), rng.standard_normal((1, 2, 5, 16, 20))
+    for array in (line, volume):
+        maps = tuple(resampling.linear(n, 2 * n, False, None, True) for n in array.shape[2:])
+        found, wanted = resampling.resample(array, maps), by_numpy(array, maps)
+        assert found.shape == wanted.shape
+        assert np.allclose(found, wanted, rtol=1e-14, atol=1e-14)
+
+
+def test_threads_and_strides_do_not_matter():
+    array = np.random.default_rng(3).standard_normal((2, 3, 90, 80)).astype(np.float32)
+    maps, before, found = maps_of("linear", array.shape, (200, 170)), threads.get_num_threads(), []
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            found.append(resampling.resample(array, maps))
+            turned = np.ascontiguousarray(array.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+            assert np.array_equal(resampling.resample(turned, maps), found[0])
+    finally:
+        threads.set_num_threads(before)
+    assert all(np.array_equal(found[0], other) for other in found[1:])
