@@ -18,6 +18,7 @@ from rushlight.backends.kernel_language import (
     function,
     i32,
     i64,
+    masked,
     range_kernel,
     real,
     static,
@@ -98,6 +99,30 @@ def test_types_and_parameters_are_chosen_by_the_caller(kind, flavour_value):
     want = (x * 2 - 1) * (-1 if flavour_value else 1) + 3
     assert np.array_equal(y, np.where(np.isnan(want), 7, want))
     assert found[0] == 4
+
+
+@range_kernel(reassociate=True)
+def halves(args, lo, hi, tid):
+    g = array(i64, args)
+    n, x, y, total = g[3], array(real, g[0]), array(real, g[1]), real(0)
+    for i in masked(n):
+        y[i] = x[i] / real(2)
+        total += x[i]
+    for i in masked(2, n):
+        y[i] = y[i] + 1
+    array(real, g[2])[0] = total
+
+
+@pytest.mark.parametrize("kind", [f32, f64])
+def test_masked_loops_take_exactly_their_elements(kind):
+    dtype = np.float32 if kind is f32 else np.float64
+    code = halves.address(real=kind)
+    for n in range(70):
+        x, y, total = np.arange(100, dtype=dtype), np.full(100, -1, dtype), np.zeros(1, dtype)
+        threads.run(threads.plan(code, 1, 1, [0, 0, 0, n]), x, y, total)
+        want = x[:n] / 2
+        want[2:] += 1
+        assert y.tolist() == [*want, *[-1] * (100 - n)] and total[0] == n * (n - 1) // 2
 
 
 def test_type_errors_name_the_line():

@@ -6,6 +6,7 @@ from llvmlite import ir
 
 from rushlight.backends.kernel_language import Pointer, i64
 from rushlight.backends.kernel_values import IR_TYPES, Value, ir_type
+from rushlight.backends.machine_code import has_masks, vector_length
 
 
 class Builtins:
@@ -68,6 +69,21 @@ class Builtins:
         signature = ir.FunctionType(ir.VoidType(), [IR_TYPES["i64"]] * len(arguments))
         function = self.b.inttoptr(address.ir, signature.as_pointer())
         self.b.call(function, [self.convert(a, i64, node).ir for a in arguments])
+
+    def mask(self, latch):
+        """Say of a loop, by its last branch, that masked vectors are to do it, the rest as well."""
+        if not has_masks():
+            return
+        module, marks = self.module, []
+        for name, kind, value in (
+            ("llvm.loop.vectorize.predicate.enable", ir.IntType(1), 1),
+            ("llvm.loop.vectorize.width", ir.IntType(32), vector_length()),
+            ("llvm.loop.interleave.count", ir.IntType(32), 1),
+        ):
+            marks.append(module.add_metadata([name, ir.Constant(kind, value)]))
+        loop = ir.values.MDValue(module, marks, str(len(module.metadata)))
+        loop.operands = (loop, *marks)  # itself first, so that no two loops have the same
+        latch.set_metadata("llvm.loop", loop)
 
     def _word_pointer(self, address, node):
         return self.b.inttoptr(self.convert(address, i64, node).ir, IR_TYPES["i64"].as_pointer())

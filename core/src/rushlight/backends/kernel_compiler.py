@@ -254,8 +254,8 @@ class _Lowering(Builtins):
                 self.scope.locals[node.target.id] = i
                 self.statements(node.body)
             return
-        if name != "range":
-            self.fail(node, "for loops run over range(...) or static(...)")
+        if name not in ("range", "masked"):
+            self.fail(node, "for loops run over range(...), masked(...) or static(...)")
         if len(bounds) == 1:
             bounds = [0, *bounds]
         start, stop = (self.convert(v, i64, node).ir for v in bounds[:2])
@@ -274,7 +274,9 @@ class _Lowering(Builtins):
         self.b.cbranch(self.b.icmp_signed("<", index, stop), body, after)
         self.b.position_at_end(again)
         self.b.store(self.b.add(self.b.load(counter), step, flags=("nsw",)), counter)
-        self.b.branch(head)
+        latch = self.b.branch(head)
+        if name == "masked":
+            self.mask(latch)
         self.b.position_at_end(body)
         self.b.store(index, slot)
         self.loop_body(node, again, after)

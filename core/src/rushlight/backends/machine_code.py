@@ -91,6 +91,12 @@ def vector_length():
     return 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
 
 
+def has_masks():
+    """Whether vectors of memory can be read and written in part."""
+    features = engine().features
+    return bool(features.get("avx512f") or features.get("avx2"))
+
+
 # ---- the disk cache ----------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from rushlight.backends.kernel_language import (
     u8,
 )
 from rushlight.kernels.exponential import exponential, logarithm
-from rushlight.kernels.softmax import total_of_exponentials
+from rushlight.kernels.softmax import row_maximum, total_of_exponentials
 
 OUT, X, N, INNER, DIVISOR = 1, 2, 3, 4, 5
 RUN = 1024  # elements that are added up in the array's own precision
@@ -98,10 +98,7 @@ def fold_rows(args, lo, hi, tid):
         if kind == PRODUCT:
             out[item] = real(run_product(x, i64(0), n))
         elif kind == LOG_SUM_EXP:
-            best = -infinity(real)
-            for i in range(n):
-                best = maximum(best, x[i])
-            shift = shift_of(best)
+            shift = shift_of(row_maximum(g[X] + size * item * n, n))
             out[item] = logarithm(total_of_exponentials(x, n, shift)) + shift
         elif kind == NORM:
             out[item] = real(square_root(squares(x, n, real(0))))

@@ -16,6 +16,7 @@ from rushlight.backends.kernel_language import (
     f32,
     f64,
     i64,
+    masked,
     range_kernel,
     real,
 )
@@ -32,7 +33,7 @@ from rushlight.kernels.execution import (
 )
 from rushlight.kernels.exponential import exponential, logarithm
 from rushlight.kernels.prepared import prepared
-from rushlight.kernels.softmax import row_maximum
+from rushlight.kernels.softmax import even_part, row_maximum, total_of_exponentials
 
 __all__ = ["cross_entropy_backward", "cross_entropy_forward"]
 
@@ -50,10 +51,8 @@ def forward_rows(args, lo, hi, tid):
     smoothing, weighted = real(array(f64, args)[SMOOTHING]), g[WEIGHT] != 0
     for row in range(lo, hi):
         x = array(real, g[X] + size * row * classes)
-        best, total = row_maximum(x, classes), real(0)
-        for i in range(classes):
-            total += exponential(x[i] - best)
-        logsum = best + logarithm(total)
+        best = row_maximum(g[X] + size * row * classes, classes)
+        logsum = best + logarithm(total_of_exponentials(x, classes, best))
         sums[row] = logsum
         t = target[row]
         loss[row] = 0
@@ -90,10 +89,8 @@ def mean_loss(args, lo, hi, tid):
     whole, kept, failed = f64(0), i64(0), i64(0)
     for row in range(rows):
         x = array(real, g[4] + size * row * classes)
-        best, total = row_maximum(x, classes), real(0)
-        for i in range(classes):
-            total += exponential(x[i] - best)
-        logsum = best + logarithm(total)
+        best = row_maximum(g[4] + size * row * classes, classes)
+        logsum = best + logarithm(total_of_exponentials(x, classes, best))
         sums[row] = logsum
         t = target[row]
         if t != ignored:
@@ -165,8 +162,11 @@ def backward_rows(args, lo, hi, tid):
         if weighted:
             direct = direct * weight[t]
         factor = direct + scale * share * whole
-        for i in range(classes):
+        even = even_part(classes)
+        for i in range(even):
             out[i] = factor * exponential(x[i] - logsum)
+        for i in masked(classes - even):
+            out[even + i] = factor * exponential(x[even + i] - logsum)
         out[t] -= direct
         if smoothing > 0:
             part = scale * share

@@ -10,13 +10,15 @@ import math
 
 from rushlight.backends import np
 from rushlight.backends.kernel_language import (
-    External,
-    absolute,
     array,
+    bitcast,
     f32,
+    f64,
     function,
+    i32,
     i64,
     infinity,
+    masked,
     maximum,
     range_kernel,
     real,
@@ -39,53 +41,98 @@ __all__ = ["log_softmax_backward", "log_softmax_forward", "softmax_backward", "s
 # Argument words (see `prepared`): the result, the input or its gradient, the saved result, sizes.
 Y, X, OUT, N, INNER = range(1, 6)
 COLUMNS = 64  # columns that go together
-LANES, SHORT = 64, 512  # elements LLVM takes at once; rows up to which so many are made full
-copy_bytes = External("memcpy", i64, (i64, i64, i64))
+LANES, LONG = 64, 256  # elements that LLVM takes at once; of rows that are worth it
 
 
 # ---- rows ----------------------------------------------------------------------------------------
 
 
-@function
-def row_maximum(x, n):
-    """The largest value; NaN wins."""
-    best = -infinity(real)
-    for i in range(n):
-        best = maximum(best, x[i])
-    return best
-
-
-# A loop over a short row runs one element after the other where the row is no multiple of what LLVM
-# takes at once. Rows up to SHORT are therefore filled up to whole vectors, in memory of their own.
+# Loops over long rows take LANES elements at once as far as these go; the rest, and short rows,
+# take masked vectors: one element after the other they would need most of the time.
 
 
 @function
-def fill_up(source, n, whole, block, size):
-    """A row, and up to a multiple of LANES values that are too small to count (but not by so much
-    that their exponentials would be denormal, which are slow)."""
-    values, first = array(real, block + size * (whole - LANES)), array(real, source)[0]
-    small = first - 60.0 - 0.001 * absolute(first)
-    for i in range(LANES):
-        values[i] = small
-    copy_bytes(block, source, size * n)
+def even_part(n):
+    """How many elements of a row go without masks."""
+    return n // LANES * LANES if n >= LONG or n % LANES == 0 else 0
+
+
+@function
+def row_maximum(address, n):
+    """The largest value; NaN wins. Compared as integers of the same order: floating maxima that
+    carry NaN on take three times as many instructions."""
+    whole = even_part(n)
+    if real is f32:
+        bits, best = array(i32, address), i32(-(1 << 31))
+        for i in range(whole):
+            best = max(best, ordered32(bits[i]))
+        for i in masked(n - whole):
+            best = max(best, ordered32(bits[whole + i]))
+        return bitcast(f32, ordered32(best))
+    wide, most = array(i64, address), i64(-(1 << 63))
+    for i in range(whole):
+        most = max(most, ordered64(wide[i]))
+    for i in masked(n - whole):
+        most = max(most, ordered64(wide[whole + i]))
+    return bitcast(f64, ordered64(most))
+
+
+@function
+def ordered32(bits):
+    """The bits of a number as an integer of the same order, and back."""
+    return bits ^ ((bits >> 31) & 0x7FFFFFFF)
+
+
+@function
+def ordered64(bits):
+    """The same for float64."""
+    return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF)
 
 
 @function(reassociate=True)
 def sum_of_exponentials(x, y, n, best):
     """Exponentials less the maximum, and their sum."""
-    total = real(0)
-    for i in range(n):
+    total, whole = real(0), even_part(n)
+    for i in range(whole):
         value = exponential(x[i] - best)
         y[i] = value
         total += value
+    for i in masked(n - whole):
+        value = exponential(x[whole + i] - best)
+        y[whole + i] = value
+        total += value
+    return total
+
+
+@function(reassociate=True)
+def total_of_exponentials(x, n, best):
+    """The sum of exponentials less the maximum."""
+    total, whole = real(0), even_part(n)
+    for i in range(whole):
+        total += exponential(x[i] - best)
+    for i in masked(n - whole):
+        total += exponential(x[whole + i] - best)
     return total
 
 
 @function
 def scaled(y, n, scale):
-    """A row times a number, in place."""
-    for i in range(n):
+    """A row times a number, in place. (Not reassociated: that would divide every element.)"""
+    whole = even_part(n)
+    for i in range(whole):
         y[i] = y[i] * scale
+    for i in masked(n - whole):
+        y[whole + i] = y[whole + i] * scale
+
+
+@function
+def shifted(x, y, n, best, shift):
+    """A row less two numbers."""
+    whole = even_part(n)
+    for i in range(whole):
+        y[i] = (x[i] - best) - shift
+    for i in masked(n - whole):
+        y[whole + i] = (x[whole + i] - best) - shift
 
 
 @range_kernel(reassociate=True)
@@ -93,20 +140,10 @@ def softmax_rows(args, lo, hi, tid):
     """Y = softmax of the rows of X."""
     g = array(i64, args)
     n, size = g[N], 4 if real is f32 else 8
-    block, other = stack(SHORT), stack(SHORT)
-    values, whole = array(real, block), (n + LANES - 1) // LANES * LANES
-    found = array(real, other)
     for row in range(lo, hi):
-        source, target = g[X] + size * row * n, g[Y] + size * row * n
-        x, y = array(real, source), array(real, target)
-        if n % LANES > 0 and n <= SHORT:
-            fill_up(source, n, whole, block, size)
-            total = sum_of_exponentials(values, found, whole, row_maximum(values, whole))
-            scaled(found, whole, real(1) / total)
-            copy_bytes(target, other, size * n)
-        else:
-            total = sum_of_exponentials(x, y, n, row_maximum(x, n))
-            scaled(y, n, real(1) / total)
+        x, y = array(real, g[X] + size * row * n), array(real, g[Y] + size * row * n)
+        best = row_maximum(g[X] + size * row * n, n)
+        scaled(y, n, real(1) / sum_of_exponentials(x, y, n, best))
 
 
 @range_kernel(reassociate=True)
@@ -114,32 +151,10 @@ def log_softmax_rows(args, lo, hi, tid):
     """Y = log-softmax of the rows of X."""
     g = array(i64, args)
     n, size = g[N], 4 if real is f32 else 8
-    block = stack(SHORT)
-    values, whole = array(real, block), (n + LANES - 1) // LANES * LANES
     for row in range(lo, hi):
-        source, target = g[X] + size * row * n, g[Y] + size * row * n
-        x, y = array(real, source), array(real, target)
-        if n % LANES > 0 and n <= SHORT:
-            fill_up(source, n, whole, block, size)
-            best = row_maximum(values, whole)
-            shift = logarithm(total_of_exponentials(values, whole, best))
-            for i in range(whole):
-                values[i] = (values[i] - best) - shift
-            copy_bytes(target, block, size * n)
-        else:
-            best = row_maximum(x, n)
-            shift = logarithm(total_of_exponentials(x, n, best))
-            for i in range(n):
-                y[i] = (x[i] - best) - shift
-
-
-@function(reassociate=True)
-def total_of_exponentials(x, n, best):
-    """The sum of exponentials less the maximum."""
-    total = real(0)
-    for i in range(n):
-        total += exponential(x[i] - best)
-    return total
+        x, y = array(real, g[X] + size * row * n), array(real, g[Y] + size * row * n)
+        best = row_maximum(g[X] + size * row * n, n)
+        shifted(x, y, n, best, logarithm(total_of_exponentials(x, n, best)))
 
 
 @range_kernel(reassociate=True)
