@@ -11,8 +11,11 @@ With ``--device cuda`` our tensors lie on a CUDA device, an emulated one under R
 PyTorch's stay on the CPU: forward and first derivatives of a few samples; what is not to pass there
 stands in ci/torch_table_cuda_known.toml.
 
+With ``--reference`` the table's reference inputs run forward instead (torch_reference.py), known
+failures in ci/torch_reference_known.toml.
+
 Usage: python ci/torch_table.py [NAME ...] [--dtypes float32,bool] [--checks forward,gradient]
-       [--device cuda] [--samples N] [--jobs N] [--json FILE] [--verbose] [--list]
+       [--reference] [--device cuda] [--samples N] [--jobs N] [--json FILE] [--verbose] [--list]
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ import oracle
 KNOWN = {
     "cpu": Path(__file__).with_name("torch_table_known.toml"),
     "cuda": Path(__file__).with_name("torch_table_cuda_known.toml"),
+    "reference": Path(__file__).with_name("torch_reference_known.toml"),
 }
 CHECKS = {
     "cpu": "forward,noncontiguous,gradient,second,errors,variants",
@@ -118,6 +122,26 @@ def examine(task):
     return full_name(info), results
 
 
+def examine_reference(task):
+    """The reference inputs of one entry, per dtype; runs in a worker process."""
+    import torch
+    import torch_reference as reference
+
+    position, dtypes, _, most, _ = task
+    torch.set_num_threads(1)
+    info = _ENTRIES[position]
+    results = {}
+    if not reference.applies(info):
+        return full_name(info), None
+    supported = dtypes_of(info, "cpu")
+    for dtype in dtypes:
+        if dtype in supported:
+            compared, differing, lines = reference.run(info, dtype, most)
+            text = f"{differing} of {compared} inputs differ: " + " | ".join(lines)
+            results[f"{dtype} reference"] = text if lines else "ok"
+    return full_name(info), results
+
+
 _ENTRIES = []
 
 
@@ -141,17 +165,20 @@ def main() -> int:
     given = dtypes, checks, arguments.samples or SAMPLES[device], device
     tasks = [(i, *given) for i in range(len(_ENTRIES))]
     start, found = time.monotonic(), {}
+    examine_one = examine_reference if arguments.reference else examine
     if arguments.jobs <= 1:
-        results = map(examine, tasks)
+        results = map(examine_one, tasks)
         found = {name: result for name, result in _followed(results, arguments)}
     else:
         context = multiprocessing.get_context("spawn")
         with context.Pool(arguments.jobs, _start, (arguments.names,), 40) as pool:
-            results = pool.imap(examine, tasks)
+            results = pool.imap(examine_one, tasks)
             found = {name: result for name, result in _followed(results, arguments)}
     report(found, dtypes, time.monotonic() - start)
     failing = [name for name, result in found.items() if not passed(result)]
-    surprises = known_failures.surprises(KNOWN[device], failing, found)
+    surprises = known_failures.surprises(
+        KNOWN["reference" if arguments.reference else device], failing, found
+    )
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(found, file, indent=1, sort_keys=True)
@@ -168,6 +195,7 @@ def parse():
     parser.add_argument("--samples", type=int, help="most samples of one check")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where ours are")
+    parser.add_argument("--reference", action="store_true", help="the reference inputs, forward")
     parser.add_argument("--json")
     parser.add_argument("--verbose", action="store_true", help="passing entries too")
     parser.add_argument("--list", action="store_true", help="only the entries' names")
@@ -182,6 +210,8 @@ def passed(result):
 def _followed(results, arguments):
     """Print each entry as it comes."""
     for name, result in results:
+        if result is None:
+            continue  # nothing to ask of this entry
         bad = {k: v for k, v in result.items() if v != "ok"}
         if bad or arguments.verbose:
             print(f"{name}: {'ok' if not bad else f'{len(bad)} of {len(result)} checks fail'}")

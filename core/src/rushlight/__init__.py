@@ -65,8 +65,6 @@ from rushlight.ops.activation import (
 from rushlight.ops.arithmetic import (
     abs,
     add,
-    addcdiv,
-    addcmul,
     clamp,
     clamp_max,
     clamp_min,
@@ -74,7 +72,6 @@ from rushlight.ops.arithmetic import (
     div,
     floor_divide,
     fmod,
-    lerp,
     maximum,
     minimum,
     mul,
@@ -320,6 +317,7 @@ from rushlight.ops.trigonometric import (
 )
 from rushlight.ops.turning import flip, roll
 from rushlight.ops.variance import std, std_mean, var, var_mean
+from rushlight.ops.weighted_sums import addcdiv, addcmul, lerp
 from rushlight.serialization import load, safetensors, save
 from rushlight.tensor.layout import layout, strided
 from rushlight.tensor.memory_format import (

@@ -40,6 +40,7 @@ from rushlight.ops import (  # noqa: F401 - in the order their declarations buil
     trigonometric,
     turning,
     variance,
+    weighted_sums,
 )
 
 _deferred.defer()

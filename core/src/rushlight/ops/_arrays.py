@@ -189,7 +189,7 @@ def _to_arrays(op, values, tensors):
         try:
             operand, _ = op.rule(promoted)
         except NotImplementedError as error:
-            raise RuntimeError(f'"{op.name}" {error}') from None
+            raise NotImplementedError(f'"{op.name.strip("_")}" {error}') from None
         code = operand.code
     arrays = list(values)
     for position in op.tensor_positions:

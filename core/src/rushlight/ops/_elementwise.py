@@ -7,7 +7,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.compiler import xp
-from rushlight.dtypes import FLOAT
+from rushlight.dtypes import BOOL, COMPLEX, FLOAT
 from rushlight.errors import argument_error, shape_text
 from rushlight.ops._op import ATTRIBUTE
 from rushlight.ops._recording import record
@@ -20,15 +20,30 @@ _EXACT = 1 << 53  # integers up to here are float64 numbers
 
 def run_elementwise(op, values):
     """Execute bound values; the result is recorded when something requires a gradient."""
+    tensors = False
     for position in op.tensor_positions:
-        if xp.is_traced(values[position]):
+        value = values[position]
+        if isinstance(value, Tensor):
+            tensors = True
+        elif xp.is_traced(value):
             at = op.positional
             return op.body(*values[:at], **dict(zip(op.names[at:], values[at:], strict=True)))
+    if not tensors:
+        values[0] = _first_of_numbers(op, values[0])
     call = Call(op, values)
     outs = call.allocate_and_run()
     if mode.recording and op.options.get("differentiable", True) and call.needs_gradient():
         record(op, call.tensors, call.attributes, outs)
     return outs[0] if op.outputs == 1 else tuple(outs)
+
+
+def _first_of_numbers(op, value):
+    """The first operand of a call without tensors as a tensor, where the op takes numbers only."""
+    if op.options.get("numbers") != "all" or number_dtype(value) is None:
+        raise argument_error(op.name, op.names[0], "Tensor", value)
+    from rushlight.ops.creation import tensor
+
+    return tensor(value)
 
 
 class Call:
@@ -78,11 +93,31 @@ class Call:
         try:
             self.operand, out = self.op.rule(promoted)
         except NotImplementedError as error:
-            raise RuntimeError(f'"{self.op.name}" {error}') from None
+            raise NotImplementedError(f'"{self.op.name.strip("_")}" {error}') from None
         self.dtypes = out if isinstance(out, tuple) else (out,)
+        for name in self.op.options.get("scales", ()):
+            self._check_factor(name, self.values[self.op.index[name]])
+
+    def _check_factor(self, name, value):
+        """A factor such as alpha may not be of a higher category than what it multiplies."""
+        kind = number_dtype(value)
+        category = self.operand.category
+        if value is self.op.defaults[self.op.index[name]] or kind is None:
+            return
+        if kind.category == BOOL and category != BOOL:
+            text = "a bool is for bool results only"
+        elif kind.category >= FLOAT and category < FLOAT:
+            text = "integral operands take no floating-point factor"
+        elif kind.category > category and kind.category == COMPLEX:
+            text = "real operands take no complex factor"
+        else:
+            return
+        raise RuntimeError(
+            f"{self.op.name}: {name} is {value!r}, the operands are {self.operand}: {text}"
+        )
 
     def _promoting_attributes(self):
-        """Attributes that take part in promotion, such as the bounds of clamp or alpha of add."""
+        """Attributes that take part in promotion, such as the bounds of clamp."""
         op, found = self.op, []
         for name in op.options.get("promotes", ()):
             value = self.values[op.index[name]]

@@ -91,6 +91,31 @@ def integral_or_bool(promoted):
     return promoted, promoted
 
 
+def _without_complex(rule, name, text):
+    def real_rule(promoted):
+        if promoted.category == COMPLEX:
+            raise NotImplementedError(
+                f"not implemented for dtype {promoted}: it is defined for real numbers only"
+            )
+        return rule(promoted)
+
+    real_rule.__name__ = real_rule.__qualname__ = name
+    real_rule.__doc__ = text
+    return real_rule
+
+
+real_same = _without_complex(same, "real_same", "As :func:`same`; complex operands are refused.")
+real_floating = _without_complex(
+    floating, "real_floating", "As :func:`floating`; complex operands are refused."
+)
+real_boolean = _without_complex(
+    boolean, "real_boolean", "As :func:`boolean`; complex operands are refused."
+)
+real_floating_only = _without_complex(
+    floating_only, "real_floating_only", "Float operands keep their dtype; others are refused."
+)
+
+
 def accumulate(promoted):
     """Sums of bools and integers are int64."""
     found = dtypes.int64 if promoted.category < FLOAT else promoted

@@ -8,7 +8,7 @@ from rushlight.compiler import xp
 from rushlight.dtypes import BOOL
 from rushlight.ops._domains import away_from, nonzero, real
 from rushlight.ops._op import elementwise
-from rushlight.ops._rules import floating, floating_only, same
+from rushlight.ops._rules import floating, floating_only, real_floating_only, real_same
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import where
 from rushlight.ops.exponential import erf, exp, sigmoid
@@ -19,7 +19,7 @@ _NN = {"oracle": "nn.functional"}
 
 
 def _float(**options):
-    merged = {"rule": floating_only, "method": False, "inplace": False, **_NN, **options}
+    merged = {"rule": real_floating_only, "method": False, "inplace": False, **_NN, **options}
     return elementwise(**merged)
 
 
@@ -42,7 +42,7 @@ def _limits(input, min_val=-1.0, max_val=1.0):
         )
 
 
-@elementwise(rule=same, domain=nonzero, check=_no_bools)
+@elementwise(rule=real_same, domain=nonzero, check=_no_bools)
 def relu(input):
     """``max(input, 0)``.
 
@@ -137,7 +137,7 @@ def _gelu_gradient(grad, input, approximate):
 gelu.gradient(input=_gelu_gradient)
 
 
-@_float(domain=real, inplace="_silu_")
+@_float(rule=floating_only, domain=real, inplace="_silu_")
 def silu(input):
     """``input * sigmoid(input)``, also called swish."""
     return input * xp.sigmoid(input)
@@ -187,7 +187,7 @@ logsigmoid.gradient(input=lambda grad, input: grad * sigmoid(-input))
 
 
 @elementwise(
-    rule=same,
+    rule=real_same,
     domain=away_from(-1.0, 1.0),
     method=False,
     inplace="_hardtanh_",
@@ -207,7 +207,7 @@ hardtanh.gradient(
 
 
 @elementwise(
-    rule=same,
+    rule=real_same,
     domain=away_from(0.0, 6.0, high=8.0),
     method=False,
     inplace="_relu6_",
@@ -306,7 +306,7 @@ hardshrink.gradient(
 
 
 @elementwise(
-    rule=same,
+    rule=real_same,
     domain=away_from(0.4),
     method=False,
     inplace="_threshold_",
@@ -314,8 +314,8 @@ hardshrink.gradient(
     **_NN,
 )
 def threshold(input, threshold: float, value: float):
-    """`input` where it exceeds `threshold`, else `value`."""
-    return xp.where(input > threshold, input, value)
+    """`input` where it exceeds `threshold` (or is nan), else `value`."""
+    return xp.where(input <= threshold, value, input)
 
 
-threshold.gradient(input=lambda grad, input, threshold: where(input > threshold, grad, 0.0))
+threshold.gradient(input=lambda grad, input, threshold: where(input <= threshold, 0.0, grad))

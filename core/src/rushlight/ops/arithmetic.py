@@ -6,24 +6,34 @@ from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
 from rushlight.ops._domains import away_from, nonzero, positive
 from rushlight.ops._op import composite, elementwise
-from rushlight.ops._rules import floating, number_dtype, real_of_complex, same
+from rushlight.ops._rules import (
+    floating,
+    number_dtype,
+    real_of_complex,
+    real_same,
+    same,
+)
 from rushlight.tensor.tensor import Tensor
 
 
-def _category(value):
+def category_of(value):
+    """The dtype category of a tensor or a number."""
     return value._dtype.category if isinstance(value, Tensor) else number_dtype(value).category
 
 
 def _no_bools(input, other, *rest):
-    if _category(input) == _category(other) == BOOL:
+    categories = category_of(input), category_of(other)
+    if BOOL in categories:
+        two = "two bool tensors" if categories[0] == categories[1] else "a bool tensor"
         raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-            "`logical_xor()` operator instead."
+            f"Subtraction, the `-` operator, with {two} is not supported. Use the `^` or "
+            "`logical_xor()` operator instead, `~` or `logical_not()` to invert a mask, or convert "
+            "the mask: mask.int()."
         )
 
 
 def _no_bool(input, *rest):
-    if _category(input) == BOOL:
+    if category_of(input) == BOOL:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
             "invert a mask, use the `~` or `logical_not()` operator instead."
@@ -37,11 +47,11 @@ def _no_zero(input, other, *rest):
         zero = other == 0
     else:
         zero = other._device.type == "cpu" and not other._array.all()
-    if zero and max(_category(input), _category(other)) < FLOAT:
+    if zero and max(category_of(input), category_of(other)) < FLOAT:
         raise RuntimeError("ZeroDivisionError")
 
 
-@elementwise(operators=("__add__",), reflected=("__radd__",), promotes=("alpha",))
+@elementwise(operators=("__add__",), reflected=("__radd__",), scales=("alpha",), numbers="all")
 def add(input, other, *, alpha=1):
     """``input + alpha * other``, broadcast.
 
@@ -66,7 +76,13 @@ def conj_number(value):
     return value.conjugate() if isinstance(value, complex) else value
 
 
-@elementwise(operators=("__sub__",), aliases=("subtract",), promotes=("alpha",), check=_no_bools)
+@elementwise(
+    operators=("__sub__",),
+    aliases=("subtract",),
+    scales=("alpha",),
+    check=_no_bools,
+    numbers="all",
+)
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``, broadcast."""
     return input - other if _is_one(alpha) else input - alpha * other
@@ -78,7 +94,7 @@ sub.gradient(
 )
 
 
-@elementwise(reflected=("__rsub__",), inplace=False, promotes=("alpha",), check=_no_bools)
+@elementwise(reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools)
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``, broadcast."""
     return other - input if _is_one(alpha) else other - alpha * input
@@ -90,7 +106,7 @@ rsub.gradient(
 )
 
 
-@elementwise(operators=("__mul__",), reflected=("__rmul__",), aliases=("multiply",))
+@elementwise(operators=("__mul__",), reflected=("__rmul__",), aliases=("multiply",), numbers="all")
 def mul(input, other):
     """The product, broadcast."""
     return input * other
@@ -111,7 +127,12 @@ def _divide_check(input, other, rounding_mode=None):
 
 
 @elementwise(
-    rule=floating, domain=nonzero, inplace="_true_divide_", operators=("__truediv__",), node="Div"
+    rule=floating,
+    domain=nonzero,
+    inplace="_true_divide_",
+    operators=("__truediv__",),
+    node="Div",
+    numbers="all",
 )
 def true_divide(input, other):
     """``input / other`` in floating point, broadcast."""
@@ -124,14 +145,28 @@ true_divide.gradient(
 )
 
 
-@elementwise(domain=nonzero, check=_no_zero, inplace="_trunc_divide_", method=False)
+@elementwise(
+    rule=real_same,
+    domain=nonzero,
+    check=_no_zero,
+    inplace="_trunc_divide_",
+    method=False,
+    numbers="all",
+)
 def _trunc_divide(input, other):
     """The quotient rounded toward zero, in the promoted dtype; constant between the steps."""
     quotient = input / other
     return xp.trunc(quotient)
 
 
-@elementwise(domain=nonzero, check=_no_zero, inplace="_floor_divide_", method=False)
+@elementwise(
+    rule=real_same,
+    domain=nonzero,
+    check=_no_zero,
+    inplace="_floor_divide_",
+    method=False,
+    numbers="all",
+)
 def _floor_divide(input, other):
     """The quotient rounded down, in the promoted dtype; constant between the steps."""
     return xp.floor_divide(input, other)
@@ -141,19 +176,28 @@ for _step in (_trunc_divide, _floor_divide):
     _step.gradient(input=lambda grad: grad * 0, other=lambda grad: grad * 0)
 
 
-@elementwise(operators=("__floordiv__",), domain=nonzero, check=_no_zero, differentiable=False)
+@elementwise(
+    rule=real_same,
+    operators=("__floordiv__",),
+    domain=nonzero,
+    check=_no_zero,
+    differentiable=False,
+    numbers="all",
+)
 def floor_divide(input, other):
     """The quotient rounded down, in the promoted dtype, broadcast."""
     return xp.floor_divide(input, other)
 
 
-@elementwise(reflected=("__rfloordiv__",), method=False, inplace=False, differentiable=False)
+@elementwise(
+    rule=real_same, reflected=("__rfloordiv__",), method=False, inplace=False, differentiable=False
+)
 def _rfloor_divide(input, other):
     """``other // input``."""
     return xp.floor_divide(other, input)
 
 
-@composite(aliases=("divide",))
+@composite(aliases=("divide",), numbers="all")
 def div(input: Tensor, other, *, rounding_mode=None):
     """``input / other``, broadcast. `rounding_mode` ``"trunc"`` or ``"floor"`` rounds the quotient
     and keeps integer dtypes; None divides in floating point.
@@ -182,14 +226,16 @@ Tensor.div_ = Tensor.divide_ = Tensor.true_divide_ = Tensor.__itruediv__ = _div_
     rule=floating, domain=nonzero, reflected=("__rtruediv__",), method=False, inplace=False
 )
 def _rdiv(input, other):
-    """``other / input``."""
-    return other / input
+    """``other / input``, by the reciprocal as in PyTorch: rounded twice."""
+    return (1 / input) * other
 
 
 def _former_reflected_division(self, other):
     """``other / self``, under the name that Python 2 called."""
     if not isinstance(self, Tensor):
         raise AttributeError(f"__rdiv__(): self must be Tensor, not {type(self).__name__}")
+    if isinstance(other, Tensor):
+        return reciprocal(self) * other
     return _rdiv(self, other)
 
 
@@ -202,7 +248,11 @@ _rdiv.gradient(
 
 
 @elementwise(
-    operators=("__mod__",), domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero, numbers=True
+    rule=real_same,
+    operators=("__mod__",),
+    domain=away_from(0.0, 1.0, -1.0, 2.0),
+    check=_no_zero,
+    numbers=True,
 )
 def remainder(input, other):
     """The remainder with the sign of `other`, as Python's ``%``."""
@@ -215,7 +265,7 @@ remainder.gradient(
 )
 
 
-@elementwise(domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero)
+@elementwise(rule=real_same, domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero)
 def fmod(input, other):
     """The remainder with the sign of `input`, as C's ``fmod``."""
     return xp.fmod(input, other)
@@ -245,7 +295,7 @@ def abs(input):
 abs.gradient(input=lambda grad, input: grad * sgn(input))
 
 
-@elementwise(domain=nonzero)
+@elementwise(rule=real_same, domain=nonzero)
 def sign(input):
     """-1, 0 or 1 by the sign."""
     return xp.sign(input)
@@ -367,7 +417,7 @@ def _zero_power(input, exponent):
 pow.gradient(input=_pow_base_gradient, exponent=_pow_exponent_gradient)
 
 
-@elementwise(reflected=("__rpow__",), method=False, inplace=False, domain=positive)
+@elementwise(reflected=("__rpow__",), method=False, inplace=False, domain=positive, numbers=True)
 def _rpow(input, other):
     """``other ** input``."""
     return xp.power(other, input)
@@ -379,12 +429,7 @@ _rpow.gradient(
 )
 
 
-def _no_complex(input, other):
-    if COMPLEX in (_category(input), _category(other)):
-        raise RuntimeError("maximum and minimum are not implemented for complex tensors")
-
-
-@elementwise(check=_no_complex)
+@elementwise(rule=real_same)
 def maximum(input: Tensor, other: Tensor):
     """The larger element of each pair; nan if either is."""
     return xp.maximum(input, other)
@@ -400,7 +445,7 @@ maximum.gradient(
 )
 
 
-@elementwise(check=_no_complex)
+@elementwise(rule=real_same)
 def minimum(input: Tensor, other: Tensor):
     """The smaller element of each pair; nan if either is."""
     return xp.minimum(input, other)
@@ -418,6 +463,7 @@ def _clamp_check(input, min=None, max=None):
 
 
 @elementwise(
+    rule=real_same,
     aliases=("clip",),
     promotes=("min", "max"),
     check=_clamp_check,
@@ -462,60 +508,6 @@ def clamp_max(input: Tensor, max):
 
 Tensor.clamp_min_ = lambda self, min: self.clamp_(min=min)
 Tensor.clamp_max_ = lambda self, max: self.clamp_(max=max)
-
-
-@elementwise(rule=floating)
-def lerp(input, end, weight):
-    """Linear interpolation ``input + weight * (end - input)``."""
-    return input + weight * (end - input)
-
-
-lerp.gradient(
-    input=lambda grad, weight: grad * conj_of(1 - weight),
-    end=lambda grad, weight: grad * conj_of(weight),
-    weight=lambda grad, input, end: grad * conj_of(end - input),
-)
-
-
-@elementwise(promotes=("value",))
-def addcmul(input, tensor1, tensor2, *, value=1):
-    """``input + value * tensor1 * tensor2``."""
-    return input + value * tensor1 * tensor2
-
-
-addcmul.gradient(
-    input=lambda grad: grad,
-    tensor1=lambda grad, tensor2, value: grad * conj_of(tensor2 * value),
-    tensor2=lambda grad, tensor1, value: grad * conj_of(tensor1 * value),
-)
-
-
-def _no_integers(input, tensor1, tensor2, value=1):
-    if all_integer(tensor1, tensor2):
-        raise RuntimeError(
-            "addcdiv: integer division is not supported; use div with rounding_mode, or convert "
-            f"tensor1 ({tensor1.dtype}) and tensor2 ({tensor2.dtype}) to a floating-point dtype"
-        )
-
-
-def all_integer(*values):
-    """Whether every operand is an integer or a bool."""
-    return max(_category(v) for v in values) < FLOAT
-
-
-@elementwise(promotes=("value",), domain=nonzero, check=_no_integers)
-def addcdiv(input, tensor1, tensor2, *, value=1):
-    """``input + value * tensor1 / tensor2``."""
-    return input + value * (tensor1 / tensor2)
-
-
-addcdiv.gradient(
-    input=lambda grad: grad,
-    tensor1=lambda grad, tensor2, value: grad * conj_of(value / tensor2),
-    tensor2=lambda grad, tensor1, tensor2, value: (
-        -grad * conj_of(value * tensor1 / (tensor2 * tensor2))
-    ),
-)
 
 
 @elementwise(rule=same, method=False, inplace=False, node="Conj", tested_by="conj")

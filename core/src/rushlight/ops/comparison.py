@@ -8,11 +8,12 @@ from rushlight.errors import argument_error
 from rushlight.kernels import vectors
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._op import composite, elementwise
-from rushlight.ops._rules import boolean, integral_or_bool
+from rushlight.ops._rules import boolean, integral_or_bool, real_boolean
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
 
 _PLAIN = {"rule": boolean, "differentiable": False}
+_ORDERED = {"rule": real_boolean, "differentiable": False}
 
 
 @elementwise(operators=("__eq__",), **_PLAIN)
@@ -27,25 +28,25 @@ def ne(input, other):
     return input != other
 
 
-@elementwise(operators=("__lt__",), aliases=("less",), **_PLAIN)
+@elementwise(operators=("__lt__",), aliases=("less",), **_ORDERED)
 def lt(input, other):
     """``input < other``, element by element."""
     return input < other
 
 
-@elementwise(operators=("__le__",), aliases=("less_equal",), **_PLAIN)
+@elementwise(operators=("__le__",), aliases=("less_equal",), **_ORDERED)
 def le(input, other):
     """``input <= other``, element by element."""
     return input <= other
 
 
-@elementwise(operators=("__gt__",), aliases=("greater",), **_PLAIN)
+@elementwise(operators=("__gt__",), aliases=("greater",), **_ORDERED)
 def gt(input, other):
     """``input > other``, element by element."""
     return input > other
 
 
-@elementwise(operators=("__ge__",), aliases=("greater_equal",), **_PLAIN)
+@elementwise(operators=("__ge__",), aliases=("greater_equal",), **_ORDERED)
 def ge(input, other):
     """``input >= other``, element by element."""
     return input >= other

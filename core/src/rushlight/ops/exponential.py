@@ -8,7 +8,7 @@ from rushlight.compiler import xp
 from rushlight.errors import argument_error
 from rushlight.ops._domains import above_minus_one, positive, probability, real, unit
 from rushlight.ops._op import composite, elementwise
-from rushlight.ops._rules import floating
+from rushlight.ops._rules import floating, real_floating
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import where
 from rushlight.tensor.tensor import Tensor
@@ -90,7 +90,7 @@ def sigmoid(input):
 sigmoid.gradient(input=lambda grad, out: grad * conj_of(out * (1 - out)))
 
 
-@elementwise(rule=floating, domain=probability, variants=({"eps": 0.1},))
+@elementwise(rule=real_floating, domain=probability, variants=({"eps": 0.1},))
 def logit(input, eps=None):
     """``log(input / (1 - input))``; `eps` first limits the input to ``[eps, 1 - eps]``."""
     x = input if eps is None else xp.minimum(xp.maximum(input, eps), 1 - eps)
@@ -117,7 +117,7 @@ logaddexp.gradient(
 )
 
 
-@elementwise(rule=floating, domain=real, inplace=False)
+@elementwise(rule=real_floating, domain=real, inplace=False)
 def logaddexp2(input, other: Tensor):
     """``log2(2 ** input + 2 ** other)`` without overflow."""
     high, low = xp.maximum(input, other), xp.minimum(input, other)
@@ -131,7 +131,7 @@ logaddexp2.gradient(
 )
 
 
-@elementwise(rule=floating, domain=positive, numbers=True)
+@elementwise(rule=real_floating, domain=positive, numbers=True)
 def xlogy(input, other):
     """``input * log(other)``, which is 0 where `input` is 0."""
     return xp.where(xp.isnan(other), math.nan, xp.where(input == 0, 0, input * xp.log(other)))
@@ -143,7 +143,7 @@ xlogy.gradient(
 )
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=real_floating, domain=real)
 def erf(input):
     """The error function."""
     return xp.erf(input)
@@ -152,7 +152,7 @@ def erf(input):
 erf.gradient(input=lambda grad, input: grad * (2 / math.sqrt(math.pi) * exp(-input * input)))
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=real_floating, domain=real)
 def erfc(input):
     """``1 - erf(input)``, accurate for large inputs."""
     return xp.erfc(input)
@@ -161,7 +161,7 @@ def erfc(input):
 erfc.gradient(input=lambda grad, input: grad * (-2 / math.sqrt(math.pi) * exp(-input * input)))
 
 
-@elementwise(rule=floating, domain=unit)
+@elementwise(rule=real_floating, domain=unit)
 def erfinv(input):
     """The inverse of :func:`erf` on (-1, 1)."""
     return xp.erfinv(input)
@@ -170,7 +170,7 @@ def erfinv(input):
 erfinv.gradient(input=lambda grad, out: grad * (math.sqrt(math.pi) / 2 * exp(out * out)))
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(rule=real_floating, domain=positive)
 def digamma(input):
     """The derivative of :func:`lgamma`."""
     return xp.digamma(input)
@@ -195,7 +195,7 @@ def polygamma(n, input: Tensor):
     return digamma(input) if n == 0 else derivative_of_digamma(input, n)
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(rule=real_floating, domain=positive)
 def lgamma(input):
     """The logarithm of the absolute value of the gamma function."""
     return xp.lgamma(input)

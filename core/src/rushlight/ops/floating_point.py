@@ -9,7 +9,7 @@ from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.compiler import xp
-from rushlight.dtypes import BOOL, COMPLEX, FLOAT
+from rushlight.dtypes import BOOL, COMPLEX, FLOAT, INTEGER
 from rushlight.errors import argument_error, shape_text
 from rushlight.ops._domains import nonzero
 from rushlight.ops._op import composite, elementwise, op
@@ -255,9 +255,16 @@ def _frexp_gradient(grad, out1, needs):
 
 @composite()
 def ldexp(input: Tensor, other: Tensor):
-    """``input * 2 ** other``, broadcast."""
+    """``input * 2 ** other``, broadcast; of a float tensor and integers, in its dtype and without
+    overflow on the way."""
     _two_tensors("ldexp", input, other)
-    return mul(input, pow(2.0, other))
+    if input._dtype.category != FLOAT or other._dtype.category != INTEGER:
+        if input._dtype.category == COMPLEX or not other._array.ndim:
+            other = other.to(dtypes.promote_types(input._dtype, other._dtype))
+        return mul(input, pow(2.0, other))
+    half = other.div(2, rounding_mode="trunc")
+    powers = [pow(2.0, part.double()) for part in (half, other - half)]
+    return (input.double() * powers[0] * powers[1]).to(input._dtype)
 
 
 def _two_tensors(name, input, other):

@@ -12,7 +12,7 @@ from rushlight.kernels import losses as kernels
 from rushlight.ops._direct import on_arrays, on_gpu, tensor_of, translated
 from rushlight.ops._domains import away_from, real
 from rushlight.ops._op import elementwise, op
-from rushlight.ops._rules import floating_only
+from rushlight.ops._rules import real_floating_only
 from rushlight.ops._shape_rules import entropy
 from rushlight.ops.activation import logsigmoid
 from rushlight.ops.comparison import where
@@ -66,7 +66,7 @@ def _divided(total, count):
 
 @op(
     meta=entropy,
-    rule=floating_only,
+    rule=real_floating_only,
     aside=(1,),
     method=False,
     samples=_entropy_samples,
@@ -264,7 +264,7 @@ def nll_loss(
 
 # -------------------------------------------------------------------------------------- elementwise
 def _pair(**options):
-    return elementwise(rule=floating_only, method=False, inplace=False, **options)
+    return elementwise(rule=real_floating_only, method=False, inplace=False, **options)
 
 
 @_pair(domain=real)

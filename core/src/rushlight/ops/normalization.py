@@ -15,8 +15,8 @@ from rushlight.ops._shape_rules import (
     layer_gradients,
     layer_normalized,
 )
-from rushlight.ops.arithmetic import addcmul
 from rushlight.ops.shape import in_format_of
+from rushlight.ops.weighted_sums import addcmul
 from rushlight.tensor.dispatch import innermost, readable, stack
 from rushlight.tensor.tensor import Tensor
 

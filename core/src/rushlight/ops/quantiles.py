@@ -9,11 +9,11 @@ from rushlight.dtypes import COMPLEX, float32, float64, int64
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import chosen
-from rushlight.ops.arithmetic import lerp
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import tensor
 from rushlight.ops.reduction import ValuesIndices, amax, amin, selected_back
 from rushlight.ops.sorting import sort, sortable
+from rushlight.ops.weighted_sums import lerp
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor

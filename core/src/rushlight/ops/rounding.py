@@ -5,29 +5,30 @@ from __future__ import annotations
 from rushlight.compiler import xp
 from rushlight.ops._domains import away_from
 from rushlight.ops._op import elementwise
+from rushlight.ops._rules import real_same
 
 _DOMAIN = away_from(-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 
 
-@elementwise(domain=_DOMAIN)
+@elementwise(rule=real_same, domain=_DOMAIN)
 def floor(input):
     """The largest whole number not above each element."""
     return xp.floor(input)
 
 
-@elementwise(domain=_DOMAIN)
+@elementwise(rule=real_same, domain=_DOMAIN)
 def ceil(input):
     """The smallest whole number not below each element."""
     return xp.ceil(input)
 
 
-@elementwise(domain=_DOMAIN, aliases=("fix",))
+@elementwise(rule=real_same, domain=_DOMAIN, aliases=("fix",))
 def trunc(input):
     """Each element without its fraction."""
     return xp.trunc(input)
 
 
-@elementwise(domain=_DOMAIN, variants=({"decimals": 1},), static=("decimals",))
+@elementwise(rule=real_same, domain=_DOMAIN, variants=({"decimals": 1},), static=("decimals",))
 def round(input, *, decimals=0):
     """The nearest whole number, halves to even; `decimals` keeps that many decimal places."""
     if decimals == 0:
@@ -36,7 +37,7 @@ def round(input, *, decimals=0):
     return xp.round(input * scale) / scale if decimals > 0 else xp.round(input / scale) * scale
 
 
-@elementwise(domain=_DOMAIN)
+@elementwise(rule=real_same, domain=_DOMAIN)
 def frac(input):
     """The fraction of each element, with its sign."""
     return input - xp.trunc(input)

@@ -7,7 +7,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.kernels import softmax as kernels
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import composite, op
-from rushlight.ops._rules import floating_only
+from rushlight.ops._rules import real_floating_only
 from rushlight.ops._shape_rules import like
 from rushlight.tensor.tensor import Tensor
 
@@ -21,13 +21,17 @@ def _samples(make):
     ]
 
 
-@op(batching="dims", rule=floating_only, samples=_samples, meta=lambda input, dim: _like(input))
+@op(
+    batching="dims", rule=real_floating_only, samples=_samples, meta=lambda input, dim: _like(input)
+)
 def _softmax(input: Tensor, dim):
     """``exp(input) / sum(exp(input))`` along `dim`."""
     return kernels.softmax_forward(input, dim)
 
 
-@op(batching="dims", rule=floating_only, samples=_samples, meta=lambda input, dim: _like(input))
+@op(
+    batching="dims", rule=real_floating_only, samples=_samples, meta=lambda input, dim: _like(input)
+)
 def _log_softmax(input: Tensor, dim):
     """``log(softmax(input))`` along `dim`."""
     return kernels.log_softmax_forward(input, dim)

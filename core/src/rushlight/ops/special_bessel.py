@@ -12,7 +12,7 @@ from rushlight.compiler import xp
 from rushlight.ops import chebyshev_tables as tables
 from rushlight.ops._domains import positive, real
 from rushlight.ops._op import composite, elementwise
-from rushlight.ops._rules import floating
+from rushlight.ops._rules import real_floating
 from rushlight.ops.arithmetic import sign
 from rushlight.ops.chebyshev_tables import series
 from rushlight.ops.comparison import where
@@ -20,14 +20,6 @@ from rushlight.tensor.tensor import Tensor
 
 _ROOT_HALF = math.sqrt(0.5)
 _LOOSE = 2e-5  # the oracle's own error in float64; SciPy is the closer one, in the tests
-
-
-def real_floating(promoted):
-    """Integers and bools become the default float; complex numbers are refused."""
-    if promoted.is_complex:
-        raise NotImplementedError(f"not implemented for dtype {promoted}")
-    return floating(promoted)
-
 
 PLAIN = {
     "rule": real_floating,

@@ -8,7 +8,7 @@ from rushlight.compiler import xp
 from rushlight.ops import chebyshev_tables as tables
 from rushlight.ops._domains import positive, probability, real
 from rushlight.ops._op import elementwise
-from rushlight.ops._rules import floating
+from rushlight.ops._rules import real_floating
 from rushlight.ops.chebyshev_tables import series
 from rushlight.ops.comparison import where
 from rushlight.ops.exponential import exp, log, log1p
@@ -103,7 +103,12 @@ special_ndtri.gradient(input=lambda grad, out: grad * _ROOT_2PI * exp(0.5 * out 
 
 
 @elementwise(
-    rule=floating, method=False, inplace=False, oracle="_C._special", domain=positive, numbers=True
+    rule=real_floating,
+    method=False,
+    inplace=False,
+    oracle="_C._special",
+    domain=positive,
+    numbers=True,
 )
 def special_xlog1py(input, other):
     """``input * log1p(other)``, which is 0 where `input` is 0."""

@@ -9,11 +9,10 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import argument_error
 from rushlight.ops._op import composite, op
-from rushlight.ops._rules import number_dtype, result_type
+from rushlight.ops._rules import number_dtype, real_floating, result_type
 from rushlight.ops.creation import arange, scalar_tensor
 from rushlight.ops.exponential import exp, lgamma, log, polygamma
 from rushlight.ops.floating_point import broadcast_pair, meta_pair
-from rushlight.ops.special_bessel import real_floating
 from rushlight.tensor.tensor import Tensor
 
 _EPSILON = np.finfo(np.float64).eps
@@ -56,6 +55,7 @@ def _pairs(make):
 
 
 # --------------------------------------------------------------------------------- incomplete gamma
+_MOST_TERMS, _TINY = 100_000, 1e-300
 # Coefficients of Stirling's series for log gamma in 1/a.
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
@@ -80,34 +80,53 @@ def _prefactor(a, x):
 
 def _lower_series(a, x):
     """``P(a, x) / prefactor`` as a power series (DLMF 8.11.4)."""
-    term, total, n = np.ones_like(a), np.ones_like(a), a.copy()
-    for _ in range(100_000):
+    return _series_from(np.ones_like(a), np.ones_like(a), a, x, _MOST_TERMS)
+
+
+def _series_from(term, total, n, x, terms):
+    """The series from a term on. Once a quarter has converged, the others go on by themselves."""
+    for count in range(terms, 0, -1):
         n = n + 1
         term = term * (x / n)
         total = total + term
-        if not (np.abs(term) > np.abs(total) * _EPSILON / 4).any():
+        going = np.abs(term) > np.abs(total) * _EPSILON / 4
+        left = int(going.sum())
+        if not left:
+            break
+        if left < 0.75 * going.size:
+            rest = (part[going] for part in (term, total, n, x))
+            total[going] = _series_from(*rest, count - 1)
             break
     return total
 
 
 def _upper_fraction(a, x):
     """``Q(a, x) gamma(a) / (x**a exp(-x))`` as a continued fraction (DLMF 8.9.2) by Lentz."""
-    tiny = 1e-300
     b = x + 1 - a
-    c, d = np.full_like(a, 1 / tiny), 1 / np.where(b == 0, tiny, b)
-    h = d.copy()
-    for i in range(1, 100_000):
+    d = 1 / np.where(b == 0, _TINY, b)
+    return _fraction_from(1, d, a, b, np.full_like(a, 1 / _TINY), d)
+
+
+def _fraction_from(first, found, a, b, c, d):
+    """The fraction from a step on; as :func:`_series_from`."""
+    for i in range(first, _MOST_TERMS):
         an = -i * (i - a)
         b = b + 2
         d = an * d + b
-        d = 1 / np.where(np.abs(d) < tiny, tiny, d)
+        d = 1 / np.where(np.abs(d) < _TINY, _TINY, d)
         c = b + an / c
-        c = np.where(np.abs(c) < tiny, tiny, c)
+        c = np.where(np.abs(c) < _TINY, _TINY, c)
         step = d * c
-        h = h * step
-        if not (np.abs(step - 1) > _EPSILON).any():
+        found = found * step
+        going = np.abs(step - 1) > 3 * _EPSILON  # rounding keeps some at two units for ever
+        left = int(going.sum())
+        if not left:
             break
-    return h
+        if left < 0.75 * going.size:
+            rest = (part[going] for part in (found, a, b, c, d))
+            found[going] = _fraction_from(i + 1, *rest)
+            break
+    return found
 
 
 def _upper_small(a, x):

@@ -7,8 +7,8 @@ import math
 
 from rushlight.backends import np
 from rushlight.ops._op import composite, op
+from rushlight.ops._rules import real_floating
 from rushlight.ops.floating_point import meta_pair
-from rushlight.ops.special_bessel import real_floating
 from rushlight.ops.special_gamma import in_double, pair_of_tensors
 
 # Above this degree an even moderate argument overflows a double; PyTorch gives nan there.

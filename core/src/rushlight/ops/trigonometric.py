@@ -7,7 +7,7 @@ import math
 from rushlight.compiler import xp
 from rushlight.ops._domains import above_one, nonzero, real, unit
 from rushlight.ops._op import elementwise
-from rushlight.ops._rules import floating
+from rushlight.ops._rules import floating, real_floating
 from rushlight.ops.arithmetic import conj_of, rsqrt
 from rushlight.ops.comparison import where
 from rushlight.tensor.tensor import Tensor
@@ -65,7 +65,7 @@ def atan(input):
 atan.gradient(input=lambda grad, input: grad / conj_of(input * input + 1))
 
 
-@elementwise(rule=floating, domain=nonzero, aliases=("arctan2",))
+@elementwise(rule=real_floating, domain=nonzero, aliases=("arctan2",))
 def atan2(input, other: Tensor):
     """The angle of the point (other, input), in radians."""
     return xp.atan2(input, other)
@@ -129,7 +129,7 @@ def atanh(input):
 atanh.gradient(input=lambda grad, input: grad / conj_of(1 - input * input))
 
 
-@elementwise(rule=floating, domain=nonzero)
+@elementwise(rule=real_floating, domain=nonzero)
 def hypot(input, other: Tensor):
     """``sqrt(input ** 2 + other ** 2)`` without overflow."""
     return xp.hypot(input, other)
@@ -141,7 +141,7 @@ hypot.gradient(
 )
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=real_floating, domain=real)
 def deg2rad(input):
     """Degrees as radians, ``input * pi / 180``.
 
@@ -154,7 +154,7 @@ def deg2rad(input):
 deg2rad.gradient(input=lambda grad: grad * (math.pi / 180))
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=real_floating, domain=real)
 def rad2deg(input):
     """An angle in radians, in degrees."""
     return input * (180 / math.pi)

@@ -1,0 +1,90 @@
+"""Sums of an input and scaled products, quotients or differences."""
+
+from __future__ import annotations
+
+from rushlight.dtypes import BOOL, COMPLEX, FLOAT
+from rushlight.ops._domains import nonzero
+from rushlight.ops._op import elementwise
+from rushlight.ops._rules import floating_only
+from rushlight.ops.arithmetic import category_of, conj_of
+from rushlight.tensor.tensor import Tensor
+
+
+def _one_dtype(input, end, weight):
+    """The operands of lerp do not promote; a number as weight fits any of them but a real one."""
+    dtype = input._dtype if isinstance(input, Tensor) else None
+    if dtype is not None and dtype.category < FLOAT:
+        raise NotImplementedError(f"lerp: not implemented for dtype {dtype}")
+    for name, value in (("end", end), ("weight", weight)):
+        if isinstance(value, Tensor) and dtype is not None and value._dtype is not dtype:
+            raise RuntimeError(f"lerp: expected dtype {dtype} for `{name}` but got {value._dtype}")
+    if isinstance(weight, complex) and dtype is not None and dtype.category != COMPLEX:
+        raise RuntimeError(f"lerp: a complex weight ({weight}) needs complex operands, got {dtype}")
+
+
+@elementwise(rule=floating_only, check=_one_dtype)
+def lerp(input, end, weight):
+    """Linear interpolation ``input + weight * (end - input)``."""
+    return input + weight * (end - input)
+
+
+lerp.gradient(
+    input=lambda grad, weight: grad * conj_of(1 - weight),
+    end=lambda grad, weight: grad * conj_of(weight),
+    weight=lambda grad, input, end: grad * conj_of(end - input),
+)
+
+
+def _real_factor(input, tensor1, tensor2, value=1):
+    if not isinstance(value, complex):
+        return
+    if max(category_of(x) for x in (input, tensor1, tensor2)) != COMPLEX:
+        raise RuntimeError(f"a complex value ({value}) needs complex operands")
+
+
+def _no_bool_products(promoted):
+    if promoted.category == BOOL:
+        raise NotImplementedError(f"not implemented for dtype {promoted}; use logical_and")
+    return promoted, promoted
+
+
+@elementwise(rule=_no_bool_products, promotes=("value",), check=_real_factor)
+def addcmul(input, tensor1, tensor2, *, value=1):
+    """``input + value * tensor1 * tensor2``."""
+    return input + value * tensor1 * tensor2
+
+
+addcmul.gradient(
+    input=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * conj_of(tensor2 * value),
+    tensor2=lambda grad, tensor1, value: grad * conj_of(tensor1 * value),
+)
+
+
+def _no_integers(input, tensor1, tensor2, value=1):
+    _real_factor(input, tensor1, tensor2, value)
+    if all_integer(tensor1, tensor2):
+        raise RuntimeError(
+            "addcdiv: integer division is not supported; use div with rounding_mode, or convert "
+            f"tensor1 ({tensor1.dtype}) and tensor2 ({tensor2.dtype}) to a floating-point dtype"
+        )
+
+
+def all_integer(*values):
+    """Whether every operand is an integer or a bool."""
+    return max(category_of(v) for v in values) < FLOAT
+
+
+@elementwise(promotes=("value",), domain=nonzero, check=_no_integers)
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    """``input + value * tensor1 / tensor2``."""
+    return input + value * (tensor1 / tensor2)
+
+
+addcdiv.gradient(
+    input=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * conj_of(value / tensor2),
+    tensor2=lambda grad, tensor1, tensor2, value: (
+        -grad * conj_of(value * tensor1 / (tensor2 * tensor2))
+    ),
+)
