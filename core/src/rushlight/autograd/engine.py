@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import importlib
 import sys
-import threading
-from operator import attrgetter
 
 from rushlight.autograd import observer
+from rushlight.autograd.accumulation import accumulate, summed, takeable
 from rushlight.autograd.anomaly import anomaly
 from rushlight.autograd.anomaly import check as check_anomaly
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import Node, gradient_edge
+from rushlight.autograd.ordinary_pass import by_sequence, deliver, ordinary_pass
 from rushlight.backends import np
 from rushlight.backends.arrays import meta_array
 from rushlight.dtypes import COMPLEX
 from rushlight.tensor import tensor as _tensor_module
 from rushlight.tensor.dispatch import stack
-from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
-
-_accumulation = threading.Lock()
-_by_sequence = attrgetter("sequence")
 
 
 def backward(
@@ -42,7 +38,10 @@ def backward(
     See :meth:`rushlight.Tensor.backward`; here several roots may be given at once.
     """
     if type(tensors) is Tensor:
-        roots = (_root(tensors, grad_tensors, create_graph),)
+        root = _root(tensors, grad_tensors, create_graph)
+        if inputs is None and not create_graph and ordinary_pass(root, retain_graph):
+            return
+        roots = (root,)
     else:
         tensors = _sequence(tensors)
         gradients = _sequence(grad_tensors, len(tensors))
@@ -225,14 +224,12 @@ class _Run:
         for edge, number, gradient in self.roots:
             self._deliver(edge, number, gradient)
         self._finish()
-        retain, create, pending, ready = self.retain, self.create, self.pending, self.ready
-        waiting, counts = self.leaf_pending, self.leaf_counts
-        plain, getrefcount = self.wanted is None, sys.getrefcount
+        retain, create, pending = self.retain, self.create, self.pending
+        plain = self.wanted is None
         watch = observer.around_node
         if stack.interpreters:
             watch = _as_recorded(watch)
-        order = sorted(nodes, key=_by_sequence, reverse=True) if len(nodes) > 1 else nodes
-        for node in order:
+        for node in sorted(nodes, key=by_sequence, reverse=True):
             grads = pending.pop(node, None)
             if grads is not None and (node.tensor_hooks is not None or not plain):
                 grads = self._observe(node, grads)
@@ -242,42 +239,15 @@ class _Run:
             if watch is not None or node.pre_hooks or node.hooks or anomaly.enabled:
                 pieces = self._watched(node, grads, watch)
             else:
-                pieces = NotImplemented  # an op's `backward` begins with `quick`, too
-                if node.plan is not None and not create and node.shapes is node.metadata is None:
-                    pieces = node.plan.quick(node, grads)
-                if pieces is NotImplemented:
-                    pieces = node.op.backward(node, grads, create)
+                pieces = node.op.backward(node, grads, create)
             if not retain and node.saved != ():  # nodes that saved nothing run again
                 node.saved = None
             numbers = node.numbers
             for i, edge in enumerate(node.edges):
-                if edge is None:
-                    continue
-                piece = pieces[i]
-                if type(edge) is not Node:
-                    left = counts[edge] = counts[edge] - 1
-                    held = 3  # by `pieces`, by `piece` and by the call that counts
-                    if edge in waiting:
-                        old, held = waiting.pop(edge), 2
-                        piece = old if piece is None else self._add(edge, old, piece)
-                        old = None
-                    if piece is not None and left:
-                        waiting[edge] = piece
-                    elif piece is None:
-                        pass
-                    elif plain and edge._hooks is None and edge._post_hooks is None:
-                        lone = getrefcount(piece) <= held and _takeable(piece)
-                        _accumulate(edge, piece, create, lone)
-                    else:
-                        waiting[edge] = piece
-                        ready.append(edge)
-                elif edge.outputs == 1 and edge not in pending:
-                    if piece is not None:
-                        pending[edge] = piece
-                else:
-                    self._deliver(edge, 0 if numbers is None else numbers[i], piece)
-            if ready:
-                pieces = piece = None  # a finished leaf may take over a gradient nobody else holds
+                if edge is not None:
+                    self._deliver(edge, 0 if numbers is None else numbers[i], pieces[i])
+            if self.ready:
+                pieces = None  # a finished leaf may take over a gradient nobody else holds
                 self._finish()
 
     def _watched(self, node, grads, watch):
@@ -315,31 +285,24 @@ class _Run:
         """The nodes that must run so that a wanted input gets its gradient."""
         targets = {edge for edge, _ in self.wanted}
         needed = set()
-        for node in sorted(nodes, key=_by_sequence):
+        for node in sorted(nodes, key=by_sequence):
             if any(e is not None and (e in needed or e in targets) for e in node.edges):
                 needed.add(node)
         return needed
 
     def _deliver(self, edge, number, piece):
-        if type(edge) is not Node:
+        if type(edge) is Node:
+            deliver(self.pending, self.owned, edge, number, piece, self.create)
+        else:
             self._deliver_leaf(edge, piece)
-            return
-        if piece is None:
-            return
-        pending = self.pending
-        if edge.outputs == 1:
-            old = pending.get(edge)
-            pending[edge] = piece if old is None else self._add(edge, old, piece)
-            return
-        slots = pending.setdefault(edge, [None] * edge.outputs)
-        old = slots[number]
-        slots[number] = piece if old is None else self._add((edge, number), old, piece)
 
     def _deliver_leaf(self, leaf, piece):
         waiting = self.leaf_pending
         if piece is not None:
             old = waiting.get(leaf)
-            waiting[leaf] = piece if old is None else self._add(leaf, old, piece)
+            if old is not None:
+                piece = summed(self.owned, leaf, old, piece, self.create)
+            waiting[leaf] = piece
         left = self.leaf_counts[leaf] = self.leaf_counts[leaf] - 1
         if not left and leaf in waiting:
             self.ready.append(leaf)
@@ -353,16 +316,6 @@ class _Run:
         ready.clear()
         for leaf in finished:
             self._finish_leaf(leaf)
-
-    def _add(self, key, old, piece):
-        """The sum; in place when `old` is a sum this pass made itself."""
-        if self.create or type(piece) is not Tensor or type(old) is not Tensor:
-            # Dense + sparse is dense; the other way round is an error.
-            return piece + old if old.layout != "strided" == piece.layout else old + piece
-        if key in self.owned:
-            return old.add_(piece)
-        self.owned.add(key)
-        return old + piece
 
     def _skip(self, node):
         for edge in node.edges:
@@ -383,12 +336,12 @@ class _Run:
             if self.wanted is not None and (node, number) in self.wanted:
                 self.wanted[node, number] = value
                 if self.accumulate:
-                    _accumulate(self.tensors[node, number], value, self.create)
+                    accumulate(self.tensors[node, number], value, self.create)
         return values if many else values[0]
 
     def _finish_leaf(self, leaf):
         total = self.leaf_pending.pop(leaf)
-        lone = sys.getrefcount(total) <= 2 and _takeable(total)
+        lone = sys.getrefcount(total) <= 2 and takeable(total)
         if leaf._hooks:
             total, lone = _call_hooks(leaf._hooks, total), False
         if self.wanted is not None:
@@ -397,7 +350,7 @@ class _Run:
             self.wanted[leaf, 0] = total
             if not self.accumulate:
                 return
-        _accumulate(leaf, total, self.create, lone)
+        accumulate(leaf, total, self.create, lone)
         if leaf._post_hooks:
             for hook in tuple(leaf._post_hooks.values()):
                 hook(leaf)
@@ -453,60 +406,6 @@ def _run_hooks(node, pieces, grads):
         if result is not None:
             pieces = result if isinstance(result, tuple) else (result,)
     return pieces
-
-
-def _accumulate(leaf, grad, create, lone=False):
-    """Add into ``leaf.grad``. The first gradient is taken over if nobody else holds its memory."""
-    with _accumulation:
-        old = leaf._grad
-        if old is None:
-            leaf._grad = grad if lone or create else _copied(grad)
-        elif old.layout != "strided":
-            leaf._grad = grad + old if grad.layout == "strided" else old + grad
-        elif create:
-            leaf._grad = old + grad
-        elif old._dtype is grad._dtype and _plain(old) and type(grad._array) is np.ndarray:
-            np.add(old._array, grad._array, out=old._array)
-            storage_of(old).version += 1
-        else:
-            old.add_(grad)
-
-
-def _copied(grad):
-    """A gradient with memory of its own."""
-    if type(grad._array) is np.ndarray and type(grad) is Tensor:
-        return make_tensor(grad._array.copy("K" if grad._array.size else "C"), grad._dtype)
-    return grad.detach().clone()
-
-
-def _plain(tensor):
-    """Whether a gradient is an ordinary array of a dtype that NumPy adds as we do."""
-    return (
-        type(tensor) is Tensor
-        and type(tensor._array) is np.ndarray
-        and tensor._dtype.itemsize >= 4
-        and tensor._node is None
-        and tensor._array.flags.writeable
-        and not tensor._inference
-    )
-
-
-_WHOLE = (type(None), memoryview)  # what a buffer stands on that is no part of a larger array
-
-
-def _takeable(grad):
-    """Whether a gradient object nobody else holds also owns its memory alone."""
-    if type(grad) is not Tensor or grad._node is not None or grad._storage is not None:
-        return False
-    array = grad._array
-    if sys.getrefcount(array) > 3 or not array.flags.c_contiguous:
-        return False
-    # A kernel's result may be the aligned part of a buffer that it alone holds.
-    base = array.base
-    return base is None or (
-        sys.getrefcount(base) <= 3
-        and (type(base) is memoryview or type(getattr(base, "base", 0)) in _WHOLE)
-    )
 
 
 _tensor_module._engine = sys.modules[__name__]

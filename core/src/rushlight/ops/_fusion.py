@@ -21,7 +21,8 @@ _COUNT = len(ALL)
 class FusedFormula:
     """Calls like the formula it stands for."""
 
-    __slots__ = ("doors", "formula", "identity", "kernels", "name", "op", "parameters", "tensors")
+    __slots__ = ("doors", "formula", "identity", "identity_by_default", "kernels", "name", "op",
+                 "parameters", "tensors")  # fmt: skip
 
     def __init__(self, op, name, formula, parameters, tensors):
         self.op, self.name, self.formula = op, name, formula
@@ -29,6 +30,10 @@ class FusedFormula:
         # Built-in functions by dtype code, for attributes that are all floats, or all ints.
         self.doors = {float: [None] * _COUNT, int: [None] * _COUNT}
         self.identity = parameters == ("grad",) and _is_identity(formula)
+        # Whether it is one where the attributes have their defaults.
+        self.identity_by_default = not any(tensors[1:]) and _is_identity(
+            formula, *(op.defaults[op.index[p]] for p in parameters[1:] if p in op.index)
+        )
 
     def __call__(self, grad, *args):
         if mode.recording or type(grad._array) is not _ndarray:
@@ -143,9 +148,9 @@ def _written(lines, fused):
     return space["short"]
 
 
-def _is_identity(formula):
+def _is_identity(formula, *attributes):
     mark = object()
     try:
-        return formula(mark) is mark
+        return formula(mark, *attributes) is mark
     except Exception:  # the formula computes with its argument, so it is no identity
         return False

@@ -15,9 +15,9 @@ from rushlight.autograd.node import LEAF, STALE, Node, gradient_edge, next_seque
 from rushlight.backends import np
 from rushlight.devices import cpu, meta
 from rushlight.dtypes import FLOAT
+from rushlight.ops import _quick_pull
 from rushlight.ops._fusion import FusedFormula
 from rushlight.ops._op import TENSORS, Op
-from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import make_tensor
 
@@ -378,6 +378,7 @@ class _Writer:
         self.op, self.key, self.plan = op, key, plan
         self.needs_shapes = False
         self.names = {}
+        self.fused = []  # of an elementwise op: per tensor argument what calls its kernel
 
     def flat_positions(self):
         """Argument position of every flattened tensor argument."""
@@ -438,7 +439,7 @@ class _Writer:
         return f"#{number}"
 
     def single_pull(self):
-        op, parts = self.op, []
+        op, parts, fused = self.op, [], [None] * len(self.key)
         for flat, position in enumerate(self.flat_positions()):
             name = op.names[position]
             if self.key[flat] != 2:
@@ -447,14 +448,20 @@ class _Writer:
             formula = op.formulas.get(name)
             if formula is None:
                 parts.append(self._missing(name))
+                fused = []
                 continue
             parameters = _parameters(formula)
             arguments = [self.argument(p) for p in parameters]
             tensors = [a == "grad" or a.startswith("saved") for a in arguments]
             if op.kind == "elementwise":
-                formula = FusedFormula(op, name, formula, parameters, tensors).short()
+                kernel = FusedFormula(op, name, formula, parameters, tensors)
+                formula = kernel.short()
+                if fused:
+                    fused[flat] = f"f{flat}", kernel, arguments
             self.names[f"f{flat}"] = formula
             parts.append(f"f{flat}({', '.join(arguments)})")
+        if op.kind == "elementwise":
+            self.fused = fused
         return self._compile(f"({', '.join(parts)},)")
 
     def _missing(self, name):
@@ -477,41 +484,21 @@ class _Writer:
         arguments = ["needs" if p == "needs" else self.argument(p) for p in _parameters(function)]
         return self._compile(f"scatter(joint({', '.join(arguments)}))")
 
-    def _compile(self, text):
+    def _placed(self, text):
+        """`text` with the places of saved values in it."""
         inputs, outputs = self.plan.inputs, self.plan.outputs
         for i, flat in sorted(enumerate(inputs), key=lambda p: -p[1]):
             text = text.replace(f"@{flat}", str(i))
         for i, number in enumerate(outputs):
             text = text.replace(f"#{number}", str(len(inputs) + i))
-        exec(f"def pull(node, grad, saved, values):\n    return {text}\n", self.names)  # noqa: S102
-        self.quick = self._quick(text)
-        return self.names["pull"]
+        return text
 
-    def _quick(self, text):
-        """`pull` together with :func:`unpack` where nothing is unusual; else NotImplemented."""
-        lines, held, count = ["def quick(node, grad):"], [], len(self.plan.inputs)
-        if self.plan.inputs or self.plan.outputs:
-            lines += ["saved = node.saved", "if saved is None or node.packed: return NO"]
-        for i in range(count):
-            held.append(f"t{i}")
-            lines += [f"t{i} = saved[{i}]", f"storage = t{i}._storage",
-                      "if storage is not None and storage.version and not same(node, "
-                      f"{i}, storage.version): return NO"]  # fmt: skip
-        for i in range(count, count + len(self.plan.outputs)):
-            held.append(f"t{i}")
-            lines += [f"array, dtype, storage, _ = saved[{i}]",
-                      "if type(array) is not ndarray: return NO",
-                      f"if storage.version and not same(node, {i}, storage.version): return NO",
-                      f"t{i} = make.made(array, dtype)", f"t{i}._storage = storage"]  # fmt: skip
-        if held:
-            lines.append(f"saved = ({', '.join(held)},)")
-        if "values[" in text:
-            lines.append("values = node.values or defaults")
-        lines.append(f"return {text}")
-        self.names.update(NO=NotImplemented, same=_is_same, ndarray=_ndarray, make=make,
-                          defaults=self.op.defaults)  # fmt: skip
-        exec("\n    ".join(lines), self.names)  # noqa: S102 - our own text
-        return self.names["quick"]
+    def _compile(self, text):
+        text = self._placed(text)
+        exec(f"def pull(node, grad, saved, values):\n    return {text}\n", self.names)  # noqa: S102
+        fused = [f and (*f[:2], [*map(self._placed, f[2])]) for f in self.fused]
+        self.quick = _quick_pull.written(self.op, self.plan, self.names, text, fused, _is_same)
+        return self.names["pull"]
 
 
 def _parameters(formula):

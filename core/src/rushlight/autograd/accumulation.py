@@ -1,0 +1,78 @@
+"""Where gradients end: in ``.grad`` of leaves, and summed where several come to one place."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from rushlight.backends import np
+from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+_accumulation = threading.Lock()
+
+
+def summed(owned, key, old, piece, create=False):
+    """The sum of two gradients that come to `key`; in place when `old` is a sum this pass made
+    itself, which `owned` tells."""
+    if create or type(piece) is not Tensor or type(old) is not Tensor:
+        # Dense + sparse is dense; the other way round is an error.
+        return piece + old if old.layout != "strided" == piece.layout else old + piece
+    if key in owned:
+        return old.add_(piece)
+    owned.add(key)
+    return old + piece
+
+
+def accumulate(leaf, grad, create, lone=False):
+    """Add into ``leaf.grad``. The first gradient is taken over if nobody else holds its memory."""
+    with _accumulation:
+        old = leaf._grad
+        if old is None:
+            leaf._grad = grad if lone or create else _copied(grad)
+        elif old.layout != "strided":
+            leaf._grad = grad + old if grad.layout == "strided" else old + grad
+        elif create:
+            leaf._grad = old + grad
+        elif old._dtype is grad._dtype and _plain(old) and type(grad._array) is np.ndarray:
+            np.add(old._array, grad._array, out=old._array)
+            storage_of(old).version += 1
+        else:
+            old.add_(grad)
+
+
+def _copied(grad):
+    """A gradient with memory of its own."""
+    if type(grad._array) is np.ndarray and type(grad) is Tensor:
+        return make_tensor(grad._array.copy("K" if grad._array.size else "C"), grad._dtype)
+    return grad.detach().clone()
+
+
+def _plain(tensor):
+    """Whether a gradient is an ordinary array of a dtype that NumPy adds as we do."""
+    return (
+        type(tensor) is Tensor
+        and type(tensor._array) is np.ndarray
+        and tensor._dtype.itemsize >= 4
+        and tensor._node is None
+        and tensor._array.flags.writeable
+        and not tensor._inference
+    )
+
+
+_WHOLE = (type(None), memoryview)  # what a buffer stands on that is no part of a larger array
+
+
+def takeable(grad):
+    """Whether a gradient object nobody else holds also owns its memory alone."""
+    if type(grad) is not Tensor or grad._node is not None or grad._storage is not None:
+        return False
+    array = grad._array
+    if sys.getrefcount(array) > 3 or not array.flags.c_contiguous:
+        return False
+    # A kernel's result may be the aligned part of a buffer that it alone holds.
+    base = array.base
+    return base is None or (
+        sys.getrefcount(base) <= 3
+        and (type(base) is memoryview or type(getattr(base, "base", 0)) in _WHOLE)
+    )

@@ -1,0 +1,131 @@
+"""The backward pass of one root in which nothing is unusual: most passes of most programs.
+
+Nobody watches, no hook waits at any node or leaf, the pass is not recorded and every leaf gets its
+gradient. What the general pass of :mod:`rushlight.autograd.engine` keeps in an object, for hooks to
+look at, are local variables here.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from sys import getrefcount
+
+from rushlight.autograd import observer
+from rushlight.autograd.accumulation import accumulate, summed, takeable
+from rushlight.autograd.anomaly import anomaly
+from rushlight.autograd.mode import mode
+from rushlight.autograd.node import Node
+from rushlight.tensor.dispatch import stack
+
+by_sequence = attrgetter("sequence")
+
+
+def deliver(pending, owned, node, number, piece, create=False):
+    """Add a gradient to those that wait for a node."""
+    if piece is None:
+        return
+    if node.outputs == 1:
+        old = pending.get(node)
+        pending[node] = piece if old is None else summed(owned, node, old, piece, create)
+        return
+    slots = pending.setdefault(node, [None] * node.outputs)
+    old = slots[number]
+    slots[number] = piece if old is None else summed(owned, (node, number), old, piece, create)
+
+
+def ordinary_pass(root, retain):
+    """Run the pass from ``(node, output number, gradient)``; False, and nothing done, where
+    something is unusual."""
+    start, number, gradient = root
+    if (
+        type(start) is not Node
+        or stack.interpreters
+        or observer.around_node is not None
+        or anomaly.enabled
+    ):
+        return False
+    counts: dict = {}  # how many contributions each leaf will get
+    nodes = _below(start, counts)
+    if nodes is None:
+        return False
+    if len(nodes) > 2:
+        nodes.sort(key=by_sequence, reverse=True)
+    recording, mode.recording = mode.recording, False
+    try:
+        if start.outputs == 1:
+            pending = {start: gradient}
+        else:
+            deliver(pending := {}, (), start, number, gradient)
+        root = gradient = None
+        _run(nodes, counts, pending, retain)
+    finally:
+        mode.recording = recording
+    return True
+
+
+def _below(start, counts):
+    """The node and those below it; None where a hook is found, or a function of the user."""
+    nodes, seen = [start], {start}
+    for node in nodes:
+        if (
+            node.plan is None
+            or node.tensor_hooks is not None
+            or node.hooks is not None
+            or node.pre_hooks is not None
+        ):
+            return None
+        for edge in node.edges:
+            if type(edge) is Node:
+                if edge not in seen:
+                    seen.add(edge)
+                    nodes.append(edge)
+            elif edge is not None:
+                if edge in counts:
+                    counts[edge] += 1
+                elif edge._hooks is None and edge._post_hooks is None:
+                    counts[edge] = 1
+                else:
+                    return None
+    return nodes
+
+
+def _run(nodes, counts, pending, retain):
+    """Run the nodes, newest first."""
+    waiting: dict = {}  # gradients of leaves that are not complete
+    owned: set = set()
+    for node in nodes:
+        grads = pending.pop(node, None)
+        if grads is None:
+            pieces = (None,) * len(node.edges)
+        else:
+            pieces = NotImplemented  # an op's `backward` begins with `quick`, too
+            if node.shapes is node.metadata is None:
+                pieces = node.plan.quick(node, grads)
+            if pieces is NotImplemented:
+                pieces = node.op.backward(node, grads, False)
+            if not retain and node.saved != ():  # nodes that saved nothing run again
+                node.saved = None
+        i = 0
+        for edge in node.edges:
+            if type(edge) is Node:
+                if edge.outputs == 1 and edge not in pending:
+                    if (piece := pieces[i]) is not None:
+                        pending[edge] = piece
+                else:
+                    numbers = node.numbers
+                    deliver(pending, owned, edge, 0 if numbers is None else numbers[i], pieces[i])
+            elif edge is not None:
+                piece = pieces[i]
+                left = counts[edge] = counts[edge] - 1
+                held = 3  # by `pieces`, by `piece` and by the call that counts
+                if edge in waiting:
+                    old, held = waiting.pop(edge), 2
+                    piece = old if piece is None else summed(owned, edge, old, piece)
+                    old = None
+                if left:
+                    if piece is not None:
+                        waiting[edge] = piece
+                elif piece is not None:
+                    lone = getrefcount(piece) <= held and takeable(piece)
+                    accumulate(edge, piece, False, lone)
+            i += 1

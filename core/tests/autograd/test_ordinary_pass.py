@@ -1,0 +1,123 @@
+"""The short pass and the general one: same gradients, who takes which, nothing copied in vain."""
+
+import pytest
+
+import rushlight
+from rushlight.autograd import accumulation, engine, ordinary_pass
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """What `ordinary_pass` answered."""
+    found = []
+
+    def watched(*args):
+        found.append(ordinary_pass.ordinary_pass(*args))
+        return found[-1]
+
+    monkeypatch.setattr(engine, "ordinary_pass", watched)
+    return found
+
+
+def leaves():
+    rushlight.manual_seed(0)
+    return [rushlight.randn(3, 4, requires_grad=True) for _ in range(2)]
+
+
+def parts(x, y):
+    """Broadcasting, several outputs, one leaf often, an output nobody uses."""
+    a, b, _ = (x * y + x).split(1)
+    value, _ = rushlight.max(x.tanh() * b.sum(), 1)
+    return (a * value.unsqueeze(1) + y[:, 0].unsqueeze(1)).exp().mean() + y.norm()
+
+
+def general(result):
+    """Gradients by the general pass: a hook that changes nothing waits at the root."""
+    result.register_hook(lambda grad: None)
+    result.backward()
+
+
+def test_both_passes_give_the_same_gradients(passes):
+    found = []
+    for run in (general, lambda result: result.backward()):
+        x, y = leaves()
+        run(parts(x, y))
+        found.append((x.grad, y.grad))
+    assert passes == [False, True]
+    for one, other in zip(*found, strict=True):
+        assert one.equal(other) and one.abs().sum() > 0
+
+
+def test_who_takes_the_general_pass(passes):
+    class Twice(rushlight.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * grad
+
+    def hooked(x):
+        x.register_hook(lambda grad: grad * 3)
+        return x.exp()
+
+    def posted(x):
+        x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad.zero_())
+        return x.exp()
+
+    def noted(x):
+        out = x.exp()
+        out.grad_fn.register_hook(lambda pieces, grads: (pieces[0] * 3,))
+        return out
+
+    for make, factor in ((Twice.apply, 2), (hooked, 3), (noted, 3), (posted, 0)):
+        x = rushlight.zeros(2, requires_grad=True)
+        make(x).sum().backward()
+        assert passes.pop() is False, make
+        assert x.grad.tolist() == [factor, factor]
+    x = rushlight.zeros(2, requires_grad=True)
+    x.exp().sum().backward(create_graph=True)
+    assert x.grad.requires_grad and not passes
+    x.exp().sum().backward()
+    assert passes == [True]
+
+
+def test_saved_values_go_unless_they_are_retained():
+    x = rushlight.ones(2, requires_grad=True)
+    out = x.exp().sum()
+    out.backward(retain_graph=True)
+    out.backward()
+    assert x.grad.tolist() == pytest.approx([2 * 2.718281828] * 2)
+    with pytest.raises(RuntimeError, match="second time"):
+        out.backward()
+
+
+def test_a_failing_node_leaves_recording_as_it_was():
+    x = rushlight.ones(2, requires_grad=True)
+    out = x.exp()
+    with rushlight.no_grad():
+        out.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace"):
+        out.sum().backward()
+    assert rushlight.is_grad_enabled()
+
+
+def test_first_gradients_are_taken_over(monkeypatch):
+    copies = []
+    real = accumulation._copied
+    monkeypatch.setattr(accumulation, "_copied", lambda grad: copies.append(1) or real(grad))
+    x, y = leaves()
+    ((x * y + x).tanh() * y).backward(rushlight.ones(3, 4))
+    assert not copies
+    given = rushlight.ones(3, 4)
+    z = rushlight.zeros(3, 4, requires_grad=True)
+    (z + 1).backward(given)  # the gradient is the caller's own object
+    given.zero_()
+    assert copies == [1] and z.grad.sum().item() == 12
+
+
+def test_one_root_that_is_one_of_several_outputs():
+    x = rushlight.arange(4.0, requires_grad=True)
+    x.split(2)[1].backward(rushlight.tensor([5.0, 6.0]))
+    assert x.grad.tolist() == [0, 0, 5, 6]
