@@ -318,7 +318,6 @@ from rushlight.ops.trigonometric import (
 from rushlight.ops.turning import flip, roll
 from rushlight.ops.variance import std, std_mean, var, var_mean
 from rushlight.ops.weighted_sums import addcdiv, addcmul, lerp
-from rushlight.serialization import load, safetensors, save
 from rushlight.tensor.layout import layout, strided
 from rushlight.tensor.memory_format import (
     channels_last,

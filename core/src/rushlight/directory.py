@@ -10,8 +10,8 @@ from rushlight import refusals
 PARTS = frozenset(
     "_C __config__ _dynamo _utils accelerator amp array_api backends chains compiler cpu "
     "distributed distributions fft func hub jit library linalg masked mps multiprocessing "
-    "nested onnx overrides profiler quasirandom random signal sparse special storage testing "
-    "types version xpu".split()
+    "nested onnx overrides profiler quasirandom random serialization signal sparse special "
+    "storage testing types version xpu".split()
 )
 
 # Module -> names of the top level it holds.
@@ -38,6 +38,7 @@ NAMES = {
         "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad"
     ),
     "func": "vmap",
+    "serialization": "load safetensors save",
     "ops.private_names": (
         "_chunk_cat _log_softmax_backward_data _native_batch_norm_legit _safe_softmax "
         "_segment_reduce _softmax_backward_data _unsafe_masked_index "

@@ -112,7 +112,8 @@ def crc32(data, start: int = 0, total: int | None = None) -> int:
     if not compiled(len(data), len(data) if total is None else total):
         return zlib.crc32(data, start)
     array = np.frombuffer(data, np.uint8)
-    return _combined(*_sums("summed", array), start)
+    sums, ends = _sums("summed", array)
+    return _combined(sums, ends, start)
 
 
 def read(descriptor: int, place: int, target) -> int | None:

@@ -1,7 +1,5 @@
 """Data loading and other utilities."""
 
-from rushlight.utils import data
-
 __all__ = [
     "benchmark",
     "checkpoint",
@@ -17,7 +15,7 @@ __all__ = [
 
 # Imported at first use; some have names that refuse.
 _PARTS = frozenset(
-    "_pytree benchmark checkpoint collect_env cpp_extension dlpack flop_counter hooks "
+    "_pytree benchmark checkpoint collect_env cpp_extension data dlpack flop_counter hooks "
     "mobile_optimizer model_zoo summary tensorboard".split()
 )
 
