@@ -18,6 +18,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.ops import _quick_pull
 from rushlight.ops._fusion import FusedFormula
 from rushlight.ops._op import TENSORS, Op
+from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import make_tensor
 
