@@ -182,3 +182,21 @@ def test_a_number_over_a_tensor_is_a_reciprocal_times_the_number():
         (3.7 / rushlight.tensor(values)).tolist()
     )
     assert (3.7 / torch.tensor(values)).tolist() == (3.7 / rushlight.tensor(values)).tolist()
+
+
+def test_zeta_left_of_zero():
+    """PyTorch adds up the terms one by one."""
+    points = [(2.0, -1.5), (3.0, -1.5), (5.0, -2000.25), (501.0, -988429.2), (1e20, -988429.2)]
+    s, q = zip(*points, strict=True)
+    expected = torch.special.zeta(*[torch.tensor(v, dtype=torch.float64) for v in (s, q)])
+    found = rushlight.special.zeta(*[rushlight.tensor(v, dtype=rushlight.float64) for v in (s, q)])
+    assert found.tolist() == pytest.approx(expected.tolist(), rel=1e-9)
+    far = rushlight.tensor([-4e9 - 0.5], dtype=rushlight.float64)
+    assert rushlight.special.zeta(5.0, far).isfinite()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "int64"])
+def test_the_logarithm_of_an_empty_sum(dtype):
+    for shape, dim in (((0,), 0), ((0, 3), 0), ((3, 0), 0), ((3, 0), 1)):
+        assert_same(lambda L, s=shape, d=dim: L.logsumexp(
+            L.ones(s, dtype=getattr(L, dtype)), d, True).abs())  # fmt: skip

@@ -94,7 +94,9 @@ sub.gradient(
 )
 
 
-@elementwise(reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools)
+@elementwise(
+    reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools, numbers="all"
+)
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``, broadcast."""
     return other - input if _is_one(alpha) else other - alpha * input

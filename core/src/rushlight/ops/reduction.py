@@ -528,6 +528,8 @@ def logsumexp(input: Tensor, dim, keepdim=False):
         input = input.to(default.float)
     if input._dtype.category == FLOAT and input.numel():
         return _log_sum_exp(input, dim, keepdim)
+    if not input.numel():  # no largest element: the logarithm of an empty sum
+        return input.exp().sum(dim, keepdim).log()
     top = (input.real if input.is_complex() else input).detach().amax(dim, True)
     top = where(top.isfinite(), top, 0.0)
     out = (input - top).exp().sum(dim, True).log() + top

@@ -233,7 +233,7 @@ def _euler_maclaurin(s, q):
 
     for _ in range(1_000_000):
         power = q**-s
-        done = (q > 0) & (np.abs(power) < np.abs(total) * 1e-18)
+        done = (q > 0) & (np.abs(power) <= np.abs(total) * 1e-18)
         short = (q < 10 + s) & ~done
         if not short.any():
             break
@@ -248,11 +248,23 @@ def _euler_maclaurin(s, q):
     return np.where(done, whole, total)
 
 
+def _left_of_zero(s, q):
+    """For ``q < 0`` the terms up to zero, which are finitely many, are a difference of two series
+    from there to the left; s is a whole number."""
+    size = -q
+    part = size - np.floor(size)
+    sign = np.where(s % 2 == 0, 1.0, -1.0)
+    to_zero = _euler_maclaurin(s, part) - _euler_maclaurin(s, size + 1)
+    return _euler_maclaurin(s, 1 - part) + sign * to_zero
+
+
 def _zeta(s, q):
     inside = (s > 1) & ((q > 0) | (np.floor(q) != q) & (np.floor(s) == s)) & np.isfinite(q)
     inside &= np.isfinite(s)
     found = np.full(s.shape, np.nan)
-    found[inside] = _euler_maclaurin(s[inside], q[inside])
+    positive, negative = inside & (q > 0), inside & (q < 0)
+    found[positive] = _euler_maclaurin(s[positive], q[positive])
+    found[negative] = _left_of_zero(s[negative], q[negative])
     found[(s == 1) | ~(s < 1) & (q <= 0) & (np.floor(q) == q)] = np.inf
     found[(s == np.inf) & (q < 1)] = np.inf
     found[(s == np.inf) & (q == 1)] = 1.0
