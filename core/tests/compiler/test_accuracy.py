@@ -166,3 +166,43 @@ def test_remainders_by_infinity():
             )
             with np.errstate(invalid="ignore"):
                 np.testing.assert_array_equal(call(a, b), getattr(np, word)(a, b))
+
+
+def test_square_roots_are_rounded_as_by_the_instruction():
+    kernel = kernel_of("sqrt", "f32")
+    for exponent in (1, 31, 127, 128, 254):
+        fraction = np.arange(0, 1 << 23, 3, dtype=np.uint32)
+        x = (fraction | np.uint32(exponent << 23)).view(np.float32)
+        assert np.array_equal(kernel(x), np.sqrt(x))
+    x = points(np.float32)
+    x[::7], x[3::50] = 0.0, -0.0
+    with np.errstate(invalid="ignore"):
+        assert np.array_equal(kernel(x), np.sqrt(x), equal_nan=True)
+    assert np.array_equal(np.signbit(kernel(x[3::50])), np.signbit(x[3::50]))
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+@pytest.mark.parametrize("limit", [4.0, 1e3, 2.0**17, 2.0**24, 2.0**39])
+def test_reduced_arguments(name, limit):
+    x = np.random.default_rng(1).uniform(-limit, limit, 1 << 18).astype(np.float32)
+    turns = np.round(x / (np.pi / 2)) * (np.pi / 2)
+    near = np.nextafter(turns.astype(np.float32), np.float32(0))
+    for values in (x, turns.astype(np.float32), near):
+        got, true = kernel_of(name, "f32")(values), oracle(name)(values.astype(np.float64))
+        assert ulps(got, true) <= LIMITS[name][0]
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "log", "sqrt", "exp"])
+def test_rare_arguments_do_not_change_their_neighbours(name):
+    kernel = kernel_of(name, "f32")
+    x = np.random.default_rng(2).uniform(0.1, 5, 4097).astype(np.float32)
+    alone = kernel(x)
+    rare = np.array([np.nan, np.inf, 1e-40, 0.0, 3e5, 1e30, -1.0], np.float32)
+    mixed = x.copy()
+    mixed[5::97] = np.resize(rare, len(mixed[5::97]))
+    found, kept = kernel(mixed), np.ones(len(x), bool)
+    kept[5::97] = False
+    assert np.array_equal(found[kept], alone[kept])
+    with np.errstate(all="ignore"):
+        true = oracle(name)(mixed[~kept].astype(np.float64)).astype(np.float32)
+    assert np.allclose(found[~kept], true, rtol=3e-7, atol=1e-44, equal_nan=True)

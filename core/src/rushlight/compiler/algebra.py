@@ -74,6 +74,12 @@ def ldexp(x, n):
     return node("ldexp", (x, n), x.dtype, x.weak)
 
 
+def scale(x, shifted):
+    """``x * 2**n`` for the whole number n in ``shifted = n + ROUND``."""
+    n = shifted - ROUND[x.dtype]
+    return node("scale", (x, n, shifted), x.dtype, x.weak)
+
+
 def libm(name, *args):
     """The C library's function, lane by lane: correct and slow; where there is no polynomial."""
     return node("libm", args, args[0].dtype, args[0].weak, name)

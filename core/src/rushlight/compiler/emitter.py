@@ -12,8 +12,8 @@ strides are the business of the drivers (`drivers.py`), which are compiled once 
 
 from __future__ import annotations
 
-from rushlight.compiler.graph import topological
-from rushlight.compiler.instructions import MEMORY, SCALAR, Instructions
+from rushlight.compiler.graph import node, topological
+from rushlight.compiler.instructions import MEMORY, REPAIRS, SCALAR, Instructions, literal
 from rushlight.compiler.lowering import lower
 from rushlight.compiler.storage import SIZE
 
@@ -34,6 +34,7 @@ class Emitter(Instructions):
         self.scalef = scalef
         self.roots = lower([e for e, _ in program.outputs])
         self.order = topological(self.roots)
+        self.divides = any(e.op == "divide" for e in self.order)
         self.uniform = {}
         for e in self.order:
             self.uniform[e] = self.is_uniform_leaf(e) or (
@@ -100,6 +101,31 @@ class Emitter(Instructions):
         raw = f"load {self.vector_type(MEMORY[storage])}, ptr {pointer}, align {SIZE[storage]}"
         return self.decode(self.put(raw), storage)
 
+    def emit_vectors(self, e, a):
+        """A graph of its own for the last operand, through a function emitted once."""
+        t = self.type(e.dtype)
+        name = f"@{e.value}_{self.width}"
+        if name not in self.functions:
+            inner = Instructions()
+            inner.width, inner.lanes, inner.scalef = self.width, self.lanes, self.scalef
+            inner.block, names = "entry", {}
+            argument = node("argument", (), e.dtype)
+            (root,) = lower([REPAIRS[e.value](argument)])
+            for part in topological([root]):
+                names[part] = (
+                    "%x" if part is argument
+                    else inner.splat(literal(part.value, part.dtype), part.dtype)
+                    if part.op == "const"
+                    else inner.instruction(part, [names[x] for x in part.args])
+                )  # fmt: skip
+            self.declared |= inner.declared
+            body = "\n".join(inner.out)
+            self.functions |= inner.functions | {
+                name: f"define internal {t} {name}({t} %x) noinline {{\nentry:\n{body}\n"
+                f"  ret {t} {names[root]}\n}}"
+            }
+        return self.put(f"call {t} {name}({t} {a[-1]})")
+
     # ---- the module
     def module(self, symbol):
         """The module's text; the function is named `symbol`."""
@@ -111,7 +137,7 @@ class Emitter(Instructions):
         ):
             self.store(j, self.encode(self.vector(root), storage), storage)
         lines = [
-            f"define void @{symbol}(ptr %pointers, i64 %count, ptr %params) {{",
+            f'define void @{symbol}(ptr %pointers, i64 %count, ptr %params) "stackrealign" {{',
             "entry:",
             *self.pointers(),
             *self.entry,

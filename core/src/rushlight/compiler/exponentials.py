@@ -23,7 +23,8 @@ from rushlight.compiler.algebra import (
     floats,
     fma,
     horner,
-    ldexp,
+    repair,
+    scale,
     shift,
 )
 from rushlight.compiler.graph import cast, constant
@@ -77,7 +78,7 @@ def exp(x):
     """At most 1.01 units in the last place (all float32)."""
     limits = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}[x.dtype]
     p, shifted = exp_core(clamp(x, *limits))
-    return ldexp(p, integer(shifted))
+    return scale(p, shifted)
 
 
 def exp2(x):
@@ -85,8 +86,7 @@ def exp2(x):
     x = clamp(x, *{"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}[x.dtype])
     shifted = x + ROUND[x.dtype]
     r = (x - (shifted - ROUND[x.dtype])) * LN2
-    p = fma(horner(r, EXP[x.dtype]), r * r, r) + 1.0
-    return ldexp(p, integer(shifted))
+    return scale(fma(horner(r, EXP[x.dtype]), r * r, r) + 1.0, shifted)
 
 
 def expm1_core(x):
@@ -145,6 +145,9 @@ def log_series(f, coefficients=LOG_F32):
     return f - (half - s * fma(z, horner(z, FDLIBM_LOG), half))
 
 
+LOG_PIVOT = {"f32": 0x3F2AAAAB, "f64": 0x3FE6A09E667F3BCD}
+
+
 def split_exponent(x, pivot):
     """x = m 2**e with m in [pivot, 2 pivot); e shifted into place (integer) and as a float."""
     mask = -1 << MANTISSA[x.dtype]
@@ -156,7 +159,7 @@ def reduce_log(x):
     """f and e with x = (1 + f) 2**e, denormals scaled first."""
     tiny = x < {"f32": 2.0**-126, "f64": 2.0**-1022}[x.dtype]
     scaled = where(tiny, x * 2.0 ** MANTISSA[x.dtype], x)
-    e, count = split_exponent(scaled, {"f32": 0x3F2AAAAB, "f64": 0x3FE6A09E667F3BCD}[x.dtype])
+    e, count = split_exponent(scaled, LOG_PIVOT[x.dtype])
     count = where(tiny, count - float(MANTISSA[x.dtype]), count)
     return floats(bits(scaled) - e) - 1.0, count
 
@@ -167,11 +170,29 @@ def log_specials(x, y):
     return where((x > 0.0) & (x < INF), y, special)
 
 
+def log_of_parts(f, e):
+    """log((1 + f) 2**e)."""
+    high, low = LN2_PARTS[f.dtype]
+    return fma(e, high, fma(e, low, log_series(f)))
+
+
+def any_log(x):
+    """Natural logarithm of denormal numbers and of what has none, too."""
+    return log_specials(x, log_of_parts(*reduce_log(x)))
+
+
 def log(x):
-    """Natural logarithm, below 1.1 units in the last place."""
-    f, e = reduce_log(x)
-    high, low = LN2_PARTS[x.dtype]
-    return log_specials(x, fma(e, high, fma(e, low, log_series(f))))
+    """Natural logarithm, below 1.1 units in the last place; in float32 all but normal numbers go
+    another way behind a branch."""
+    if x.dtype == "f64":
+        return any_log(x)
+    e, count = split_exponent(x, LOG_PIVOT["f32"])
+    y = log_of_parts(floats(bits(x) - e) - 1.0, count)
+    return repair(y, ~((x >= 2.0**-126) & (x < INF)), "any_logf", x)
+
+
+# What `repair` does, vector by vector.
+REPAIRS = {"any_logf": any_log}
 
 
 def log_in_base(x, scale, exponent_high, exponent_low):

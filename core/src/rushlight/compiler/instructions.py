@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import struct
 
+from rushlight.compiler import exponentials, trigonometry
+from rushlight.compiler.algebra import ROUND_BITS
 from rushlight.compiler.storage import is_float
+
+REPAIRS = trigonometry.REPAIRS | exponentials.REPAIRS  # graphs for rare arguments
 
 SCALAR = {"bool": "i1", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
 MEMORY = {
@@ -44,7 +48,6 @@ COMPARE = {
     "not_equal": ("une", "ne", "ne"),
 }
 UNARY_INTRINSIC = {
-    "sqrt": "sqrt",
     "floor": "floor",
     "ceil": "ceil",
     "trunc": "trunc",
@@ -73,6 +76,7 @@ class Instructions:
     lanes: int
     counter: int
     block: str
+    divides = False  # whether the program divides
 
     def __init__(self):
         self.out, self.declared, self.functions, self.counter = [], set(), {}, 0
@@ -255,21 +259,45 @@ class Instructions:
         """Fused multiply and add."""
         return self.intrinsic("fma", e.dtype, a, [self.type(e.dtype)] * 3)
 
+    def emit_scale(self, e, a):
+        """Scaling by a power of two that is there as a float: on AVX-512 as it is."""
+        f, wide = self.type(e.dtype), 512 // WIDTH["i32" if e.dtype == "f32" else "i64"]
+        if self.scalef and self.width % wide == 0:
+            kind = {"f32": "ps", "f64": "pd"}[e.dtype]
+            name, v = f"@llvm.x86.avx512.mask.scalef.{kind}.512", f"<{wide} x {SCALAR[e.dtype]}>"
+            mask = f"i{wide}"
+            self.declared.add(f"declare {v} {name}({v}, {v}, {v}, {mask}, i32)")
+            parts = []
+            for first in range(0, self.width, wide):
+                x, n = (self.lanes_of(name, first, wide, e.dtype) for name in a[:2])
+                parts.append(self.put(
+                    f"call {v} {name}({v} {x}, {v} {n}, {v} zeroinitializer, {mask} -1, i32 4)"
+                ))  # fmt: skip
+            return self.joined(parts, wide, e.dtype)
+        whole = "i32" if e.dtype == "f32" else "i64"
+        t = self.type(whole)
+        shifted = self.put(f"bitcast {f} {a[2]} to {t}")
+        n = self.put(f"sub {t} {shifted}, {self.splat(str(ROUND_BITS[e.dtype]), whole)}")
+        return self.scaled(e.dtype, a[0], n)
+
     def emit_ldexp(self, e, a):
-        """Scaling by a power of two: one instruction on AVX-512, two multiplications elsewhere."""
-        n = e.args[1].dtype
-        t, f = self.type(n), self.type(e.dtype)
+        """Scaling by a power of two."""
+        return self.scaled(e.dtype, a[0], a[1])
+
+    def scaled(self, dtype, x, n):
+        """One instruction on AVX-512, two multiplications elsewhere."""
+        whole = "i32" if dtype == "f32" else "i64"
+        t, f = self.type(whole), self.type(dtype)
         if self.scalef:
-            return self.intrinsic("ldexp", e.dtype, a, [f, t])
-        half = self.put(f"ashr {t} {a[1]}, {self.splat('1', n)}")
-        rest = self.put(f"sub {t} {a[1]}, {half}")
-        value = a[0]
-        bias, shift = ("127", "23") if e.dtype == "f32" else ("1023", "52")
+            return self.intrinsic("ldexp", dtype, [x, n], [f, t])
+        half = self.put(f"ashr {t} {n}, {self.splat('1', whole)}")
+        rest = self.put(f"sub {t} {n}, {half}")
+        bias, shift = ("127", "23") if dtype == "f32" else ("1023", "52")
         for part in (half, rest):  # two steps, so that neither factor over- or underflows
-            biased = self.put(f"add {t} {part}, {self.splat(bias, n)}")
-            moved = self.put(f"shl {t} {biased}, {self.splat(shift, n)}")
-            value = self.put(f"fmul {f} {value}, {self.put(f'bitcast {t} {moved} to {f}')}")
-        return value
+            biased = self.put(f"add {t} {part}, {self.splat(bias, whole)}")
+            moved = self.put(f"shl {t} {biased}, {self.splat(shift, whole)}")
+            x = self.put(f"fmul {f} {x}, {self.put(f'bitcast {t} {moved} to {f}')}")
+        return x
 
     def extremum(self, e, a, word, integer):
         """NaN wins: vmaxps returns its second operand on NaN, one in the first is repaired."""
@@ -353,17 +381,99 @@ class Instructions:
         value, mask, *operands = a
         t, m = self.type(e.dtype), self.type("bool")
         function = self.emit_lanes if e.value in SCALAR_FUNCTIONS else self.emit_libm
+        if e.value in REPAIRS:
+            function = self.emit_vectors
         if self.width == 1:
             return self.put(f"select i1 {mask}, {t} {function(e, operands)}, {t} {value}")
+
+        def fixed():
+            return self.put(f"select {m} {mask}, {t} {function(e, operands)}, {t} {value}")
+
+        return self.rarely(t, mask, value, fixed)
+
+    def rarely(self, t, mask, value, fixed):
+        """`value`, or where any lane of the mask is set what ``fixed()`` emits behind a branch."""
         name = f"@llvm.vector.reduce.or.v{self.width}i1"
-        self.declared.add(f"declare i1 {name}({m})")
-        rare = self.put(f"call i1 {name}({m} {mask})")
+        self.declared.add(f"declare i1 {name}({self.type('bool')})")
+        rare = self.put(f"call i1 {name}({self.type('bool')} {mask})")
         tag, before = self.counter, self.block
         self.out += [f"  br i1 {rare}, label %rare{tag}, label %join{tag}", f"rare{tag}:"]
-        fixed = self.put(f"select {m} {mask}, {t} {function(e, operands)}, {t} {value}")
+        after = fixed()
         self.out += [f"  br label %join{tag}", f"join{tag}:"]
         self.block = f"join{tag}"
-        return self.put(f"phi {t} [ {value}, %{before} ], [ {fixed}, %rare{tag} ]")
+        return self.put(f"phi {t} [ {value}, %{before} ], [ {after}, %rare{tag} ]")
+
+    def emit_sqrt(self, e, a):
+        """Square root: float32 on AVX-512 half by the instruction and half by the multiplier, which
+        are busy at the same time."""
+        x, t = a[0], self.type(e.dtype)
+        if not self.scalef or e.dtype != "f32" or self.width % 32:
+            return self.intrinsic("sqrt", e.dtype, a, [t])
+        half = self.width // 2
+        parts = [self.lanes_of(x, first, half) for first in (0, half)]
+        whole, self.width = self.width, half
+        roots = [self.refined_sqrt(parts[0])]
+        if self.divides:  # the divider has other work
+            roots.append(self.refined_sqrt(parts[1]))
+        else:
+            roots.append(self.intrinsic("sqrt", "f32", parts[1:], [self.type("f32")]))
+        self.width = whole
+        return self.joined(roots, half)
+
+    def refined_sqrt(self, x):
+        """The square root from an estimate of 14 bits, rounded as the instruction does (P.
+        Markstein, IA-64 and Elementary Functions, section 9)."""
+        t, m = self.type("f32"), self.type("bool")
+        half, zero, least, infinite = (
+            self.splat(literal(v, "f32"), "f32") for v in (0.5, 0.0, 2.0**-96, 1e999)
+        )
+        bounded = self.put(f"fcmp ogt {t} {x}, {least}")
+        y = self.estimate(self.put(f"select {m} {bounded}, {t} {x}, {t} {least}"))
+        g = self.put(f"fmul {t} {x}, {y}")
+        h = self.put(f"fmul {t} {y}, {half}")
+        left = self.fused(t, self.put(f"fneg {t} {g}"), h, half)
+        g, h = self.fused(t, g, left, g), self.fused(t, h, left, h)
+        left = self.fused(t, self.put(f"fneg {t} {g}"), g, x)
+        root = self.fused(t, left, h, g)
+        # Residues of small numbers have no room in float32; then the instruction does it.
+        low = self.put(f"fcmp ult {t} {x}, {least}")
+        other = self.put(f"fcmp une {t} {x}, {zero}")
+        high = self.put(f"fcmp oeq {t} {x}, {infinite}")
+        mask = self.put(f"or {m} {self.put(f'and {m} {low}, {other}')}, {high}")
+        return self.rarely(t, mask, root, lambda: self.intrinsic("sqrt", "f32", [x], [t]))
+
+    def fused(self, t, x, y, z):
+        """``x * y + z`` in float32."""
+        return self.intrinsic("fma", "f32", [x, y, z], [t] * 3)
+
+    def estimate(self, x):
+        """1 / sqrt(x) to 14 bits, register by register."""
+        name, v = "@llvm.x86.avx512.rsqrt14.ps.512", "<16 x float>"
+        self.declared.add(f"declare {v} {name}({v}, {v}, i16)")
+        parts = [
+            self.put(f"call {v} {name}({v} {self.lanes_of(x, first, 16)}, {v} zeroinitializer, "
+                     "i16 -1)")
+            for first in range(0, self.width, 16)
+        ]  # fmt: skip
+        return self.joined(parts, 16)
+
+    def lanes_of(self, x, first, count, dtype="f32"):
+        """Neighbouring lanes of a vector."""
+        order = ", ".join(f"i32 {i}" for i in range(first, first + count))
+        t = self.type(dtype)
+        return self.put(f"shufflevector {t} {x}, {t} poison, <{count} x i32> <{order}>")
+
+    def joined(self, parts, count, dtype="f32"):
+        """Vectors of `count` lanes, a power of two of them, as one."""
+        while len(parts) > 1:
+            order = ", ".join(f"i32 {i}" for i in range(2 * count))
+            w = f"<{count} x {SCALAR[dtype]}>"
+            parts = [
+                self.put(f"shufflevector {w} {p}, {w} {q}, <{2 * count} x i32> <{order}>")
+                for p, q in zip(parts[::2], parts[1::2], strict=True)
+            ]
+            count *= 2
+        return parts[0]
 
 
 def lane_loop(name, function, t, lanes, arity):

@@ -1,8 +1,9 @@
 """Trigonometric functions and their inverses.
 
-Arguments are reduced in float64 with three parts of pi/2; the float64 polynomials of sin and cos
-are fdlibm's, the others minimax fits (Remez in 50 digits, coefficients rounded one after the
-other).
+Arguments are reduced with three parts of pi/2; what one float does not hold of the reduced argument
+is kept beside it in float32, where larger arguments are reduced in float64 behind a branch. The
+float64 polynomials of sin and cos are fdlibm's, the others minimax fits (Remez in 50 digits,
+coefficients rounded one after the other).
 """
 
 from __future__ import annotations
@@ -58,10 +59,13 @@ TAN_F32 = (
     0.00438036816,
 )
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+HALF_PI_F32 = (1.57079637050628662109375, -4.37113882867379e-08, -1.7151245100059263e-15)
+# Arguments that the reductions serve; float32 first in float32, then in float64.
+NARROW, WIDE = 2.0**17, {"f32": 2.0**40, "f64": 2.0**20}
 
 
 def quadrant(x):
-    """x = n pi/2 + r, in float64 even for float32: exact enough up to 2**40 (f32), 2**20 (f64)."""
+    """x = n pi/2 + r, in float64 even for float32."""
     wide = cast(x, "f64")
     shifted = fma(wide, 2 / math.pi, ROUND["f64"])
     n = shifted - ROUND["f64"]
@@ -72,26 +76,51 @@ def quadrant(x):
     return cast(r, x.dtype), cast(count, "i32") if x.dtype == "f32" else count
 
 
-def sine_and_cosine(r):
-    """Both on [-pi/4, pi/4]."""
+def narrow_quadrant(x):
+    """x = n pi/2 + r + rest in float32. The first step is exact; its result is a multiple of the
+    last place of the product that is added then, so that what the sum lacks is exact too."""
+    first, second, third = HALF_PI_F32
+    shifted = fma(x, 2 / math.pi, ROUND["f32"])
+    n = shifted - ROUND["f32"]
+    whole_part = fma(n, -first, x)
+    r = whole_part + n * -second
+    return r, fma(n, -third, fma(n, -second, whole_part - r)), bits(shifted)
+
+
+def sine_and_cosine(r, rest=None):
+    """Both on [-pi/4, pi/4], of `r` and a `rest` far smaller."""
     s = r * r
-    sine = fma(horner(s, SIN[r.dtype]), s * r, r)
-    return sine, fma(horner(s, COS[r.dtype]), s * s, fma(s, -0.5, 1.0))
+    sine, cosine = horner(s, SIN[r.dtype]), horner(s, COS[r.dtype])
+    if rest is None:
+        return fma(sine, s * r, r), fma(cosine, s * s, fma(s, -0.5, 1.0))
+    return fma(sine, s * r, rest) + r, fma(cosine, s * s, r * -rest) + fma(s, -0.5, 1.0)
 
 
-def beyond(x):
-    """Arguments that the reduction does not serve, nan and the infinities among them."""
-    return ~(fabs(x) < (2.0**40 if x.dtype == "f32" else 2.0**20))
+def beyond(x, limit):
+    """Arguments that a reduction does not serve, nan and the infinities among them."""
+    return ~(fabs(x) < limit)
+
+
+def turned(n, sine, cosine):
+    """The sine or the cosine of a quadrant with its sign."""
+    y = where((n & 1) != 0, cosine, sine)
+    return floats(bits(y) ^ shift(n & 2, 30 if y.dtype == "f32" else 62))
+
+
+def wide_sine(x, turn, name):
+    """sin(x + turn pi/2) by float64; arguments beyond its range go to the C library."""
+    r, n = quadrant(x)
+    y = turned(n + turn if turn else n, *sine_and_cosine(r))
+    return repair(y, beyond(x, WIDE[x.dtype]), name, x)
 
 
 def sine_like(x, turn, name):
-    """sin(x + turn pi/2); arguments beyond the reduction's range go to the C library."""
-    r, n = quadrant(x)
-    n = n + turn if turn else n
-    sine, cosine = sine_and_cosine(r)
-    y = where((n & 1) != 0, cosine, sine)
-    y = floats(bits(y) ^ shift(n & 2, 30 if x.dtype == "f32" else 62))
-    return repair(y, beyond(x), name, x)
+    """sin(x + turn pi/2)."""
+    if x.dtype == "f64":
+        return wide_sine(x, turn, name)
+    r, rest, n = narrow_quadrant(x)
+    y = turned(n + turn if turn else n, *sine_and_cosine(r, rest))
+    return repair(y, beyond(x, NARROW), "wide_" + name, x)
 
 
 def sin(x):
@@ -105,19 +134,39 @@ def cos(x):
     return sine_like(x, 1, "cosf" if x.dtype == "f32" else "cos")
 
 
+def tan_of(odd, r, rest):
+    """The tangent of a float32 on [-pi/4, pi/4], or minus its reciprocal."""
+    s = r * r
+    near = fma(horner(s, TAN_F32), s * r, rest) + r
+    return where(odd, -1.0 / near, near)
+
+
+def wide_tan(x):
+    """The tangent of a float32, reduced in float64."""
+    r, n = quadrant(x)
+    return repair(tan_of((n & 1) != 0, r, 0.0), beyond(x, WIDE["f32"]), "tanf", x)
+
+
 def tan(x):
     """Tangent: of the reduced argument, or minus its reciprocal; one division."""
-    r, n = quadrant(x)
-    odd = (n & 1) != 0
     if x.dtype == "f32":
-        s = r * r
-        near = fma(horner(s, TAN_F32), s * r, r)
-        y = where(odd, -1.0 / near, near)
+        r, rest, n = narrow_quadrant(x)
+        y = repair(tan_of((n & 1) != 0, r, rest), beyond(x, NARROW), "wide_tanf", x)
     else:
+        r, n = quadrant(x)
+        odd = (n & 1) != 0
         sine, cosine = sine_and_cosine(r)
         y = where(odd, -cosine, sine) / where(odd, sine, cosine)
-    y = repair(y, beyond(x), "tanf" if x.dtype == "f32" else "tan", x)
+        y = repair(y, beyond(x, WIDE["f64"]), "tan", x)
     return where(x == 0.0, x, y)
+
+
+# What `repair` does with arguments beyond NARROW, vector by vector.
+REPAIRS = {
+    "wide_sinf": lambda x: wide_sine(x, 0, "sinf"),
+    "wide_cosf": lambda x: wide_sine(x, 1, "cosf"),
+    "wide_tanf": wide_tan,
+}
 
 
 def sine_and_cosine_of_pi(x):
