@@ -71,6 +71,8 @@ def lower_module(function, parameters, symbol):
     target = ir.Function(module, signature, symbol)
     target.attributes.add("nounwind")
     target.attributes.add("noinline")
+    if function.wide:  # llvmlite's own `add` knows no attributes that are strings
+        set.add(target.attributes, '"prefer-vector-width"="512"')
     builder = ir.IRBuilder(target.append_basic_block("entry"))
     lowering = _Lowering(module, builder, parameters)
     values = [Value(k, v) for k, v in zip(function.arguments, target.args, strict=True)]

@@ -152,8 +152,8 @@ class Chosen:
 class NativeFunction:
     """A function of the language; ``kind`` is "inline", "shared" or "entry"."""
 
-    def __init__(self, definition, kind, flags, arguments=None, result=None):
-        self.definition, self.kind, self.flags = definition, kind, flags
+    def __init__(self, definition, kind, flags, arguments=None, result=None, wide=False):
+        self.definition, self.kind, self.flags, self.wide = definition, kind, flags, wide
         self.arguments, self.result = arguments, result
         self.__name__, self.__doc__ = definition.__name__, definition.__doc__
         self.__module__ = definition.__module__
@@ -167,6 +167,7 @@ class NativeFunction:
         """The name of its machine code for these parameters (a dict)."""
         package = self.__module__.rpartition(".")[2]
         suffix = "".join(f"_{key}_{value}" for key, value in sorted(parameters.items()))
+        suffix += "_wide" if self.wide else ""
         return f"rl_{package}_{self.__name__}{suffix}".replace(".", "p").replace("-", "m")
 
     def address(self, **parameters):
@@ -207,9 +208,13 @@ def entry(result, *arguments):
     return lambda definition: NativeFunction(definition, "entry", CONTRACT, arguments, result)
 
 
-def range_kernel(definition=None, *, reassociate=False):
-    """``void k(args, lo, hi, tid)``: items lo..hi-1 of a job for :func:`threads.launch`."""
+def range_kernel(definition=None, *, reassociate=False, wide=False):
+    """``void k(args, lo, hi, tid)``: items lo..hi-1 of a job for :func:`threads.launch`.
+
+    `wide`: loops take the widest vectors there are, which pays where long rows meet much
+    arithmetic; LLVM prefers 256 bits otherwise, which leave less of a short row over.
+    """
     flags = REDUCTION if reassociate else CONTRACT
     if definition is None:
-        return lambda inner: NativeFunction(inner, "entry", flags, (i64,) * 4, None)
-    return NativeFunction(definition, "entry", flags, (i64,) * 4, None)
+        return lambda inner: NativeFunction(inner, "entry", flags, (i64,) * 4, None, wide)
+    return NativeFunction(definition, "entry", flags, (i64,) * 4, None, wide)

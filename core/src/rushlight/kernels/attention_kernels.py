@@ -69,7 +69,7 @@ def scaled_scores(scores, bias, count, scale):
     return best
 
 
-@range_kernel(reassociate=True)
+@range_kernel(reassociate=True, wide=True)
 def forward_blocks(args, lo, hi, tid):
     """Items are blocks of query rows of a head."""
     g = array(i64, args)
@@ -175,7 +175,7 @@ def clear(target, row, rows, columns):
         memset(target + i * row, i32(0), 4 * columns)
 
 
-@range_kernel(reassociate=True)
+@range_kernel(reassociate=True, wide=True)
 def backward_heads(args, lo, hi, tid):
     """Items are heads of keys and values; each goes through the query heads that share it."""
     g = array(i64, args)

@@ -110,6 +110,9 @@ def fold_rows(args, lo, hi, tid):
             out[item] = real(found if kind == VARIANCE else square_root(found))
 
 
+wide_fold_rows = range_kernel(fold_rows.definition, wide=True)  # for exponentials
+
+
 @range_kernel
 def fold_columns(args, lo, hi, tid):
     """Items are blocks of COLUMNS neighbouring columns."""

@@ -43,7 +43,8 @@ def folded(kind, input, axes, keepdim, divisor=1.0):
     from rushlight.kernels import fold_kernels as native
 
     outer, n, inner = found
-    kernel = native.fold_rows if inner == 1 else native.fold_columns
+    rows = native.wide_fold_rows if kind == "logsumexp" else native.fold_rows
+    kernel = rows if inner == 1 else native.fold_columns
     items = outer if inner == 1 else outer * -(-inner // native.COLUMNS)
     work = input.size // items
     if work > LONG and items < 16:

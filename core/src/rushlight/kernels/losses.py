@@ -41,7 +41,7 @@ __all__ = ["cross_entropy_backward", "cross_entropy_forward"]
 X, TARGET, WEIGHT, LOSS, SUMS, FAILED, SMOOTHING, IGNORED, GRAD, OUT, C = range(11)
 
 
-@range_kernel(reassociate=True)
+@range_kernel(reassociate=True, wide=True)
 def forward_rows(args, lo, hi, tid):
     """Items are samples."""
     g = array(i64, args)
@@ -78,7 +78,7 @@ def forward_rows(args, lo, hi, tid):
         loss[row] = value
 
 
-@range_kernel(reassociate=True)
+@range_kernel(reassociate=True, wide=True)
 def mean_loss(args, lo, hi, tid):
     """The one item: the mean of all losses, without weights or smoothing, and what a backward pass
     needs. Words: a number, mean, SUMS, targets that count, X, TARGET; then samples, classes, the
@@ -135,7 +135,7 @@ def with_mean(general):
     return call
 
 
-@range_kernel(reassociate=True)
+@range_kernel(reassociate=True, wide=True)
 def backward_rows(args, lo, hi, tid):
     """Items are samples."""
     g = array(i64, args)

@@ -119,7 +119,7 @@ def gru_row(x, y, h_before, acts, h, width):
         h[j] = new + z * (h_before[j] - new)
 
 
-@range_kernel
+@range_kernel(wide=True)
 def forward_blocks(args, lo, hi, tid):
     """All steps of blocks of sequences."""
     g = array(i64, args)
@@ -217,7 +217,7 @@ def plain_row_back(y, dy, dh, d, width):
             d[j] = whole if y[j] > f32(0) else f32(0)
 
 
-@range_kernel
+@range_kernel(wide=True)
 def backward_blocks(args, lo, hi, tid):
     """All steps of blocks of sequences, last first."""
     g = array(i64, args)

@@ -135,7 +135,7 @@ def shifted(x, y, n, best, shift):
         y[whole + i] = (x[whole + i] - best) - shift
 
 
-@range_kernel(reassociate=True)
+@range_kernel(reassociate=True, wide=True)
 def softmax_rows(args, lo, hi, tid):
     """Y = softmax of the rows of X."""
     g = array(i64, args)
@@ -146,7 +146,7 @@ def softmax_rows(args, lo, hi, tid):
         scaled(y, n, real(1) / sum_of_exponentials(x, y, n, best))
 
 
-@range_kernel(reassociate=True)
+@range_kernel(reassociate=True, wide=True)
 def log_softmax_rows(args, lo, hi, tid):
     """Y = log-softmax of the rows of X."""
     g = array(i64, args)
@@ -157,7 +157,7 @@ def log_softmax_rows(args, lo, hi, tid):
         shifted(x, y, n, best, logarithm(total_of_exponentials(x, n, best)))
 
 
-@range_kernel(reassociate=True)
+@range_kernel(reassociate=True, wide=True)
 def softmax_rows_backward(args, lo, hi, tid):
     """Y = (grad - sum(grad * out)) * out; grad is X."""
     g = array(i64, args)
@@ -176,7 +176,7 @@ def softmax_rows_backward(args, lo, hi, tid):
             y[i] = (grad[i] - total) * out[i]
 
 
-@range_kernel(reassociate=True)
+@range_kernel(reassociate=True, wide=True)
 def log_softmax_rows_backward(args, lo, hi, tid):
     """Y = grad - exp(out) * sum(grad); grad is X."""
     g = array(i64, args)
@@ -207,7 +207,7 @@ def column_block(g, item, size):
     return size * ((item // blocks) * g[N] * inner + first), min(COLUMNS, inner - first)
 
 
-@range_kernel
+@range_kernel(wide=True)
 def softmax_columns(args, lo, hi, tid):
     """Y = softmax of the columns of X."""
     g = array(i64, args)
@@ -240,7 +240,7 @@ def column_maxima(x, best, total, n, inner, count):
             best[j] = maximum(best[j], x[i * inner + j])
 
 
-@range_kernel
+@range_kernel(wide=True)
 def log_softmax_columns(args, lo, hi, tid):
     """Y = log-softmax of the columns of X."""
     g = array(i64, args)
@@ -260,7 +260,7 @@ def log_softmax_columns(args, lo, hi, tid):
                 y[i * inner + j] = (x[i * inner + j] - best[j]) - total[j]
 
 
-@range_kernel
+@range_kernel(wide=True)
 def softmax_columns_backward(args, lo, hi, tid):
     """Y = (grad - sum(grad * out)) * out; grad is X."""
     g = array(i64, args)
@@ -280,7 +280,7 @@ def softmax_columns_backward(args, lo, hi, tid):
                 y[i * inner + j] = (grad[i * inner + j] - total[j]) * out[i * inner + j]
 
 
-@range_kernel
+@range_kernel(wide=True)
 def log_softmax_columns_backward(args, lo, hi, tid):
     """Y = grad - exp(out) * sum(grad); grad is X."""
     g = array(i64, args)
