@@ -91,3 +91,12 @@ def test_left_to_others():
     assert totals.totalled("sum", array[:0], (0,), False, array.dtype) is None
     assert totals.totalled("sum", array.astype(np.complex64), (0,), False, array.dtype) is None
     assert np.array_equal(rushlight.from_numpy(array.T).sum(0).numpy(), np.full(64, 100.0))
+
+
+def test_a_dtype_that_is_asked_for():
+    ones = rushlight.ones(100, 200)
+    assert ones.sum(0, dtype=rushlight.float64).dtype == rushlight.float64
+    assert ones.mean(dtype=rushlight.float64).item() == 1
+    assert (
+        rushlight.func.vmap(lambda x: x.sum(0, dtype=rushlight.float64))(ones[None]).sum() == 20000
+    )

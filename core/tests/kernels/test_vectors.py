@@ -111,3 +111,27 @@ def test_small_products_that_others_make():
     for a, b in ((x, x), (x, x.T.astype(float)), (x[0], x.T), (x[:0], x.T), (x.astype(int),) * 2,
                  (np.ones((64, 64), np.float32),) * 2):  # fmt: skip
         assert vectors.small_product(a, b) is None
+
+
+@pytest.mark.parametrize("size", [256, 1000, 4097, 100_003])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "float16", "bool"])
+def test_selected_by_a_mask(size, dtype):
+    generator = np.random.default_rng(size)
+    array = generator.integers(0, 2 if dtype == "bool" else 99, size).astype(dtype)
+    masks = [generator.random(size) < share for share in (0.0, 0.01, 0.5, 0.99, 1.0)]
+    masks[1][[0, -1]] = True
+    for mask in masks:
+        found = vectors.selected(array, mask)
+        assert found.dtype == array.dtype
+        assert np.array_equal(found, array[mask])
+        assert np.array_equal(
+            rushlight.from_numpy(array)[rushlight.from_numpy(mask)].numpy(), found
+        )
+
+
+def test_selections_that_are_left():
+    array, mask = np.ones((40, 20), np.float32), np.ones((40, 20), np.bool_)
+    assert vectors.selected(array.T, mask.T) is None
+    assert vectors.selected(array, mask[:, 0]) is None
+    assert vectors.selected(array.astype(np.complex128), mask) is None
+    assert vectors.selected(array, mask.view(np.uint8)) is None

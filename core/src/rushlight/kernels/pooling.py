@@ -33,6 +33,7 @@ from rushlight.kernels.window_loops import (
     W,
     avg_backward,
     avg_forward,
+    avg_rows,
     max_backward,
     max_forward,
     max_forward_pairs,
@@ -103,16 +104,17 @@ class _Pool:
             self.divisors = np.ascontiguousarray(divisors, dtype)
             words[COUNTED] = self.divisors.ctypes.data
         work = max(int(np.prod(size)), int(np.prod(out)) * 4)
-        self.words, self.items = words, planes
+        self.words, self.items, self.work = words, planes, work
         self.grain, self.kind = chunk(planes, work), language_type(dtype)
         self.plans = {}
 
-    def run(self, kernel, *arrays, **parameters):
-        """Run a kernel over the planes."""
+    def run(self, kernel, *arrays, rows=1, **parameters):
+        """Run a kernel over the planes, or over so many rows of each."""
         plan = self.plans.get(kernel)
         if plan is None:
             code = kernel.address(real=self.kind, **parameters)
-            plan = threads.plan(code, self.items, self.grain, self.words)
+            grain = self.grain if rows == 1 else chunk(self.items * rows, -(-self.work // rows))
+            plan = threads.plan(code, self.items * rows, grain, self.words)
             self.plans[kernel] = plan
         self.last = plan
         threads.run(plan, *arrays)
@@ -412,7 +414,13 @@ def avg_pool_forward(
     y = empty((*x.shape[:2], *out), x.dtype)
     if y.size:
         pool = _avg_pool(x.shape, x.dtype, *settings, out, count_include_pad, divisor_override)
-        pool.run(avg_forward, x, y)
+        inside = (out[-1] - 1) * stride[-1] + kernel_size[-1] - padding[-1] <= x.shape[-1]
+        if stride[-1] <= 2 and out[-1] >= _LONG_ROW and (inside or padding[-1]):
+            pool.words[PADDING_W], pool.words[KERNEL_W] = padding[-1], kernel_size[-1]
+            rows = int(np.prod(out[:-1]))
+            pool.run(avg_rows, x, y, rows=rows, stride=stride[-1])
+        else:
+            pool.run(avg_forward, x, y)
         _keep(key, pool, input.dtype, (y.shape,))
     return y.astype(input.dtype, copy=False)
 

@@ -142,6 +142,21 @@ def nonzero(args, lo, hi, tid):
 
 
 @range_kernel
+def selected(args, lo, hi, tid):
+    """The one item: the elements of X where the bytes of a mask are not zero, so many of OUT as
+    there are. Constant: elements."""
+    g = array(i64, args)
+    x, mask, out = array(element, g[2]), array(u8, g[3]), array(element, g[1])
+    last = g[4] - 1  # of those: up to it there is room to write ahead
+    while mask[last] == u8(0):
+        last -= 1
+    at = i64(0)
+    for i in range(last + 1):
+        out[at] = x[i]
+        at += 1 if mask[i] != u8(0) else 0
+
+
+@range_kernel
 def convert(args, lo, hi, tid):
     """Elements in another type: items are blocks. Floats become integers by way of int64, as
     elsewhere; `truth`: whether they are not zero. Constant: elements."""

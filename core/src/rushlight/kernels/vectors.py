@@ -7,13 +7,23 @@ A function gives a call for one layout, or None where it is left to others.
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 
 from rushlight.backends import np, threads
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import Remembered, prepared
 
-__all__ = ["converted", "equal", "nonzero", "one_hot", "product", "ramp", "small_product"]
+__all__ = [
+    "converted",
+    "equal",
+    "nonzero",
+    "one_hot",
+    "product",
+    "ramp",
+    "selected",
+    "small_product",
+]
 
 SMALL_WORK = 4096  # multiply-adds of a product that is done by one call
 LONG = 1 << 20  # elements of one row that are left to threads
@@ -116,6 +126,33 @@ def ramp(count):
     code, blocks = native.ramp.address(), math.ceil(count / native.BLOCK)
     outputs = [((count,), np.dtype(np.int64))]
     return prepared(code, blocks, chunk(blocks, native.BLOCK), [], outputs, [count], "ii")
+
+
+@functools.lru_cache(maxsize=512)
+def _selection(size, itemsize):
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import vector_kernels as native
+
+    kind = {1: language.u8, 2: language.u16, 4: language.i32, 8: language.i64}.get(itemsize)
+    if kind is None:
+        return None
+    return threads.plan(native.selected.address(element=kind), 1, 1, [0, 0, 0, 0, size])
+
+
+def selected(input, mask):
+    """``input[mask]`` for a dense array and a dense mask of its shape; None where that is left to
+    NumPy."""
+    if REFERENCE or mask.dtype != _BOOL or input.shape != mask.shape or input.size < 256:
+        return None
+    if not input.flags.c_contiguous or not mask.flags.c_contiguous:
+        return None
+    plan = _selection(input.size, input.itemsize)
+    if plan is None:
+        return None
+    out = np.empty(int(np.count_nonzero(mask)), input.dtype)
+    if out.size:
+        threads.run(plan, 0, out, input, mask)
+    return out
 
 
 _nonzero_plans = Remembered()

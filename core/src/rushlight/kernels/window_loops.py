@@ -163,6 +163,43 @@ def avg_forward(args, lo, hi, tid):
 
 
 @range_kernel
+def avg_rows(args, lo, hi, tid):
+    """Windows at a fixed stride, in vectors: items are rows of results, each of which receives a
+    kernel tap (or two that are neighbours) at a time."""
+    g = array(i64, args)
+    depth, height, width = g[D], g[H], g[W]
+    od, oh, ow, taps, padding = g[OD], g[OH], g[OW], g[KERNEL_W], g[PADDING_W]
+    planes_d, rows_h = array(i64, g[TABLE_D]), array(i64, g[TABLE_H])
+    size = 4 if real is f32 else 8
+    for row in range(lo, hi):
+        place = row % (od * oh)
+        a, b = place // oh, place % oh
+        image = g[X] + size * (row // (od * oh)) * depth * height * width
+        y, divisors = array(real, g[Y] + size * row * ow), array(real, g[COUNTED])
+        for c in range(ow):
+            y[c] = 0
+        for z in range(planes_d[2 * a], planes_d[2 * a + 1]):
+            for v in range(rows_h[2 * b], rows_h[2 * b + 1]):
+                base = (z * height + v) * width
+                k = i64(0)
+                if padding == 0:
+                    for pair in range(taps // 2):
+                        x = array(real, image + size * (base + 2 * pair))
+                        for c in range(ow):
+                            y[c] = y[c] + x[c * stride] + x[c * stride + 1]
+                    k = taps // 2 * 2
+                for tap in range(k, taps):
+                    shift = tap - padding  # window c meets column c * stride + shift
+                    first = max(0, (stride - 1 - shift) // stride)
+                    last = min(ow, (width - 1 - shift) // stride + 1)
+                    x = array(real, image + size * (base + shift))
+                    for c in range(first, last):
+                        y[c] += x[c * stride]
+        for c in range(ow):
+            y[c] = y[c] / divisors[place * ow + c]
+
+
+@range_kernel
 def avg_backward(args, lo, hi, tid):
     """Every input of a window receives its share. Items are planes."""
     g = array(i64, args)

@@ -10,7 +10,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import cast, dtype_of, is_array
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
-from rushlight.kernels import places
+from rushlight.kernels import places, vectors
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._op import op
 from rushlight.ops._op import view as declare_view
@@ -329,10 +329,12 @@ def _masked(self, mask):
     array, places = self._array, mask._array
     if type(array) is not np.ndarray or type(places) is not np.ndarray:
         return None
-    try:
-        found = array[places]
-    except IndexError:
-        return None  # said in other words there
+    found = vectors.selected(array, places)
+    if found is None:
+        try:
+            found = array[places]
+        except IndexError:
+            return None  # said in other words there
     out = make.made(found, self._dtype)
     if STATE.inference and mode.inference:
         out._inference = True

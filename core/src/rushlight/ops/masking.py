@@ -9,6 +9,7 @@ from rushlight.backends.arrays import by_rows, dtype_of
 from rushlight.compiler import xp
 from rushlight.dtypes import bool_
 from rushlight.errors import shape_text
+from rushlight.kernels import vectors
 from rushlight.kernels.execution import COMPILED_DTYPES
 from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
@@ -138,7 +139,8 @@ def masked_select(input: Tensor, mask: Tensor):
     """The elements where `mask` is true, as a vector."""
     check_mask("masked_select", mask)
     input, mask = broadcast("masked_select", input, mask)
-    return input[mask]
+    found = vectors.selected(input, mask)
+    return input[mask] if found is None else found
 
 
 def _masked_select_gradient(grad, input_shape, mask):

@@ -404,7 +404,7 @@ def _selected(name, pick, arg, input, dim, keepdim):
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
     ordered = input.view(np.uint8) if input.dtype.kind == "b" else input
     indices = by_rows(np.asarray(arg(ordered, axis=axis, keepdims=keepdim)))
-    found = by_rows(np.asarray(pick(ordered, axis, None, None, keepdim)))
+    found = by_rows(np.asarray(pick.op.cpu_kernel(ordered, (axis,), keepdim)))
     return found.view(input.dtype), indices
 
 
@@ -426,13 +426,13 @@ _SELECTING = {
 @op(batching="dims", node="Max", **_SELECTING)
 def _max_dim(input: Tensor, dim, keepdim):
     """The largest elements over a dimension and where they are."""
-    return _selected("max", np.maximum.reduce, np.argmax, input, dim, keepdim)
+    return _selected("max", amax, np.argmax, input, dim, keepdim)
 
 
 @op(batching="dims", node="Min", **_SELECTING)
 def _min_dim(input: Tensor, dim, keepdim):
     """The smallest elements over a dimension and where they are."""
-    return _selected("min", np.minimum.reduce, np.argmin, input, dim, keepdim)
+    return _selected("min", amin, np.argmin, input, dim, keepdim)
 
 
 _max_dim.gradient(input=selected_back)

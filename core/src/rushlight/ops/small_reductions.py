@@ -25,11 +25,11 @@ def _first(name, body, whole=None):
 
 def _first_with_dtype(name, body):
     """The same for bodies that may be asked for a dtype, which the functions do not know."""
-    short = _first(name, body)
+    short, general = _first(name, body), getattr(body, "general", body)
 
     def kernel(input, dim=None, keepdim=False, *, dtype=None):
         if dtype is not None:
-            return body(input, dim, keepdim, dtype=dtype)
+            return general(input, dim, keepdim, dtype=dtype)
         return short(input, dim, keepdim)
 
     return kernel
