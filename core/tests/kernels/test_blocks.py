@@ -100,3 +100,28 @@ def test_new_memory_is_aligned(shape):
         assert memory.address(made._array) % 64 == 0
         assert made._array.flags.writeable
     assert not rushlight.zeros(shape).any()
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("extents", [(1, 2), (3, 40, 7), (300, 1, 299)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "float16"])
+def test_joined(dim, extents, dtype):
+    generator = np.random.default_rng(0)
+    shapes = [tuple(n if d == dim else (5, 61, 33)[d] for d in range(3)) for n in extents]
+    arrays = [generator.integers(0, 2, shape).astype(dtype) for shape in shapes]
+    before = threads.get_num_threads()
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            found = rushlight.cat([rushlight.from_numpy(a) for a in arrays], dim)
+            assert np.array_equal(found.numpy(), np.concatenate(arrays, dim))
+    finally:
+        threads.set_num_threads(before)
+
+
+def test_joined_past_the_caches():
+    arrays = [np.arange(n, dtype=np.float32)[1:] for n in (2_000_003, 5, 3_000_001)]
+    found = rushlight.cat([rushlight.from_numpy(a) for a in arrays])
+    assert np.array_equal(found.numpy(), np.concatenate(arrays))
+    stacked = rushlight.stack([rushlight.from_numpy(arrays[0])] * 3)
+    assert np.array_equal(stacked.numpy(), np.stack([arrays[0]] * 3))

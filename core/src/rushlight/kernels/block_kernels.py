@@ -59,6 +59,30 @@ def copy_blocks(args, lo, hi, tid):
             move(g[FIRST] + first, g[OUT] + first, count)
 
 
+@range_kernel
+def join_blocks(args, lo, hi, tid):
+    """Arrays side by side: items are blocks of the result's rows. The head is how many arrays there
+    are; constants: bytes of a row of the result and of each array."""
+    g = array(i64, args)
+    count = g[0]
+    wide = g[2 + count]
+    pieces = (wide + BLOCK - 1) // BLOCK
+    for item in range(lo, hi):
+        row, first = item // pieces, (item % pieces) * BLOCK
+        last, start = min(wide, first + BLOCK), i64(0)
+        for j in range(count):
+            width = g[3 + count + j]
+            begin, end = max(first, start), min(last, start + width)
+            if begin < end:
+                source = g[FIRST + j] + row * width + (begin - start)
+                target = g[OUT] + row * wide + begin
+                if streams == 1:
+                    move_past(source, target, end - begin)
+                else:
+                    move(source, target, end - begin)
+            start += width
+
+
 @function
 def number(args):
     """The number of the call: a double for floats, else an integer."""

@@ -15,6 +15,7 @@ __all__ = ["copied", "flipped", "joined", "padded", "rolled", "triangle"]
 
 LARGE = 1 << 20  # bytes from which wide loops of other kernels pay
 MOST = 24  # arrays joined by one call
+_LONG_ROW = 4096  # bytes of a row that is copied by the C library
 _OUTER = 3  # extents beside the rows that a kernel takes
 
 
@@ -128,23 +129,36 @@ def padded(input, pad):
     return prepared(code, rows, chunk(rows, shape[-1]), [input], outputs, words, "f")
 
 
+def _joined_blocks(arrays, outer, shape):
+    """The same where rows are long: threads share them, and large results go past the caches."""
+    from rushlight.kernels import block_kernels as native
+    from rushlight.kernels import blocks
+
+    size = sum(a.nbytes for a in arrays)
+    code = native.join_blocks.address(streams=int(size >= blocks.STREAM))
+    items = outer * -(-(size // outer) // native.BLOCK)
+    grain = (
+        items if size < blocks.SHARED else chunk(items, min(size // outer, native.BLOCK), 3 << 16)
+    )
+    words = [size // outer, *[a.nbytes // outer for a in arrays]]
+    outputs = [(tuple(shape), arrays[0].dtype)]
+    return prepared(code, items, grain, arrays, outputs, words, head=len(arrays))
+
+
 def joined(arrays, dim, shape):
     """``f(*arrays)``: dense arrays of one dtype joined along a dimension to `shape`."""
     first = arrays[0]
     size = math.prod(shape) * first.itemsize
-    if (
-        not size
-        or size >= LARGE
-        or len(arrays) > MOST
-        or any(not a.flags.c_contiguous for a in arrays)
-    ):
+    if not size or REFERENCE or len(arrays) > MOST or any(not a.flags.c_contiguous for a in arrays):
         return None
     if any(a.dtype is not first.dtype for a in arrays):
         return None
-    code = _kernel("join", first.dtype)
+    outer = math.prod(shape[:dim])
+    if size // outer >= _LONG_ROW:
+        return _joined_blocks(arrays, outer, shape)
+    code = _kernel("join", first.dtype) if size < LARGE else None
     if code is None:
         return None
-    outer = math.prod(shape[:dim])
     widths = [a.size // outer for a in arrays]
     words = [sum(widths), *widths]
     outputs = [(tuple(shape), first.dtype)]
