@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import struct
 
+from rushlight.compiler.algebra import ROUND_BITS
 from rushlight.compiler.graph import topological
 from rushlight.compiler.instructions import COMPARE
 from rushlight.compiler.lowering import lower
@@ -300,10 +301,18 @@ class Printer:
         """One of our own functions of integers."""
         return f"{e.value}<{VALUE[e.dtype]}>({', '.join(a)})"
 
+    def print_scale(self, e, a):
+        """Scaling by a power of two that is there as a float, and with its bits as an integer."""
+        word, kind = ("float", "int") if e.dtype == "f32" else ("double", "longlong")
+        return f"scaled({a[0]}, __{word}_as_{kind}({a[2]}) - {ROUND_BITS[e.dtype]})"
+
     def print_repair(self, e, a):
-        """`where(mask, function(...), value)`: the rare branch."""
+        """`where(mask, function(...), value)`: the rare branch. Our own functions of vectors are
+        named after those of the library, which stand for them here."""
         value, mask, *operands = a
-        function = f"{e.value}<{VALUE[e.dtype]}>" if e.value in ("sdiv", "ipow") else e.value
+        function = e.value.removeprefix("any_").removeprefix("wide_")
+        if function in ("sdiv", "ipow"):
+            function += f"<{VALUE[e.dtype]}>"
         return f"{mask} ? {function}({', '.join(operands)}) : {value}"
 
     # ---- whole texts

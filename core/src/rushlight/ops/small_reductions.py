@@ -55,5 +55,5 @@ for _make, _names in _KINDS:
     for _op, _name in _names.items():
         _declared = getattr(reduction, _op)
         _kernel = _make(_name, _declared.op.cpu_kernel)
-        _kernel.general = _declared.op.cpu_kernel
+        _kernel.general = getattr(_declared.op.cpu_kernel, "general", _declared.op.cpu_kernel)
         _declared.cpu(_kernel)
