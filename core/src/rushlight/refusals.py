@@ -34,10 +34,6 @@ ADVICE = {
     "distributed.checkpoint": "use rushlight.save and rushlight.load on state dicts",
     "distributed.fsdp": "use the module itself; " + _PLAIN_LOOP,
     "sparse": "use the functions of rushlight.sparse that are there, or to_dense()",
-    "sparse_csc_tensor": "use sparse_coo_tensor, or sparse_csr_tensor of the transposed matrix",
-    "sparse_bsr_tensor": "use sparse_coo_tensor or sparse_csr_tensor",
-    "sparse_bsc_tensor": "use sparse_coo_tensor or sparse_csr_tensor",
-    "sparse_compressed_tensor": "use sparse_csr_tensor",
     "nested": "use the functions of rushlight.nested that are there",
     "quantization": "use bfloat16 or float16 tensors",
     "ao": "use bfloat16 or float16 tensors",
@@ -102,7 +98,6 @@ ABSENT = frozenset(
 
 # Functions and classes of the top level that exist only in order to refuse.
 NAMES = frozenset(
-    "sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor "
     "quantize_per_tensor float8_e4m3fn float8_e5m2 "
     "float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64 qint8 quint8 qint32 complex32 chalf "
     "classes".split()

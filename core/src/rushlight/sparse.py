@@ -1,5 +1,6 @@
 """Functions of tensors with sparse layout; the tensors are made by
-:func:`rushlight.sparse_coo_tensor`, :func:`rushlight.sparse_csr_tensor` and ``Tensor.to_sparse``.
+:func:`rushlight.sparse_coo_tensor`, :func:`rushlight.sparse_compressed_tensor` and
+``Tensor.to_sparse``.
 
 >>> adjacency = rushlight.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0], (2, 2))
 >>> rushlight.sparse.mm(adjacency, rushlight.tensor([[1.0], [3.0]]))
@@ -10,16 +11,22 @@ tensor([[3.],
 from rushlight import refusals
 from rushlight.dtypes import float16, float32, float64, int32, int64
 from rushlight.ops import sparse_layouts as _layouts  # noqa: F401 - binds the methods
+from rushlight.ops.sparse_compressed import (
+    sparse_bsc_tensor,
+    sparse_bsr_tensor,
+    sparse_compressed_tensor,
+    sparse_csc_tensor,
+    sparse_csr_tensor,
+)
 from rushlight.ops.sparse_creation import (
     check_sparse_tensor_invariants,
     sparse_coo_tensor,
-    sparse_csr_tensor,
 )
 from rushlight.ops.sparse_products import hspmm, mm_reduce, sampled_addmm, smm, spdiags
 from rushlight.ops.sparse_products import mm as _mm
 from rushlight.ops.sparse_reduction import log_softmax, softmax
 from rushlight.ops.sparse_reduction import sparse_sum as sum
-from rushlight.tensor.layout import sparse_coo, sparse_csr
+from rushlight.tensor.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 
 
 def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
@@ -71,8 +78,15 @@ __all__ = [
     "mm",
     "sampled_addmm",
     "smm",
+    "sparse_bsc",
+    "sparse_bsc_tensor",
+    "sparse_bsr",
+    "sparse_bsr_tensor",
+    "sparse_compressed_tensor",
     "sparse_coo",
     "sparse_coo_tensor",
+    "sparse_csc",
+    "sparse_csc_tensor",
     "sparse_csr",
     "sparse_csr_tensor",
     "softmax",

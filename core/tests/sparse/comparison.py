@@ -12,6 +12,14 @@ import rushlight
 torch = pytest.importorskip("torch")
 
 
+INDICES = {
+    "sparse_csr": ("crow_indices", "col_indices"),
+    "sparse_csc": ("ccol_indices", "row_indices"),
+    "sparse_bsr": ("crow_indices", "col_indices"),
+    "sparse_bsc": ("ccol_indices", "row_indices"),
+}
+
+
 def plain(value):
     """A result as nested tuples of layouts and NumPy arrays, comparable between libraries."""
     if value is None or isinstance(value, bool | int | str | float):
@@ -23,8 +31,8 @@ def plain(value):
     if layout == "sparse_coo":
         coalesced = value.is_coalesced()
         parts = (value._indices(), value._values())
-    elif layout == "sparse_csr":
-        coalesced, parts = True, (value.crow_indices(), value.col_indices(), value.values())
+    elif layout in INDICES:
+        coalesced, parts = True, [getattr(value, n)() for n in (*INDICES[layout], "values")]
     else:
         return ("strided", tuple(value.shape), value.resolve_conj().numpy())
     return (layout, tuple(value.shape), coalesced, *[p.resolve_conj().numpy() for p in parts])

@@ -74,9 +74,10 @@ RARE = {
         "dequantize get_device index new record_stream set_ storage to_mkldnn typed_storage"
     ),
     "sparse_layouts": (
-        "_indices _nnz _values coalesce col_indices crow_indices dense_dim indices is_coalesced "
-        "smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ to_dense to_sparse "
-        "to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values"
+        "_indices _nnz _values ccol_indices coalesce col_indices crow_indices dense_dim indices "
+        "is_coalesced row_indices smm sparse_dim sparse_mask sparse_resize_ "
+        "sparse_resize_and_clear_ to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo "
+        "to_sparse_csc to_sparse_csr values"
     ),
     "sharing": "is_shared share_memory_",
     "memory_layout": "new_empty_strided resize resize_ resize_as resize_as_",

@@ -6,6 +6,7 @@ from rushlight import devices, dtypes
 from rushlight.backends import np
 from rushlight.ops.conversion import parse_to
 from rushlight.ops.joining import cat as cat_dense
+from rushlight.ops.sparse_patterns import BLOCKED, BSC, BSR, CSC, CompressedPattern
 from rushlight.ops.sparse_tensors import (
     COO,
     CSR,
@@ -65,21 +66,42 @@ def permute(input, *dims):
     return make_sparse(moved, elements)
 
 
-@rule("transpose", "swapaxes", "swapdims")
+@rule("transpose", "swapaxes", "swapdims", every=True)
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged."""
     dims = list(range(input.dim()))
     a, b = _dim(input, dim0), _dim(input, dim1)
     dims[a], dims[b] = dims[b], dims[a]
-    if input.layout == CSR:
-        raise NotImplementedError(
-            "transpose of a CSR tensor gives CSC layout, which is not available; use "
-            "x.to_sparse().t(), whose products are as quick"
-        )
+    if input.layout != COO:
+        return _other_way(input, {a, b})
     return permute(input, *dims)
 
 
-@rule("t")
+_OTHER_WAY = {CSR: CSC, CSC: CSR, BSR: BSC, BSC: BSR}
+
+
+def _other_way(input, dims):
+    """Rows and columns of compressed matrices exchanged: the same indices, read the other way."""
+    pattern = input._pattern
+    batch = len(pattern.batch)
+    if len(dims) == 1:
+        return input
+    if dims != {batch, batch + 1}:
+        raise RuntimeError(
+            f"transpose: of a tensor of layout {input.layout} the dimensions {batch} and "
+            f"{batch + 1} can be exchanged, not {sorted(dims)}"
+        )
+    size = list(pattern.size)
+    size[batch : batch + 2] = size[batch + 1], size[batch]
+    moved = CompressedPattern(
+        pattern.starts, pattern.columns, size, _OTHER_WAY[input.layout], pattern.blocksize[::-1]
+    )
+    elements = input._elements
+    blocked = pattern.layout in BLOCKED
+    return make_sparse(moved, elements.transpose(batch + 1, batch + 2) if blocked else elements)
+
+
+@rule("t", every=True)
 def t(input):
     """The transposed matrix."""
     if input.dim() > 2:
@@ -103,10 +125,15 @@ def unsqueeze(input, dim):
     return make_sparse(Pattern(indices, size, tensor._pattern.coalesced), tensor._elements)
 
 
-@rule("select")
+@rule("select", every=True)
 def select(input, dim, index):
     """The slice at one index, without its dimension; dense where no sparse dimension is left."""
-    tensor = as_coo(input)
+    if input._pattern.special:
+        if input.dim() > 2 and input._pattern.batch:
+            return _matrix_of_batch(input, _dim(input, dim), index)
+        if input.dim() > 2:
+            raise missing("select", input)
+    tensor = coalesced(as_coo(input)) if input._pattern.special else as_coo(input)
     dim, count = _dim(tensor, dim), tensor.sparse_dim()
     extent = tensor.shape[dim]
     if not -extent <= index < extent:
@@ -125,6 +152,23 @@ def select(input, dim, index):
         return elements.sum(0)
     indices = np.delete(pattern.indices[:, places], dim, axis=0)
     return make_sparse(Pattern(indices, size, pattern.coalesced), elements)
+
+
+def _matrix_of_batch(input, dim, index):
+    """A batch without one of its dimensions, at an index there."""
+    pattern = input._pattern
+    if dim >= len(pattern.batch):
+        raise missing("select of a sparse dimension", input)
+    extent = input.shape[dim]
+    if not -extent <= index < extent:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at "
+            f"dimension {dim}"
+        )
+    size = (*pattern.size[:dim], *pattern.size[dim + 1 :])
+    starts, columns = (np.take(x, index, axis=dim) for x in (pattern.starts, pattern.columns))
+    made = CompressedPattern(starts, columns, size, pattern.layout, pattern.blocksize)
+    return make_sparse(made, input._elements.select(dim, index))
 
 
 @rule("index_select")
@@ -162,7 +206,7 @@ def narrow(input, dim, start, length):
     return index_select(input, dim, _tensor(np.arange(start, start + length)))
 
 
-@rule("getitem", "__getitem__")
+@rule("getitem", "__getitem__", every=True)
 def getitem(input, index):
     """Integers select slices; whole dimensions (``:``) stay."""
     items = index if isinstance(index, tuple) else (index,)
@@ -201,6 +245,8 @@ def cat(tensors, dim=0):
                 "Concatenating sparse tensors, but a dense tensor was found at position "
                 f"{position}."
             )
+        if tensor._pattern.special:
+            raise missing("cat", tensor)
     coo = [as_coo(x) for x in tensors]
     first = coo[0]
     dim, count = _dim(first, dim), first.sparse_dim()

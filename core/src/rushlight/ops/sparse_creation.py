@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.errors import shape_text
-from rushlight.ops.creation import as_tensor, zeros
+from rushlight.ops.creation import as_tensor, ones, zeros
 from rushlight.ops.sparse_tensors import (
     COO,
-    CSR,
     CompressedPattern,
     Pattern,
     add_up,
     adopt,
     as_coo,
-    as_csr,
     coalesced,
     is_sparse,
     make_sparse,
@@ -121,74 +119,6 @@ def _check_places(places, size):
             )
 
 
-def sparse_csr_tensor(
-    crow_indices,
-    col_indices,
-    values,
-    size=None,
-    *,
-    dtype=None,
-    device=None,
-    pin_memory=False,
-    requires_grad=False,
-    check_invariants=None,
-):
-    """A matrix of compressed rows: the elements of row i are
-    ``values[crow_indices[i]:crow_indices[i + 1]]`` in the columns `col_indices`."""
-    crow, col = as_tensor(crow_indices), as_tensor(col_indices)
-    elements = _elements(values, dtype, device, requires_grad)
-    if crow.dim() != 1 or col.dim() != 1:
-        raise NotImplementedError(
-            "sparse_csr_tensor: batches of matrices are not available; make one tensor for each"
-        )
-    if elements.dim() != 1:
-        raise NotImplementedError(
-            "sparse_csr_tensor: dense dimensions are not available; use sparse_coo_tensor"
-        )
-    if crow.dtype is not col.dtype or crow.dtype.name not in ("int32", "int64"):
-        raise RuntimeError(
-            "crow_indices and col_indices must be an int32 or int64 type, but got: "
-            f"{crow.dtype} and {col.dtype}"
-        )
-    if col.shape[0] != elements.shape[0]:
-        raise RuntimeError(
-            f"number of elements: col_indices has {col.shape[0]}, values has {elements.shape[0]}"
-        )
-    starts, columns = crow._array.copy(), col._array.copy()
-    if size is None:
-        size = (len(starts) - 1, int(columns.max()) + 1 if columns.size else 0)
-    size = tuple(size)
-    if len(size) != 2 or len(starts) != size[0] + 1:
-        raise RuntimeError(
-            f"crow_indices.shape[-1] must be equal to nrows + 1 = {size[0] + 1 if size else 1}, "
-            f"but got {len(starts)}"
-        )
-    if INVARIANTS.enabled if check_invariants is None else check_invariants:
-        _check_compressed(starts, columns, size)
-    return make_sparse(CompressedPattern(starts, columns, size), elements)
-
-
-def _check_compressed(starts, columns, size):
-    steps = np.diff(starts)
-    if starts[0] != 0:
-        raise RuntimeError("`crow_indices[..., 0] == 0` is not satisfied.")
-    if starts[-1] != len(columns):
-        raise RuntimeError("`crow_indices[..., -1] == nnz` is not satisfied.")
-    if (steps < 0).any() or (steps > size[1]).any():
-        raise RuntimeError(
-            "`0 <= crow_indices[..., 1:] - crow_indices[..., :-1] <= ncols` is not satisfied."
-        )
-    if columns.size and not 0 <= columns.min() <= columns.max() < size[1]:
-        raise RuntimeError("`0 <= col_indices < ncols` is not satisfied.")
-    rows = np.repeat(np.arange(size[0]), steps)
-    keys = rows * size[1] + columns
-    if (keys[1:] <= keys[:-1]).any():
-        raise RuntimeError(
-            "`col_indices[..., crow_indices[..., i - 1]:crow_indices[..., i]] for all i = 1, ..., "
-            "nrows are sorted and distinct along the last dimension values` is not satisfied."
-        )
-
-
 class check_sparse_tensor_invariants:  # noqa: N801 - PyTorch's public name
     """Whether indices are checked when sparse tensors are made: a context manager, and a switch by
     its static methods."""
@@ -229,31 +159,22 @@ class check_sparse_tensor_invariants:  # noqa: N801 - PyTorch's public name
 
 
 # ---------------------------------------------------------------------------------------- layouts
-def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
-    """The tensor in COO layout with `sparse_dim` sparse dimensions (default: all), or in another
-    `layout`."""
-    if layout == CSR:
-        return to_sparse_csr(self, dense_dim)
-    if layout not in (None, COO):
-        raise NotImplementedError(
-            f"to_sparse: layout {layout!r} is not available; use 'sparse_coo' or 'sparse_csr'"
-        )
-    if is_sparse(self):
-        return as_coo(self)
-    count = self.dim() - (dense_dim or 0) if sparse_dim is None else sparse_dim
-    if not 0 <= count <= self.dim():
+def to_coordinates(tensor, count):
+    """A dense tensor in COO layout with `count` sparse dimensions."""
+    if not 0 <= count <= tensor.dim():
         raise RuntimeError(
-            f"sparse_dim argument must be in >= 0 and <= {self.dim()} (the number of dimensions), "
-            f"got {count}"
+            f"sparse_dim argument must be in >= 0 and <= {tensor.dim()} (the number of "
+            f"dimensions), got {count}"
         )
-    refuse_gpu(self)
-    array = self.detach().numpy() if self.dtype.name != "bfloat16" else self.detach().float()._array
+    refuse_gpu(tensor)
+    dense = tensor.detach().resolve_conj()
+    array = dense.numpy() if tensor.dtype.name != "bfloat16" else dense.float()._array
     used = (array != 0).any(axis=tuple(range(count, array.ndim)))
     places = np.ascontiguousarray(
         np.stack(np.nonzero(used)) if count else np.zeros((0, 1), np.int64)
     )
-    pattern = Pattern(places.astype(np.int64, copy=False), self.shape, True)
-    return make_sparse(pattern, _picked(self, pattern))
+    pattern = Pattern(places.astype(np.int64, copy=False), tensor.shape, True)
+    return make_sparse(pattern, _picked(tensor, pattern))
 
 
 def _picked(dense, pattern):
@@ -265,19 +186,7 @@ def _picked(dense, pattern):
     return flat.index_select(0, _tensor(pattern.linear()))
 
 
-def to_sparse_csr(self, dense_dim=None):
-    """The matrix in CSR layout."""
-    if dense_dim:
-        raise NotImplementedError("to_sparse_csr: dense dimensions are not available")
-    if self.dim() != 2:
-        raise NotImplementedError(
-            f"to_sparse_csr: expected a matrix, got {self.dim()} dimensions; batches are not "
-            "available"
-        )
-    return as_csr(to_sparse(self))
-
-
-@rule("to_dense")
+@rule("to_dense", every=True)
 def to_dense(self, dtype=None, *, masked_grad=None):
     """The tensor in dense layout."""
     if dtype is not None:
@@ -308,34 +217,61 @@ def sparse_mask(self, mask):
             f"sparse_mask(): operands have incompatible sizes; self has size "
             f"{shape_text(self.shape)} but mask has size {shape_text(mask.shape)}"
         )
-    pattern = mask._pattern.coordinates() if mask.layout == CSR else coalesced(mask)._pattern
+    mask = coalesced(mask)
     dense = to_dense(self) if is_sparse(self) else self
-    made = make_sparse(pattern, _picked(dense, pattern))
-    return as_csr(made) if mask.layout == CSR else made
+    picked = _picked(dense, mask._pattern.coordinates())
+    return with_elements(mask, picked.reshape(mask._elements.shape))
 
 
 # ------------------------------------------------------------------------------------- bookkeeping
-@rule("clone")
+@rule("clone", every=True)
 def _clone(input, *, memory_format=None):
     return with_elements(input, input._elements.clone())
 
 
-@rule("zeros_like", "empty_like")
+@rule("zeros_like", "empty_like", every=True)
 def _zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, **options):
-    pattern = Pattern(np.empty((input._pattern.sparse_dim, 0), np.int64), input._pattern.size, True)
-    elements = zeros((0, *input._elements.shape[1:]), dtype=dtype or input.dtype)
-    made = make_sparse(pattern, elements.requires_grad_(requires_grad))
-    return as_csr(made) if input.layout == CSR else made
+    dtype, pattern = dtype or input.dtype, input._pattern
+    if pattern.layout == COO:
+        pattern = Pattern(np.empty((pattern.sparse_dim, 0), np.int64), pattern.size, True)
+        shape = (0, *input._elements.shape[1:])
+    else:
+        batch = len(pattern.batch)
+        shape = (*pattern.batch, 0, *input._elements.shape[batch + 1 :])
+        starts, columns = np.zeros_like(pattern.starts), pattern.columns[..., :0]
+        pattern = CompressedPattern(
+            starts, columns, pattern.size, pattern.layout, pattern.blocksize
+        )
+    return make_sparse(pattern, zeros(shape, dtype=dtype).requires_grad_(requires_grad))
 
 
-@rule("copy_")
+@rule("ones_like", every=True)
+def _ones_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, **options):
+    if input.layout == COO:
+        raise missing("ones_like")
+    elements = ones(input._elements.shape, dtype=dtype or input.dtype)
+    return with_elements(input, elements.requires_grad_(requires_grad))
+
+
+@rule("fill_", every=True)
+def _fill(self, value):
+    if self.layout == COO:
+        raise missing("fill_")
+    return adopt(self, with_elements(self, self._elements.detach().clone().fill_(value)))
+
+
+@rule("copy_", every=True)
 def _copy(self, src, non_blocking=False):
     if not is_sparse(self) or not is_sparse(src):
         raise RuntimeError("copy_() between dense and sparse Tensors is not implemented!")
+    if self.layout != src.layout:
+        raise RuntimeError(
+            f"copy_: both tensors need one layout, got {src.layout} for {self.layout}"
+        )
     return adopt(self, with_elements(src, src._elements.clone().to(self.dtype)))
 
 
-@rule("zero_")
+@rule("zero_", every=True)
 def _zero(self):
     return adopt(self, _zeros_like(self))
 

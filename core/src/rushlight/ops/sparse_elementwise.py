@@ -9,6 +9,7 @@ from rushlight.errors import shape_text
 from rushlight.ops import _deferred
 from rushlight.ops.joining import cat
 from rushlight.ops.sparse_creation import _check_places, _picked, to_dense
+from rushlight.ops.sparse_patterns import CSC
 from rushlight.ops.sparse_tensors import (
     COO,
     CSR,
@@ -16,6 +17,7 @@ from rushlight.ops.sparse_tensors import (
     adopt,
     as_coo,
     as_csr,
+    as_layout,
     coalesced,
     is_sparse,
     make_sparse,
@@ -40,7 +42,7 @@ def _unary(name):
     def call(input, *args, **kwargs):
         function = _deferred.find(name)
         linear = name in ("neg", "real", "imag", "conj", "positive")
-        tensor = input if linear or input.layout == CSR else coalesced(input)
+        tensor = input if linear or input.layout != COO else coalesced(input)
         return with_elements(tensor, function(tensor._elements, *args, **kwargs))
 
     def call_(input, *args, **kwargs):
@@ -52,8 +54,8 @@ def _unary(name):
 for _name in ZERO_PRESERVING:
     _out, _in = _unary(_name)
     for _word in (_name, *(k for k, v in ALIASES.items() if v == _name)):
-        rule(_word)(_out)
-        rule(_word + "_")(_in)
+        rule(_word, every=_name != "square")(_out)
+        rule(_word + "_", every=_name != "square")(_in)
 
 
 def _check_same_size(name, input, other):
@@ -68,14 +70,18 @@ def _scaled(tensor, alpha):
     return tensor if isinstance(alpha, int | float) and alpha == 1 else tensor * alpha
 
 
-@rule("add")
+@rule("add", every=True)
 def add(input, other, *, alpha=1):
     """Sparse + sparse, or dense + sparse (dense)."""
     if not is_sparse(input):
         return _add_to_dense(input, other, alpha)
+    if isinstance(other, Tensor) and not is_sparse(other) and input.layout in (CSR, CSC):
+        return to_dense(input) + _scaled(other, alpha) if input.dim() == 2 else _refuse(input)
     if not is_sparse(other):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     _check_same_size("add", input, other)
+    if input._pattern.special or other._pattern.special:
+        return _add_compressed(input, other, alpha)
     csr = input.layout == CSR and other.layout == CSR
     first, second = as_coo(input), as_coo(other)
     if first._pattern.sparse_dim != second._pattern.sparse_dim:
@@ -92,15 +98,45 @@ def add(input, other, *, alpha=1):
     return as_csr(joined) if csr else joined
 
 
+def _refuse(tensor):
+    raise missing("add", tensor)
+
+
+def _add_compressed(input, other, alpha):
+    """The sum of two tensors of one compressed layout, in that layout."""
+    first, second = input._pattern, other._pattern
+    if first.layout != second.layout or first.blocksize != second.blocksize:
+        raise missing(f"add of layouts {first.layout} and {second.layout}")
+    scaled = _scaled(other._elements, alpha)
+    same = first is second or (
+        first.columns.shape == second.columns.shape
+        and np.array_equal(first.starts, second.starts)
+        and np.array_equal(first.columns, second.columns)
+    )
+    if same:
+        return with_elements(input, input._elements + scaled)
+    both = add(coalesced(as_coo(input)), coalesced(as_coo(with_elements(other, scaled))))
+    return as_layout(both, first.layout, first.blocksize, len(first.batch))
+
+
 def _add_to_dense(input, other, alpha):
+    if (
+        is_sparse(other)
+        and other._pattern.special
+        and not (other.layout == CSC and other.dim() == 2)
+    ):
+        _refuse(other)
     if isinstance(input, Tensor):
         return input + _scaled(to_dense(other), alpha)
     raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
 
 
-@rule("add_")
+@rule("add_", every=True)
 def add_(input, other, *, alpha=1):
     """Add into a sparse tensor, or a sparse one into a dense one (only its places are touched)."""
+    for tensor in (input, other):
+        if is_sparse(tensor) and tensor._pattern.special and tensor.layout != CSR:
+            raise missing("add_", tensor)
     if is_sparse(input):
         return adopt(input, add(input, other, alpha=alpha))
     tensor = as_coo(other)
@@ -148,13 +184,15 @@ def sub_(input, other, *, alpha=1):
     return add_(input, other, alpha=-alpha)
 
 
-@rule("mul", "multiply")
+@rule("mul", "multiply", every=True)
 def mul(input, other):
     """Element by element: with a number, a dense tensor, or at the places both have."""
     if not is_sparse(input):
         input, other = other, input
     if not isinstance(other, Tensor) or (not is_sparse(other) and other.dim() == 0):
         return with_elements(input, input._elements * other)
+    if input._pattern.special or is_sparse(other) and other._pattern.special:
+        raise missing("mul", input)
     if is_sparse(other):
         return _intersection(input, other)
     csr, tensor = input.layout == CSR, as_coo(input)
@@ -183,7 +221,7 @@ def _intersection(input, other):
     return as_csr(made) if csr else made
 
 
-@rule("mul_", "multiply_")
+@rule("mul_", "multiply_", every=True)
 def mul_(input, other):
     """In-place :func:`mul`."""
     if not is_sparse(input):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight.ops import (
     _batching_sparse,
     sparse_arrangement,
+    sparse_compressed,
     sparse_creation,
     sparse_elementwise,
     sparse_products,
@@ -32,18 +33,6 @@ def _dense(name, layout):
     return call
 
 
-def _without(name, layout):
-    def call(self, *args, **kwargs):
-        raise NotImplementedError(
-            f"Tensor.{name}: {layout} layout is not available; use to_sparse() or to_sparse_csr()"
-        )
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"Not available: there is no {layout} layout; use `to_sparse_csr`."
-    call.refuses = True
-    return call
-
-
 def to_dense(self, dtype=None, *, masked_grad: bool = True) -> Tensor:
     """The tensor in dense layout, as it is; in another dtype if one is given."""
     return self if dtype is None else self.to(dtype)
@@ -66,15 +55,16 @@ def to_sparse_coo(self) -> Tensor:
 
 Tensor.to_sparse_coo = to_sparse_coo
 Tensor.to_dense, Tensor.sparse_dim, Tensor.dense_dim = to_dense, sparse_dim, dense_dim
-Tensor.to_sparse, Tensor.to_sparse_csr = sparse_creation.to_sparse, sparse_creation.to_sparse_csr
+for _name in ("to_sparse", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc"):
+    setattr(Tensor, _name, getattr(sparse_compressed, _name))
 Tensor.sparse_mask, Tensor.smm = sparse_creation.sparse_mask, sparse_products.smm
 for _name in ("coalesce", "indices", "is_coalesced", "_nnz", "_indices", "_values"):
     setattr(Tensor, _name, _dense(_name, "sparse coordinate"))
 for _name in ("sparse_resize_", "sparse_resize_and_clear_"):
     setattr(SparseTensor, _name, getattr(sparse_creation, _name))
     setattr(Tensor, _name, _dense(_name, "sparse coordinate"))
-for _name, _word in (("to_sparse_csc", "CSC"), ("to_sparse_bsr", "BSR"), ("to_sparse_bsc", "BSC")):
-    setattr(Tensor, _name, _without(_name, _word))
 Tensor.values = _dense("values", "sparse")
 for _name in ("crow_indices", "col_indices"):
     setattr(Tensor, _name, _dense(_name, "sparse row compressed"))
+for _name in ("ccol_indices", "row_indices"):
+    setattr(Tensor, _name, _dense(_name, "sparse column compressed"))

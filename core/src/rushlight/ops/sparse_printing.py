@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight import dtypes
 from rushlight.dtypes import default
+from rushlight.ops.sparse_patterns import NAMES
 from rushlight.ops.sparse_tensors import COO, _tensor
 from rushlight.tensor.printing import tensor_text
 
@@ -35,9 +36,10 @@ def sparse_text(tensor):
     if pattern.layout == COO:
         parts = [_indented("indices", _tensor(pattern.indices))]
     else:
+        names = NAMES[pattern.layout]
         parts = [
-            _indented("crow_indices", _tensor(pattern.starts)),
-            _indented("col_indices", _tensor(pattern.columns)),
+            _indented(names[0], _tensor(pattern.starts)),
+            _indented(names[1], _tensor(pattern.columns)),
         ]
     parts.append(_without_dtype(_indented("values", elements)))
     lines = []

@@ -12,6 +12,7 @@ from rushlight.ops.creation import zeros
 from rushlight.ops.scattering import scatter_reduce
 from rushlight.ops.sparse_creation import to_dense
 from rushlight.ops.sparse_elementwise import add, mul
+from rushlight.ops.sparse_patterns import BLOCKED, BSC, BSR
 from rushlight.ops.sparse_tensors import (
     COO,
     CSR,
@@ -90,17 +91,23 @@ def _check_product(name, input, other):
     for tensor in (input, other):
         if is_sparse(tensor) and tensor.dense_dim():
             raise missing(f"{name} of a tensor with dense dimensions")
+    both = is_sparse(input) and is_sparse(other)
+    for tensor, without in ((input, BSC), (other, BSR)):
+        if is_sparse(tensor) and (tensor.layout == without or both and tensor.layout in BLOCKED):
+            raise missing(f"{name} with this operand", tensor)
 
 
-@rule("mm")
+@rule("mm", every=True)
 def mm(input, mat2):
     """The product of two matrices; sparse if both are."""
     _check_product("mm", input, mat2)
     if is_sparse(input) and is_sparse(mat2):
         return _sparse_times_sparse(input, mat2)
     if is_sparse(input):
-        return _spmm(input._elements, mat2, _places(input), 0)
-    return _spmm(mat2._elements, input.t(), _places(mat2), 1).t()
+        tensor = as_coo(input)
+        return _spmm(tensor._elements, mat2, _places(tensor), 0)
+    tensor = as_coo(mat2)
+    return _spmm(tensor._elements, input.t(), _places(tensor), 1).t()
 
 
 def _places(tensor):
@@ -121,7 +128,7 @@ def _places(tensor):
 
 def _sparse_times_sparse(input, other):
     """Every product of elements, added up by place."""
-    csr = input.layout == CSR or other.layout == CSR
+    csr = input.layout != COO or other.layout != COO
     first, second = coalesced(as_coo(input)), coalesced(as_coo(other))
     rows, middle = first._pattern.indices
     starts, order = _places(second).by(0)
@@ -140,7 +147,7 @@ def _sparse_times_sparse(input, other):
     return as_csr(out) if csr else out
 
 
-@rule("mv")
+@rule("mv", every=True)
 def mv(input, vec):
     """The product of a sparse matrix (M, N) and a vector (N,)."""
     if not is_sparse(input):
@@ -150,7 +157,7 @@ def mv(input, vec):
     return mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
-@rule("matmul", "__matmul__")
+@rule("matmul", "__matmul__", every=True)
 def matmul(input, other):
     """The matrix product by the dimensions of the operands."""
     if is_sparse(input) and other.dim() == 1 and input.dim() == 2:
@@ -180,7 +187,7 @@ def bmm(input, mat2):
     return out.reshape(batch, rows, -1)
 
 
-@rule("addmm")
+@rule("addmm", every=True)
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """``beta * input + alpha * mat1 @ mat2``."""
     product = mm(mat1, mat2)
@@ -203,13 +210,13 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
     return input.copy_(addmm(input, mat1, mat2, beta=beta, alpha=alpha))
 
 
-@rule("addmv")
+@rule("addmv", every=True)
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """``beta * input + alpha * mat @ vec``."""
     return (0 if beta == 0 else beta * input) + alpha * mv(mat, vec)
 
 
-@rule("linear")
+@rule("linear", every=True)
 def linear(input, weight, bias=None):
     """``input @ weight.T + bias`` of a sparse input."""
     if is_sparse(weight):
@@ -246,7 +253,7 @@ def mm_reduce(input, mat2, reduce):
         raise RuntimeError(
             f"sparse.mm: reduce must be one of sum, mean, amax and amin, got {reduce!r}"
         )
-    if not is_sparse(input) or input.layout != CSR:
+    if not is_sparse(input) or input.layout != CSR or input._pattern.special:
         raise NotImplementedError(
             "sparse.mm: reduce takes a first matrix of layout sparse_csr; use mat1.to_sparse_csr()"
         )
@@ -289,7 +296,7 @@ def _extreme_terms(input, mat2, reduce):
 
 def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
     """``beta * input + alpha * (mat1 @ mat2)`` at the places of the CSR matrix `input` only."""
-    if not is_sparse(input) or input.layout != CSR:
+    if not is_sparse(input) or input.layout != CSR or input._pattern.special:
         raise RuntimeError("sampled_addmm: Expected self to be a tensor with sparse CSR layout")
     if mat1.dim() != 2 or mat2.dim() != 2 or mat1.shape[1] != mat2.shape[0]:
         raise RuntimeError(

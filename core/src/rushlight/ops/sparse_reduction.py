@@ -28,11 +28,13 @@ def _total_dtype(tensor, dtype):
     return dtypes.int64 if tensor.dtype.category < dtypes.FLOAT else tensor.dtype
 
 
-@rule("sum")
+@rule("sum", every=True)
 def sum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum; dense where no sparse dimension is left."""
     if isinstance(input, Tensor) and not is_sparse(input):
         raise RuntimeError("sparse.sum: expected a sparse tensor")
+    if input._pattern.special and dim is not None:
+        raise missing("sum along dimensions", input)
     tensor = as_coo(input) if dim is None else coalesced(as_coo(input))
     elements = tensor._elements.to(_total_dtype(tensor, dtype))
     if dim is None or (isinstance(dim, tuple | list) and not dim):

@@ -1,4 +1,5 @@
-"""Tensors of sparse layout: coordinates (COO) and compressed rows (CSR).
+"""Tensors of sparse layout: coordinates (COO), compressed rows and columns (CSR, CSC), and those
+of blocks (BSR, BSC).
 
 A sparse tensor is a pattern (where elements are) and a dense tensor of the elements there. Autograd
 knows the elements only: every op on sparse tensors is made of ops on them, so gradients reach the
@@ -9,25 +10,36 @@ elements, and dense operands, by the ordinary graph. The ops a sparse tensor tak
 from __future__ import annotations
 
 import copy as _copy
+import functools
 
 from rushlight import devices
 from rushlight.autograd.node import LEAF
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT
-from rushlight.kernels.sparse import order_of
 from rushlight.ops.held_elements import ElementsTensor, hollow
-from rushlight.tensor.layout import sparse_coo, sparse_csr
+from rushlight.ops.sparse_patterns import (
+    BLOCKED,
+    COO,
+    CSR,
+    NAMES,
+    CompressedPattern,
+    Pattern,
+    compressed,
+    grouped,
+)
 from rushlight.tensor.tensor import make_tensor
 
 RULES: dict = {}
 _new = object.__new__
-COO, CSR = sparse_coo, sparse_csr
 
 
-def rule(*names):
-    """Register a function as what the ops of these names do with sparse tensors."""
+def rule(*names, every=False):
+    """Register a function as what the ops of these names do with sparse tensors: those with
+    coordinates and CSR matrices, or of `every` layout, batches included."""
 
     def register(function):
+        if not every:
+            function = _plain_only(function, names[0])
         for name in names:
             RULES[name] = function
         return function
@@ -35,80 +47,26 @@ def rule(*names):
     return register
 
 
-def missing(name):
+def _plain_only(function, name):
+    """The function, refusing layouts for which PyTorch does not have it either."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        for value in args:
+            if type(value) is SparseTensor and value._pattern.special:
+                raise missing(name, value)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def missing(name, tensor=None):
     """The error for what sparse tensors cannot do."""
-    return NotImplementedError(
-        f"{name} is not available for tensors of sparse layout; call to_dense() first"
-    )
-
-
-class Pattern:
-    """Where a COO tensor has elements: indices (sparse dims, nnz), with what follows from them."""
-
-    layout = COO
-
-    def __init__(self, indices, size, coalesced=False):
-        self.indices, self.size, self.coalesced = indices, tuple(size), coalesced
-        self._orders: dict = {}
-
-    sparse_dim = property(lambda self: len(self.indices), doc="Number of sparse dimensions.")
-    count = property(lambda self: self.indices.shape[1], doc="Number of places.")
-
-    def linear(self, dims=None):
-        """One number for each place, from its indices along `dims` (default: all)."""
-        dims = range(self.sparse_dim) if dims is None else dims
-        keys = np.zeros(self.count, np.int64)
-        for dim in dims:
-            keys = keys * self.size[dim] + self.indices[dim]
-        return keys
-
-    def by(self, dim):
-        """``(starts, order)`` of the places sorted by their index along `dim`."""
-        if dim not in self._orders:
-            self._orders[dim] = order_of(self.indices[dim], self.size[dim])
-        return self._orders[dim]
-
-    def coordinates(self):
-        """The pattern itself."""
-        return self
-
-    def moved(self, indices=None, size=None, coalesced=False):
-        """Another pattern; indices and size are this one's unless given."""
-        return Pattern(
-            self.indices if indices is None else indices,
-            self.size if size is None else size,
-            coalesced,
-        )
-
-
-class CompressedPattern:
-    """Where a CSR matrix has elements: row starts (M + 1,) and columns (nnz,)."""
-
-    layout, sparse_dim, coalesced = CSR, 2, True
-
-    def __init__(self, starts, columns, size):
-        self.starts, self.columns, self.size = starts, columns, tuple(size)
-        self._pattern = None
-
-    count = property(lambda self: len(self.columns), doc="Number of places.")
-
-    def coordinates(self):
-        """The same places as coordinates."""
-        if self._pattern is None:
-            rows = np.repeat(np.arange(self.size[0]), np.diff(self.starts))
-            indices = np.stack([rows, self.columns.astype(np.int64, copy=False)])
-            self._pattern = Pattern(indices, self.size, True)
-            starts = np.ascontiguousarray(self.starts, np.int64)
-            self._pattern._orders[0] = (starts, None)
-        return self._pattern
-
-
-def compressed(pattern):
-    """The CSR form of a coalesced pattern of a matrix."""
-    starts, _ = pattern.by(0)
-    made = CompressedPattern(starts, pattern.indices[1], pattern.size)
-    made._pattern = pattern
-    return made
+    kind = "tensors of sparse layout"
+    if tensor is not None:
+        batch = "batches of matrices of layout " if tensor.dim() > 2 else "tensors of layout "
+        kind = batch + tensor.layout
+    return NotImplementedError(f"{name} is not available for {kind}; call to_dense() first")
 
 
 class SparseTensor(ElementsTensor):
@@ -116,7 +74,7 @@ class SparseTensor(ElementsTensor):
 
     is_sparse = property(lambda self: self._pattern.layout == COO, doc="True for COO.")
     is_sparse_csr = property(lambda self: self._pattern.layout == CSR, doc="True for CSR.")
-    layout = property(lambda self: self._pattern.layout, doc='"sparse_coo" or "sparse_csr".')
+    layout = property(lambda self: self._pattern.layout, doc="Such as ``sparse_coo``.")
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
@@ -144,7 +102,8 @@ class SparseTensor(ElementsTensor):
 
     def dense_dim(self):
         """Number of dense dimensions, which every element has."""
-        return self._elements.dim() - 1
+        pattern = self._pattern
+        return self._elements.dim() - 1 if pattern.layout == COO else pattern.dense_dim
 
     def is_coalesced(self):
         """Whether the indices are sorted and distinct."""
@@ -157,6 +116,17 @@ class SparseTensor(ElementsTensor):
             raise RuntimeError(
                 f"{name} expected {words[layout]} tensor layout but got {self._pattern.layout}"
             )
+
+    def _part(self, name):
+        """The index of that name of a compressed tensor."""
+        pattern = self._pattern
+        names = NAMES.get(pattern.layout, ())
+        if name not in names:
+            kind = "row" if name in NAMES[CSR] else "column"
+            raise RuntimeError(
+                f"{name} expected sparse {kind} compressed tensor layout but got {pattern.layout}"
+            )
+        return _tensor((pattern.starts, pattern.columns)[names.index(name)])
 
     def _indices(self):
         self._check_layout("_indices", COO)
@@ -183,20 +153,26 @@ class SparseTensor(ElementsTensor):
         return self._elements
 
     def crow_indices(self):
-        """Where each row begins, of a CSR tensor."""
-        self._check_layout("crow_indices", CSR)
-        return _tensor(self._pattern.starts)
+        """Where each row (of blocks) begins, of a CSR or BSR tensor."""
+        return self._part("crow_indices")
 
     def col_indices(self):
-        """The columns of a CSR tensor."""
-        self._check_layout("col_indices", CSR)
-        return _tensor(self._pattern.columns)
+        """The columns of a CSR or BSR tensor."""
+        return self._part("col_indices")
+
+    def ccol_indices(self):
+        """Where each column (of blocks) begins, of a CSC or BSC tensor."""
+        return self._part("ccol_indices")
+
+    def row_indices(self):
+        """The rows of a CSC or BSC tensor."""
+        return self._part("row_indices")
 
     # ------------------------------------------------------------------ memory
     def stride(self, dim=None):
         """Zeros: the elements are no strided block."""
-        if self._pattern.layout == CSR:
-            raise RuntimeError("Sparse CSR tensors do not have strides")
+        if self._pattern.layout != COO:
+            raise RuntimeError("Sparse compressed tensors do not have strides")
         return (0,) * self.dim() if dim is None else 0
 
     def _no_storage(self, *args, **kwargs):
@@ -248,7 +224,7 @@ class SparseTensor(ElementsTensor):
         parts = (
             (indices.indices, indices.coalesced)
             if indices.layout == COO
-            else (indices.starts, indices.columns)
+            else (indices.starts, indices.columns, indices.blocksize)
         )
         return _rebuild, (indices.layout, parts, indices.size, self._elements)
 
@@ -276,9 +252,10 @@ def _tensor(array):
 
 
 def _rebuild(layout, parts, size, elements):
-    pattern = (
-        Pattern(parts[0], size, parts[1]) if layout == COO else CompressedPattern(*parts, size)
-    )
+    if layout == COO:
+        pattern = Pattern(parts[0], size, parts[1])
+    else:
+        pattern = CompressedPattern(*parts[:2], size, layout, *parts[2:])
     return make_sparse(pattern, elements)
 
 
@@ -326,17 +303,43 @@ def is_sparse(value):
 
 def as_coo(tensor):
     """The same tensor with coordinates."""
-    if tensor._pattern.layout == COO:
+    pattern = tensor._pattern
+    if pattern.layout == COO:
         return tensor
-    return make_sparse(tensor._pattern.coordinates(), tensor._elements)
+    return make_sparse(pattern.coordinates(), pattern.flat(tensor._elements))
 
 
 def as_csr(tensor):
     """The same matrix with compressed rows."""
     if tensor._pattern.layout == CSR:
         return tensor
-    tensor = coalesced(tensor)
+    tensor = coalesced(as_coo(tensor))
     return make_sparse(compressed(tensor._pattern), tensor._elements)
+
+
+def as_layout(tensor, layout, blocksize=None, batch=None):
+    """The same tensor in a layout. A batch is what a compressed tensor has in front, or as many
+    leading dimensions as said; blocks are of `blocksize`."""
+    pattern = tensor._pattern
+    if layout == COO:
+        return coalesced(as_coo(tensor))
+    blocksize = tuple(blocksize) if layout in BLOCKED else (1, 1)
+    if pattern.layout == layout and pattern.blocksize == blocksize:
+        return tensor
+    if batch is None:
+        batch = 0 if pattern.layout == COO else pattern.starts.ndim - 1
+    tensor = coalesced(as_coo(tensor))
+    made, places = grouped(tensor._pattern, batch, layout, blocksize)
+    dense = tensor._elements.shape[1:]
+    shape = (*made.columns.shape, *(blocksize if layout in BLOCKED else ()), *dense)
+    count = made.columns.size * blocksize[0] * blocksize[1]
+    if count == len(places):  # every place has one element: they only change their order
+        order = np.empty(count, np.int64)
+        order[places] = np.arange(count)
+        elements = tensor._elements.index_select(0, _tensor(order))
+    else:
+        elements = add_up(tensor._elements, places, count)
+    return make_sparse(made, elements.reshape(shape))
 
 
 def coalesced(tensor):

@@ -6,24 +6,32 @@ import importlib
 
 from rushlight.tensor.tensor import Tensor
 
+_INDICES = {
+    "sparse_csr": ("crow_indices", "col_indices"),
+    "sparse_csc": ("ccol_indices", "row_indices"),
+    "sparse_bsr": ("crow_indices", "col_indices"),
+    "sparse_bsc": ("ccol_indices", "row_indices"),
+}
+
 
 def parts_of(tensor):
     """The parts that PyTorch's ``_rebuild_sparse_tensor`` takes beside the layout."""
     if tensor.layout == "sparse_coo":
         return tensor._indices(), tensor._values(), tensor.size(), tensor.is_coalesced()
-    return tensor.crow_indices(), tensor.col_indices(), tensor._values(), tensor.size()
+    first, second = _INDICES[str(tensor.layout)]
+    return getattr(tensor, first)(), getattr(tensor, second)(), tensor._values(), tensor.size()
 
 
 def layout(name):
     """A layout by PyTorch's name of it."""
-    if name not in ("torch.sparse_coo", "torch.sparse_csr", "torch.strided"):
+    if name.removeprefix("torch.") not in ("sparse_coo", "strided", *_INDICES):
         raise ValueError(f"a tensor's layout is {name!r}")
     return name.removeprefix("torch.")
 
 
 def sparse_tensor(layout, parts):
     """A sparse tensor of its parts; the indices are checked."""
-    count = {"sparse_coo": 2, "sparse_csr": 3}.get(layout, 0)
+    count = 2 if layout == "sparse_coo" else 3 if layout in _INDICES else 0
     if (
         not count
         or not isinstance(parts, tuple)
@@ -32,7 +40,7 @@ def sparse_tensor(layout, parts):
     ):
         raise ValueError(f"a sparse tensor of layout {layout!r} has unknown parts")
     public = importlib.import_module("rushlight.sparse")
-    if layout == "sparse_csr":
-        return public.sparse_csr_tensor(*parts, check_invariants=True)
+    if layout in _INDICES:
+        return getattr(public, f"{layout}_tensor")(*parts, check_invariants=True)
     coalesced = len(parts) == 4 and parts[3] is True
     return public.sparse_coo_tensor(*parts[:3], check_invariants=True, is_coalesced=coalesced)

@@ -18,4 +18,7 @@ class layout(str):  # noqa: N801 - PyTorch's public name
 strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")
+sparse_bsc = layout("sparse_bsc")
 jagged = layout("jagged")

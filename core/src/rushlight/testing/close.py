@@ -166,8 +166,10 @@ def _compare_numbers(actual, expected, where, options, msg):
 
 def _compare_sparse(actual, expected, where, options, msg):
     """Sparse tensors of one layout, by their parts."""
-    kind = "COO" if actual.is_sparse else "CSR"
-    names = ("indices",) if actual.is_sparse else ("crow_indices", "col_indices")
+    kind = str(actual.layout).removeprefix("sparse_").upper()
+    by_row = kind in ("CSR", "BSR")
+    names = ("crow_indices", "col_indices") if by_row else ("ccol_indices", "row_indices")
+    names = ("indices",) if actual.is_sparse else names
     if actual.is_sparse:
         actual, expected = actual.coalesce(), expected.coalesce()
     if actual._nnz() != expected._nnz():
