@@ -83,3 +83,19 @@ def test_what_is_left_to_numpy(rng):
     assert line.top(x.astype(np.int64), 3, True) is None
     assert line.top(x, 51, True) is None
     assert line.read_at(x, 1, np.zeros((59, 50), np.int64)) is None
+
+
+@pytest.mark.parametrize("product", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 31, 64, 449, 1000])
+def test_scans_of_any_length_and_special_numbers(n, dtype, product):
+    array = np.random.default_rng(n).uniform(0.5, 1.5, (300, n + 1))[:, 1:].astype(dtype)
+    array[0, n // 2], array[1, n // 3], array[2, -1] = np.nan, np.inf, -np.inf
+    array[3, 0] = 0
+    found = line.scanned(array, 1, product)
+    if found is None:
+        found = line.scanned(np.ascontiguousarray(array), 1, product)
+    with np.errstate(invalid="ignore"):
+        wanted = (np.cumprod if product else np.cumsum)(array.astype(np.float64), 1).astype(dtype)
+    rtol = 1e-6 if dtype == np.float32 else 1e-13
+    assert np.allclose(found, wanted, rtol=rtol, atol=0, equal_nan=True)

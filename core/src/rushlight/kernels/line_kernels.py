@@ -6,6 +6,7 @@ Arrays are dense and seen as (outer, n, inner), n being the dimension. Import at
 from __future__ import annotations
 
 from rushlight.backends.kernel_language import (
+    Chosen,
     Parameter,
     array,
     f32,
@@ -18,16 +19,17 @@ from rushlight.backends.kernel_language import (
     real,
     stack,
 )
+from rushlight.backends.row_scans import GROUP, scan
 
 # Argument words; those of running sums are as in `prepared`.
 INDEX, OUT, X, PLACES, FAILED, N, M, INNER, K = range(9)
 SEGMENT = 256  # columns that one item runs down
-CHAINS = 8  # parts of a row that are summed side by side: one chain would wait for each addition
 LOOK = 32  # elements that are looked at together for one that is among the k largest
 
 product = Parameter("product")
 largest = Parameter("largest")
 adding = Parameter("adding")
+scan32, scan64 = Chosen(product, scan[f32]), Chosen(product, scan[f64])
 
 
 # ---- running sums and products -------------------------------------------------------------------
@@ -37,54 +39,22 @@ def joined(a, b):
     return a * b if product == 1 else a + b
 
 
-@function(reassociate=True)
-def part_total(x, first, last):
-    """The sum (or product) of a part of a row, in float64."""
-    total = f64(1) if product == 1 else f64(0)
-    for i in range(first, last):
-        total = total * f64(x[i]) if product == 1 else total + f64(x[i])
-    return total
-
-
-@function
-def scan_part(x, out, first, last, total):
-    """A part of a row that begins with a total; the total at its end."""
-    for i in range(first, last):
-        total = joined(total, f64(x[i]))
-        out[i] = real(total)
-    return total
-
-
-@function
-def scan_row(x, out, n):
-    """One row: the totals of four parts first, then the parts side by side."""
-    m = n // 4
-    if n < 64:
-        scan_part(x, out, i64(0), n, f64(1) if product == 1 else f64(0))
-        return
-    a = f64(1) if product == 1 else f64(0)
-    b = part_total(x, i64(0), m)
-    c = joined(b, part_total(x, m, 2 * m))
-    d = joined(c, part_total(x, 2 * m, 3 * m))
-    for i in range(m):
-        a = joined(a, f64(x[i]))
-        b = joined(b, f64(x[m + i]))
-        c = joined(c, f64(x[2 * m + i]))
-        d = joined(d, f64(x[3 * m + i]))
-        out[i] = real(a)
-        out[m + i] = real(b)
-        out[2 * m + i] = real(c)
-        out[3 * m + i] = real(d)
-    scan_part(x, out, 4 * m, n, d)
-
-
 @range_kernel
 def scan_rows(args, lo, hi, tid):
     """Items are rows (inner is 1)."""
     g = array(i64, args)
     n, size = g[N], 4 if real is f32 else 8
     for row in range(lo, hi):
-        scan_row(array(real, g[X] + size * row * n), array(real, g[OUT] + size * row * n), n)
+        source, target = g[X] + size * row * n, g[OUT] + size * row * n
+        first = f64(1) if product == 1 else f64(0)
+        if real is f32:
+            total = scan32(source, target, n // GROUP, first)
+        else:
+            total = scan64(source, target, n // GROUP, first)
+        x, out = array(real, source), array(real, target)
+        for i in range(n - n % GROUP, n):
+            total = joined(total, f64(x[i]))
+            out[i] = real(total)
 
 
 @range_kernel
