@@ -16,15 +16,30 @@ _HERMITE_LIMIT = {4: 128, 8: 512}
 
 
 def _climb(x, n, one, step):
-    """Values of degree n: 1, then ``one(x)``, then ``step(k, x, p_k, p_(k-1))``; 0 below 0."""
-    found = np.where(n < 0, 0.0, np.where(n == 0, 1.0, np.nan))
-    before, here = np.ones_like(x), one(x)
-    found = np.where(n == 1, here, found)
-    top = int(n.max(initial=0))
-    for k in range(1, top):
-        before, here = here, step(k, x, here, before)
-        found = np.where(n == k + 1, here, found)
-    return found
+    """Values of degree n: 1, then ``one(x)``, then ``step(k, x, p_k, p_(k-1))``; 0 below 0, and for
+    degrees beyond 64-bit integers, as in PyTorch."""
+    n = np.where(np.abs(n) < 2.0**63, n, -1.0)
+    here = one(x)
+    found = np.where(n < 0, 0.0, np.where(n == 0, 1.0, np.where(n == 1, here, np.nan)))
+    return _climb_on(found, x, n, np.ones_like(x), here, step, 1)
+
+
+def _climb_on(found, x, n, before, here, step, k):
+    """The climb from degree k on. What is not a number stays so; once half of the elements are
+    through, the others go on by themselves."""
+    while True:
+        going = (n > k) & (here == here)
+        left = int(going.sum())
+        if not left:
+            return found
+        if left < 0.5 * going.size:
+            rest = (part[going] for part in (found, x, n, before, here))
+            found[going] = _climb_on(*rest, step, k)
+            return found
+        for k in range(k, min(k + 32, int(n.max()))):
+            before, here = here, step(k, x, here, before)
+            found = np.where(n == k + 1, here, found)
+        k += 1
 
 
 def _chebyshev_step(k, x, here, before):
