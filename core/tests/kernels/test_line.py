@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+import rushlight
+from rushlight.backends import threads
 from rushlight.kernels import line
 from rushlight.kernels.execution import REFERENCE
+from rushlight.ops import scan
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference leaves all of it to NumPy")
 
@@ -99,3 +102,21 @@ def test_scans_of_any_length_and_special_numbers(n, dtype, product):
         wanted = (np.cumprod if product else np.cumsum)(array.astype(np.float64), 1).astype(dtype)
     rtol = 1e-6 if dtype == np.float32 else 1e-13
     assert np.allclose(found, wanted, rtol=rtol, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("shape", [(1, 9), (7, 50), (3, 40, 33), (2, 5, 300), (61, 1)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int32"])
+def test_running_extremes(shape, dtype):
+    array = np.random.default_rng(0).integers(0, 9, shape).astype(dtype)
+    if dtype.startswith("float"):
+        array.reshape(-1)[:: max(array.size // 3, 1)] = np.nan
+    tensor, before = rushlight.from_numpy(array), threads.get_num_threads()
+    for axis in range(len(shape)):
+        for op, better in ((rushlight.cummax, np.greater_equal), (rushlight.cummin, np.less_equal)):
+            wanted = scan._running_extreme(array, axis, better)
+            for count in (1, 2, 5):
+                threads.set_num_threads(count)
+                values, places = op(tensor, axis)
+                assert np.array_equal(values.numpy(), wanted[0], equal_nan=True)
+                assert np.array_equal(places.numpy(), wanted[1])
+    threads.set_num_threads(before)

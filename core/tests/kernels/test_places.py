@@ -86,3 +86,24 @@ def test_gradients_with_wrapped_indices():
     x.grad = None
     x[rushlight.tensor([-1, 1, 0])].sum().backward()
     assert x.grad.tolist() == [[1, 1, 1], [2, 2, 2]]
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_slices_added_at_an_index(dim, dtype):
+    generator = np.random.default_rng(dim)
+    array = generator.integers(0, 50, (4, 70, 33)).astype(dtype)
+    index = generator.integers(0, array.shape[dim], 300)
+    shape = tuple(300 if d == dim else n for d, n in enumerate(array.shape))
+    source = generator.integers(0, 50, shape).astype(dtype)
+    wanted = array.copy()
+    np.add.at(wanted, (slice(None),) * dim + (index,), source)
+    tensors = [rushlight.from_numpy(a) for a in (array, index, source)]
+    assert np.array_equal(tensors[0].index_add(dim, *tensors[1:]).numpy(), wanted)
+    twice = tensors[0].index_add(dim, *tensors[1:], alpha=2).numpy()
+    assert np.array_equal(twice, 2 * wanted - array)
+    every = np.stack([index, index], 1)[:, 0]  # with gaps in memory
+    found = tensors[0].index_add(dim, rushlight.from_numpy(every), tensors[2])
+    assert np.array_equal(found.numpy(), wanted)
+    with pytest.raises(IndexError):
+        tensors[0].index_add(dim, tensors[1] + 60, tensors[2])

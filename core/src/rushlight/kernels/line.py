@@ -13,7 +13,7 @@ from rushlight.backends import np, threads
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import prepared
 
-__all__ = ["added_at", "read_at", "scanned", "top"]
+__all__ = ["added_at", "prepare_extreme", "read_at", "scanned", "top"]
 
 SMALL = 128  # elements below which NumPy is as fast
 TOP_LIMIT = 64  # values kept sorted by insertion
@@ -69,6 +69,23 @@ def prepare_scan(array, axis, product):
     code = kernel.address(real=language_type(array.dtype), product=int(product))
     grain, words = chunk(items, array.size // items), [0, 0, n, 0, inner, 0]
     return prepared(code, items, grain, [array], [(array.shape, array.dtype)], words)
+
+
+def prepare_extreme(array, axis, is_largest):
+    """``f(array)``: running maxima (or minima) along an axis and their places; or None."""
+    name = {"f4": "f32", "f8": "f64", "i8": "i64", "i4": "i32"}.get(array.dtype.str[1:])
+    if REFERENCE or name is None or not array.size or not array.flags.c_contiguous:
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import line_kernels as native
+
+    outer, n, inner = _seen(array.shape, axis)
+    items = outer if inner == 1 else outer * -(-inner // native.SEGMENT)
+    kernel = native.extreme_rows if inner == 1 else native.extreme_columns
+    code = kernel.address(element=getattr(language, name), largest=int(is_largest))
+    outputs = [(array.shape, array.dtype), (array.shape, np.dtype(np.int64))]
+    grain, words = chunk(items, 2 * array.size // items), [n, inner, array.itemsize]
+    return prepared(code, items, grain, [array], outputs, words)
 
 
 def top(array, k, largest):

@@ -9,6 +9,7 @@ from rushlight.backends.kernel_language import (
     Chosen,
     Parameter,
     array,
+    element,
     f32,
     f64,
     function,
@@ -18,12 +19,14 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     real,
     stack,
+    static,
 )
 from rushlight.backends.row_scans import GROUP, scan
 
 # Argument words; those of running sums are as in `prepared`.
 INDEX, OUT, X, PLACES, FAILED, N, M, INNER, K = range(9)
 SEGMENT = 256  # columns that one item runs down
+ROWS = 4  # rows whose running extremes are found side by side
 LOOK = 32  # elements that are looked at together for one that is among the k largest
 
 product = Parameter("product")
@@ -76,6 +79,73 @@ def scan_columns(args, lo, hi, tid):
                 total = joined(totals[i], f64(x[i]))
                 totals[i] = total
                 out[i] = real(total)
+
+
+# ---- running extremes ----------------------------------------------------------------------------
+@function
+def takes_over(value, best):
+    """Whether an element is the extreme from here on: of equal ones the last, and NaN."""
+    if largest == 1:
+        return (value >= best) | (value != value)
+    return (value <= best) | (value != value)
+
+
+@range_kernel
+def extreme_rows(args, lo, hi, tid):
+    """Running extremes of rows and their places: items are rows. Constants: elements of a row and
+    of what is inside of it (1), bytes of an element."""
+    g = array(i64, args)
+    n, size = g[4], g[6]
+    whole = lo + (hi - lo) // ROWS * ROWS
+    best, place = array(element, stack(ROWS)), array(i64, stack(ROWS))
+    for row in range(lo, whole, ROWS):  # one row alone would wait for its comparisons
+        x, out = array(element, g[3] + size * row * n), array(element, g[1] + size * row * n)
+        places = array(i64, g[2] + 8 * row * n)
+        for j in static(ROWS):
+            best[j] = x[j * n]
+            place[j] = 0
+        for i in range(n):
+            for j in static(ROWS):
+                value = x[j * n + i]
+                takes = takes_over(value, best[j])
+                best[j] = value if takes else best[j]
+                place[j] = i if takes else place[j]
+                out[j * n + i] = best[j]
+                places[j * n + i] = place[j]
+    for row in range(whole, hi):
+        x, out = array(element, g[3] + size * row * n), array(element, g[1] + size * row * n)
+        places, most, where = array(i64, g[2] + 8 * row * n), x[0], i64(0)
+        for i in range(n):
+            takes = takes_over(x[i], most)
+            most, where = x[i] if takes else most, i if takes else where
+            out[i] = most
+            places[i] = where
+
+
+@range_kernel
+def extreme_columns(args, lo, hi, tid):
+    """The same along columns: items are segments of columns."""
+    g = array(i64, args)
+    n, inner, size = g[4], g[5], g[6]
+    segments = (inner + SEGMENT - 1) // SEGMENT
+    for item in range(lo, hi):
+        outer, column = item // segments, item % segments * SEGMENT
+        width = min(inner - column, SEGMENT)
+        for row in range(n):
+            at = (outer * n + row) * inner + column
+            x, out = array(element, g[3] + size * at), array(element, g[1] + size * at)
+            places = array(i64, g[2] + 8 * at)
+            if row == 0:
+                for i in range(width):
+                    out[i] = x[i]
+                    places[i] = 0
+            else:
+                before = array(element, g[1] + size * (at - inner))
+                were = array(i64, g[2] + 8 * (at - inner))
+                for i in range(width):
+                    takes = takes_over(x[i], before[i])
+                    out[i] = x[i] if takes else before[i]
+                    places[i] = row if takes else were[i]
 
 
 # ---- the k largest -------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from rushlight.backends.kernel_language import (
 OUT, X, INDEX = 1, 2, 3
 ROW_WORDS = 4  # failures, length that indices go through, number of indices, elements of a row
 
+SEGMENT = 1024  # columns of an item
+
 size = Parameter("size")  # bytes of an element
 wrap = Parameter("wrap")
 adding = Parameter("adding")
@@ -39,15 +41,58 @@ def take_rows(args, lo, hi, tid):
     g = array(i64, args)
     n, m, inner = g[5], g[6], g[7]
     index = array(i64, g[INDEX])
+    if inner == 1:
+        item = lo
+        while item < hi:
+            first, outer = item % m, item // m
+            last, failed = min(m, first + hi - item), i64(0)
+            x, out = array(element, g[X] + size * outer * n), array(element, g[OUT])
+            at = item - first
+            for i in range(first, last):
+                place = wrapped(index[i], n)
+                failed += 1 if place < 0 else 0
+                out[at + i] = x[i64(0) if place < 0 else place]
+            if failed > 0:
+                atomic_add(g[4], failed)
+            item += last - first
+    else:
+        for item in range(lo, hi):
+            place = wrapped(index[item % m], n)
+            if place < 0:
+                atomic_add(g[4], 1)
+            else:
+                x = array(element, g[X] + size * ((item // m) * n + place) * inner)
+                out = array(element, g[OUT] + size * item * inner)
+                for i in range(inner):
+                    out[i] = x[i]
+
+
+@range_kernel
+def add_rows(args, lo, hi, tid):
+    """OUT = X, then OUT[o, INDEX[i], c] += SOURCE[o, i, c], in the order of the indices: items are
+    outer blocks times segments of SEGMENT columns."""
+    g = array(i64, args)
+    n, m, inner = g[6], g[7], g[8]
+    index, segments = array(i64, g[INDEX]), (inner + SEGMENT - 1) // SEGMENT
     for item in range(lo, hi):
-        place = wrapped(index[item % m], n)
-        if place < 0:
-            atomic_add(g[4], 1)
-        else:
-            x = array(element, g[X] + size * ((item // m) * n + place) * inner)
-            out = array(element, g[OUT] + size * item * inner)
-            for i in range(inner):
-                out[i] = x[i]
+        outer, column = item // segments, (item % segments) * SEGMENT
+        width = min(SEGMENT, inner - column)
+        base = size * (outer * n * inner + column)
+        for i in range(n):
+            x = array(element, g[X] + base + size * i * inner)
+            out = array(element, g[OUT] + base + size * i * inner)
+            for c in range(width):
+                out[c] = x[c]
+        source = g[4] + size * (outer * m * inner + column)
+        for i in range(m):
+            place = index[i]
+            if (place < 0) | (place >= n):
+                atomic_add(g[5], 1)
+            else:
+                out = array(element, g[OUT] + base + size * place * inner)
+                x = array(element, source + size * i * inner)
+                for c in range(width):
+                    out[c] += x[c]
 
 
 @range_kernel

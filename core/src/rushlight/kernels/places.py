@@ -14,7 +14,7 @@ from rushlight.backends import np
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk
 from rushlight.kernels.prepared import Remembered, prepared
 
-__all__ = ["checked", "failures", "put_along", "take_along", "take_rows"]
+__all__ = ["checked", "add_rows", "failures", "put_along", "take_along", "take_rows"]
 
 failures = ctypes.c_int64(0)  # how often an index was out of range; only ever counts up
 _INT64 = np.dtype(np.int64)
@@ -72,6 +72,28 @@ def take_along(input, index, dim, wrap=False):
     words = [ctypes.addressof(failures), n, index.shape[dim], inner]
     grain = chunk(outer, 2 * index.size // outer)
     return prepared(code, outer, grain, [input, index], [(index.shape, input.dtype)], words)
+
+
+def add_rows(input, index, source, dim):
+    """``f(input, index, source)``: a copy of `input` with slices added at a vector of indices."""
+    if not input.ndim or not _fits(input, index) or index.ndim != 1:
+        return None
+    outer, n, inner = _seen(input.shape, dim)
+    expected = (*input.shape[:dim], index.size, *input.shape[dim + 1 :])
+    if source.shape != expected or source.dtype is not input.dtype:
+        return None
+    if not source.flags.c_contiguous or input.dtype not in COMPILED_DTYPES:
+        return None
+    from rushlight.kernels import place_kernels as native
+
+    code = _kernel("add_rows", input.dtype, {4: "f32", 8: "f64"}[input.itemsize])
+    if code is None:
+        return None
+    words = [ctypes.addressof(failures), n, index.size, inner]
+    items = outer * -(-inner // native.SEGMENT)
+    grain = chunk(items, (2 * source.size + input.size) // items)
+    arrays, outputs = [input, index, source], [(input.shape, input.dtype)]
+    return prepared(code, items, grain, arrays, outputs, words)
 
 
 def put_along(input, index, source, dim, adding):

@@ -324,7 +324,8 @@ def zero_(self):
         free = not mode.recording or self._node is None and self._base is None
         if free and type(array) is np.ndarray and array.flags.writeable:
             if make.cleared(array) is NotImplemented:
-                array.fill(0)
+                if not blocks.fill(array, 0):
+                    array.fill(0)
             storage = self._storage
             if storage is None:
                 storage = storage_of(self)

@@ -39,6 +39,33 @@ def rows(general):
     return call
 
 
+def adding_rows(general):
+    """The kernel of ``op(input, dim, index, source, alpha=1)`` that adds slices."""
+
+    def prepare(input, index, source, dim):
+        return places.add_rows(input, index, source, wrap_dim(dim, input.ndim))
+
+    known = Remembered()
+
+    def call(input, dim, index, source, *, alpha=1):
+        if type(alpha) is not int or alpha != 1:
+            return general(input, dim, index, source, alpha=alpha)
+        own = input.shape, input.strides, input.dtype
+        key = own, index.shape, index.strides, source.shape, source.strides, dim
+        found = known.get(key, known)
+        if found is known:
+            found = known.keep(key, prepare(input, index, source, dim))
+        if found is not None:
+            before = places.failures.value
+            result = found(input, index, source)
+            if result is not NotImplemented and places.failures.value == before:
+                return result
+        return general(input, dim, index, source)
+
+    call.general = general
+    return call
+
+
 def writing(adding, general):
     """The kernel of ``op(input, dim, index, src)`` that writes (or adds) along a dimension."""
     known = Remembered()

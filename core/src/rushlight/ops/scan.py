@@ -117,6 +117,14 @@ def _running_extreme(input, dim, better):
     return [by_rows(np.moveaxis(values, 0, axis)), by_rows(np.moveaxis(indices, 0, axis))]
 
 
+def _extremes_by_layout(is_largest, general):
+    def prepare(input, dim):
+        axis = wrap_dim(dim, input.ndim)
+        return line.prepare_extreme(input, axis, is_largest) if input.ndim else None
+
+    return by_layout(prepare, general)
+
+
 def _scatter_back(grad, out1, input_shape, dim):
     from rushlight.ops.creation import zeros
 
@@ -138,6 +146,8 @@ def cummin(input: Tensor, dim):
     return _running_extreme(input, dim, np.less_equal)
 
 
+cummax.cpu(_extremes_by_layout(True, cummax.op.body))
+cummin.cpu(_extremes_by_layout(False, cummin.op.body))
 cummax.gradient(input=_scatter_back)
 cummin.gradient(input=_scatter_back)
 
