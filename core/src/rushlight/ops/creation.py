@@ -25,6 +25,7 @@ from rushlight.tensor.memory_format import (
     contiguous_format,
     empty_in,
     preserve_format,
+    unusual_order,
 )
 from rushlight.tensor.memory_format import empty_like as _like_strides
 from rushlight.tensor.shape import Size, normalize_size
@@ -559,7 +560,14 @@ def complex(real, imag, *, out=None):
             f"complex: Expected object of scalar type {real._dtype.to_complex()} but got scalar "
             f"type {out._dtype} for argument 'out'"
         )
-    made = view_as_complex(stack(broadcast_tensors(real, imag), -1))
+    real, imag = broadcast_tensors(real, imag)
+    order = unusual_order(real._array)
+    if order is None:
+        made = view_as_complex(stack((real, imag), -1))
+    else:  # dimensions in another order in memory: so they are in the result
+        parts = [part.permute(order) for part in (real, imag)]
+        back = [order.index(d) for d in range(len(order))]
+        made = view_as_complex(stack(parts, -1)).permute(back)
     return made if out is None else _write(out, made)
 
 

@@ -196,7 +196,7 @@ def renorm(input: Tensor, p, dim, maxnorm):
     norms = linalg_vector_norm(input, p, rest, True)
     wide = norms.float() if norms._dtype.itemsize == 2 else norms
     factor = where(wide > maxnorm, maxnorm / (wide + 1e-7), 1.0)
-    return input * factor.to(norms._dtype)
+    return input.contiguous() * factor.to(norms._dtype)
 
 
 def _renorm_inplace(self, p, dim, maxnorm):

@@ -18,6 +18,7 @@ from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros
 from rushlight.ops.indexing import _index_put
 from rushlight.tensor.dispatch import readable
+from rushlight.tensor.memory_format import same_order
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -107,10 +108,12 @@ def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
         found = lines.read_at(rows, dim, places)
     except IndexError:
         found = None  # the check below says it better
-    if found is not None:
-        return found.reshape(index.shape)
-    check_bounds("gather", places, rows.shape[dim], dim)
-    return rows[along(places, dim)].reshape(index.shape)
+    if found is None:
+        check_bounds("gather", places, rows.shape[dim], dim)
+        found = rows[along(places, dim)]
+    if type(found) is np.ndarray and not found.flags.c_contiguous:
+        found = found.copy()  # row by row, however the index lies
+    return found.reshape(index.shape)
 
 
 def _gather_gradient(grad, input_shape, dim, index):
@@ -416,7 +419,7 @@ index_copy.gradient(
 def _index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to a number."""
     dim, index = check_vector_index("index_fill", input, dim, index)
-    out = input.copy()
+    out = same_order(input)
     line(out)[slices(dim, index)] = value
     return out
 

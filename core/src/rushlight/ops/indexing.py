@@ -19,7 +19,7 @@ from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import indexed, like
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE, stack, through_levels
-from rushlight.tensor.memory_format import empty_iterated
+from rushlight.tensor.memory_format import empty_iterated, same_order
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 _BASIC = (int, slice, type(None), type(Ellipsis))
@@ -265,7 +265,7 @@ _index.gradient(input=_index_gradient)
 )
 def _index_put(input: Tensor, values: Tensor, index, accumulate):
     """A copy of `input` with `values` written (or added) at an index."""
-    out = input.copy()
+    out = same_order(input)
     _write_at(out, index, cast(values, dtype_of(out).code), accumulate)
     return out
 

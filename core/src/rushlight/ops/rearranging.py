@@ -13,6 +13,7 @@ from rushlight.ops._op import composite
 from rushlight.ops.creation import arange, finish
 from rushlight.ops.padding import _constant_pad
 from rushlight.ops.triangular import diag_embed
+from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -31,6 +32,11 @@ def flipud(input: Tensor):
     if input.dim() < 1:
         raise RuntimeError("Input must be >= 1-d; flipud got a 0-d tensor")
     return input.flip(0)
+
+
+def row_by_row(input):
+    """A copy that lies row by row."""
+    return input.clone(memory_format=contiguous_format)
 
 
 @composite()
@@ -56,7 +62,7 @@ def rot90(input: Tensor, k=1, dims=(0, 1)):
         return input.flip(second).transpose(first, second)
     if turns == 2:
         return input.flip((first, second))
-    return input.flip(first).transpose(first, second) if turns == 3 else input.clone()
+    return input.flip(first).transpose(first, second) if turns == 3 else row_by_row(input)
 
 
 @composite()

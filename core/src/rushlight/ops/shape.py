@@ -23,6 +23,7 @@ from rushlight.tensor.memory_format import (
     copied,
     is_laid_out,
     preserve_format,
+    same_order,
 )
 from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
@@ -464,7 +465,8 @@ def unflatten(input: Tensor, dim, sizes):
 )
 def view_scatter(base: Tensor, value: Tensor, path):
     """A copy of `base` in which the view described by `path` holds `value`."""
-    out = base.copy()
+    raw = any(step.name == "_as_strided" for step, _ in path)
+    out = base.copy() if raw else same_order(base)
     _follow_array(path, out)[...] = value
     return out
 

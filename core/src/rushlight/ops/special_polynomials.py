@@ -36,10 +36,11 @@ def _climb_on(found, x, n, before, here, step, k):
             rest = (part[going] for part in (found, x, n, before, here))
             found[going] = _climb_on(*rest, step, k)
             return found
-        for k in range(k, min(k + 32, int(n.max()))):
-            before, here = here, step(k, x, here, before)
-            found = np.where(n == k + 1, here, found)
-        k += 1
+        stop = min(k + 32, int(n.max()))
+        for degree in range(k, stop):
+            before, here = here, step(degree, x, here, before)
+            found = np.where(n == degree + 1, here, found)
+        k = stop
 
 
 def _chebyshev_step(k, x, here, before):

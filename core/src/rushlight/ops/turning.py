@@ -57,7 +57,8 @@ def roll(input: Tensor, shifts, dims=()):
     if dims is None or isinstance(dims, (tuple, list)) and not dims:
         if several and len(shifts) != 1:
             raise RuntimeError(f"roll: shifts and dimensions must align: {list(shifts)} and none")
-        return _as_rolled(input, np.roll(input, shifts))
+        found = np.roll(input, shifts)
+        return by_rows(found) if type(input) is np.ndarray else found
     count = len(dims) if isinstance(dims, (tuple, list)) else 1
     if count != (len(shifts) if several else 1):
         raise RuntimeError(f"roll: shifts and dimensions must align: {shifts} and {dims}")

@@ -87,6 +87,20 @@ def copied(array, chosen, dtype=None):
     return out
 
 
+def same_order(array):
+    """A copy of an array; a dense one keeps the order of its dimensions."""
+    if type(array) is not np.ndarray or array.flags.c_contiguous:
+        return array.copy()
+    return copied(array, preserve_format)
+
+
+def unusual_order(array):
+    """The order in memory of a dense array's dimensions; None if it is row by row."""
+    if type(array) is not np.ndarray or array.flags.c_contiguous or not is_dense(array):
+        return None
+    return [int(d) for d in np.argsort([-s for s in array.strides], kind="stable")]
+
+
 def empty_like(array, dtype):
     """Uninitialised memory with the shape and, where it is dense, the strides of an array."""
     if not array.size:  # NumPy forgets the strides of such arrays, PyTorch does not
