@@ -74,6 +74,33 @@ def test_a_complex_second_operand_is_refused_too(name):
     assert_same(lambda L: getattr(L, name)(L.ones(2), L.ones(2, dtype=L.complex64)))
 
 
+ORDERED = {
+    "amax": lambda L, z: z.amax(),
+    "amin": lambda L, z: z.amin(0),
+    "max": lambda L, z: z.max(),
+    "min over dim": lambda L, z: z.min(0),
+    "argmax": lambda L, z: z.argmax(),
+    "argmin": lambda L, z: z.argmin(1),
+    "cummax": lambda L, z: z.cummax(0),
+    "cummin": lambda L, z: z.cummin(1),
+    "nansum": lambda L, z: z.nansum(),
+    "unique": lambda L, z: z.unique(),
+    "bucketize": lambda L, z: L.bucketize(z, z[0]),
+    "max_pool2d": lambda L, z: L.nn.functional.max_pool2d(z[None, None], 2),
+    "adaptive_max_pool2d": lambda L, z: L.nn.functional.adaptive_max_pool2d(z[None, None], 1),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_complex_numbers_have_no_order(name):
+    for library in (torch, rushlight):
+        for _ in range(2):  # the second call could take a short way
+            with pytest.raises(RuntimeError, match="omplex|ComplexFloat"):
+                ORDERED[name](library, library.ones(2, 2, dtype=library.complex64))
+            if library is rushlight and name != "nansum":
+                ORDERED[name](library, library.ones(2, 2))
+
+
 NUMBERS = (5, 2.5, True, 1j)
 
 

@@ -104,6 +104,14 @@ def _without_complex(rule, name, text):
     return real_rule
 
 
+def refuse_unordered(name, array):
+    """Complex numbers have no order: what goes by size refuses them."""
+    if array.dtype.kind == "c":
+        raise NotImplementedError(
+            f'"{name}" not implemented for dtype {array.dtype}: complex numbers have no order'
+        )
+
+
 real_same = _without_complex(same, "real_same", "As :func:`same`; complex operands are refused.")
 real_floating = _without_complex(
     floating, "real_floating", "As :func:`floating`; complex operands are refused."

@@ -8,6 +8,7 @@ from rushlight.backends.arrays import dtype_of, meta_array
 from rushlight.errors import shape_text
 from rushlight.kernels import pooling as kernels
 from rushlight.ops._op import composite, op
+from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import same_length, shaped
 from rushlight.ops.convolution import spatial
 from rushlight.tensor.tensor import Tensor
@@ -52,6 +53,7 @@ def _adaptive_max_meta(input, output_size):
 )
 def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
     """Maxima of windows and their flat spatial positions."""
+    refuse_unordered("max_pool", input)
     return kernels.max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -67,6 +69,7 @@ def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
 )
 def _adaptive_max_pool(input: Tensor, output_size):
     """Maxima of equal parts and their flat spatial positions."""
+    refuse_unordered("adaptive_max_pool", input)
     return kernels.adaptive_max_pool_forward(input, output_size)
 
 

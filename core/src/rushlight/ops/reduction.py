@@ -16,6 +16,7 @@ from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import TABLE, composite, op
+from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, truth
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import isnan, where
@@ -192,7 +193,9 @@ mean.cpu(by_layout(_prepared_mean, mean.op.body))
 
 @composite()
 def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
-    """The sum over `dim`, counting nan as zero."""
+    """The sum over `dim`, counting nan as zero; of real numbers."""
+    if input._dtype.category == COMPLEX:
+        raise RuntimeError("nansum does not support complex inputs; use isnan and where")
     return where(isnan(input), 0, input).sum(dim, keepdim, dtype=dtype)
 
 
@@ -289,6 +292,7 @@ def _share_ties(grad, input, out, dim, keepdim):
 @op(batching="dims", samples=_extreme_sizes, meta=_meta_same)
 def amax(input: Tensor, dim=(), keepdim=False):
     """The largest element over `dim` (all by default); ties share the gradient."""
+    refuse_unordered("amax", input)
     axes = wrap_dims(dim, input.ndim)
     _refuse_empty("amax", input, dim, axes)
     return by_rows(input.max(axis=axes, keepdims=keepdim))
@@ -300,6 +304,7 @@ amax.gradient(input=_share_ties)
 @op(batching="dims", samples=_extreme_sizes, meta=_meta_same)
 def amin(input: Tensor, dim=(), keepdim=False):
     """The smallest element over `dim` (all by default); ties share the gradient."""
+    refuse_unordered("amin", input)
     axes = wrap_dims(dim, input.ndim)
     _refuse_empty("amin", input, dim, axes)
     return by_rows(input.min(axis=axes, keepdims=keepdim))
@@ -325,6 +330,7 @@ def _index_sizes(make):
 
 
 def _arg_extreme(name, function, input, dim, keepdim):
+    refuse_unordered(name, input)
     if input.size == 0 and (dim is None or input.shape[wrap_dim(dim, input.ndim)] == 0):
         raise IndexError(f"{name}(): Expected reduction dim to have non-zero size.")
     if input.dtype.kind == "b":
@@ -397,6 +403,7 @@ def _meta_select(input, dim, keepdim):
 
 
 def _selected(name, pick, arg, input, dim, keepdim):
+    refuse_unordered(name, input)
     axis = wrap_dim(dim, input.ndim)
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)

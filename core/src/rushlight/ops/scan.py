@@ -10,6 +10,7 @@ from rushlight.backends.arrays import by_rows, cast, dtype_of
 from rushlight.kernels import line
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import op
+from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import same_length
 from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.reduction import ValuesIndices, _sum_dtype, _wide
@@ -102,7 +103,8 @@ cumprod.cpu(_by_layout(cumprod.op.body, True))
 cumprod.gradient(input=_cumprod_gradient)
 
 
-def _running_extreme(input, dim, better):
+def _running_extreme(name, input, dim, better):
+    refuse_unordered(name, input)
     axis = wrap_dim(dim, input.ndim)
     if not input.ndim:
         return [input.copy(), np.zeros((), np.int64)]
@@ -137,13 +139,13 @@ def _scatter_back(grad, out1, input_shape, dim):
 @op(batching="dims", meta=same_length, result=ValuesIndices, samples=_samples)
 def cummax(input: Tensor, dim):
     """The running maximum along `dim` and its index."""
-    return _running_extreme(input, dim, np.greater_equal)
+    return _running_extreme("cummax", input, dim, np.greater_equal)
 
 
 @op(batching="dims", meta=same_length, result=ValuesIndices, samples=_samples)
 def cummin(input: Tensor, dim):
     """The running minimum along `dim` and its index."""
-    return _running_extreme(input, dim, np.less_equal)
+    return _running_extreme("cummin", input, dim, np.less_equal)
 
 
 cummax.cpu(_extremes_by_layout(True, cummax.op.body))

@@ -11,7 +11,7 @@ from rushlight.backends.arrays import bfloat16, dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import line, ordering
 from rushlight.ops._op import composite, op
-from rushlight.ops._rules import result_type
+from rushlight.ops._rules import refuse_unordered, result_type
 from rushlight.ops._shape_rules import chosen, chosen_after
 from rushlight.ops.comparison import where
 from rushlight.ops.reduction import ValuesIndices, selected_back
@@ -262,6 +262,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     """
     axis = None if dim is None else wrap_dim(dim, input.dim())
     array = input._array
+    refuse_unordered("unique", array)
     if input.is_cuda:
         return _unique_on_gpu(input, axis, return_inverse, return_counts)
     if dim is None and not return_inverse and not return_counts and _is_short(array):
@@ -393,6 +394,7 @@ def searchsorted(
     tensor([1, 2])
     """
     values = _as_values(input, sorted_sequence)
+    refuse_unordered("searchsorted", sorted_sequence._array)
     if values._dtype is not sorted_sequence._dtype:
         raise RuntimeError(
             "searchsorted(): boundary tensor and input value tensor should have same dtype, "
