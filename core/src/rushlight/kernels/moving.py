@@ -16,6 +16,7 @@ __all__ = ["copied", "flipped", "joined", "padded", "rolled", "triangle"]
 LARGE = 1 << 20  # bytes from which wide loops of other kernels pay
 MOST = 24  # arrays joined by one call
 _LONG_ROW = 4096  # bytes of a row that is copied by the C library
+_LEAST_TURN = 16  # extents from which transposing in registers pays
 _OUTER = 3  # extents beside the rows that a kernel takes
 
 
@@ -56,6 +57,9 @@ def copied(input, shape, strides, offset, result):
     outer = len(extents) - 1
     if count == 0 or outer > _OUTER:
         return None
+    turned = width == 4 and 1 <= outer <= 2 and steps[-2] == width and steps[-1] > 0
+    if turned and min(extents[-2:]) >= _LEAST_TURN and not REFERENCE:
+        return _turned(input, extents, steps, offset, result)
     dense = steps[-1] == width and extents[-1] * width >= 64
     if count * width >= LARGE and not dense:
         return None
@@ -68,6 +72,19 @@ def copied(input, shape, strides, offset, result):
     return prepared(
         code, rows, chunk(rows, extents[-1]), [input], [(tuple(result), input.dtype)], words
     )
+
+
+def _turned(input, extents, steps, offset, result):
+    """:func:`copied` where columns are what is dense: transposed in registers."""
+    from rushlight.kernels import moving_kernels as native
+
+    rows, columns = extents[-2:]
+    tile = 64 if math.prod(extents) < LARGE else 128  # longer runs where memory is far
+    items = math.prod(extents) // (rows * columns) * -(-rows // tile)
+    words = [offset, rows, columns, steps[0] if len(extents) == 3 else 0, steps[-1]]
+    grain = chunk(items, tile * columns)
+    outputs = [(tuple(result), input.dtype)]
+    return prepared(native.turn_rows.address(tile=tile), items, grain, [input], outputs, words)
 
 
 def flipped(input, dims):

@@ -16,9 +16,11 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     static,
 )
+from rushlight.backends.microkernel import transpose
 
 size = Parameter("size")  # bytes of an element
 lower = Parameter("lower")
+tile = Parameter("tile")  # rows and columns that are turned together
 HEAD, OUT, X = range(3)
 
 
@@ -60,6 +62,27 @@ def copy_rows(args, lo, hi, tid):
             out = array(element, target)
             for i in range(n):
                 out[i] = array(element, start + i * step)[0]
+
+
+@range_kernel
+def turn_rows(args, lo, hi, tid):
+    """Dense matrices of elements of 4 bytes from transposed ones: items are strips of `tile` rows.
+
+    Constants: offset, rows and columns of the result, bytes from matrix to matrix, bytes from row
+    to row of the source (columns of the result).
+    """
+    g = array(i64, args)
+    rows, columns, pitch = g[4], g[5], g[7]
+    strips = (rows + tile - 1) // tile
+    for item in range(lo, hi):
+        matrix, row = item // strips, (item % strips) * tile
+        source = g[X] + g[3] + matrix * g[6] + 4 * row
+        target = g[OUT] + 4 * columns * (matrix * rows + row)
+        wide = min(tile, rows - row)
+        for column in range(0, columns, tile):
+            high = min(tile, columns - column)
+            transpose(source + column * pitch, pitch, target + 4 * column, 4 * columns, high, wide,
+                      high)  # fmt: skip
 
 
 @range_kernel
