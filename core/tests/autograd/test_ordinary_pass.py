@@ -110,6 +110,9 @@ def test_first_gradients_are_taken_over(monkeypatch):
     x, y = leaves()
     ((x * y + x).tanh() * y).backward(rushlight.ones(3, 4))
     assert not copies
+    w = rushlight.randn(100, 100, requires_grad=True)  # large enough to lie on a cache line
+    (w * 2 + w.exp()).backward(rushlight.ones(100, 100))
+    assert not copies and w.grad.abs().sum() > 0
     given = rushlight.ones(3, 4)
     z = rushlight.zeros(3, 4, requires_grad=True)
     (z + 1).backward(given)  # the gradient is the caller's own object

@@ -61,6 +61,7 @@ def _plain(tensor):
 
 
 _WHOLE = (type(None), memoryview)  # what a buffer stands on that is no part of a larger array
+_BUFFERS = (memoryview, bytearray)  # what an array stands on that starts on a cache line
 
 
 def takeable(grad):
@@ -74,5 +75,5 @@ def takeable(grad):
     base = array.base
     return base is None or (
         sys.getrefcount(base) <= 3
-        and (type(base) is memoryview or type(getattr(base, "base", 0)) in _WHOLE)
+        and (type(base) in _BUFFERS or type(getattr(base, "base", 0)) in _WHOLE)
     )

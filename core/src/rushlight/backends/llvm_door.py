@@ -1,6 +1,6 @@
 """Python-callable functions over compiled kernels, made without a C compiler.
 
-Two functions in LLVM IR follow CPython's METH_FASTCALL protocol. They read the public fields of
+The functions in LLVM IR follow CPython's METH_FASTCALL protocol. They read the public fields of
 array objects (stable since NumPy 1.7), check them, convert scalars, allocate the result through
 NumPy's C API, call a driver (`rushlight.compiler.drivers`) and return. A kernel's function is a
 ``PyCFunction`` over one of the two whose ``self`` is an int64 array, the plan; nothing is compiled
@@ -8,6 +8,7 @@ for it. What does not fit gives NotImplemented and takes the Python way.
 
 ``rl_fast``     same-shape, C-contiguous, aligned arrays of the plan's dtypes, up to a size; other
                 layouts are looked up among a few recent ones, whose plans go to the second
+``rl_room``     a new array of uninitialised memory, which starts on a cache line where it is large
 ``rl_layout``   arrays whose shapes and strides the caller has looked up: the plan holds the rest
 """
 
@@ -20,7 +21,7 @@ import struct
 import sys
 import sysconfig
 
-from rushlight.backends import engine_watchers, np
+from rushlight.backends import engine_watchers, memory, np
 from rushlight.backends.llvm_text import Function
 
 # ---- plan words of rl_fast; then the inputs' dtypes, then item sizes of output and inputs
@@ -40,6 +41,7 @@ TABLE_WORDS = 256
 ALIGNED_FROM = 1 << 15
 # ---- offsets in PyObject and PyArrayObject, 64-bit
 TYPE_AT, DATA_AT, NDIM_AT, SHAPE_AT, STRIDES_AT, DTYPE_AT, FLAGS_AT = 8, 16, 24, 32, 40, 56, 64
+LENGTH_AT, ITEMS_AT = 16, 24  # of a tuple
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 METH_FASTCALL = 0x80
 DECLARATIONS = """declare double @PyFloat_AsDouble(ptr)
@@ -124,7 +126,7 @@ class _Door(Builtin):
                 self.exit_if(self.compare("ne", error, "null", "ptr"), "failed")
             self.store(word, self.table, self.add(first_slot, p))
 
-    def new_array(self, dims, shape, strides, size):
+    def new_array(self, dims, shape, strides, size, dtype=None):
         """A fresh array of `size` bytes, owned by the caller of the door."""
         holder, data = self.slot(), self.slot()
         self.store("null", holder, 0, "ptr")
@@ -137,7 +139,7 @@ class _Door(Builtin):
             aligned = self.value(f"and i64 {self.add(start, 63)}, -64")
             self.store(memory, holder, 0, "ptr")
             self.store(self.pointer(aligned), data, 0, "ptr")
-        dtype = self.pointer(self.load(self.plan, OUT))
+        dtype = dtype or self.pointer(self.load(self.plan, OUT))
         self.call("void", "@Py_IncRef", f"ptr {dtype}")
         narrow = self.value(f"trunc i64 {dims} to i32")
         memory, start = self.load(holder, 0, "ptr"), self.load(data, 0, "ptr")
@@ -349,10 +351,50 @@ def _layout():
     return f.finish()
 
 
+class _Room(_Door):
+    """``rl_room``: (tuple of extents, dtype, bytes of one element)."""
+
+    def __init__(self):
+        Builtin.__init__(self, "ptr", "rl_room", FASTCALL)
+        self.plan = self.field("%self", DATA_AT, "ptr")
+        self.type = self.load(self.plan, TYPE)
+        self.exit_unless(self.compare("eq", "%count", 3), "fallback")
+
+
+def _room():
+    f = _Room()
+    given, dtype = f.load("%args", 0, "ptr"), f.load("%args", 1, "ptr")
+    is_tuple = f.compare("eq", f.field(given, TYPE_AT), f.load(f.plan, OUT))
+    f.exit_unless(is_tuple, "fallback")
+    dims, total = f.field(given, LENGTH_AT), f.slot()
+    f.exit_if(f.compare("ugt", dims, 8), "fallback")
+    shape, strides = f.slot(8), f.slot(8)
+    f.store(f.call("i64", "@PyLong_AsLongLong", f"ptr {f.load('%args', 2, 'ptr')}"), total)
+    with f.loop(dims) as i:
+        last = f.subtract(f.subtract(dims, 1), i)
+        item = f.load(f.at(given, ITEMS_AT, "i8"), last, "ptr")
+        extent = f.call("i64", "@PyLong_AsLongLong", f"ptr {item}")
+        failed = f.value(f"icmp slt i64 {extent}, 0")
+        with f.when(failed):
+            error = f.call("ptr", "@PyErr_Occurred", "")
+            f.exit_if(f.compare("ne", error, "null", "ptr"), "failed")
+        # none, negative or so large that it cannot be meant: NumPy knows what to say
+        f.exit_if(f.compare("ugt", f.subtract(extent, 1), 1 << 31), "fallback")
+        size = f.load(total)
+        f.store(extent, shape, last)
+        f.store(size, strides, last)
+        size = f.multiply(size, extent)
+        f.exit_if(f.compare("ugt", size, 1 << 46), "fallback")
+        f.store(size, total)
+    out = f.new_array(dims, shape, strides, f.load(total), dtype)
+    f.do(f"ret ptr {out}")
+    return f.finish()
+
+
 def module(key: str) -> str:
-    """IR text of both functions; `key` becomes a function that says which build this is."""
+    """IR text of the functions; `key` becomes a function that says which build this is."""
     marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
-    return "\n".join([DECLARATIONS, _fast(), _layout(), marker])
+    return "\n".join([DECLARATIONS, _fast(), _layout(), _room(), marker])
 
 
 # ------------------------------------------------------------------------------------ Python's side
@@ -467,6 +509,11 @@ class Doors:
         self.alive = []  # CPython keeps pointers into method definitions
         self.fast_definition = self._define(b"fast", self.fast_address)
         self.layout_definition = self._define(b"layout", self.layout_address)
+        words = [0] * FAST_DTYPES
+        words[OUT], words[TYPE] = id(tuple), self.type
+        definition = self._define(b"room", engine.symbol("rl_room"))
+        self.room = builtin(definition, np.array(words, np.int64))
+        memory.room = self.room
         for watcher in engine_watchers:
             watcher(engine)
 

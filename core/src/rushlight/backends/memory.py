@@ -70,10 +70,16 @@ _readable = sys.implementation.name == "cpython" and (
 address = _address_in_object if _readable else _address_by_name  # 0.14 us against 1 us
 
 
+def room(shape, dtype, itemsize):
+    """In place of the built-in function that :func:`empty` calls, until machine code is in use."""
+    return NotImplemented
+
+
 def empty(shape, dtype):
     """A new array of uninitialised memory; large ones start on a cache line (NumPy aligns to 16
     bytes only). `shape` is a tuple or an int, `dtype` a NumPy dtype."""
-    return _aligned(np.empty, shape, dtype)
+    array = room(shape, dtype, dtype.itemsize)
+    return _aligned(np.empty, shape, dtype) if array is NotImplemented else array
 
 
 def zeros(shape, dtype):
