@@ -9,10 +9,10 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
-from rushlight.kernels import vectors
+from rushlight.kernels import totals, vectors
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import FLOAT32, is_low_precision
-from rushlight.kernels.prepared import Remembered
+from rushlight.kernels.prepared import Remembered, by_layout
 from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
@@ -344,11 +344,18 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     return kernels.linear(input, weight, bias)
 
 
-def _row_sum(rows):
-    """The sum of all rows, numbers of low precision added in float32 and rounded once."""
+def _numpys_row_sum(rows):
     if is_low_precision(rows.dtype):
         return cast(np.add.reduce(cast(rows, FLOAT32), 0), rows.dtype)
     return np.add.reduce(rows, 0)
+
+
+def _prepared_row_sum(rows):
+    return totals.totalled("sum", rows, (0,), False, rows.dtype)
+
+
+# The sum of all rows, numbers of low precision added in float32 and rounded once.
+_row_sum = by_layout(_prepared_row_sum, _numpys_row_sum)
 
 
 def _linear_backward(grad, input, weight, needs):
