@@ -12,6 +12,7 @@ import os
 
 from rushlight.backends import np
 from rushlight.backends.memory import empty
+from rushlight.kernels import whole_windows
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     FLOAT32,
@@ -231,6 +232,8 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
     ``planes``: 1 where values have no more bits than bfloat16. ``direct``: nothing but sums of
     products, which carry infinities and NaN as they should.
     """
+    if not flipped and whole_windows.fits(image, kernel, padding, dilation, groups):
+        return whole_windows.Forward
     size = output_size(image, kernel, stride, padding, dilation)
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
     if groups == 1 and not direct and _gathers_forward(
@@ -263,6 +266,8 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
 
 def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, groups, planes=3):
     """None where only the generic path can do it."""
+    if whole_windows.fits(image, kernel, padding, dilation, groups):
+        return whole_windows.InputGradient
     size = output_size(image, kernel, stride, padding, dilation)
     back = tuple(d * (k - 1) - p for k, d, p in zip(kernel, dilation, padding, strict=True))
     if stride == (1, 1) and min(back) >= 0:
@@ -291,6 +296,8 @@ def _gathers_weight_gradient(n, c, image, o, size, kernel, stride, padding, is_w
 
 def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, groups, planes=3,
                            direct=False):  # fmt: skip
+    if whole_windows.fits(image, kernel, padding, dilation, groups):
+        return whole_windows.WeightGradient
     size = output_size(image, kernel, stride, padding, dilation)
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
     if groups == 1 and not direct and _gathers_weight_gradient(

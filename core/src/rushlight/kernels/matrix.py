@@ -97,6 +97,11 @@ def _product(a, b, out, bias, accumulate=False):
     return out
 
 
+def product_into(a, b, out, bias=None):
+    """A 2-D float32 or float64 product of any strides into a dense ``out``, plus a row."""
+    return _product(a, b, out, bias)
+
+
 def forget_plans():
     """Plan every product anew."""
     _plans.clear()
