@@ -31,7 +31,6 @@ CACHED = 1 << 19  # elements of a matrix from which OpenBLAS reads memory faster
 _BOOL = np.dtype(np.bool_)
 _TYPES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.int64): "i64",
           np.dtype(np.int32): "i32", np.dtype(np.uint8): "u8", _BOOL: "u8"}  # fmt: skip
-_HUGE = 1 << 24  # bytes from which stores past the caches pay
 
 
 def product(input, vector):
@@ -76,7 +75,7 @@ def converted(input, target):
     kinds = _TYPES.get(input.dtype), _TYPES.get(target)
     if REFERENCE or None in kinds or not input.flags.c_contiguous or not input.size:
         return None
-    if input.dtype == target or input.size * max(input.itemsize, target.itemsize) >= _HUGE:
+    if input.dtype == target:
         return None
     from rushlight.backends import kernel_language as language
     from rushlight.kernels import vector_kernels as native

@@ -10,6 +10,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import bfloat16, dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import line, ordering
+from rushlight.kernels.execution import COMPILED_DTYPES
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import refuse_unordered, result_type
 from rushlight.ops._shape_rules import chosen, chosen_after
@@ -142,6 +143,13 @@ def msort(input: Tensor):
     return sort(input, 0)[0]
 
 
+def _chosen(input, axis, k):
+    """The k-th smallest elements of the last dimension and their places, or None."""
+    if type(input) is not np.ndarray or axis != input.ndim - 1:
+        return None
+    return ordering.chosen(input, k)
+
+
 def _kth_samples(make):
     x = make(3, 5)
     return [((x, 2), {}), ((x, 1, 0, True), {}), ((make(), 1), {}), ((make(2, 4, 3), 3, -2), {})]
@@ -160,6 +168,9 @@ def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
         )
     if not input.ndim:
         return [input.copy(), np.zeros((), np.int64)]
+    found = _chosen(input, axis, k - 1)
+    if found is not None:
+        return [f[..., None] for f in found] if keepdim else list(found)
     order = np.take(_order(input, axis, False), [k - 1], axis)
     found = [np.take_along_axis(input, order, axis), order]
     return found if keepdim else [f.squeeze(axis) for f in found]
@@ -191,6 +202,10 @@ def _median_over(name, input, dim, keepdim, skip_nan):
     axis = wrap_dim(dim, input.ndim)
     if not input.ndim:
         return [input.copy(), np.zeros((), np.int64)]
+    if input.dtype == np.float32 and input.size and not np.isnan(input).any():
+        found = _chosen(input, axis, (input.shape[axis] - 1) // 2)
+        if found is not None:
+            return [f[..., None] for f in found] if keepdim else list(found)
     moved = np.moveaxis(input, axis, -1)
     index = _middle(name, moved, axis, skip_nan)
     values = np.take_along_axis(moved, index, -1)
@@ -227,6 +242,9 @@ def _median_of_all(input: Tensor, skip_nan=False):
         raise RuntimeError(f"median(): an empty {dtype_of(input)} tensor has no median")
     if not flat.size:
         return np.full((), np.nan, input.dtype)
+    if type(flat) is np.ndarray and flat.dtype in COMPILED_DTYPES and not np.isnan(flat).any():
+        middle = (flat.size - 1) // 2
+        return np.asarray(np.partition(flat, middle)[middle])
     return _median_over("nanmedian" if skip_nan else "median", flat, 0, False, skip_nan)[0]
 
 
