@@ -1,9 +1,9 @@
 """Run every test that compares with PyTorch, with PyTorch there, and say how many there are.
 
 A test file takes part if it names the oracle. `quick` (the default) takes the op table's quick
-tier, `full` the full one and then PyTorch's own tables of operations (results, then strides),
-layers and optimizers and the table of seeds (torch_table.py, torch_strides.py, torch_modules.py,
-torch_optimizers.py, torch_seeds.py).
+tier, `full` the full one and then PyTorch's own tables of operations (results, reference inputs,
+then strides), layers and optimizers and the table of seeds (torch_table.py, torch_strides.py,
+torch_modules.py, torch_optimizers.py, torch_seeds.py).
 
 Usage: python ci/parity.py [quick|full] [--if-available] [PYTEST ARGUMENT ...]
 """
@@ -24,6 +24,7 @@ USES_TABLE = re.compile(r"rushlight\.testing|from rushlight import testing")
 # PyTorch's own tables of operations, layers and optimizers, and the table of seeds.
 TABLES = (
     ("torch_table.py", ("--jobs", "2", "--samples", "120")),
+    ("torch_table.py", ("--jobs", "2", "--reference")),
     ("torch_strides.py", ()),
     ("torch_modules.py", ()),
     ("torch_optimizers.py", ()),

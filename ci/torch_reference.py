@@ -151,6 +151,8 @@ def run(info, dtype, most):
                 compared += 1
                 if text is not None:
                     lines.append(text)
+        if not compared:
+            lines.append("no input could be compared")
     except Exception as error:  # noqa: BLE001 - any failure is the entry's result
         lines.append(_short(error))
     finally:

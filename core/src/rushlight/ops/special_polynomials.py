@@ -119,7 +119,7 @@ def _limited(function):
     """Hermite's polynomials: nan where the degree is beyond PyTorch's limit for the dtype."""
 
     def value(x, n, limit):
-        beyond = n > limit
+        beyond = (n > limit) & (n < 2.0**63)  # further on the degree counts as negative there
         return np.where(beyond, math.nan, function(x, np.where(beyond, 0, n)))
 
     return value
