@@ -17,6 +17,8 @@ LARGE = 1 << 20  # bytes from which wide loops of other kernels pay
 MOST = 24  # arrays joined by one call
 _LONG_ROW = 4096  # bytes of a row that is copied by the C library
 _LEAST_TURN = 16  # extents from which transposing in registers pays
+_NARROW = 8  # elements of rows that are copied without a loop
+_WAYS = 4  # arrays whose elements are taken in turn without a loop
 _OUTER = 3  # extents beside the rows that a kernel takes
 
 
@@ -61,9 +63,10 @@ def copied(input, shape, strides, offset, result):
     if turned and min(extents[-2:]) >= _LEAST_TURN and not REFERENCE:
         return _turned(input, extents, steps, offset, result)
     dense = steps[-1] == width and extents[-1] * width >= 64
-    if count * width >= LARGE and not dense:
+    narrow = extents[-1] if outer and 2 <= extents[-1] <= _NARROW else 0
+    if count * width >= LARGE and not dense and not narrow:
         return None
-    code = _kernel("copy_rows", input.dtype)
+    code = _kernel("copy_rows", input.dtype, narrow=narrow)
     if code is None:
         return None
     rows = count // extents[-1]
@@ -162,6 +165,17 @@ def _joined_blocks(arrays, outer, shape):
     return prepared(code, items, grain, arrays, outputs, words, head=len(arrays))
 
 
+def _woven(arrays, count, shape):
+    """The same where every array gives one element in turn."""
+    from rushlight.kernels import moving_kernels as native
+
+    first = arrays[0]
+    code = _kernel("weave", first.dtype, ways=len(arrays))
+    items = -(-count // native.WOVEN)
+    grain = chunk(items, native.WOVEN * len(arrays))
+    return prepared(code, items, grain, arrays, [(tuple(shape), first.dtype)], [count])
+
+
 def joined(arrays, dim, shape):
     """``f(*arrays)``: dense arrays of one dtype joined along a dimension to `shape`."""
     first = arrays[0]
@@ -173,9 +187,12 @@ def joined(arrays, dim, shape):
     outer = math.prod(shape[:dim])
     if size // outer >= _LONG_ROW:
         return _joined_blocks(arrays, outer, shape)
-    code = _kernel("join", first.dtype) if size < LARGE else None
+    woven = 2 <= len(arrays) <= _WAYS and all(a.size == outer for a in arrays)
+    code = _kernel("join", first.dtype) if size < LARGE or woven else None
     if code is None:
         return None
+    if woven:
+        return _woven(arrays, outer, shape)
     widths = [a.size // outer for a in arrays]
     words = [sum(widths), *widths]
     outputs = [(tuple(shape), first.dtype)]

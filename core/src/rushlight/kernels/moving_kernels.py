@@ -20,6 +20,9 @@ from rushlight.backends.microkernel import transpose
 
 size = Parameter("size")  # bytes of an element
 lower = Parameter("lower")
+narrow = Parameter("narrow")
+ways = Parameter("ways")
+WOVEN = 4096
 tile = Parameter("tile")  # rows and columns that are turned together
 HEAD, OUT, X = range(3)
 
@@ -44,24 +47,47 @@ def fill_run(target, first, last, value):
 def copy_rows(args, lo, hi, tid):
     """Rows of a dense result from an array of any strides: items are rows.
 
-    Constants: offset, elements and stride of a row, three outer extents, their strides.
+    Constants: offset, elements and stride of a row, three outer extents, their strides. `narrow`:
+    the elements of a row where they are few, else 0.
     """
     g = array(i64, args)
-    n, step = g[4], g[5]
-    for row in range(lo, hi):
-        rest, second = row // g[8], (row // g[8]) % g[7]
-        start = g[X] + g[3] + (rest // g[7]) * g[9] + second * g[10] + (row % g[8]) * g[11]
+    n, step, next_row = g[4], g[5], g[11]
+    row = lo
+    while row < hi:  # as many rows as lie one after the other
+        rest, column = row // g[8], row % g[8]
+        count = min(g[8] - column, hi - row)
+        start = g[X] + g[3] + (rest // g[7]) * g[9] + (rest % g[7]) * g[10] + column * next_row
         target = g[OUT] + size * row * n
-        if step == size:
-            copy_run(start, target, n)
-        elif step == -size:
-            x, out = array(element, start), array(element, target)
-            for i in range(n):
-                out[i] = x[0 - i]
-        else:
+        if narrow > 0:
             out = array(element, target)
-            for i in range(n):
-                out[i] = array(element, start + i * step)[0]
+            if next_row == size:
+                for j in range(count):
+                    for k in static(narrow):
+                        out[j * narrow + k] = array(element, start + k * step)[j]
+            else:
+                for j in range(count):
+                    for k in static(narrow):
+                        at = start + j * next_row + k * step
+                        out[j * narrow + k] = array(element, at)[0]
+        else:
+            for j in range(count):
+                copy_row(start + j * next_row, target + j * size * n, n, step)
+        row += count
+
+
+@function
+def copy_row(start, target, n, step):
+    """One row of any stride."""
+    if step == size:
+        copy_run(start, target, n)
+    elif step == -size:
+        x, out = array(element, start), array(element, target)
+        for i in range(n):
+            out[i] = x[0 - i]
+    else:
+        out = array(element, target)
+        for i in range(n):
+            out[i] = array(element, start + i * step)[0]
 
 
 @range_kernel
@@ -139,6 +165,21 @@ def pad_rows(args, lo, hi, tid):
             fill_run(target, i64(0), before, value)
             copy_run(g[X] + size * place * n, target + size * before, n)
             fill_run(target, before + n, wide, value)
+
+
+@range_kernel
+def weave(args, lo, hi, tid):
+    """Elements of `ways` arrays in turn: items are blocks of WOVEN of each. Constant: elements."""
+    g = array(i64, args)
+    out, a, b = array(element, g[OUT]), array(element, g[X]), array(element, g[X + 1])
+    c, d = array(element, g[X + min(ways - 1, 2)]), array(element, g[X + ways - 1])
+    for i in range(lo * WOVEN, min(hi * WOVEN, g[X + ways])):
+        out[i * ways] = a[i]
+        out[i * ways + 1] = b[i]
+        if ways > 2:
+            out[i * ways + 2] = c[i]
+        if ways > 3:
+            out[i * ways + 3] = d[i]
 
 
 @range_kernel

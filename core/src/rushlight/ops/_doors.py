@@ -266,6 +266,7 @@ class _Source:
         call = ", ".join(a for a, _ in self.bound[: self.op.positional])
         rest = ", ".join(b for _, b in self.bound[1:])
         values = f"[{first}, {rest}]" if rest else f"[{first}]"
+        copied = f"out = make.made(r, {first}._dtype)" if self.op.options.get("copies") else ""
         lines = self._start()
         lines += [
             *(self._whole_view(first, rest) if whole else []),
@@ -274,7 +275,7 @@ class _Source:
             "    if r is NO: return NO",
             f"    return many_views(op, {first}, r, {values})",
             f"out = make.view({first}, r, (op, [{rest}]))",
-            "if out is NO: return NO",
+            f"if out is NO: {copied or 'return NO'}",
             "if STATE.inference and mode.inference: out._inference = True",
             f"if {first}._node is not None and mode.recording:",
             f"    record_view(op, {first}, [None, {rest}], out)",

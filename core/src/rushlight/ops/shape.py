@@ -52,6 +52,9 @@ def infer_size(shape, count, name="view"):
     return shape
 
 
+_COPIED = 1 << 12  # bytes from which a prepared copy pays
+
+
 def _plain_size(shape):
     """A shape that NumPy understands as we do, at most one -1 in it, or None."""
     if type(shape) is not tuple or not shape:
@@ -131,7 +134,7 @@ Tensor.view = _named_view()
 Tensor.view_as = lambda self, other: _view_op(self, tuple(other._array.shape))
 
 
-@declare_view(linear=True, samples=_view_samples, made_by="reshaped")
+@declare_view(linear=True, samples=_view_samples, made_by="reshaped", copies=True)
 def reshape(input: Tensor, shape: Sizes):
     """`input` with another shape: a view where strides allow it, else a copy.
 
@@ -142,10 +145,20 @@ def reshape(input: Tensor, shape: Sizes):
     size = _plain_size(shape)
     if size is not None:
         try:
-            return input.reshape(size)
+            return _reshaped(input, size)
         except ValueError:
             pass  # the text below says what is wrong
     return input.reshape(infer_size(shape, input.size, "reshape"))
+
+
+def _reshaped(array, size):
+    """A view, or an array of another shape over a copy by a prepared call."""
+    if type(array) is not _ndarray or array.nbytes < _COPIED or array.flags.c_contiguous:
+        return array.reshape(size)
+    try:
+        return array.reshape(size, copy=False)
+    except ValueError:
+        return _turned(array, contiguous_format).reshape(size)
 
 
 reshape.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
