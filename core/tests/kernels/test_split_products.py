@@ -146,18 +146,57 @@ def test_zero_operands(rng):
     np.testing.assert_array_equal(product(b, a), a)
 
 
-def test_bits_do_not_depend_on_threads(rng):
-    a = rng.standard_normal((300, 500)).astype(np.float32)
-    b = rng.standard_normal((500, 260)).astype(np.float32)
-    before, results = threads.get_num_threads(), []
-    try:
-        for count in (1, 2, 5):
+@pytest.fixture
+def results():
+    """Run a function with several numbers of threads: up to four pack for themselves."""
+    before = threads.get_num_threads()
+
+    def run(function, counts=(1, 2, 3, 4, 5, 8)):
+        found = []
+        for count in counts:
             threads.set_num_threads(count)
-            results.append(matrix.matmul(a, b))
-    finally:
-        threads.set_num_threads(before)
-    np.testing.assert_array_equal(results[0], results[1])
-    np.testing.assert_array_equal(results[0], results[2])
+            found.append(function())
+        return found
+
+    yield run
+    threads.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    "size", [(300, 500, 260), (260, 3000, 70), (40, 1700, 700), (33, 70, 900), (1100, 900, 500)]
+)
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
+def test_bits_do_not_depend_on_threads(rng, results, size, transposed):
+    m, k, n = size
+    _, a = guarded(rng.standard_normal((m, k)).astype(np.float32), transposed[0])
+    _, b = guarded(rng.standard_normal((k, n)).astype(np.float32), transposed[1])
+    bias = rng.standard_normal(n).astype(np.float32)
+    first, *others = results(lambda: product(a, b, bias=bias))
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 3.4e38, 1e-44])
+@pytest.mark.parametrize("where", ["a", "b"])
+def test_special_values_with_any_number_of_threads(rng, results, value, where):
+    a = rng.standard_normal((200, 900)).astype(np.float32)
+    b = rng.standard_normal((900, 130)).astype(np.float32)
+    (a if where == "a" else b)[101, 77] = value
+    with np.errstate(all="ignore"):
+        exact = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)
+    first, *others = results(lambda: product(a, b))
+    np.testing.assert_allclose(first, exact, rtol=1e-4, atol=1e-4)
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+
+
+def test_long_sums_of_a_large_product_are_as_exact(rng, results):
+    """Several passes over k where operands are packed first, several chunks where not."""
+    a = rng.standard_normal((2500, 1000)).astype(np.float32).T
+    b = rng.standard_normal((2500, 300)).astype(np.float32)
+    one, eight = results(lambda: product(a, b), (1, 8))
+    assert relative_error(one, a, b) < 4e-7
+    np.testing.assert_array_equal(one, eight)
 
 
 @pytest.mark.parametrize("planes", [(2, 4e-5, 1e-7), (1, 1e-2, 1e-4)])

@@ -303,7 +303,10 @@ def product_kernel(args, lo, hi, tid):
                     strip = g[PACKED_A] + (s * blocks + k // SIDE) * block_bytes
                 else:
                     clear_peaks(space)
-                    pack_blocks(a, a_row, i64(1), i64(0), rows, depth, strip, space)
+                    if g[TRANS_A] != 0:
+                        pack_blocks(a, a_k, i64(0), i64(1), rows, depth, strip, space)
+                    else:
+                        pack_blocks(a, a_row, i64(1), i64(0), rows, depth, strip, space)
                     peak_of_a = largest(space)
                 fits = i64(1)
                 if planes != 0:
@@ -346,6 +349,7 @@ ITEMS = 16  # parts of a large product
 PACKED_LIMIT = 4 << 20  # bytes of packed B (and A, if packed whole) at a time
 CHUNK_LIMIT = 24  # blocks of k in a chunk
 GROUP_LIMIT = 1200 << 10  # bytes of packed B that stay in the second cache
+ALONE_THREADS = 4  # up to which each packs for itself
 HERE_ITEMS = 8  # parts of a product whose items pack their own panels of B, at least
 
 
@@ -366,20 +370,24 @@ class SplitProduct:
     """How to run one product of float32 matrices (or, with 0 planes, of bfloat16 ones).
 
     ``a`` and ``b`` are (row stride in bytes, is transposed), ``start`` is START_BIAS or START_C.
+    A few threads take a rectangle of C each and pack what they need of both operands: nothing that
+    one core has written is read by another. For more of them, operands are packed first, once.
+    Sums are cut in the same chunks either way, so that the bits are the same.
     """
 
-    __slots__ = ("bytes_a", "bytes_b", "dtype", "peaks", "steps")
+    __slots__ = ("alone", "bytes_a", "bytes_b", "dtype", "kind", "peaks", "sizes", "steps", "words")
 
     def __init__(self, m, n, k, a, b, start, planes):
         (a_row, trans_a), (b_row, trans_b) = a, b
         self.dtype = None  # not for callers who ask for a plan of their dtype
         size, block = (4 if planes else 2), max(1, planes) * 2 * TILE
-        kind = {"planes": planes, "size": size, "block_bytes": block}
+        self.kind = {"planes": planes, "size": size, "block_bytes": block}
         panels, strips, blocks = -(-n // SIDE), -(-m // SIDE), -(-k // SIDE)
         here = packs_here(m, n, k)
+        chunk = parts_of(blocks, CHUNK_LIMIT) if planes else blocks
         if planes and not here:  # passes over k, if packed operands would not stay in the caches
-            blocks = parts_of(blocks, PACKED_LIMIT // (block * (panels + trans_a * strips)))
-        depth, chunk = min(blocks * SIDE, k), parts_of(blocks, CHUNK_LIMIT if planes else blocks)
+            most = PACKED_LIMIT // (block * chunk * (panels + trans_a * strips))
+            blocks = chunk * parts_of(-(-blocks // chunk), most)
         packs_a = trans_a or here
         self.bytes_b = 0 if here else panels * blocks * block
         self.bytes_a = strips * blocks * block if packs_a else 0
@@ -396,6 +404,16 @@ class SplitProduct:
         table = mk.COLUMNS_OF_A if trans_a else mk.ROWS
         words[TILES] = table.need(SIDE, (m - 1) % SIDE + 1)
         words[GROUP], words[ROW_PARTS], words[CHUNK] = group, parts, chunk * SIDE
+        words[START], words[K] = start, k
+        self.sizes, self.words, self.alone = (panels, strips, chunk * block), words, {}
+        self._plan_steps(min(blocks * SIDE, k), packs_a, here, groups * parts)
+
+    def _plan_steps(self, depth, packs_a, here, items):
+        """Packing and multiplying, for every pass over ``depth`` steps of k."""
+        words = self.words.copy()
+        m, n, k, size = words[M], words[N], words[K], self.kind["size"]
+        trans_a, trans_b, b_row = words[TRANS_A], words[TRANS_B], words[B_ROW]
+        a_row = words[A_K] if trans_a else words[A_ROW]
         words[A_PACKED], words[B_HERE] = packs_a, here
         self.peaks, self.steps = 0, []
         for first in range(0, k, depth):
@@ -404,21 +422,44 @@ class SplitProduct:
             if packs_a:
                 offset = first * (a_row if trans_a else size)
                 pack_a, words[A_PEAK_COUNT] = _packing(
-                    kind, a_row, not trans_a, trans_a, m, steps, offset
+                    self.kind, a_row, not trans_a, trans_a, m, steps, offset
                 )
             if not here:
                 offset = first * (size if trans_b else b_row)
                 pack_b, words[B_PEAK_COUNT] = _packing(
-                    kind, b_row, trans_b, trans_b, n, steps, offset
+                    self.kind, b_row, trans_b, trans_b, n, steps, offset
                 )
             words[K], words[FIRST_K] = steps, first
-            words[START] = start if first == 0 else mk.START_C
-            run = threads.plan(product_kernel.address(**kind), groups * parts, 1, words)
+            words[START] = self.words[START] if first == 0 else mk.START_C
+            run = threads.plan(product_kernel.address(**self.kind), items, 1, words)
             self.steps.append((pack_a, pack_b, run))
             self.peaks = max(self.peaks, words[A_PEAK_COUNT], words[B_PEAK_COUNT])
 
+    def _plan_alone(self, count):
+        """One job without shared packing for so many threads; None where that does not pay."""
+        (panels, strips, chunk_bytes), words = self.sizes, self.words.copy()
+        if not self.kind["planes"] or words[START] == mk.START_C or count > ALONE_THREADS:
+            return None
+        by_rows = strips >= panels
+        parts = min(count, strips) if by_rows else 1
+        own = panels if by_rows else -(-panels // count)
+        group = parts_of(own, GROUP_LIMIT // chunk_bytes)
+        words[GROUP], words[ROW_PARTS], words[B_HERE] = group, parts, 1
+        items = -(-panels // group) * parts
+        return threads.plan(product_kernel.address(**self.kind), items, 1, words)
+
     def run(self, a, b, out, bias):
         """Write the product (plus a float32 bias, or plus ``out``) into a dense ``out``."""
+        count = threads.get_num_threads()
+        try:
+            alone = self.alone[count]
+        except KeyError:
+            alone = self.alone[count] = self._plan_alone(count)
+        if alone is not None:
+            refused = np.zeros(1, np.int64)
+            threads.run(alone, a, b, out, bias, None, None, None, None, refused)
+            if not refused[0]:
+                return
         packed_a, packed_b = empty((self.bytes_a,), BYTES), empty((self.bytes_b,), BYTES)
         peaks_a, peaks_b = np.empty((2, self.peaks), np.int64)
         for for_a, for_b, product in self.steps:
