@@ -48,9 +48,9 @@ MAX_DEPTH = 4096  # a panel of this depth takes half of a 1 MB L2
 L2_BUDGET = 512 * 1024  # bytes of packed B in one item
 SMALL_WORK = 33_000  # multiply-adds below which OpenBLAS wins
 INLINE_WORK = 130_000  # multiply-adds below which a second thread does not pay
-SPLIT_SIDES = 80  # m * n / (m + n) from which splitting (m + n) * k values pays
-HERE_SIDES, HERE_DEPTH = 60, 768  # the same, and the longest sums, where parts pack B themselves
-HERE_COLUMNS, HERE_LIMIT = 768, 640 << 10  # columns of B, and bytes of a packed A, for that
+SPLIT_SIDES = 50  # m * n / (m + n) from which splitting (m + n) * k values pays
+# Columns of B from which, and bytes of a packed A up to which, parts pack what they need of B.
+HERE_COLUMNS, HERE_LIMIT = 768, 640 << 10
 SPLIT_WORK = 1_500_000  # multiply-adds from which two more launches pay
 HALF_SIDES = 12  # the same where operands are bfloat16 already
 ITEMS = 16  # parts of a large product
@@ -182,11 +182,9 @@ def packs_here(m, n, k):
     return n >= HERE_COLUMNS and -(-m // 32) * -(-k // 32) * 6144 <= HERE_LIMIT
 
 
-def fit_matrix_units(m, n, k, b_lies_by_rows):
+def fit_matrix_units(m, n, k):
     """Whether a product of these sizes is quicker on matrix units, packing included."""
-    here = b_lies_by_rows and k <= HERE_DEPTH and packs_here(m, n, k)
-    sides = HERE_SIDES if here else SPLIT_SIDES
-    if k < 32 or m * n < sides * (m + n) or m * n * k < SPLIT_WORK:
+    if k < 32 or m * n < SPLIT_SIDES * (m + n) or m * n * k < SPLIT_WORK:
         return False
     from rushlight.backends import matrix_units
 
@@ -224,7 +222,7 @@ class Product:
         words[A_ROW], words[B_ROW], words[C_ROW] = a[0], b[0], n * size
         words[TRANS_A], words[TRANS_B], words[ACCUMULATE] = a[1], b[1], accumulate
         self.split = None
-        if size == 4 and fit_matrix_units(m, n, k, not b[1]):
+        if size == 4 and fit_matrix_units(m, n, k):
             from rushlight.kernels.split_products import SplitProduct
 
             start = START_C if accumulate else START_BIAS
