@@ -71,6 +71,13 @@ def _rows(columns, batch):
     return columns.reshape(*batch, *columns.shape[1:]).swapaxes(-1, -2)
 
 
+def by_columns(array):
+    """Matrices ``(*, m, n)`` that lie column by column, as LAPACK and PyTorch leave them."""
+    if type(array) is not np.ndarray or array.ndim < 2:
+        return array
+    return np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
 def _plain(array):
     """A row-major copy ``(batch, m, n)``."""
     count = math.prod(array.shape[:-2])
@@ -151,7 +158,7 @@ def inverse(input):
         name, state = _letter(input) + "getri", _info(len(turned))
         work, size = _workspace(name, turned, n, turned, n, wide)
         _call(name, len(turned), n, turned, n, wide, work, size, state)
-    return np.ascontiguousarray(_rows(turned, batch)), info
+    return _rows(turned, batch), info
 
 
 def solve(input, other):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
+from rushlight.kernels.lapack import by_columns
 from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import real
 from rushlight.ops.matrix_checks import (
@@ -101,8 +102,9 @@ def _linalg_svd(A: Tensor, full_matrices=False, compute_uv=True, driver=None):
         u, vh = np.zeros(shapes[0], A.dtype), np.zeros(shapes[2], A.dtype)
         u[...] = np.eye(*u.shape[-2:], dtype=A.dtype)
         vh[...] = np.eye(*vh.shape[-2:], dtype=A.dtype)
-        return [u, values, vh]
-    return list(_decompose("linalg.svd", np.linalg.svd, A, full_matrices=full_matrices))
+    else:
+        u, values, vh = _decompose("linalg.svd", np.linalg.svd, A, full_matrices=full_matrices)
+    return [by_columns(u), values, by_columns(vh)]
 
 
 def _skew(matrix):
@@ -234,7 +236,8 @@ def _linalg_eigh(A: Tensor, UPLO="L", compute_v=True):
         return [values, np.empty((0,), A.dtype)]
     if not A.size:
         return [values, np.zeros(A.shape, A.dtype)]
-    return list(_decompose("linalg.eigh", np.linalg.eigh, A, UPLO=UPLO))
+    values, vectors = _decompose("linalg.eigh", np.linalg.eigh, A, UPLO=UPLO)
+    return [values, by_columns(vectors)]
 
 
 def _eigh_gradient(grad, out0, out1):
@@ -290,7 +293,7 @@ def linalg_eig(input: Tensor):
         return [np.zeros(input.shape[:-1], kind), np.zeros(input.shape, kind)]
     _need_finite(input)
     values, vectors = _decompose("linalg.eig", np.linalg.eig, input)
-    return [values.astype(kind, copy=False), vectors.astype(kind, copy=False)]
+    return [values.astype(kind, copy=False), by_columns(vectors.astype(kind, copy=False))]
 
 
 def _need_finite(A):

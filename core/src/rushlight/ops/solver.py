@@ -60,7 +60,7 @@ def linalg_inv_ex(A: Tensor, *, check_errors=False):
     inverse, info = lapack.inverse(A)
     if check_errors:
         raise_failures("linalg.inv_ex", info, SINGULAR)
-    return [inverse, info]
+    return [lapack.by_columns(inverse), info]
 
 
 linalg_inv_ex.gradient(A=lambda grad, out: -(out.mH @ (grad @ out.mH)))
@@ -134,8 +134,10 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left=True, check_errors=False):
     found, info = lapack.solve(A, columns)
     if check_errors:
         raise_failures("linalg.solve_ex", info, SINGULAR)
-    found = found if left else found.swapaxes(-1, -2)
-    return [np.ascontiguousarray(found[..., 0] if vector else found), info]
+    if vector:
+        return [lapack.by_columns(np.ascontiguousarray(found[..., 0])), info]
+    found = lapack.by_columns(found)
+    return [found if left else found.swapaxes(-1, -2), info]
 
 
 @linalg_solve_ex.gradients("A", "B")
@@ -190,7 +192,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left=True, adjoint
         if left:
             middle = linalg_solve_triangular(factors.mH, mixed, upper=False)
             middle = linalg_solve_triangular(factors.mH, middle, upper=True, unitriangular=True)
-            return order @ middle
+            return (middle.mT @ order.mT).mT  # by columns
         middle = linalg_solve_triangular(LU, mixed, upper=True, left=False)
         middle = linalg_solve_triangular(LU, middle, upper=False, left=False, unitriangular=True)
         return middle @ order.mT
@@ -198,7 +200,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left=True, adjoint
         middle = linalg_solve_triangular(LU, order.mT @ B, upper=False, unitriangular=True)
         return linalg_solve_triangular(LU, middle, upper=True)
     middle = linalg_solve_triangular(LU.mH, B @ order, upper=True, left=False, unitriangular=True)
-    return linalg_solve_triangular(LU.mH, middle, upper=False, left=False)
+    return linalg_solve_triangular(LU.mH, middle, upper=False, left=False).contiguous()
 
 
 @composite()
@@ -292,8 +294,9 @@ def _lstsq(input: Tensor, b: Tensor, rcond, driver):
     if m > n and driver != "gelsy" and bool((rank == n).all() if driver != "gels" else True):
         squares = np.abs(found[..., n:, :]) ** 2
         residuals = np.asarray(squares.sum(-2, dtype=values.dtype))
+    kept = found[..., :n, :]  # by columns, as the driver leaves it
     return [
-        np.ascontiguousarray(found[..., :n, :]).reshape(solution),
+        kept if kept.shape == solution else np.ascontiguousarray(kept).reshape(solution),
         residuals,
         rank if driver != "gels" else np.empty((0,), np.int64),
         values if values_shape != (0,) else np.empty((0,), values.dtype),

@@ -14,6 +14,7 @@ from rushlight.ops.matrix_checks import (
     check_square,
     named,
 )
+from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.tensor import Tensor
 
 Solution = named("triangular_solve", "solution cloned_coefficient")
@@ -73,7 +74,7 @@ def linalg_solve_triangular(input: Tensor, B: Tensor, *, upper, left=True, unitr
     """
     check_system("linalg.solve_triangular", input, B, left)
     input, B = broadcast_batches("linalg.solve_triangular", input, B)
-    return lapack.solve_triangular(input, B, upper, left, unitriangular)
+    return lapack.by_columns(lapack.solve_triangular(input, B, upper, left, unitriangular))
 
 
 def _gradient(grad, input, out, B_shape, upper, left, unitriangular):
@@ -103,4 +104,5 @@ def triangular_solve(input: Tensor, A: Tensor, upper=True, transpose=False, unit
         matrix, input, upper=upper != transpose, unitriangular=unitriangular
     )
     batch = tuple(solution.shape[:-2])
-    return Solution(solution, A.expand(*batch, *A.shape[-2:]).clone())
+    turned = A.expand(*batch, *A.shape[-2:]).mT.clone(memory_format=contiguous_format)
+    return Solution(solution, turned.mT)
