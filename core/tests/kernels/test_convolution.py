@@ -139,6 +139,7 @@ def test_nothing_is_written_behind_the_output(rng, name, ways, monkeypatch):
         return block[:count].reshape(shape)
 
     monkeypatch.setattr(convolution.np, "empty", empty)
+    monkeypatch.setattr(memory, "room", lambda *arguments: NotImplemented)
     monkeypatch.setattr(memory, "_aligned", lambda make, shape, dtype: empty(shape, dtype))
     convolution.convolution_forward(x, w, b, *args)
     convolution.convolution_input_gradient(dy, w, x.shape, *args)

@@ -113,7 +113,7 @@ def test_running_extremes(shape, dtype):
     tensor, before = rushlight.from_numpy(array), threads.get_num_threads()
     for axis in range(len(shape)):
         for op, better in ((rushlight.cummax, np.greater_equal), (rushlight.cummin, np.less_equal)):
-            wanted = scan._running_extreme(array, axis, better)
+            wanted = scan._running_extreme("cummax", array, axis, better)
             for count in (1, 2, 5):
                 threads.set_num_threads(count)
                 values, places = op(tensor, axis)
