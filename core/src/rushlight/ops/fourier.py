@@ -30,6 +30,26 @@ def _complex_samples(make):
     return [((x, (1,), "backward", True), {}), ((x, (0, 1), "ortho", False), {})]
 
 
+def _by_stride(input, dims):
+    """Dimensions, those with the widest steps first."""
+    if type(input) is not np.ndarray:
+        return tuple(dims)
+    return tuple(sorted(dims, key=lambda d: -input.strides[d]))
+
+
+def _walked(input, dims, function, **options):
+    """The transform over `dims`, in PyTorch's order: the others outside, by their steps, then
+    `dims`, the last one innermost. So the result lies in memory."""
+    dims = tuple(d % input.ndim for d in dims)
+    if type(input) is not np.ndarray or not dims:
+        return function(input, axes=dims, **options)
+    others = _by_stride(input, [d for d in range(input.ndim) if d not in dims])
+    order = (*others, *dims)
+    axes = tuple(range(len(others), input.ndim))
+    found = np.ascontiguousarray(function(input.transpose(order), axes=axes, **options))
+    return found.transpose(np.argsort(order))
+
+
 @op(
     linear=True,
     batching="dims",
@@ -44,7 +64,7 @@ def _fft_c2c(input: Tensor, dim, normalization, forward):
         return input.copy()
     function = np.fft.fftn if forward else np.fft.ifftn
     with np.errstate(all="ignore"):
-        return function(input, axes=dim, norm=normalization)
+        return _walked(input, _by_stride(input, dim), function, norm=normalization)
 
 
 def _opposite(normalization):
@@ -84,8 +104,9 @@ def _real_meta(input, dim, normalization, onesided):
 def _fft_r2c(input: Tensor, dim, normalization, onesided):
     """The transform of real numbers; `onesided`: the first half of the last of `dim`."""
     function = np.fft.rfftn if onesided else np.fft.fftn
+    dims = (*_by_stride(input, dim[:-1]), dim[-1]) if dim else dim
     with np.errstate(all="ignore"):
-        return function(input, axes=dim, norm=normalization)
+        return _walked(input, dims, function, norm=normalization)
 
 
 def _real_gradient(grad, input_shape, dim, normalization, onesided):
@@ -119,9 +140,11 @@ def _back_meta(input, dim, normalization, last_dim_size):
 @op(linear=True, batching="dims", method=False, samples=_back_samples, meta=_back_meta)
 def _fft_c2r(input: Tensor, dim, normalization, last_dim_size):
     """Real numbers from the first half of their transform."""
-    sizes = [input.shape[d] for d in dim[:-1]] + [last_dim_size]
     with np.errstate(all="ignore"):
-        return np.fft.irfftn(input, sizes, axes=dim, norm=normalization)
+        if len(dim) > 1:
+            first = _by_stride(input, dim[:-1])
+            input = _walked(input, first, np.fft.ifftn, norm=normalization)
+        return _walked(input, dim[-1:], np.fft.irfftn, s=(last_dim_size,), norm=normalization)
 
 
 def _back_gradient(grad, input_shape, dim, normalization, last_dim_size):
