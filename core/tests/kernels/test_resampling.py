@@ -81,3 +81,12 @@ def test_threads_and_strides_do_not_matter():
     finally:
         threads.set_num_threads(before)
     assert all(np.array_equal(found[0], other) for other in found[1:])
+
+
+def test_plans_keep_their_tables():
+    array = np.random.default_rng(4).standard_normal((1, 2, 40, 50)).astype(np.float32)
+    for out in range(60, 400):  # more than the caches of taps and plans hold
+        maps = maps_of("linear", array.shape, (out, 64))
+        assert resampling.resample(array, maps).shape == (1, 2, out, 64)
+    maps = maps_of("linear", array.shape, (60, 64))
+    assert np.allclose(resampling.resample(array, maps), by_numpy(array, maps), atol=1e-5)

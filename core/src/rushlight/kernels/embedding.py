@@ -18,6 +18,7 @@ from rushlight.backends.kernel_language import (
 )
 from rushlight.backends.memory import empty
 from rushlight.backends.worker_pool import memcpy
+from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import chunk, compute_array, language_type, referenced_by
 
 __all__ = [
@@ -307,7 +308,7 @@ def embedding_backward(grad, indices, num_embeddings, padding_idx, scale_grad_by
     out = _sum_gradients(
         rows, flat, num_embeddings, width, padding_idx, starts, order, scales, None
     )
-    return out.astype(grad.dtype, copy=False)
+    return cast(out, grad.dtype)
 
 
 def _frequency_scales(flat, starts, dtype):
@@ -387,7 +388,7 @@ def embedding_bag_forward(weight, indices, offsets, mode, per_sample_weights, in
         work = width * (1 + len(flat) // count)
         _launch(reduce_bags, count, work, words, (table, flat, out, starts, counts, scales, places),
                 real=language_type(table.dtype), mode=MODES.index(mode))  # fmt: skip
-    return out.astype(weight.dtype, copy=False), (flat, starts, counts, places)
+    return cast(out, weight.dtype), (flat, starts, counts, places)
 
 
 @referenced_by(_bag_backward_reference)
@@ -401,7 +402,7 @@ def embedding_bag_backward(grad, saved, num_embeddings, mode, per_sample_weights
         out = np.zeros((num_embeddings, width), rows.dtype)
         bags, columns = np.nonzero(places >= 0)
         np.add.at(out, (places[bags, columns], columns), rows[bags, columns])
-        return out.astype(grad.dtype, copy=False)
+        return cast(out, grad.dtype)
     bag_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     flat = flat[: len(bag_of)]
     scales = None
@@ -417,4 +418,4 @@ def embedding_bag_backward(grad, saved, num_embeddings, mode, per_sample_weights
     out = _sum_gradients(
         rows, flat, num_embeddings, width, padding_idx, ends, order, scales, bag_of
     )
-    return out.astype(grad.dtype, copy=False)
+    return cast(out, grad.dtype)

@@ -46,7 +46,9 @@ def compute_dtype(dtype):
 def compute_array(array):
     """The array as the kernels take it: dense rows of float32 or float64."""
     if array.dtype not in COMPILED_DTYPES:
-        array = array.astype(compute_dtype(array.dtype))
+        from rushlight.kernels.conversion import cast
+
+        array = cast(array, compute_dtype(array.dtype))
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 

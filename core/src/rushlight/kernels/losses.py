@@ -22,6 +22,7 @@ from rushlight.backends.kernel_language import (
 )
 from rushlight.backends.memory import empty
 from rushlight.kernels import places
+from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     COMPILED_DTYPES,
     REFERENCE,
@@ -276,7 +277,7 @@ def _like_input(rows, input):
     if input.ndim > 2:
         rows = rows.reshape(input.shape[0], *input.shape[2:], input.shape[1])
         rows = np.ascontiguousarray(np.moveaxis(rows, -1, 1))
-    return rows.reshape(input.shape).astype(input.dtype, copy=False)
+    return cast(rows.reshape(input.shape), input.dtype)
 
 
 @referenced_by(_forward_reference)

@@ -19,6 +19,7 @@ from rushlight.backends.kernel_language import (
     square_root,
 )
 from rushlight.backends.memory import empty
+from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     COMPILED_DTYPES,
     chunk,
@@ -426,7 +427,7 @@ def batch_norm_train_forward(input, weight, bias, eps):
     threads.run(_plan(combine_statistics, x.dtype, c, c, words), None, None, None, None, mean,
                 invstd, None, partial, n, c, s, parts, float(eps))  # fmt: skip
     out = _apply(x, weight, bias, mean, invstd, words)
-    return out.astype(input.dtype, copy=False), mean, invstd
+    return cast(out, input.dtype), mean, invstd
 
 
 def _apply(x, weight, bias, mean, invstd, words):
@@ -444,7 +445,7 @@ def batch_norm_train_backward(grad, input, weight, mean, invstd):
     if grad.shape != input.shape:
         raise ValueError(f"batch_norm: grad has shape {grad.shape}, expected {input.shape}")
     x = compute_array(input)
-    dy = compute_array(grad).astype(x.dtype, copy=False)
+    dy = cast(compute_array(grad), x.dtype)
     words, parts = _batch_words(x.shape)
     (n, c), s = x.shape[:2], words[S]
     mean, invstd = _row(mean, x.dtype), _row(invstd, x.dtype)
@@ -458,7 +459,7 @@ def batch_norm_train_backward(grad, input, weight, mean, invstd):
     out = empty(x.shape, x.dtype)
     plan = _plan(batch_gradient, x.dtype, n * c, chunk(n * c, s), words)
     threads.run(plan, x, out, _row(weight, x.dtype), grad_bias, mean, invstd, dy, grad_weight)
-    return out.astype(input.dtype, copy=False), grad_weight, grad_bias
+    return cast(out, input.dtype), grad_weight, grad_bias
 
 
 @referenced_by(_batch_eval_reference)
@@ -470,7 +471,7 @@ def batch_norm_eval(input, weight, bias, mean, var, eps):
         return empty(input.shape, input.dtype)
     invstd = (1 / np.sqrt(var.astype(np.float64) + eps)).astype(x.dtype)
     out = _apply(x, weight, bias, _row(mean, x.dtype), invstd, _batch_words(x.shape)[0])
-    return out.astype(input.dtype, copy=False)
+    return cast(out, input.dtype)
 
 
 def _check_layer(input, n, weight, bias):
@@ -523,7 +524,7 @@ def layer_norm_forward(input, normalized_size, weight, bias, eps):
             if len(_layer_plans) >= 1024:
                 _layer_plans.clear()
             _layer_plans[input.shape, input.dtype, n] = rows, plan
-    return out.astype(input.dtype, copy=False), mean, rstd
+    return cast(out, input.dtype), mean, rstd
 
 
 @referenced_by(_layer_backward_reference)
@@ -534,7 +535,7 @@ def layer_norm_backward(grad, input, weight, mean, rstd, normalized_size):
     if grad.shape != input.shape:
         raise ValueError(f"layer_norm: grad has shape {grad.shape}, expected {input.shape}")
     x = compute_array(input)
-    dy = compute_array(grad).astype(x.dtype, copy=False)
+    dy = cast(compute_array(grad), x.dtype)
     rows = x.size // n
     out = empty(x.shape, x.dtype)
     if not rows:
@@ -550,4 +551,4 @@ def layer_norm_backward(grad, input, weight, mean, rstd, normalized_size):
     plan = _plan(layer_weight_sums, x.dtype, parts, 1, words)
     threads.run(plan, x, None, None, None, mean, rstd, dy, partial)
     grad_weight, grad_bias = partial.sum(axis=0)
-    return out.astype(input.dtype, copy=False), grad_weight, grad_bias
+    return cast(out, input.dtype), grad_weight, grad_bias

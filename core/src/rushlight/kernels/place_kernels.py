@@ -35,6 +35,15 @@ def wrapped(place, n):
     return place if (place >= 0) & (place < n) else i64(-1)
 
 
+@function
+def outside(index, m, n):
+    """How many of m indices are out of range."""
+    found = i64(0)
+    for i in range(m):
+        found += 1 if (index[i] < 0) | (index[i] >= n) else 0
+    return found
+
+
 @range_kernel
 def take_rows(args, lo, hi, tid):
     """OUT[o, i, :] = X[o, INDEX[i], :]: items are rows of OUT."""
@@ -105,7 +114,10 @@ def take_along(args, lo, hi, tid):
         x = array(element, g[X] + size * item * n * inner)
         out = array(element, g[OUT] + size * item * m * inner)
         failed = i64(0)
-        if inner == 1:
+        if inner == 1 and outside(index, m, n) == 0:
+            for i in range(m):
+                out[i] = x[index[i]]
+        elif inner == 1:
             for i in range(m):
                 place = wrapped(index[i], n)
                 failed += 1 if place < 0 else 0
@@ -134,7 +146,11 @@ def put_along(args, lo, hi, tid):
         for i in range(n * inner):
             out[i] = x[i]
         failed = i64(0)
-        if inner == 1:
+        if inner == 1 and outside(index, m, n) == 0:  # looked at together, in vectors
+            for i in range(m):
+                place = index[i]
+                out[place] = out[place] + source[i] if adding == 1 else source[i]
+        elif inner == 1:
             for i in range(m):
                 place = index[i]
                 if (place < 0) | (place >= n):

@@ -18,6 +18,7 @@ __all__ = ["checked", "add_rows", "failures", "put_along", "take_along", "take_r
 
 failures = ctypes.c_int64(0)  # how often an index was out of range; only ever counts up
 _INT64 = np.dtype(np.int64)
+_SCATTERED = 16_384  # units of work of a chunk: elements here and there take longer than neighbours
 _NAMES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 
 
@@ -70,7 +71,7 @@ def take_along(input, index, dim, wrap=False):
         return None
     outer, n, inner = _seen(input.shape, dim)
     words = [ctypes.addressof(failures), n, index.shape[dim], inner]
-    grain = chunk(outer, 2 * index.size // outer)
+    grain = chunk(outer, 2 * index.size // outer, _SCATTERED)
     return prepared(code, outer, grain, [input, index], [(index.shape, input.dtype)], words)
 
 
@@ -110,7 +111,7 @@ def put_along(input, index, source, dim, adding):
         return None
     outer, n, inner = _seen(input.shape, dim)
     words = [ctypes.addressof(failures), n, index.shape[dim], inner]
-    grain = chunk(outer, (2 * index.size + input.size) // outer)
+    grain = chunk(outer, (2 * index.size + input.size) // outer, _SCATTERED)
     arrays, outputs = [input, index, source], [(input.shape, input.dtype)]
     return prepared(code, outer, grain, arrays, outputs, words)
 

@@ -11,6 +11,7 @@ import itertools
 
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
+from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     COMPILED_DTYPES,
     chunk,
@@ -339,7 +340,7 @@ def max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode):
         else:
             pool.run(max_forward, x, y, index)
         _keep(key, pool, input.dtype, (y.shape, index.shape))
-    return y.astype(input.dtype, copy=False), index
+    return cast(y, input.dtype), index
 
 
 _calls: dict = {}  # of dense float arrays by geometry, behind all checks
@@ -394,7 +395,7 @@ def max_pool_backward(grad, indices, input_shape):
         _flat_pool(input_shape, dy.shape[2:], dy.dtype).run(max_backward, dx, dy, index, failed)
         if failed[0]:
             raise IndexError(f"max_pool: indices outside the input {input_shape}")
-    return dx.astype(grad.dtype, copy=False)
+    return cast(dx, grad.dtype)
 
 
 @referenced_by(_avg_pool_forward_reference)
@@ -422,7 +423,7 @@ def avg_pool_forward(
         else:
             pool.run(avg_forward, x, y)
         _keep(key, pool, input.dtype, (y.shape,))
-    return y.astype(input.dtype, copy=False)
+    return cast(y, input.dtype)
 
 
 @referenced_by(_avg_pool_backward_reference)
@@ -441,7 +442,7 @@ def avg_pool_backward(
         pool = _avg_pool(input_shape, dy.dtype, *settings, out, count_include_pad,
                          divisor_override)  # fmt: skip
         pool.run(avg_backward, dx, dy)
-    return dx.astype(grad.dtype, copy=False)
+    return cast(dx, grad.dtype)
 
 
 def _check_divisor(divisor):
@@ -471,7 +472,7 @@ def adaptive_avg_pool_forward(input, output_size):
     y = empty((*x.shape[:2], *output_size), x.dtype)
     if y.size:
         _adaptive(x.shape, x.dtype, output_size).run(avg_forward, x, y)
-    return y.astype(input.dtype, copy=False)
+    return cast(y, input.dtype)
 
 
 @referenced_by(_adaptive_avg_pool_backward_reference)
@@ -483,7 +484,7 @@ def adaptive_avg_pool_backward(grad, input_shape):
     dx = np.zeros(input_shape, dy.dtype)
     if dy.size:
         _adaptive(input_shape, dy.dtype, dy.shape[2:]).run(avg_backward, dx, dy)
-    return dx.astype(grad.dtype, copy=False)
+    return cast(dx, grad.dtype)
 
 
 @referenced_by(_adaptive_max_pool_forward_reference)
@@ -496,4 +497,4 @@ def adaptive_max_pool_forward(input, output_size):
     index = np.empty(y.shape, np.int64)
     if y.size:
         _adaptive(x.shape, x.dtype, output_size).run(max_forward, x, y, index)
-    return y.astype(input.dtype, copy=False), index
+    return cast(y, input.dtype), index

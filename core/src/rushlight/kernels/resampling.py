@@ -108,40 +108,50 @@ def _planes(array, maps):
 
 def _compiled(array, down, across):
     """The last two dimensions mapped; None where that is left to NumPy."""
-    weighted = any(m is not None and m.weight is not None for m in (down, across))
-    name = {"f4": "f32", "f8": "f64"}.get(array.dtype.str[1:])
-    if not weighted:
-        name = _MOVED_TYPES.get(array.dtype.itemsize)
     height, width = (1, *array.shape[2:])[-2:]
-    rows, columns = (n if m is None else len(m) for n, m in ((height, down), (width, across)))
     planes = array.size // max(height * width, 1)
+    plan = _plan(array.dtype, planes, height, width, down, across)
+    if plan is None:
+        return None
+    rows, columns = (n if m is None else len(m) for n, m in ((height, down), (width, across)))
+    own = (*array.shape[:-2], rows, columns) if array.ndim > 3 else (*array.shape[:-1], columns)
+    out = empty(own, array.dtype)
+    threads.run(plan, np.ascontiguousarray(array), out)
+    return out
+
+
+@lru_cache(256)
+def _plan(dtype, planes, height, width, down, across):
+    """The job for planes of a size, or None. Who remembers it keeps the taps, whose tables it
+    knows by their addresses."""
+    weighted = any(m is not None and m.weight is not None for m in (down, across))
+    name = {"f4": "f32", "f8": "f64"}.get(dtype.str[1:])
+    if not weighted:
+        name = _MOVED_TYPES.get(dtype.itemsize)
+    rows, columns = (n if m is None else len(m) for n, m in ((height, down), (width, across)))
     if name is None or planes * rows * columns < _SMALL or down is across is None:
         return None
-    if weighted and array.dtype not in COMPILED_DTYPES or max(height, width) >= 1 << 31:
+    if weighted and dtype not in COMPILED_DTYPES or max(height, width) >= 1 << 31:
         return None
     from rushlight.backends import kernel_language as language
     from rushlight.kernels import resampling_kernels as native
 
     kinds, tables = [], []
     for taps in (down, across):
-        places, weights = (None, None) if taps is None else taps.tables(array.dtype)
+        places, weights = (None, None) if taps is None else taps.tables(dtype)
         kinds.append(native.KEPT if taps is None else native.MOVED if weights is None
                      else native.WEIGHTED)  # fmt: skip
-        tables += [places, weights, 0 if taps is None else places.shape[0]]
+        tables += [0 if t is None else t.ctypes.data for t in (places, weights)]
+        tables.append(0 if taps is None else places.shape[0])
     if kinds[1] == native.MOVED and across.doubles():
         kinds[1] = native.DOUBLED
     code = native.resample_rows.address(
-        element=getattr(language, name), size=array.itemsize, down=kinds[0], across=kinds[1]
+        element=getattr(language, name), size=dtype.itemsize, down=kinds[0], across=kinds[1]
     )
     block = max(1, min(rows, _BLOCK // columns))
     blocks = -(-rows // block)
-    own = (*array.shape[:-2], rows, columns) if array.ndim > 3 else (*array.shape[:-1], columns)
-    out = empty(own, array.dtype)
-    words = [0, 0, height, width, rows, columns, block, blocks]
-    words += [t if isinstance(t, int) else 0 if t is None else t.ctypes.data for t in tables]
-    plan = threads.plan(code, planes * blocks, chunk(planes * blocks, block * columns), words)
-    threads.run(plan, np.ascontiguousarray(array), out)
-    return out
+    words = [0, 0, height, width, rows, columns, block, blocks, *tables]
+    return threads.plan(code, planes * blocks, chunk(planes * blocks, block * columns), words)
 
 
 def _along(array, taps, axis):

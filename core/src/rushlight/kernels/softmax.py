@@ -25,6 +25,7 @@ from rushlight.backends.kernel_language import (
     stack,
 )
 from rushlight.backends.memory import empty
+from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     COMPILED_DTYPES,
     REFERENCE,
@@ -338,7 +339,7 @@ def _call(op, rows, columns, arrays, dim):
         return result
     _normal_dim(op, arrays[-1], dim)
     values = [compute_array(a if a.flags.aligned else a.copy()) for a in arrays]
-    values = [v.astype(values[-1].dtype, copy=False) for v in values]
+    values = [cast(v, values[-1].dtype) for v in values]
     if all(v is a for v, a in zip(values, arrays, strict=True)):  # nothing to compute
         return empty(arrays[0].shape, arrays[0].dtype)
     return _call(op, rows, columns, values, dim)
@@ -358,7 +359,7 @@ def _normal_dim(op, array, dim):
 def _forward(op, rows, columns, x, dim):
     out = _call(op, rows, columns, [x], dim)
     target = x.dtype if x.dtype.kind not in "iub" else out.dtype
-    return out if out.dtype is target else out.astype(target, copy=False)
+    return out if out.dtype is target else cast(out, target)
 
 
 def prepare_softmax(x, dim):
@@ -376,7 +377,7 @@ def _backward(op, rows, columns, grad, out, dim):
     if grad.shape != out.shape:
         _check_gradient(op, grad, out, dim)
     result = _call(op, rows, columns, [grad, out], dim)
-    return result if result.dtype is out.dtype else result.astype(out.dtype, copy=False)
+    return result if result.dtype is out.dtype else cast(result, out.dtype)
 
 
 def _shifted(op, x, dim):
