@@ -43,6 +43,18 @@ CASES = {
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_a_tensor_that_is_as_asked_comes_back_itself(form):
+    def run(L, format, dtype):
+        x = FORMS[form](L, L.arange(120.0).reshape(2, 3, 4, 5))
+        y = x.to(getattr(L, dtype), memory_format=getattr(L, format))
+        return y is x, y.stride()
+
+    for format in ("contiguous_format", "channels_last", "preserve_format"):
+        for dtype in ("float32", "float64"):
+            assert run(rushlight, format, dtype) == run(torch, format, dtype), (format, dtype)
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", CASES)
 def test_strides(name, form):
     if form == "with gaps" and "_scatter" in name:

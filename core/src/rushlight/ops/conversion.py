@@ -19,7 +19,14 @@ from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import like
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE, stack, through_levels
-from rushlight.tensor.memory_format import check_format, preserve_format
+from rushlight.tensor.memory_format import (
+    channels_last,
+    channels_last_3d,
+    check_format,
+    contiguous_format,
+    is_laid_out,
+    preserve_format,
+)
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
@@ -136,12 +143,20 @@ def to(input, *args, **kwargs):
     if device is not None:
         out = _move(out, devices.as_device(device), non_blocking)
     chosen = check_format("to", layout)
-    if chosen is not preserve_format:
+    if chosen is not preserve_format and not (out is input and not copy and _is_as(input, chosen)):
         out = out.contiguous(memory_format=chosen)
     return out.clone() if copy and out is input else out
 
 
 Tensor.to = to
+
+
+def _is_as(input, chosen):
+    """Whether a tensor counts as having a format: any that is not channels last is contiguous."""
+    formats = (channels_last, channels_last_3d)
+    return chosen is contiguous_format and not any(
+        input.dim() == len(f.order) and is_laid_out(input._array, f) for f in formats
+    )
 
 
 def _converter(name, dtype):

@@ -33,6 +33,8 @@ def pixel_shuffle(input: Tensor, upscale_factor):
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of"
             f" upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
         )
+    if r == 1:
+        return input.clone()
     split = input.reshape(*batch, c // (r * r), r, r, h, w)
     n = len(batch)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
@@ -51,6 +53,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor):
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but {name} "
                 f"{size} is not divisible by {r}"
             )
+    if r == 1:
+        return input.clone()
     split = input.reshape(*batch, c, h // r, r, w // r, r)
     n = len(batch)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)

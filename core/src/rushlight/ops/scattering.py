@@ -322,4 +322,8 @@ def unravel_index(indices: Tensor, shape):
     for n in reversed(shape):
         found.append(rest % n)
         rest = rest.div(n, rounding_mode="floor")
-    return tuple(reversed(found))
+    if not found:
+        return ()
+    from rushlight.ops.joining import stack
+
+    return stack(found[::-1], -1).unbind(-1)  # columns of one table
