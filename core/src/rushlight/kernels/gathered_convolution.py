@@ -14,22 +14,16 @@ from __future__ import annotations
 from rushlight.backends import matrix_units as mu
 from rushlight.backends import microkernel as mk
 from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import array, function, i64, range_kernel, stack
-from rushlight.backends.matrix_units import (
-    SIDE,
-    TILE,
-    gather_pairs,
-    gather_rows,
-    planes,
-    transpose_tile,
-)
+from rushlight.backends.kernel_language import array, i64, range_kernel, stack
+from rushlight.backends.matrix_units import SIDE, TILE
 from rushlight.backends.memory import empty, zeros
 from rushlight.kernels import split_products as sp
+from rushlight.kernels.gathered_packing import gather_block, gathering
 from rushlight.kernels.split_products import block_bytes, clear_peaks, largest
 
 # Argument words of packing. The first five are given at each call.
-SOURCE, TARGET, PEAKS, LINE_OFFSETS, STEP_OFFSETS, LINES, DEPTH, PARTS, PAIRED, TURNED = range(10)
-PACKING_WORDS = 10
+SOURCE, TARGET, PEAKS, LINE_OFFSETS, STEP_OFFSETS, LINES, DEPTH, PARTS, HOW = range(9)
+PACKING_WORDS = 9
 
 FLOAT32 = np.dtype(np.float32)
 MOST_BYTES = 1 << 31  # offsets are int32
@@ -37,29 +31,6 @@ PACKED_LIMIT = 6 << 20  # bytes of packed windows at a time
 ONE_IMAGE_LIMIT = 16 << 20  # the same of one image
 FEW_PIXELS, SOME_PIXELS = 64, 256  # of a map
 STRIDED_PIXELS, STRIDED_GRADIENT_PIXELS = 64, 196  # beyond: strided windows are slow to gather
-
-
-@function
-def pack_tile(g, line, block, to, peaks):
-    """A tile for each plane: 16 lines by 32 steps of k."""
-    lines, steps = g[LINE_OFFSETS] + 4 * line, g[STEP_OFFSETS] + 4 * SIDE * block
-    count, depth = g[LINES] - line, g[DEPTH] - SIDE * block
-    if g[PAIRED] != 0:
-        gather_pairs(g[SOURCE], lines, steps, to, peaks, count, depth)
-    else:
-        gather_rows(g[SOURCE], lines, steps, to, peaks, count, depth)
-
-
-@function
-def pack_panel(g, panel, first, last, blocks, peaks):
-    """Blocks first..last of 32 lines."""
-    for block in range(first, last):
-        for half in range(2):
-            to = g[TARGET] + (panel * blocks + block) * block_bytes + half * TILE
-            pack_tile(g, panel * SIDE + 16 * half, block, to, peaks)
-            if g[TURNED] != 0:
-                for plane in range(planes):
-                    transpose_tile(to + 2 * TILE * plane)
 
 
 @range_kernel
@@ -71,8 +42,10 @@ def pack_kernel(args, lo, hi, tid):
     for item in range(lo, hi):
         panel, part = item // g[PARTS], item % g[PARTS]
         clear_peaks(peaks)
-        pack_panel(g, panel, blocks * part // g[PARTS], blocks * (part + 1) // g[PARTS], blocks,
-                   peaks)  # fmt: skip
+        for block in range(blocks * part // g[PARTS], blocks * (part + 1) // g[PARTS]):
+            to = g[TARGET] + (panel * blocks + block) * block_bytes
+            gather_block(g[SOURCE], g[LINE_OFFSETS], g[STEP_OFFSETS], g[HOW], g[LINES], g[DEPTH],
+                         panel, block, to, peaks)  # fmt: skip
         array(i64, g[PEAKS])[item] = largest(peaks)
 
 
@@ -101,8 +74,8 @@ class Operand:
         (self.lines, count), (self.steps, depth) = lines, steps
         words = [0] * PACKING_WORDS
         panels, blocks = -(-count // SIDE), -(-depth // SIDE)
-        words[LINES], words[DEPTH], words[PAIRED] = count, depth, not along_steps
-        words[TURNED] = is_a != along_steps
+        words[LINES], words[DEPTH] = count, depth
+        self.how = words[HOW] = gathering(is_a, along_steps)
         words[PARTS] = max(1, min(blocks // 4, -(-sp.ITEMS // panels)))
         self.items = panels * words[PARTS]
         self.bytes = panels * blocks * kind["block_bytes"]
@@ -115,22 +88,68 @@ class Operand:
         return packed, peaks
 
 
-def _product_plan(kind, m, n, k, a_row, c_row, **more):
-    """The multiplication of a (perhaps packed) A with a packed B."""
-    panels, strips, blocks = -(-n // SIDE), -(-m // SIDE), -(-k // SIDE)
-    chunk = sp.parts_of(blocks, sp.CHUNK_LIMIT)
-    group = sp.parts_of(panels, sp.GROUP_LIMIT // (chunk * kind["block_bytes"]))
-    groups = -(-panels // group)
-    words = [0] * sp.WORDS
-    words[sp.M], words[sp.N], words[sp.K], words[sp.C_ROW] = m, n, k, c_row
-    words[sp.A_ROW], words[sp.A_K] = a_row, 4
-    words[sp.GROUP], words[sp.CHUNK] = group, chunk * SIDE
-    words[sp.ROW_PARTS] = max(1, min(-(-sp.ITEMS // groups), strips))
-    words[sp.START] = mk.START_BIAS
-    for name, value in more.items():
-        words[getattr(sp, name)] = value
-    items = groups * words[sp.ROW_PARTS]
-    return threads.plan(sp.product_kernel.address(**kind), items, 1, words)
+class _Product:
+    """The multiplication of a (perhaps packed) A with a B that is packed first or, for a few
+    threads, by each for itself."""
+
+    def __init__(self, kind, m, n, k, a_row, c_row, by_rows, a=None, b=None, **more):
+        self.panels, strips, blocks = -(-n // SIDE), -(-m // SIDE), -(-k // SIDE)
+        self.kind, self.a, self.b, self.alone = kind, a, b, {}
+        chunk = sp.parts_of(blocks, sp.CHUNK_LIMIT)
+        self.strips, self.chunk_bytes, self.by_rows = strips, chunk * kind["block_bytes"], by_rows
+        group = sp.parts_of(self.panels, sp.GROUP_LIMIT // self.chunk_bytes)
+        groups = -(-self.panels // group)
+        words = [0] * sp.WORDS
+        words[sp.M], words[sp.N], words[sp.K], words[sp.C_ROW] = m, n, k, c_row
+        words[sp.A_ROW], words[sp.A_K] = a_row, 4
+        words[sp.GROUP], words[sp.CHUNK] = group, chunk * SIDE
+        words[sp.ROW_PARTS] = max(1, min(-(-sp.ITEMS // groups), strips))
+        words[sp.START] = mk.START_BIAS
+        for name, value in more.items():
+            words[getattr(sp, name)] = value
+        self.words = words
+        packed = words.copy()
+        packed[sp.A_PACKED] = int(a is not None)
+        packed[sp.A_PEAK_COUNT] = 0 if a is None else a.items
+        packed[sp.B_PEAK_COUNT] = b.items
+        self.packed = threads.plan(
+            sp.product_kernel.address(**kind), groups * packed[sp.ROW_PARTS], 1, packed
+        )
+
+    def _plan_alone(self, count):
+        """One job without shared packing for so many threads; None where that does not pay."""
+        if not self.kind["planes"] or count > sp.ALONE_THREADS:
+            return None
+        words = self.words.copy()
+        own = self.panels if self.by_rows else -(-self.panels // count)
+        group = sp.parts_of(own, sp.GROUP_LIMIT // self.chunk_bytes)
+        parts = min(count, self.strips) if self.by_rows else 1
+        words[sp.GROUP], words[sp.ROW_PARTS], words[sp.B_HERE] = group, parts, 1
+        words[sp.GATHER_A] = 0 if self.a is None else self.a.how
+        words[sp.GATHER_B] = self.b.how
+        items = -(-self.panels // group) * parts
+        return threads.plan(sp.product_kernel.address(**self.kind), items, 1, words)
+
+    def run_alone(self, a, b, c, bias, refused):
+        """Let every thread pack for itself; False where that does not pay, and nothing is done."""
+        count = threads.get_num_threads()
+        try:
+            plan = self.alone[count]
+        except KeyError:
+            plan = self.alone[count] = self._plan_alone(count)
+        if plan is None:
+            return False
+        lines, steps = (None, None) if self.a is None else (self.a.lines, self.a.steps)
+        threads.run(plan, a, b, c, bias, lines, self.b.lines, steps, self.b.steps, refused)
+        return True
+
+    def run_packed(self, a, b, c, bias, refused, packed_a=None):
+        """Pack first. `packed_a`: A and its peaks, where it has been packed before."""
+        packed_b, peaks_b = self.b.run(b)
+        if packed_a is None:
+            packed_a = (None, None) if self.a is None else self.a.run(a)
+        threads.run(self.packed, a, b, c, bias, packed_a[0], packed_b, packed_a[1], peaks_b,
+                    refused)  # fmt: skip
 
 
 def _padded_image(c, image, padding):
@@ -198,6 +217,17 @@ def _reachable(n, c, image, padding, windows):
     return room and mu.available()
 
 
+def _run_all(parts, refused):
+    """Run products, each with its arrays. Where threads that pack for themselves come upon values
+    that cannot be split, all is packed first: whole operands tell which bits are right."""
+    if all([product.run_alone(*arrays, refused) for product, *arrays in parts]):
+        if not refused[0]:
+            return
+        refused[0] = 0
+    for product, *arrays in parts:
+        product.run_packed(*arrays, refused)
+
+
 class Forward:
     """A forward convolution, or (``flipped``) the gradient of its input at stride 1.
 
@@ -221,22 +251,25 @@ class Forward:
         for count in {count for _, count in self.groups}:
             lines = _table(*_pixel_offsets(count, c * height * width, size, stride, width))
             operand = Operand(kind, lines, steps, False, False)
-            product = _product_plan(
-                kind, o, count * pixels, c * taps, 4 * c * taps, 4 * pixels, PIXELS=pixels,
-                IMAGE_BYTES=4 * o * pixels, ROW_BIAS=1, A_PACKED=int(flipped),
-                B_PEAK_COUNT=operand.items, A_PEAK_COUNT=self.weight.items if flipped else 0,
+            self.plans[count] = _Product(
+                kind, o, count * pixels, c * taps, 4 * c * taps, 4 * pixels,
+                o >= 2 * count * pixels, self.weight, operand, PIXELS=pixels,
+                IMAGE_BYTES=4 * o * pixels, ROW_BIAS=1,
             )  # fmt: skip
-            self.plans[count] = operand, product
 
     def run(self, x, w, y, bias):
         """Write the convolution of x and w, plus bias (or None), into y; all dense."""
         wide, refused = _padded(x, self.padding), np.zeros(1, np.int64)
-        packed_a, peaks_a = (None, None) if self.weight is None else self.weight.run(w)
-        for first, count in self.groups:
-            operand, product = self.plans[count]
-            packed_b, peaks_b = operand.run(wide[first : first + count])
-            threads.run(product, w, None, y[first : first + count], bias, packed_a, packed_b,
-                        peaks_a, peaks_b, refused)  # fmt: skip
+        parts = [
+            (self.plans[count], w, wide[first : first + count], y[first : first + count], bias)
+            for first, count in self.groups
+        ]
+        if self.weight is not None:
+            packed = self.weight.run(w)
+            for product, *arrays in parts:
+                product.run_packed(*arrays, refused, packed)
+        else:
+            _run_all(parts, refused)
         if refused[0]:
             self.otherwise().run(x, w, y, bias)
 
@@ -260,20 +293,15 @@ class WeightGradient:
         self.parts = []
         for first, images in groups:
             image, gradient = operands[images]
-            product = _product_plan(
-                kind, o, count, images * pixels, 0, 4 * count, A_PACKED=1,
-                A_PEAK_COUNT=gradient.items, B_PEAK_COUNT=image.items,
+            product = _Product(
+                kind, o, count, images * pixels, 0, 4 * count, o >= count, gradient, image,
                 START=mk.START_C if first else mk.START_ZERO,
             )  # fmt: skip
-            self.parts.append((slice(first, first + images), image, gradient, product))
+            self.parts.append((slice(first, first + images), product))
 
     def run(self, x, dy, dw):
         """Write the gradient into dw; all dense."""
         wide, refused = _padded(x, self.padding), np.zeros(1, np.int64)
-        for images, image, gradient, product in self.parts:
-            packed_b, peaks_b = image.run(wide[images])
-            packed_a, peaks_a = gradient.run(dy[images])
-            threads.run(product, None, None, dw, None, packed_a, packed_b, peaks_a, peaks_b,
-                        refused)  # fmt: skip
+        _run_all([(p, dy[part], wide[part], dw, None) for part, p in self.parts], refused)
         if refused[0]:
             self.otherwise().run(x, dy, dw)

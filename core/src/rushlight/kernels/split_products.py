@@ -44,6 +44,7 @@ from rushlight.backends.matrix_units import (
 from rushlight.backends.memory import empty
 from rushlight.backends.microkernel import TILE_WORDS
 from rushlight.backends.worker_pool import scratch
+from rushlight.kernels.gathered_packing import gather_block
 from rushlight.kernels.gemm import pack_b, packs_here
 from rushlight.kernels.tile_products import multiply, ready_block
 
@@ -55,7 +56,10 @@ START, TILES, GROUP, ROW_PARTS, CHUNK, FIRST_K, A_PACKED, A_PEAK_COUNT, B_PEAK_C
 # to say that values cannot be split (0: multiply those rows on the vector units).
 PIXELS, IMAGE_BYTES, ROW_BIAS = range(27, 30)
 B_HERE = 30  # items pack their panels of B themselves
-WORDS = 31
+# How items gather an operand, 0 where it is a matrix. Tables of its lines and steps are then given
+# in place of what is packed, and of peaks.
+GATHER_A, GATHER_B = 31, 32
+WORDS = 33
 # Words of a packing job: the first three are given at each call.
 SOURCE, TARGET, PEAKS, STRIDE, ALONG_K, TRANSPOSED, LINES, DEPTH, OFFSET = range(9)
 PACKING_WORDS = 9
@@ -262,6 +266,33 @@ def pack_panels(g, first, last, k, depth, to, panel_bytes, peaks):
     return largest(peaks)
 
 
+@function
+def gather_panels(g, first, last, k, depth, to, panel_bytes, peaks):
+    """:func:`pack_panels` of a B that is gathered."""
+    clear_peaks(peaks)
+    for block in range((depth + SIDE - 1) // SIDE):
+        for j in range(first, last):
+            gather_block(g[B], g[PACKED_B], g[PEAKS_B], g[GATHER_B], g[N], g[K], j,
+                         k // SIDE + block, to + (j - first) * panel_bytes + block * block_bytes,
+                         peaks)  # fmt: skip
+    return largest(peaks)
+
+
+@function
+def pack_strip(g, a, row, rows, k, depth, strip, peaks):
+    """Some steps of k of 32 rows of A; gives the largest magnitude."""
+    clear_peaks(peaks)
+    if g[GATHER_A] != 0:
+        for block in range((depth + SIDE - 1) // SIDE):
+            gather_block(g[A], g[PACKED_A], g[PEAKS_A], g[GATHER_A], g[M], g[K], row // SIDE,
+                         k // SIDE + block, strip + block * block_bytes, peaks)  # fmt: skip
+    elif g[TRANS_A] != 0:
+        pack_blocks(a, g[A_K], i64(0), i64(1), rows, depth, strip, peaks)
+    else:
+        pack_blocks(a, g[A_ROW], i64(1), i64(0), rows, depth, strip, peaks)
+    return largest(peaks)
+
+
 @range_kernel
 def product_kernel(args, lo, hi, tid):
     """Items: groups of panels times parts of the rows."""
@@ -291,7 +322,10 @@ def product_kernel(args, lo, hi, tid):
             start = i64(mk.START_C) if k > 0 else g[START]
             if start == mk.START_BIAS and bias == 0:
                 start = i64(mk.START_ZERO)
-            if g[B_HERE] != 0:
+            if g[GATHER_B] != 0:
+                peak_of_b = gather_panels(g, first_panel, last_panel, k, depth, panels_here,
+                                          panel_bytes, space)  # fmt: skip
+            elif g[B_HERE] != 0:
                 peak_of_b = pack_panels(g, first_panel, last_panel, k, depth, panels_here,
                                         panel_bytes, space)  # fmt: skip
             for s in range(strips * part // row_parts, strips * (part + 1) // row_parts):
@@ -302,12 +336,7 @@ def product_kernel(args, lo, hi, tid):
                 if g[A_PACKED] != 0:
                     strip = g[PACKED_A] + (s * blocks + k // SIDE) * block_bytes
                 else:
-                    clear_peaks(space)
-                    if g[TRANS_A] != 0:
-                        pack_blocks(a, a_k, i64(0), i64(1), rows, depth, strip, space)
-                    else:
-                        pack_blocks(a, a_row, i64(1), i64(0), rows, depth, strip, space)
-                    peak_of_a = largest(space)
+                    peak_of_a = pack_strip(g, a, row, rows, k, depth, strip, space)
                 fits = i64(1)
                 if planes != 0:
                     fits = splits(peak_of_a, peak_of_b)
