@@ -110,7 +110,19 @@ def reshaped(draw, array):
     return None if got is NotImplemented else (got, array.reshape(sizes))
 
 
-@pytest.mark.parametrize("take", [indexed, permuted, swapped, expanded, reshaped])
+def windowed(draw, array):
+    """A diagonal, in parts of its length, at a place inside."""
+    if array.ndim < 2 or not array.size:
+        return None
+    offset = draw.randrange(array.shape[1])
+    want = array.diagonal(offset, 0, 1)
+    got = construction.windowed(
+        around(array), want.shape, want.strides, offset * array.strides[1], STEP
+    )
+    return None if got is NotImplemented else (got, want)
+
+
+@pytest.mark.parametrize("take", [indexed, permuted, swapped, expanded, reshaped, windowed])
 def test_views_are_numpys(take):
     """Whatever is taken at all has NumPy's shape, strides, memory and flags."""
     draw, done = random.Random(take.__name__), 0
@@ -259,6 +271,8 @@ def test_nothing_is_kept():
         construction.swapped(x, 0, 1, STEP)
         construction.expanded(x, (2, 2, 3, 4, 5), STEP)
         construction.expanded(x, (1 << 70,), STEP)
+        construction.windowed(x, (2, 2), (60, 4), 8, STEP)
+        construction.windowed(x, (2, 2), (60,), 8, STEP)
         construction.parts(x, 1, (1, 2), index)
         construction.parts(x, 1, None, index)
         construction.parts(x, 1, (1, 3), index)
@@ -342,7 +356,9 @@ def test_short_views_say_how_they_were_taken():
         "squeeze": [lambda t: t.squeeze(1), lambda t: t.squeeze(-1)],
         "select": [lambda t: t.select(2, -1), lambda t: t.select(-1, 0)],
         "narrow": [lambda t: t.narrow(3, 1, 2), lambda t: t.narrow(-2, 0, 0)],
-        "permute": [lambda t: t.T],
+        "permute": [lambda t: t.T, lambda t: t.movedim(0, -1)],
+        "diagonal": [lambda t: t.diagonal(), lambda t: t.diagonal(-1, 2, -1)],
+        "unfold": [lambda t: t.unfold(2, 2, 1), lambda t: t.unfold(-1, 3, 2)],
         "reshape": [lambda t: t.flatten(1)],
     }
     for name, calls in taken.items():
@@ -364,6 +380,29 @@ def test_short_views_say_how_they_were_taken():
             bad()
     with pytest.raises(RuntimeError, match="exceeds dimension size"):
         x.narrow(0, 1, 2)
+
+
+def test_diagonals_and_windows_are_numpys():
+    draw = random.Random(11)
+    for _ in range(400):
+        array = strided(draw)
+        x = around(array)
+        if array.ndim and array.size:
+            dim = draw.randrange(-array.ndim, array.ndim)
+            size, step = draw.randrange(1, array.shape[dim] + 1), draw.randrange(1, 4)
+            windows = np.lib.stride_tricks.sliding_window_view(array, size, dim)
+            cut = (slice(None),) * (dim % array.ndim) + (slice(None, None, step),)
+            for _ in range(2):
+                np.testing.assert_array_equal(x.unfold(dim, size, step)._array, windows[cut])
+        if array.ndim > 1:
+            first, second = draw.sample(range(-array.ndim, 0), 2)
+            offset = draw.randrange(-3, 4)
+            want = array.diagonal(offset, first, second)
+            for _ in range(2):
+                np.testing.assert_array_equal(x.diagonal(offset, first, second)._array, want)
+            source, target = draw.randrange(array.ndim), draw.randrange(-array.ndim, 0)
+            want = np.moveaxis(array, source, target)
+            np.testing.assert_array_equal(x.movedim(source, target)._array, want)
 
 
 def test_threads_make_views_at_once():

@@ -46,7 +46,7 @@ def test_scan_of_nan_and_infinity(rng):
 def test_top(rng, dtype, rows, n, k, largest):
     x = np.round(rng.standard_normal((rows, n)), 1).astype(dtype)  # many equal ones
     x[0, [3, n - 2]] = np.nan
-    values, places = line.top(x, k, largest)
+    values, places = line.prepare_top(x, k, largest)(x)
     key = np.where(np.isnan(x), np.inf, x)
     order = np.argsort(-key if largest else key, 1, kind="stable")[:, :k]
     assert np.array_equal(places, order)
@@ -83,8 +83,10 @@ def test_what_is_left_to_numpy(rng):
     x = rng.standard_normal((60, 50)).astype(np.float32)
     assert line.scanned(x.T, 0, False) is None
     assert line.scanned(x[:2], 0, False) is None
-    assert line.top(x.astype(np.int64), 3, True) is None
-    assert line.top(x, 51, True) is None
+    assert line.prepare_top(x.astype(np.int64), 3, True) is None
+    assert line.prepare_top(x, 51, True) is None and line.prepare_top(x.T, 3, True) is None
+    assert line.prepare_extreme(x.T, 0, True) is None
+    assert line.prepare_extreme(x[:0], 0, True) is None
     assert line.read_at(x, 1, np.zeros((59, 50), np.int64)) is None
 
 

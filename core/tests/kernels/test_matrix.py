@@ -174,3 +174,33 @@ def test_reference_agrees(rng):
     assert np.allclose(matrix.linear.reference(a, b, bias), matrix.linear(a, b, bias), atol=1e-5)
     got, want = (f(a, a, b, 2, 3) for f in (matrix.addmm, matrix.addmm.reference))
     assert np.allclose(got, want, atol=1e-4)
+
+
+@pytest.mark.skipif(REFERENCE, reason="there are no prepared calls then")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_by_one_call(rng, dtype):
+    """Every kernel behind them, the ones that pack on one thread included."""
+    from rushlight.kernels import prepared_products
+
+    eps = np.finfo(dtype).eps
+    for m, k, n in (
+        (1, 40, 60),
+        (60, 40, 1),
+        (31, 31, 31),
+        (48, 48, 48),
+        (33, 40, 64),
+        (64, 32, 63),
+    ):
+        a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+        exact = a.astype(float) @ b.astype(float)
+        for x in (a, np.asfortranarray(a), np.tile(a, 2)[:, :k]):
+            for y in (b, np.asfortranarray(b)):
+                got = prepared_products.product(x, y)(x, y)
+                assert got.flags.c_contiguous and got.dtype == dtype
+                assert np.abs(got - exact).max() <= 60 * k * eps
+        pair, other = np.stack([a, 2 * a]), np.stack([b, -b])
+        got = prepared_products.batch(pair, other)(pair, other)
+        assert np.abs(got - np.stack([exact, -2 * exact])).max() <= 120 * k * eps
+    wide = np.ones((200, 200), dtype)
+    assert prepared_products.product(wide, wide) is None
+    assert prepared_products.product(a[::2, ::2], b[: (k + 1) // 2]) is None

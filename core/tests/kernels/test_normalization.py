@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pathlib
 import sys
 
@@ -176,3 +177,73 @@ def test_errors():
         normalization.layer_norm_forward(x, 4, np.ones(3, np.float32), None, 1e-5)
     assert normalization.batch_norm_eval(x[:0], None, None, np.zeros(3, "f"), np.ones(3, "f"),
                                          1e-5).shape == (0, 3, 4)  # fmt: skip
+
+
+@compiled_only
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("given", range(4))
+def test_small_batches_are_those_of_the_large_way(rng, dtype, shape, given):
+    small = importlib.import_module("rushlight.kernels.small_normalization")
+    x, weight, bias = batch_problem(rng, shape, dtype, True)
+    weight, bias = (row if given >> i & 1 else None for i, row in enumerate((weight, bias)))
+    mean, var = rng.standard_normal(shape[1]).astype(dtype), rng.random(shape[1]).astype(dtype) + 1
+    for _ in range(2):
+        got = small.batch_train(x, weight, bias, 1e-5)
+        inferred = small.batch_eval(x, weight, bias, mean, var, 1e-3)
+    if x.size > small.MOST:
+        assert got is None and inferred is None
+        return
+    want = normalization.batch_norm_train_forward(x, weight, bias, 1e-5)
+    assert all(np.array_equal(a, b) for a, b in zip(got, want, strict=True))
+    want = normalization.batch_norm_eval(x, weight, bias, mean, var, 1e-3)
+    assert close(inferred, want, 2e-5 if dtype == np.float32 else 1e-11)
+    assert small.batch_train(x.T, weight, bias, 1e-5) is None
+    wide = np.zeros(2 * shape[1], dtype)[::2]
+    assert shape[1] == 1 or small.batch_train(x, wide, bias, 1e-5) is None
+    assert small.batch_eval(x, weight, bias, mean.astype(np.float16), var, 1e-3) is None
+
+
+@compiled_only
+def test_running_statistics_by_one_call(rng, dtype):
+    small = importlib.import_module("rushlight.kernels.small_normalization")
+    running, mean, invstd = rng.random((2, 9)).astype(dtype), *rng.random((2, 9)).astype(dtype) + 1
+    before, count = running.astype(np.float64), 12
+    assert small.fold(*running, mean, invstd, 0.3, 1e-5, count)
+    assert close(running[0], before[0] * 0.7 + 0.3 * mean, 1e-6)
+    variance = (1 / invstd.astype(np.float64) ** 2 - 1e-5) * count / (count - 1)
+    assert close(running[1], before[1] * 0.7 + 0.3 * variance, 1e-6)
+    kept = running.copy()
+    assert not small.fold(running[0], running[1], mean, invstd, None, 1e-5, count)
+    assert not small.fold(running[0, ::2], running[1, ::2], mean[:5], invstd[:5], 0.1, 0.0, count)
+    running.flags.writeable = False
+    assert not small.fold(*running, mean, invstd, 0.3, 1e-5, count)
+    assert np.array_equal(running, kept)
+
+
+@compiled_only
+def test_short_rows(rng, dtype):
+    bound = 4e-6 if dtype == np.float32 else 1e-13
+    for n in (*range(1, 40), 63, 64, 65, 255, 256, 257):
+        x, (weight, bias) = rng.standard_normal((3, n)).astype(dtype), rng.random((2, n), dtype)
+        for row, other in ((weight, bias), (weight, None), (None, bias), (None, None)):
+            got = normalization.layer_norm_forward(x, n, row, other, 1e-2)
+            want = normalization.layer_norm_forward.reference(x, n, row, other, 1e-2)
+            assert all(close(a, b, bound) for a, b in zip(got, want, strict=True))
+
+
+@compiled_only
+@pytest.mark.parametrize("shape", [(2, 6, 3, 5), (3, 4), (1, 6, 700)])
+def test_groups(rng, dtype, shape):
+    small = importlib.import_module("rushlight.kernels.small_normalization")
+    x, weight, bias = batch_problem(rng, shape, dtype, True)
+    spread = (1, -1, *[1] * (len(shape) - 2))
+    for count in (1, 2, shape[1]):
+        rows = x.astype(np.float64).reshape(shape[0], count, -1)
+        centred = rows - rows.mean(2, keepdims=True)
+        want = (centred / np.sqrt(rows.var(2, keepdims=True) + 1e-2)).reshape(shape)
+        for row, other in ((weight, bias), (weight, None), (None, bias), (None, None)):
+            got = small.groups(x, count, row, other, 1e-2)
+            exact = want if row is None else want * row.reshape(spread)
+            exact = exact if other is None else exact + other.reshape(spread)
+            assert got.dtype == dtype and close(got, exact, 2e-5 if dtype == np.float32 else 1e-11)
+    assert small.groups(x.T, 1, None, None, 1e-2) is None

@@ -290,9 +290,16 @@ def _set_origin(f, source, step, out):
 
 
 def _families():
-    from rushlight.backends import llvm_recording, llvm_shapes, llvm_views
+    from rushlight.backends import (
+        llvm_known,
+        llvm_pointwise,
+        llvm_recording,
+        llvm_results,
+        llvm_shapes,
+        llvm_views,
+    )
 
-    return llvm_views, llvm_recording, llvm_shapes
+    return llvm_views, llvm_recording, llvm_shapes, llvm_known, llvm_results, llvm_pointwise
 
 
 def module(key: str) -> str:
@@ -376,6 +383,10 @@ class TensorDoors:
         for family in _families():
             for name in family.NAMES:
                 setattr(self, name, self._function(engine, name.encode(), plan))
+
+        TensorDoors.current = self
+
+    current = None  # the latest, whose plan other functions look into
 
     def slices_by(self, op):
         """The op of basic indexing, which the views that `indexed` makes are noted with."""

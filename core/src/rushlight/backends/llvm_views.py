@@ -6,6 +6,8 @@
 ``rl_permuted``  (source, order, step)
 ``rl_swapped``   (source, dim, dim, step)
 ``rl_expanded``  (source, sizes, step)
+``rl_windowed``  (source, sizes, strides, offset, step): anywhere in the source's memory, in bytes;
+                 the caller knows that it lies there
 ``rl_parts``     (source, dim, sizes or None, reason): a tuple, cut along a dimension or, with None,
                  one for each of its indices; `reason` refuses writes through them
 
@@ -29,7 +31,7 @@ from rushlight.backends.llvm_door import (
     WRITEABLE,
 )
 
-NAMES = ("indexed", "reshaped", "permuted", "swapped", "expanded", "parts")
+NAMES = ("indexed", "reshaped", "permuted", "swapped", "expanded", "windowed", "parts")
 MAX_DIMS, MAX_PARTS = 16, 4096
 SIZE_AT, ITEMS_AT, START_AT = 16, 24, 16  # of tuples; the first of a slice's three fields
 
@@ -421,7 +423,23 @@ def _parts(maker):
     return v.leave()
 
 
+def _windowed(maker):
+    v = _View(maker, "windowed", 5)
+    f = v.f
+    sizes, strides = f.load("%args", 1, "ptr"), f.load("%args", 2, "ptr")
+    count = v.tuple_size(sizes)
+    f.exit_unless(f.compare("eq", v.tuple_size(strides), count), "fallback")
+    with f.loop(count) as i:
+        n, step = (
+            v.number(f.load(f.at(row, ITEMS_AT, "i8"), i, "ptr")) for row in (sizes, strides)
+        )
+        f.exit_if(f.compare("slt", n, 0), "fallback")
+        v.append(n, step)
+    v.move(v.number(f.load("%args", 3, "ptr")))
+    return v.finish(f.load("%args", 4, "ptr"))
+
+
 def functions(maker):
     """IR texts."""
-    makers = (_indexed, _reshaped, _permuted, _swapped, _expanded, _parts)
+    makers = (_indexed, _reshaped, _permuted, _swapped, _expanded, _windowed, _parts)
     return [make(maker) for make in makers]

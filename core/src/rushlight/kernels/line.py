@@ -13,10 +13,11 @@ from rushlight.backends import np, threads
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import prepared
 
-__all__ = ["added_at", "prepare_extreme", "read_at", "scanned", "top"]
+__all__ = ["added_at", "prepare_extreme", "prepare_scan", "prepare_top", "read_at", "scanned"]
 
 SMALL = 128  # elements below which NumPy is as fast
 TOP_LIMIT = 64  # values kept sorted by insertion
+_INT64 = np.dtype(np.int64)
 
 
 def _fits(array):
@@ -88,19 +89,20 @@ def prepare_extreme(array, axis, is_largest):
     return prepared(code, items, grain, [array], outputs, words)
 
 
-def top(array, k, largest):
-    """The k largest (or smallest) of the last axis in order, and where they were: the first of
-    equal ones first; NaN counts as the largest."""
-    if not _fits(array) or not 0 < k <= min(TOP_LIMIT, array.shape[-1]):
+def prepare_top(array, k, largest):
+    """``f(array)``: the k largest (or smallest) of the last axis in order, and where they were: the
+    first of equal ones first; NaN counts as the largest. None where that is left to NumPy."""
+    if REFERENCE or array.dtype not in COMPILED_DTYPES or not array.flags.c_contiguous:
         return None
+    if not array.ndim or not array.size or not 0 < k <= min(TOP_LIMIT, array.shape[-1]):
+        return None
+    from rushlight.kernels import line_kernels as native
+
     n = array.shape[-1]
-    rows = array.size // n
-    values = np.empty((*array.shape[:-1], k), array.dtype)
-    places = np.empty(values.shape, np.int64)
-    kind = (("largest", int(largest)),)
-    plan = _plan("top_rows", array.dtype, rows, n + 16 * k, n, 0, 1, k, kind)
-    threads.run(plan, None, values, array, places)
-    return values, places
+    rows, shape = array.size // n, (*array.shape[:-1], k)
+    code = native.top_rows.address(real=language_type(array.dtype), largest=int(largest))
+    outputs = [(shape, array.dtype), (shape, _INT64)]
+    return prepared(code, rows, chunk(rows, n + 16 * k), [array], outputs, [n, k])
 
 
 def _run_at(array, index, out, axis, wide, adding):

@@ -24,7 +24,8 @@ from rushlight.backends.kernel_language import (
 from rushlight.backends.row_scans import GROUP, scan
 
 # Argument words; those of running sums are as in `prepared`.
-INDEX, OUT, X, PLACES, FAILED, N, M, INNER, K = range(9)
+INDEX, OUT, X, _, FAILED, N, M, INNER = range(8)
+TOP_PLACES, TOP_X, TOP_N, TOP_K = 2, 3, 4, 5  # of the k largest, as in `prepared`
 SEGMENT = 256  # columns that one item runs down
 ROWS = 4  # rows whose running extremes are found side by side
 LOOK = 32  # elements that are looked at together for one that is among the k largest
@@ -173,10 +174,11 @@ def insert(values, places, count, value, place):
 def top_rows(args, lo, hi, tid):
     """Items are rows: the K first in order, and where they were."""
     g = array(i64, args)
-    n, k, size = g[N], g[K], 4 if real is f32 else 8
+    n, k, size = g[TOP_N], g[TOP_K], 4 if real is f32 else 8
     for row in range(lo, hi):
-        x = array(real, g[X] + size * row * n)
-        values, places = array(real, g[OUT] + size * row * k), array(i64, g[PLACES] + 8 * row * k)
+        x = array(real, g[TOP_X] + size * row * n)
+        values = array(real, g[OUT] + size * row * k)
+        places = array(i64, g[TOP_PLACES] + 8 * row * k)
         for i in range(k):
             insert(values, places, i + 1, x[i], i)
         worst = values[k - 1]

@@ -121,13 +121,50 @@ def prepare_mean(input, target, ignore_index):
     return prepared(code, 1, 1, [input, target], outputs, words)
 
 
+@range_kernel(reassociate=True)
+def mean_picked(args, lo, hi, tid):
+    """The one item: the mean of minus the elements of rows of X at TARGET. Words: a number, mean,
+    X, TARGET; then rows, classes, the ignored target, where targets out of range are counted."""
+    g = array(i64, args)
+    rows, classes, ignored = g[4], g[5], g[6]
+    x, target = array(real, g[2]), array(i64, g[3])
+    whole, kept, failed = f64(0), i64(0), i64(0)
+    for row in range(rows):
+        t = target[row]
+        if t != ignored:
+            if t < 0 or t >= classes:
+                failed += 1
+            else:
+                whole -= f64(x[row * classes + t])
+                kept += 1
+    array(real, g[1])[0] = real(whole / f64(kept))
+    if failed > 0:
+        atomic_add(g[7], failed)
+
+
+def prepare_nll(input, target, ignore_index):
+    """``f(input, target)``: the mean of minus the log-probabilities of dense (N, C) at the targets
+    (N,); None where that is left to NumPy."""
+    fits = input.ndim == 2 and target.ndim == 1 and len(target) == len(input)
+    dense = input.flags.c_contiguous and target.flags.c_contiguous
+    if REFERENCE or not (fits and dense) or input.dtype not in COMPILED_DTYPES:
+        return None
+    if not input.size or target.dtype != _INT64 or type(ignore_index) is not int:
+        return None
+    code = mean_picked.address(real=language_type(input.dtype))
+    words = [*input.shape, ignore_index, ctypes.addressof(places.failures)]
+    return prepared(code, 1, 1, [input, target], [((), input.dtype)], words)
+
+
+small_mean = places.checked(prepare_mean, lambda *arguments: None)
+
+
 def with_mean(general):
     """The kernel of the op: the mean of a small batch by one call, others the `general` way."""
-    mean = places.checked(prepare_mean, lambda *arguments: None)
 
     def call(input, target, weight, reduction, ignore_index, label_smoothing):
         if weight is None and reduction == "mean" and not label_smoothing:
-            found = mean(input, target, ignore_index)
+            found = small_mean(input, target, ignore_index)
             if found is not None:
                 return found
         return general(input, target, weight, reduction, ignore_index, label_smoothing)

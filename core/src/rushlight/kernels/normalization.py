@@ -14,6 +14,7 @@ from rushlight.backends.kernel_language import (
     f64,
     function,
     i64,
+    masked,
     range_kernel,
     real,
     square_root,
@@ -40,6 +41,7 @@ __all__ = [
 # Argument words of batch normalisation.
 X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS, COUNT = range(14)
 GRAD_WEIGHT, GRAD_BIAS = Y, BIAS  # of the backward sums
+SHORT = 256  # elements of a row up to which masked vectors pay
 
 
 # ---- batch normalisation -------------------------------------------------------------------------
@@ -68,6 +70,25 @@ def run_squares(x, n, mean):
             part += d * d
         total += f64(part)
     return total
+
+
+@function(reassociate=True)
+def short_sum(x, n):
+    """Sum of few neighbours, by masked vectors."""
+    total = real(0)
+    for i in masked(n):
+        total += x[i]
+    return f64(total)
+
+
+@function(reassociate=True)
+def short_squares(x, n, mean):
+    """Sum of their squared distances from the mean."""
+    total = real(0)
+    for i in masked(n):
+        d = x[i] - mean
+        total += d * d
+    return f64(total)
 
 
 @function
@@ -221,11 +242,19 @@ def layer_rows(args, lo, hi, tid):
     weight, bias = array(real, g[LWEIGHT]), array(real, g[LBIAS])
     for row in range(lo, hi):
         x, y = array(real, g[LX] + size * row * n), array(real, g[LY] + size * row * n)
-        mean = real(run_sum(x, n) / f64(n))
-        scale = real(1.0 / square_root(run_squares(x, n, mean) / f64(n) + eps))
+        if n < SHORT:
+            mean = real(short_sum(x, n) / f64(n))
+            squares = short_squares(x, n, mean)
+        else:
+            mean = real(run_sum(x, n) / f64(n))
+            squares = run_squares(x, n, mean)
+        scale = real(1.0 / square_root(squares / f64(n) + eps))
         array(real, g[LMEAN])[row] = mean
         array(real, g[LRSTD])[row] = scale
-        if g[LWEIGHT] != 0 and g[LBIAS] != 0:
+        if g[LWEIGHT] != 0 and g[LBIAS] != 0 and n < SHORT:
+            for i in masked(n):
+                y[i] = (x[i] - mean) * scale * weight[i] + bias[i]
+        elif g[LWEIGHT] != 0 and g[LBIAS] != 0:
             for i in range(n):
                 y[i] = (x[i] - mean) * scale * weight[i] + bias[i]
         elif g[LWEIGHT] != 0:

@@ -12,7 +12,7 @@ import math
 
 from rushlight.backends import np
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk
-from rushlight.kernels.prepared import Remembered, prepared
+from rushlight.kernels.prepared import Remembered, Short, prepared
 
 __all__ = ["checked", "add_rows", "failures", "put_along", "take_along", "take_rows"]
 
@@ -116,17 +116,20 @@ def put_along(input, index, source, dim, adding):
     return prepared(code, outer, grain, arrays, outputs, words)
 
 
-def checked(prepare, general):
+def checked(prepare, general, count=None):
     """``f(input, index, *attributes)`` out of `prepare`, which gives a call of both arrays for
     their layouts (or None), and `general`, which takes everything and says which index is wrong."""
     known = Remembered()
+    short = Short(2, count, failures=ctypes.addressof(failures))
 
     def call(input, index, *attributes):
         key = input.shape, input.strides, input.dtype, index.shape, index.strides, attributes
         try:
             found = known[key]
+            short.miss(found, (input, index), attributes)
         except KeyError:
             found = known.keep(key, prepare(input, index, *attributes))
+            short.learn(found, (input, index), attributes)
         except TypeError:  # attributes that cannot be a key
             return general(input, index, *attributes)
         if found is not None:
@@ -136,5 +139,5 @@ def checked(prepare, general):
                 return result
         return general(input, index, *attributes)
 
-    call.general = general
+    call.general, call.short = general, short
     return call

@@ -11,21 +11,24 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np, threads
+from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.backends.memory import empty
 
-__all__ = ["Remembered", "by_layout", "prepared"]
+__all__ = ["Remembered", "Short", "by_layout", "prepared"]
 
 LIMIT = 1024  # layouts remembered by one function
 _HUGE = 1 << 22  # bytes from which NumPy makes the result: it asks for huge pages then
 _dtypes: set = set()  # the doors hold bare addresses of these
+_BY_ADDRESS = {id(dtype): found for dtype, found in BY_ARRAY_DTYPE.items()}
 
 
-def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0):
+def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0, scratch=False):
     """``f(*arrays, *numbers)`` that runs the kernel at `code` and gives new dense arrays.
 
     `inputs`: arrays of the layout that calls will have. `outputs`: ``(shape, dtype)`` of each
     result; one gives an array, several a tuple. The kernel's argument words are `head`, the
     results, the inputs, the numbers of a call ("f": as a double, "i": as an int64) and `words`.
+    A kernel that uses `scratch` memory of its thread gets it from the pool, whatever its size.
     Arrays of other dtypes or unaligned ones make the function answer NotImplemented; that shapes
     and strides are those of `inputs` is the caller's business.
     """
@@ -37,12 +40,20 @@ def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0):
     if not door.is_available() or total > door.TABLE_WORDS or widest > 8:
         return _by_launch(code, items, grain, inputs, outputs, words, len(numbers), head)
     given = 0 if len(outputs) == 1 and size < _HUGE else len(outputs)
-    plan = _plan(code, items, grain, inputs, outputs, words, numbers, head, given)
+    plan = _plan(code, items, grain, inputs, outputs, words, numbers, head, given, scratch)
     call = door.doors().layout(plan)
-    return call if not given else _allocating(call, outputs)
+    if not given:
+        return call
+    if size < _HUGE:
+        from rushlight.backends.llvm_results import several
+
+        made = several(call, len(inputs) + len(numbers), outputs)
+        if made is not None:
+            return made
+    return _allocating(call, outputs)
 
 
-def _plan(code, items, grain, inputs, outputs, words, numbers, head, given):
+def _plan(code, items, grain, inputs, outputs, words, numbers, head, given, scratch):
     """The words of a door's plan."""
     from rushlight.backends import llvm_door as door
 
@@ -54,7 +65,7 @@ def _plan(code, items, grain, inputs, outputs, words, numbers, head, given):
     plan[door.KINDS] = sum(1 << i for i, kind in enumerate(numbers) if kind == "i")
     plan[door.GIVEN], plan[door.N], plan[door.DESCRIPTOR] = given, items, head
     plan[door.GRAIN] = grain
-    if items > grain:
+    if items > grain or scratch:
         plan[door.LAUNCH], plan[door.POOL] = threads.launch_entry()
     plan[door.DIMS] = len(shape)
     plan[door.SHAPE : door.SHAPE + len(shape)] = shape
@@ -114,17 +125,77 @@ class Remembered(dict):
         return function
 
 
-def by_layout(prepare, general):
+_EVERY = 32  # calls that miss the table, of which one is put there
+
+
+def _lasts(attribute):
+    """Whether there is one object of this value, by which machine code may know it."""
+    kind = type(attribute)
+    if kind is int:
+        return -5 <= attribute <= 256
+    return kind is bool or attribute is None or getattr(kind, "constants", False)
+
+
+def _nothing(*arguments):
+    """In the place of a function that machine code has not made."""
+    return NotImplemented
+
+
+class Short:
+    """The way of an op's door past its kernel: ``call(*tensors, *attributes)`` gives the tensor of
+    the result where machine code knows the layouts and the very attributes, else NotImplemented.
+
+    `count` is how many arguments of the op that is (None: all of them), `whole` whether a call must
+    give all of these; `listed` says that the tensors come as a list."""
+
+    whole = False
+    others = False  # whether further arguments are allowed, because they change no result
+
+    def __init__(self, tensors=1, count=None, listed=False, failures=0):
+        self.call, self.tensors, self.count, self.listed = _nothing, tensors, count, listed
+        self.known, self.missed, self.failures = None, 0, failures
+
+    def miss(self, found, arrays, attributes=()):
+        """A call that has been met before came the long way: now and then it is learned again."""
+        self.missed += 1
+        if not self.missed % _EVERY:
+            self.learn(found, arrays, attributes)
+
+    def learn(self, found, arrays, attributes=()):
+        """Know what a function of :func:`prepared` computes for such arrays and attributes."""
+        if type(found) is not type(len) or not all(map(_lasts, attributes)):
+            return
+        from rushlight.backends.llvm_known import KnownCalls
+        from rushlight.backends.llvm_results import described
+        from rushlight.backends.llvm_tensors import TensorDoors
+
+        shape = described(found)
+        if shape is None or shape[0] != len(arrays) or TensorDoors.current is None:
+            return
+        dtypes = [_BY_ADDRESS.get(address) for address in shape[1]]
+        if None in dtypes:
+            return
+        if self.known is None:
+            self.known = KnownCalls(self.tensors, len(attributes), self.listed, self.failures)
+        if self.known.attributes == len(attributes):
+            alone = found.__name__ == "layout"
+            self.known.note(arrays, attributes, found, dtypes[0] if alone else tuple(dtypes))
+            self.call = self.known.function
+
+
+def by_layout(prepare, general, count=None):
     """``f(array, *attributes)`` out of `prepare`, which gives a function of the array (or None) for
-    a layout and attributes, and `general`, which takes everything."""
-    known = Remembered()
+    a layout and attributes, and `general`, which takes everything. `count`: see :class:`Short`."""
+    known, short = Remembered(), Short(1, count)
 
     def call(input, *attributes):
         key = input.shape, input.strides, input.dtype, attributes
         try:
             found = known[key]
+            short.miss(found, (input,), attributes)
         except KeyError:
             found = known.keep(key, prepare(input, *attributes))
+            short.learn(found, (input,), attributes)
         except TypeError:  # attributes that cannot be a key
             return general(input, *attributes)
         if found is not None:
@@ -133,5 +204,5 @@ def by_layout(prepare, general):
                 return result
         return general(input, *attributes)
 
-    call.general = general
+    call.general, call.short = general, short
     return call

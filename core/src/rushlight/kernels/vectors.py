@@ -23,6 +23,7 @@ __all__ = [
     "ramp",
     "selected",
     "small_product",
+    "small_products",
 ]
 
 SMALL_WORK = 4096  # multiply-adds of a product that is done by one call
@@ -59,7 +60,9 @@ def small_product(a, b):
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
         return None
     if not 0 < a.size * b.shape[1] <= SMALL_WORK:
-        return None
+        from rushlight.kernels import prepared_products
+
+        return prepared_products.product(a, b)
     from rushlight.kernels import vector_kernels as native
 
     steps = [step // dtype.itemsize for step in (*a.strides, *b.strides)]
@@ -68,6 +71,18 @@ def small_product(a, b):
     code = native.small_product.address(real=language_type(dtype))
     outputs = [((a.shape[0], b.shape[1]), dtype)]
     return prepared(code, 1, 1, [a, b], outputs, [*a.shape, b.shape[1], *steps])
+
+
+def small_products(a, b):
+    """``f(a, b)``: the products of two small batches of matrices."""
+    dtype = a.dtype
+    if REFERENCE or dtype not in COMPILED_DTYPES or b.dtype is not dtype:
+        return None
+    if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        return None
+    from rushlight.kernels import prepared_products
+
+    return prepared_products.batch(a, b)
 
 
 def converted(input, target):

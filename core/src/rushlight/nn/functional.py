@@ -23,6 +23,7 @@ from rushlight.ops.activation import (
     tanhshrink,
     threshold,
 )
+from rushlight.ops.class_losses import nll_loss
 from rushlight.ops.convolution import (
     conv1d,
     conv2d,
@@ -54,7 +55,6 @@ from rushlight.ops.losses import (
     l1_loss,
     margin_ranking_loss,
     mse_loss,
-    nll_loss,
     pairwise_distance,
     poisson_nll_loss,
     smooth_l1_loss,

@@ -488,6 +488,16 @@ def _cross_entropy(level, op, values):
     return tuple(p if is_batched(p, level) else front(p, level) for p in parts)
 
 
+@rule("_nll_mean")
+def _nll_mean(level, op, values):
+    """Written out with other ops, likewise."""
+    input, target, ignore_index = values
+    kept, where = target != ignore_index, TABLE["_where"].function
+    picked = input.gather(1, where(kept, target, 0).unsqueeze(1)).squeeze(1)
+    mean = -(picked * kept.to(input.dtype)).sum() / kept.sum()
+    return mean if is_batched(mean, level) else front(mean, level)
+
+
 KINDS = {
     "elements": elementwise,
     "dims": with_dims,

@@ -111,6 +111,7 @@ def _itself(general):
             found = make.dense(input)
             if found is not NotImplemented:
                 return found
+            return general(input)
         return general(input, memory_format=memory_format)
 
     return call

@@ -12,6 +12,7 @@ import importlib
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
+from rushlight.dtypes import float32, float64
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import EXACT, Parameter, Tensor, make_tensor
@@ -37,6 +38,38 @@ def on_arrays(*tensors):
 def on_cpu(tensor):
     """Whether nobody watches and an exact tensor has an ordinary array."""
     return type(tensor._array) is _ndarray and not STATE.modes
+
+
+def unrecorded(*tensors):
+    """Whether a call of these tensors (or Nones) is a matter of their arrays alone: all are plain,
+    nobody watches, and nothing is recorded or none is part of a graph."""
+    if STATE.modes:
+        return False
+    recording = mode.recording
+    for tensor in tensors:
+        if tensor is not None:
+            if type(tensor) not in EXACT or type(tensor._array) is not _ndarray:
+                return False
+            if recording and tensor._node is not None:
+                return False
+    return True
+
+
+def is_plain_float(tensor):
+    """Whether a call of this one tensor is a matter of its array alone: float32 or float64, row by
+    row on the CPU, in no graph, and nobody watches."""
+    array = tensor._array
+    return (
+        tensor._node is None
+        and type(array) is _ndarray
+        and type(tensor) in EXACT
+        and not STATE.modes
+        and tensor._dtype.code in _PLAIN_FLOATS
+        and array.flags.c_contiguous
+    )
+
+
+_PLAIN_FLOATS = frozenset({float32.code, float64.code})
 
 
 def on_gpu(*tensors):

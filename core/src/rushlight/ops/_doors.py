@@ -28,7 +28,8 @@ _ATTRIBUTES = frozenset(
     {int, float, bool, str, type(None), complex, slice, Size, dtype, type(Ellipsis), memory_format}
 )
 _SHORT = 8  # sequences up to this long are looked into, for tensors among their items
-_ITEMS = frozenset({int, float, bool, slice, type(None), type(Ellipsis)})
+# Families of ops add their own kinds of constants.
+PLAIN_ITEMS = {int, float, bool, slice, type(None), type(Ellipsis)}
 
 
 def make_door(op, form):
@@ -79,7 +80,7 @@ def is_plain(value):
     if kind in _ATTRIBUTES:
         return True
     if kind is tuple or kind is list:
-        return len(value) <= _SHORT and _ITEMS.issuperset(map(type, value))
+        return len(value) <= _SHORT and PLAIN_ITEMS.issuperset(map(type, value))
     return False
 
 
@@ -105,11 +106,11 @@ class _Source:
         self.op, self.values = op, {}
         self.head, self.checks, self.reads = [], [], []
         self.bound, self.tensors, self.optional = [], [], []
-        self.attributes, self.listed = False, None
+        self.attributes, self.listed, self.given = False, None, ()
 
     def read_arguments(self, head, texts):
         """Bind the form's arguments to the declared ones; False where none is a tensor."""
-        op, self.head = self.op, head
+        op, self.head, self.given = self.op, head, texts
         for position, kind in enumerate(op.kinds):
             text = texts.get(position)
             if text is None:
@@ -232,6 +233,36 @@ class _Source:
             "            break",
         ]
 
+    def _short(self):
+        """Lines that ask machine code for the result of a call whose like it has met."""
+        short = getattr(self.op.cpu_kernel, "short", None)
+        if short is None or self.optional or len(self.tensors) != short.tensors:
+            return []
+        count = len(self.op.names) if short.count is None else short.count
+        if not short.others and any(position >= count for position in self.given):
+            return []
+        if short.whole and len(self.given) != count:
+            return []
+        kinds = (TENSOR, TENSORS)
+        first = [self.listed] if short.listed else self.tensors
+        rest = [
+            b for kind, (_, b) in zip(self.op.kinds, self.bound, strict=True) if kind not in kinds
+        ]
+        texts = [*first, *rest[: count - len(first)]]
+        if not all(text is not None and text.isidentifier() and text[0] != "s" for text in texts):
+            return []
+        self.values["short"] = short
+        return [
+            f"out = short.call({', '.join(texts)})",
+            "if out is not NO:",
+            "    if type(out) is tuple:",
+            f"        return finished(op, ({', '.join(self.tensors)},), "
+            f"[{', '.join(b for _, b in self.bound)}], out)",
+            "    if STATE.inference and mode.inference: out._inference = True",
+            *("    " + line for line in self._recording("(out,)")),
+            "    return out",
+        ]
+
     def arrays(self):
         """Source for an op whose kernel gives arrays."""
         op = self.op
@@ -242,7 +273,8 @@ class _Source:
                 op.names[op.positional :], self.bound[op.positional :], strict=True
             )
         ]
-        lines = self._start()
+        head, *rest = self._start()
+        lines = [head, *self._short(), *rest]
         # A tensor that is always there tells the result's dtype sooner than a table does.
         source = next((t for t in self.tensors if t.isidentifier() and t not in self.optional), "")
         source = "" if source == "None" else source
@@ -313,16 +345,25 @@ class _Source:
 
 def _several(op, tensors, values, results):
     """Wrap and record results that are not one array; `values` has None for tensors."""
+    if type(results) is list:
+        results = tuple(results)
     if type(results) is not tuple:
         return _arrays.wrap_results(op, tensors, values, results)
-    outs = []
-    for array in results:
-        if type(array) is not _ndarray:
-            return _arrays.wrap_results(op, tensors, values, results)
-        out = make.made(array, _by_dtype[array.dtype])
-        if STATE.inference and mode.inference:
+    outs = make.results(results)
+    if outs is NotImplemented:
+        outs = []
+        for array in results:
+            if type(array) is not _ndarray:
+                return _arrays.wrap_results(op, tensors, values, results)
+            outs.append(make.made(array, _by_dtype[array.dtype]))
+    return _finished(op, tensors, values, outs)
+
+
+def _finished(op, tensors, values, outs):
+    """Several results as tensors: marked, recorded and named."""
+    if STATE.inference and mode.inference:
+        for out in outs:
             out._inference = True
-        outs.append(out)
     if mode.recording:
         for tensor in tensors:
             if tensor is not None and tensor._node is not None:
@@ -339,5 +380,6 @@ _SPACE = {
     "record_view": record_view,
     "STATE": STATE,
     "attributes": _ATTRIBUTES, "is_plain": is_plain, "sequences": frozenset({tuple, list, Size}),
-    "several": _several, "refuse": _arrays.record_outputs, "many_views": _arrays._many_views,
+    "several": _several, "finished": _finished, "refuse": _arrays.record_outputs,
+    "many_views": _arrays._many_views,
 }  # fmt: skip

@@ -8,6 +8,8 @@ Anything that is not a plain tensor or number makes a door answer NotImplemented
 
 from __future__ import annotations
 
+import importlib
+
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.devices import cpu
@@ -35,7 +37,8 @@ def make_elementwise_door(op, form, inplace=False):
     if found is None or not source.read_arguments(*found):
         return None
     text, table = source.inplace() if inplace else source.fresh(), {}
-    space = {**_SPACE, **source.values, "op": op, "table": table, "known": table.get}
+    space = {**_SPACE, **source.values, "op": op, "table": table, "known": table.get,
+             "quick": source.quick}  # fmt: skip
     kind = "in-place door" if inplace else "door"
     return built(f"<{kind} of {op.name}, form {form}>", text, space)
 
@@ -46,7 +49,40 @@ class _Entry:
     __slots__ = ("dtype", "floats", "kernel", "short", "short_into")
 
 
-def _learn(op, table, key, values, count):
+class _Quick:
+    """The way of a door past itself: ``call(*arguments)`` gives the result where machine code knows
+    calls of this kind, and they are not recorded; else NotImplemented."""
+
+    def __init__(self):
+        self.call, self.known, self.given = _refuse, None, []
+
+    def learn(self, key, values, entry):
+        """Know the kind of call that a key and an entry stand for."""
+        call, arguments = entry.short, []
+        if type(call) is not type(len) or call.__name__ != "fast":
+            return
+        backend = importlib.import_module("rushlight.backends.llvm_pointwise")
+        current = importlib.import_module("rushlight.backends.llvm_tensors").TensorDoors.current
+        if current is None or len(self.given) > backend.MOST_ARGUMENTS:
+            return
+        for position, k in zip(self.given, key, strict=True):
+            if type(k) is int:
+                if k < 0:
+                    return
+                arguments.append((backend.TENSOR, values[position]._array.dtype))
+            elif type(k) is tuple:
+                arguments.append((backend.ITSELF, values[position]))
+            elif not entry.floats:
+                return
+            else:
+                arguments.append((backend.REAL if k is float else backend.WHOLE, None))
+        if self.known is None:
+            self.known = backend.PointwiseCalls(len(self.given))
+        self.known.note(arguments, call, entry.dtype)
+        self.call = self.known.function
+
+
+def _learn(op, table, key, values, count, quick):
     """The entry of a key, from the general way's own judgement; None where it has no kernel."""
     call = Call(op, values)
     if call.device is not cpu:
@@ -61,6 +97,8 @@ def _learn(op, table, key, values, count):
     if len(table) >= _LIMIT:
         table.clear()
     table[key] = entry
+    if quick is not None:
+        quick.learn(key, values, entry)
     return entry
 
 
@@ -76,10 +114,11 @@ class _Source:
         self.op, self.values = op, {}
         self.head, self.lines, self.keys, self.bound = [], [], [], []
         self.tensors, self.saved = [], []
+        self.texts, self.quick = {}, None
 
     def read_arguments(self, head, texts):
         """Bind the form's arguments to the declared ones; False where a kind is not for doors."""
-        op, self.head = self.op, head
+        op, self.head, self.texts = self.op, head, texts
         if "p0" not in head:
             return False
         for position, kind in enumerate(op.kinds):
@@ -157,15 +196,25 @@ class _Source:
     # ------------------------------------------------------------------ whole doors
     def _start(self):
         op = self.op
-        lines = [f"def door({', '.join(self.head)}):", "arrays, scalars = [], ()", *self.lines]
+        lines, check = [f"def door({', '.join(self.head)}):"], []
         if op.options.get("check") is not None:
             self.values["check"] = op.options["check"]
-            lines.append(f"check({', '.join(self.bound)})")
+            check = [f"check({', '.join(self.bound)})"]
+        if self.quick is not None:
+            given = self.quick.given = sorted(self.texts)
+            lines += [
+                f"out = quick.call({', '.join(self.texts[position] for position in given)})",
+                "if out is not NO:",
+                *("    " + line for line in check),
+                "    if STATE.inference and mode.inference: out._inference = True",
+                "    return out",
+            ]
+        lines += ["arrays, scalars = [], ()", *self.lines, *check]
         lines += [
             f"key = {', '.join(self.keys)},",
             "entry = known(key)",
             "if entry is None:",
-            f"    entry = learn(op, table, key, [{', '.join(self.bound)}], len(scalars))",
+            f"    entry = learn(op, table, key, [{', '.join(self.bound)}], len(scalars), quick)",
             "    if entry is None: return NO",
             "if scalars and entry.floats:",
             "    for v in scalars:",
@@ -188,6 +237,7 @@ class _Source:
 
     def fresh(self):
         """Source for a call that gives a new tensor."""
+        self.quick = _Quick()
         lines = [
             *self._start(),
             "r = entry.short(*arrays, *scalars)",

@@ -297,19 +297,18 @@ def _filled_quickly(size, value, dtype):
 
 def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """A tensor filled with `fill_value`, whose kind decides the dtype."""
-    if out is None and device is None and not requires_grad and type(size) is tuple:
-        made = _filled_quickly(size, fill_value, dtype)
+    if out is device is None and not requires_grad and type(fill_value) is float:
+        if dtype in (None, default.float) and -_LARGE < fill_value < _LARGE:
+            made = _small((size,), fill_value, default.float)
+            if made is not None:
+                return made
+        made = _filled_quickly(size, fill_value, dtype) if type(size) is tuple else None
         if made is not None:
             return made
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     if dtype is None:
         dtype = number_dtype(fill_value)
-    if out is device is None and not requires_grad and type(fill_value) is float:
-        if dtype is default.float and -_LARGE < fill_value < _LARGE:
-            made = _small((size,), fill_value, dtype)
-            if made is not None:
-                return made
     return _filled((size,), fill_value, dtype, device, requires_grad, out)
 
 

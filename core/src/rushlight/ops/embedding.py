@@ -37,7 +37,8 @@ def _prepared_rows(weight, indices):
     return places.take_rows(weight, indices, 0) if weight.ndim == 2 and indices.ndim else None
 
 
-_rows = places.checked(_prepared_rows, kernels.embedding_forward)
+_rows = places.checked(_prepared_rows, kernels.embedding_forward, 2)
+_rows.short.others = True  # what the gradient is made with
 
 
 def _rows_kernel(weight, indices, padding_idx, scale_grad_by_freq):
@@ -45,7 +46,7 @@ def _rows_kernel(weight, indices, padding_idx, scale_grad_by_freq):
     return _rows(weight, indices)
 
 
-_rows_kernel.general = _embedding.op.body
+_rows_kernel.general, _rows_kernel.short = _embedding.op.body, _rows.short
 _embedding.cpu(_rows_kernel)
 _embedding.gradient(
     weight=lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq: _embedding_backward(

@@ -9,9 +9,11 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT, float64, uint8
 from rushlight.errors import shape_text
 from rushlight.kernels import resampling as kernels
+from rushlight.ops._doors import PLAIN_ITEMS
 from rushlight.ops._op import composite, op
 from rushlight.tensor.tensor import Tensor
 
+PLAIN_ITEMS.add(kernels.Taps)
 _NN = {"method": False, "oracle": "nn.functional"}
 _LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
 _NEAREST = ("nearest", "nearest-exact")
@@ -87,7 +89,8 @@ def _output_sizes(input, size, scale_factor, recompute):
                     f"{type(value).__name__} in {given}"
                 )
         return [int(n) for n in given], [None] * spatial
-    sizes = [math.floor(float(n) * f) for n, f in zip(input.shape[2:], given, strict=True)]
+    extents = input._array.shape[2:]
+    sizes = [math.floor(float(n) * f) for n, f in zip(extents, given, strict=True)]
     return sizes, [None] * spatial if recompute else [float(f) for f in given]
 
 
@@ -124,7 +127,7 @@ def _check(input, mode, align_corners, antialias):
 def _maps(input, sizes, factors, mode, align_corners, antialias):
     double = input._dtype is float64
     maps = []
-    for size, out, factor in zip(input.shape[2:], sizes, factors, strict=True):
+    for size, out, factor in zip(input._array.shape[2:], sizes, factors, strict=True):
         if mode in _NEAREST:
             maps.append(kernels.nearest(size, out, factor, mode != "nearest"))
             continue
@@ -163,7 +166,7 @@ def interpolate(
 
         pool = getattr(pooling, f"adaptive_avg_pool{input.dim() - 2}d")
         return pool(input, tuple(sizes))
-    if 0 in input.shape[1:] or any(n < 1 for n in sizes):
+    if 0 in input._array.shape[1:] or min(sizes) < 1:
         raise RuntimeError(
             f"interpolate: Input and output sizes should be greater than 0, but got input "
             f"{shape_text(input.shape)} and output {sizes}"

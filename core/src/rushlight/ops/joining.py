@@ -7,7 +7,7 @@ from rushlight.backends.memory import empty
 from rushlight.dtypes import promote_types
 from rushlight.errors import shape_text
 from rushlight.kernels import moving
-from rushlight.kernels.prepared import Remembered
+from rushlight.kernels.prepared import Remembered, Short
 from rushlight.ops._op import TensorList, composite, op
 from rushlight.ops._rules import same
 from rushlight.ops._shape_rules import joined, stacked
@@ -106,7 +106,7 @@ def _key(arrays, dim):
 
 def _joining(prepare, general):
     """A kernel that joins dense arrays by one call, others by the `general` way."""
-    known = Remembered()
+    known, short = Remembered(), Short(1, listed=True)
 
     def call(tensors, dim=0):
         if len(tensors) > moving.MOST:
@@ -114,8 +114,10 @@ def _joining(prepare, general):
         key = _key(tensors, dim)
         try:
             found = known[key]
+            short.miss(found, tensors, (dim,))
         except KeyError:
             found = known.keep(key, prepare(tensors, dim))
+            short.learn(found, tensors, (dim,))
         except TypeError:
             return general(tensors, dim)
         if found is not None:
@@ -124,7 +126,7 @@ def _joining(prepare, general):
                 return result
         return general(tensors, dim)
 
-    call.general = general
+    call.general, call.short = general, short
     return call
 
 

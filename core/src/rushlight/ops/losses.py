@@ -9,7 +9,7 @@ from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import losses as kernels
-from rushlight.ops._direct import on_arrays, on_gpu, tensor_of, translated
+from rushlight.ops._direct import on_arrays, on_gpu, tensor_of, translated, unrecorded
 from rushlight.ops._domains import away_from, real
 from rushlight.ops._op import elementwise, op
 from rushlight.ops._rules import real_floating_only
@@ -206,6 +206,10 @@ def cross_entropy(
             f"cross_entropy: weight tensor should be defined either for all {shape[dim]} "
             f"classes or no classes but got weight tensor of shape: {shape_text(weight.shape)}"
         )
+    if weight is None and reduction == "mean" and not label_smoothing and unrecorded(input, target):
+        found = kernels.small_mean(input._array, target._array, ignore_index)
+        if found is not None:
+            return tensor_of(found[0])
     return _cross_entropy(input, target, weight, reduction, ignore_index, float(label_smoothing))[0]
 
 
@@ -226,40 +230,6 @@ def _check_targets(target, ignore_index, classes):
     bad = numbers[(numbers != ignore_index) & ((numbers < 0) | (numbers >= classes))]
     if bad.size:
         raise IndexError(f"Target {bad.flat[0]} is out of bounds.")
-
-
-@in_float32
-def nll_loss(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
-):
-    """Minus the log-probability (N, C, ...) of each target class (N, ...)."""
-    reduction = reduction_of(reduction, size_average, reduce)
-    dim = 0 if input.dim() == 1 else 1
-    expected = tuple(n for i, n in enumerate(input.shape) if i != dim)
-    if tuple(target.shape) != expected:
-        raise ValueError(
-            f"nll_loss: Expected target of shape {shape_text(expected)} for input of shape "
-            f"{shape_text(input.shape)}, got {shape_text(target.shape)}"
-        )
-    if weight is not None and tuple(weight.shape) != (input.shape[dim],):
-        raise RuntimeError(
-            f"nll_loss: weight tensor should be defined either for all {input.shape[dim]} classes "
-            f"or no classes but got weight tensor of shape: {shape_text(weight.shape)}"
-        )
-    if weight is not None and weight._dtype is not input._dtype:
-        raise RuntimeError(
-            f"nll_loss: expected weight of dtype {input.dtype} like input, but found {weight.dtype}"
-        )
-    if readable(target):
-        _check_targets(target.detach(), ignore_index, input.shape[dim])
-    kept = target != ignore_index
-    index = where(kept, target, 0)
-    losses = -input.gather(dim, index.unsqueeze(dim)).squeeze(dim)
-    scale = kept.to(input.dtype)
-    if weight is not None:
-        scale = scale * weight[index]
-    losses = losses * scale
-    return losses.sum() / scale.sum() if reduction == "mean" else _reduce(losses, reduction)
 
 
 # -------------------------------------------------------------------------------------- elementwise

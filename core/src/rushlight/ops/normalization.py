@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
 
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
+from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import normalization as kernels
+from rushlight.ops._direct import tensor_of, unrecorded
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import (
     batch_gradients,
@@ -18,7 +22,10 @@ from rushlight.ops._shape_rules import (
 from rushlight.ops.shape import in_format_of
 from rushlight.ops.weighted_sums import addcmul
 from rushlight.tensor.dispatch import innermost, readable, stack
+from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor
+
+_SMALL = 1 << 15  # elements that one thread normalizes
 
 
 def _batch_samples(make):
@@ -38,6 +45,10 @@ def _batch_samples(make):
 )
 def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps):
     """Normalized by the batch's own statistics; also their mean and inverse deviation."""
+    if type(eps) is float and input.size <= _SMALL and type(input) is np.ndarray:
+        found = _small().batch_train(input, weight, bias, eps)
+        if found is not None:
+            return found
     return kernels.batch_norm_train_forward(input, weight, bias, eps)
 
 
@@ -97,22 +108,20 @@ def batch_norm(
     `running_var` (in place, with weight `momentum`); otherwise the running ones are used.
     (Ioffe and Szegedy, 2015.)
     """
-    if input.dim() < 2 and input.numel():
-        raise ValueError(f"batch_norm: expected at least a 2D input (got {input.dim()}D input)")
+    shape, size = input._array.shape, input._array.size
+    if len(shape) < 2 and size:
+        raise ValueError(f"batch_norm: expected at least a 2D input (got {len(shape)}D input)")
     if eps < 0 or (training and eps == 0):
         wanted = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
-    if not input.numel():
+    if not size:
         return _nothing_normalized(input, weight, bias)
-    for name, vector in (
-        ("running_mean", running_mean),
-        ("running_var", running_var),
-        ("weight", weight),
-        ("bias", bias),
-    ):
-        if vector is not None and vector.numel() != input.shape[1]:
+    channels = shape[1]
+    for i, vector in enumerate((running_mean, running_var, weight, bias)):
+        if vector is not None and vector._array.size != channels:
+            name = ("running_mean", "running_var", "weight", "bias")[i]
             raise RuntimeError(
-                f"batch_norm: {name} should contain {input.shape[1]} elements not {vector.numel()}"
+                f"batch_norm: {name} should contain {channels} elements not {vector.numel()}"
             )
     if not training:
         if running_mean is None or running_var is None:
@@ -120,7 +129,7 @@ def batch_norm(
                 "Expected running_mean and running_var to be defined when training=False"
             )
         return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
-    count = input.numel() // input.shape[1] if input.shape[1] else 0
+    count = size // channels
     if count == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size "
@@ -134,6 +143,12 @@ def batch_norm(
         return out
     if input._device.type == "cuda":
         _fold_on_device(running_mean, running_var, mean, invstd, momentum, eps, count)
+        return out
+    if (
+        running_mean is not None
+        and running_var is not None
+        and _folded(running_mean, running_var, mean._array, invstd._array, momentum, eps, count)
+    ):
         return out
     _fold(running_mean, mean._array, momentum)
     if running_var is not None:
@@ -151,12 +166,26 @@ def _nothing_normalized(input, weight, bias):
     return out
 
 
+@functools.cache
+def _small():
+    """Kernels of small arrays; they need the compiler."""
+    return importlib.import_module("rushlight.kernels.small_normalization")
+
+
+def _folded(running_mean, running_var, mean, invstd, momentum, eps, count):
+    """The averages by one call; False where that does not fit."""
+    rows = running_mean._array, running_var._array, mean, invstd
+    if not _small().fold(*rows, momentum, eps, count):
+        return False
+    for running in (running_mean, running_var):
+        storage_of(running).version += 1
+    return True
+
+
 def _fold(running, value, momentum):
     """Exponential average, in place."""
     if running is None or running._device.type == "meta":
         return
-    from rushlight.tensor.storage import storage_of
-
     array = running._array
     array[...] = array * (1 - momentum) + momentum * value
     storage_of(running).version += 1
@@ -197,6 +226,12 @@ def _fold_wrapped(running_mean, running_var, mean, invstd, momentum, eps, count)
 
 def _batch_norm_eval(input, mean, var, weight, bias, eps):
     """An affine map per channel."""
+    if type(eps) is float and unrecorded(input, mean, var, weight, bias):
+        if input._array.size <= _SMALL:
+            arrays = [None if t is None else t._array for t in (input, weight, bias, mean, var)]
+            found = _small().batch_eval(*arrays, eps)
+            if found is not None:
+                return tensor_of(found)
     scale = (var + eps).rsqrt()
     scale = scale if weight is None else scale * weight
     shift = -mean * scale if bias is None else bias - mean * scale
@@ -285,6 +320,9 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
         weight = weight.reshape(-1)
     if bias is not None and bias._array.ndim != 1:
         bias = bias.reshape(-1)
+    if unrecorded(input, weight, bias) and input._dtype.category == FLOAT:
+        rows = (None if row is None else row._array for row in (weight, bias))
+        return tensor_of(_layer_norm.op.cpu_kernel(input._array, size, *rows, eps)[0])
     return _layer_norm(input, size, weight, bias, eps)[0]
 
 
@@ -316,6 +354,11 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
         )
     if not input.numel():
         return _nothing_normalized(input, weight, bias)
+    if type(eps) is float and unrecorded(input, weight, bias):
+        rows = (None if row is None else row._array for row in (weight, bias))
+        found = _small().groups(input._array, num_groups, *rows, eps)
+        if found is not None:
+            return tensor_of(found)
     rows = input.reshape(input.shape[0], num_groups, -1)
     out = _layer_norm(rows, rows.shape[-1], None, None, eps)[0].reshape(tuple(input.shape))
     out = in_format_of(input, out)

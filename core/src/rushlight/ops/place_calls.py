@@ -3,8 +3,10 @@ op's body."""
 
 from __future__ import annotations
 
+import ctypes
+
 from rushlight.kernels import places
-from rushlight.kernels.prepared import Remembered
+from rushlight.kernels.prepared import Remembered, Short
 from rushlight.tensor.shape import wrap_dim
 
 
@@ -14,12 +16,12 @@ def along(general, wrap=False):
     def prepare(input, index, dim):
         return places.take_along(input, index, wrap_dim(dim, input.ndim), wrap)
 
-    taken = places.checked(prepare, lambda input, index, dim: general(input, dim, index))
+    taken = places.checked(prepare, lambda input, index, dim: general(input, dim, index), 3)
 
     def call(input, dim, index, sparse_grad=False):
         return taken(input, index, dim)
 
-    call.general = general
+    call.general, call.short = general, taken.short
     return call
 
 
@@ -30,60 +32,59 @@ def rows(general):
         dim = wrap_dim(dim, input.ndim)
         return places.take_rows(input, index, dim) if index.ndim == 1 else None
 
-    taken = places.checked(prepare, lambda input, index, dim: general(input, dim, index))
+    taken = places.checked(prepare, lambda input, index, dim: general(input, dim, index), 3)
 
     def call(input, dim, index):
         return taken(input, index, dim)
 
-    call.general = general
-    return call
-
-
-def adding_rows(general):
-    """The kernel of ``op(input, dim, index, source, alpha=1)`` that adds slices."""
-
-    def prepare(input, index, source, dim):
-        return places.add_rows(input, index, source, wrap_dim(dim, input.ndim))
-
-    known = Remembered()
-
-    def call(input, dim, index, source, *, alpha=1):
-        if type(alpha) is not int or alpha != 1:
-            return general(input, dim, index, source, alpha=alpha)
-        own = input.shape, input.strides, input.dtype
-        key = own, index.shape, index.strides, source.shape, source.strides, dim
-        found = known.get(key, known)
-        if found is known:
-            found = known.keep(key, prepare(input, index, source, dim))
-        if found is not None:
-            before = places.failures.value
-            result = found(input, index, source)
-            if result is not NotImplemented and places.failures.value == before:
-                return result
-        return general(input, dim, index, source)
-
-    call.general = general
+    call.general, call.short = general, taken.short
     return call
 
 
 def writing(adding, general):
     """The kernel of ``op(input, dim, index, src)`` that writes (or adds) along a dimension."""
-    known = Remembered()
 
-    def call(input, dim, index, src):
-        key = input.shape, input.strides, input.dtype, index.shape, index.strides, src.strides, dim
-        found = known.get(key, known)
+    def prepare(input, index, src, dim):
         if src.shape != index.shape:
-            found = None
-        elif found is known:
-            at = wrap_dim(dim, input.ndim)
-            found = known.keep(key, places.put_along(input, index, src, at, adding))
+            return None
+        return places.put_along(input, index, src, dim, adding)
+
+    return _with_source(prepare, general)
+
+
+def adding_rows(general):
+    """The kernel of ``op(input, dim, index, source, alpha=1)`` that adds slices at an index."""
+    added = _with_source(places.add_rows, general)
+
+    def call(input, dim, index, source, alpha=1):
+        if type(alpha) is int and alpha == 1:
+            return added(input, dim, index, source)
+        return general(input, dim, index, source, alpha=alpha)
+
+    call.general, call.short = general, added.short
+    return call
+
+
+def _with_source(prepare, general):
+    """A kernel of ``(input, dim, index, source)`` by one call of the three arrays."""
+    known = Remembered()
+    short = Short(3, 4, failures=ctypes.addressof(places.failures))
+
+    def call(input, dim, index, source):
+        arrays = input, index, source
+        key = dim, *[(a.shape, a.strides, a.dtype) for a in arrays]
+        try:
+            found = known[key]
+            short.miss(found, arrays, (dim,))
+        except KeyError:
+            found = known.keep(key, prepare(*arrays, wrap_dim(dim, input.ndim)))
+            short.learn(found, arrays, (dim,))
         if found is not None:
             before = places.failures.value
-            result = found(input, index, src)
+            result = found(*arrays)
             if result is not NotImplemented and places.failures.value == before:
                 return result
-        return general(input, dim, index, src)
+        return general(input, dim, index, source)
 
-    call.general = general
+    call.general, call.short = general, short
     return call

@@ -7,6 +7,7 @@ import functools
 from rushlight.backends.arrays import dtype_of, meta_array
 from rushlight.errors import shape_text
 from rushlight.kernels import pooling as kernels
+from rushlight.ops._direct import is_plain_float, tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import same_length, shaped
@@ -303,6 +304,9 @@ def _max(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, 
     *settings, added = _checked(
         name, count, shape, kernel_size, stride, padding, dilation, bool(ceil_mode)
     )
+    if not added and is_plain_float(input):
+        values, places = _max_pool.op.cpu_kernel(input._array, *settings, bool(ceil_mode))
+        return (tensor_of(values), tensor_of(places)) if return_indices else tensor_of(values)
     found = _max_pool(input.unsqueeze(0) if added else input, *settings, bool(ceil_mode))
     found = tuple(t.squeeze(0) for t in found) if added else found
     return found if return_indices else found[0]
@@ -314,6 +318,9 @@ def _avg(name, count, input, kernel_size, stride, padding, ceil_mode, include, d
     kernel, stride, padding, _, added = _checked(
         name, count, input._array.shape, kernel_size, stride, padding, 1, bool(ceil_mode)
     )
+    if not added and is_plain_float(input):
+        settings = kernel, stride, padding, bool(ceil_mode), bool(include), divisor
+        return tensor_of(_avg_pool.op.cpu_kernel(input._array, *settings))
     batched = input.unsqueeze(0) if added else input
     out = _avg_pool(batched, kernel, stride, padding, bool(ceil_mode), bool(include), divisor)
     return out.squeeze(0) if added else out
@@ -455,6 +462,9 @@ def _sizes(name, output_size, input, count):
 def _adaptive(name, function, count, input, output_size):
     sizes = _sizes(name, output_size, input, count)
     batched, added = _batched(name, input, count)
+    if function is _adaptive_avg_pool and is_plain_float(batched):
+        array = function.op.cpu_kernel(batched._array, sizes)
+        return tensor_of(array[0] if added else array)
     found = function(batched, sizes)
     if not added:
         return found

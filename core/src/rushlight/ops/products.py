@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+from rushlight.backends import np
 from rushlight.dtypes import BOOL, FLOAT
 from rushlight.errors import shape_text
+from rushlight.kernels.execution import COMPILED_DTYPES
+from rushlight.ops._direct import on_cpu, tensor_of
 from rushlight.ops._op import composite
 from rushlight.ops.matrix import dot, mm
 from rushlight.tensor.shape import wrap_dim
@@ -110,6 +113,9 @@ def trace(input: Tensor):
         raise RuntimeError(
             f"trace: expected a matrix, but got a tensor of shape {shape_text(input.shape)}"
         )
+    array = input._array
+    if input._node is None and on_cpu(input) and array.dtype in COMPILED_DTYPES:
+        return tensor_of(np.asarray(array.trace(), array.dtype))
     return input.diagonal().sum()
 
 

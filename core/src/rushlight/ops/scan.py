@@ -24,12 +24,13 @@ def _by_layout(general, product):
     scanned = by_layout(
         lambda x, dim: line.prepare_scan(x, wrap_dim(dim, x.ndim), product),
         lambda x, dim: general(x, dim),
+        count=2,
     )
 
     def call(input, dim, dtype=None):
         return scanned(input, dim) if dtype is None else general(input, dim, dtype=dtype)
 
-    call.general = general
+    call.general, call.short = general, scanned.short
     return call
 
 

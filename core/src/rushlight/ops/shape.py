@@ -21,6 +21,7 @@ from rushlight.tensor.memory_format import (
     check_format,
     contiguous_format,
     copied,
+    is_dense,
     is_laid_out,
     preserve_format,
     same_order,
@@ -322,10 +323,17 @@ def transpose(input: Tensor, dim0, dim1):
 transpose.gradient(input=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 
 
+def _swapped(input):
+    if input._array.ndim != 2 or STATE.inference:
+        return NotImplemented
+    return make.swapped(input, 0, 1, (t.op, []))
+
+
 @declare_view(
     linear=True,
     samples=lambda make: [((make(2, 3),), {}), ((make(3),), {}), ((make(),), {})],
     inplace=True,
+    made_by=_swapped,
 )
 def t(input: Tensor):
     """The transpose of a matrix; vectors and scalars are returned as they are."""
@@ -349,7 +357,7 @@ def _matrix_transpose(self):
 _REVERSED = tuple(tuple(range(ndim))[::-1] for ndim in range(9))
 
 
-def _turned(self):
+def _transposed(self):
     """The dimensions in reverse order."""
     ndim = self._array.ndim
     order = _REVERSED[ndim] if ndim < len(_REVERSED) else tuple(range(ndim))[::-1]
@@ -360,7 +368,7 @@ def _turned(self):
     return permute(self, order)
 
 
-Tensor.T = property(_turned)
+Tensor.T = property(_transposed)
 Tensor.mT = property(_matrix_transpose)
 Tensor.H = Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
 
@@ -369,6 +377,10 @@ Tensor.H = Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
 def movedim(input: Tensor, source, destination):
     """Dimensions moved to new places; the others keep their order."""
     ndim = input.dim()
+    if type(source) is type(destination) is int and ndim:
+        order = list(range(ndim))
+        order.insert(wrap_dim(destination, ndim), order.pop(wrap_dim(source, ndim)))
+        return permute(input, tuple(order))
     source = wrap_dims(source, ndim, empty_is_all=False)
     destination = wrap_dims(destination, ndim, empty_is_all=False)
     if len(source) != len(destination):
@@ -526,11 +538,13 @@ def clone(input: Tensor, *, memory_format=None):
 
 def _prepared_clone(input, chosen):
     if input.flags.c_contiguous or chosen is not contiguous_format:
-        return None
+        if chosen is not preserve_format or is_dense(input):  # of others the order is not kept
+            return None
     return moving.copied(input, input.shape, input.strides, 0, input.shape)
 
 
 _turned = by_layout(_prepared_clone, copied)
+_turned.short.whole = True  # where a format is given; others are copied by NumPy
 
 
 def _clone_kernel(input, memory_format=None):
@@ -542,7 +556,7 @@ def _clone_kernel(input, memory_format=None):
     return _turned(input, check_format("clone", memory_format))
 
 
-_clone_kernel.general = clone.op.body
+_clone_kernel.general, _clone_kernel.short = clone.op.body, _turned.short
 clone.cpu(_clone_kernel)
 clone.gradient(input=lambda grad: grad)
 
@@ -551,6 +565,10 @@ clone.gradient(input=lambda grad: grad)
 def contiguous(input: Tensor, memory_format=None):
     """The tensor itself if its memory lies in the format (row-major by default), else a copy that
     does."""
+    if memory_format is None and type(input._array) is _ndarray:
+        if input._array.flags.c_contiguous:
+            return input
+        return clone(input, memory_format=contiguous_format)
     chosen = check_format("contiguous", memory_format, contiguous_format)
     if chosen is preserve_format and not input._array.flags.c_contiguous:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")

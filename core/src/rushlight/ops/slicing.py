@@ -109,10 +109,37 @@ def _select_gradient(grad, input_shape, dim, index):
 select.gradient(input=_select_gradient)
 
 
+def _diagonal_window(input, offset, dim1, dim2):
+    """Ints in range, by machine code."""
+    array = input._array
+    ndim = array.ndim
+    if STATE.inference or not type(offset) is type(dim1) is type(dim2) is int or not array.size:
+        return NotImplemented
+    if not -ndim <= dim1 < ndim or not -ndim <= dim2 < ndim:
+        return NotImplemented
+    first, second = dim1 % ndim, dim2 % ndim
+    shape, strides = array.shape, array.strides
+    rows, columns, down, across = shape[first], shape[second], strides[first], strides[second]
+    if offset >= 0:
+        columns, start = columns - offset, offset * across
+    else:
+        rows, start = rows + offset, -offset * down
+    length = rows if rows < columns else columns
+    if first == second or length <= 0:
+        return NotImplemented
+    sizes, steps = (length,), (down + across,)
+    if ndim > 2:
+        rest = [d for d in range(ndim) if d != first and d != second]
+        sizes, steps = (*[shape[d] for d in rest], length), (*[strides[d] for d in rest], *steps)
+    step = diagonal.op, [offset, dim1, dim2]
+    return make.windowed(input, sizes, steps, start, step)
+
+
 @declare_view(
     linear=True,
     batching="dims",
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1, -1, 0), {})],
+    made_by=_diagonal_window,
 )
 def diagonal(input: Tensor, offset=0, dim1=0, dim2=1):
     """The diagonal over two dimensions, as the last dimension."""
@@ -135,11 +162,29 @@ def _diagonal_gradient(grad, input_shape, offset, dim1, dim2):
 diagonal.gradient(input=_diagonal_gradient)
 
 
+def _unfold_windows(input, dimension, size, step):
+    """Ints in range, by machine code."""
+    array = input._array
+    ndim = array.ndim
+    if STATE.inference or not type(dimension) is type(size) is type(step) is int:
+        return NotImplemented
+    if not -ndim <= dimension < ndim or step <= 0 or not 0 < size <= array.shape[dimension]:
+        return NotImplemented
+    sizes, strides, dim = list(array.shape), list(array.strides), dimension % ndim
+    sizes[dim] = (sizes[dim] - size) // step + 1
+    sizes.append(size)
+    strides.append(strides[dim])
+    strides[dim] *= step
+    taken = unfold.op, [dimension, size, step]
+    return make.windowed(input, tuple(sizes), tuple(strides), 0, taken)
+
+
 @declare_view(
     linear=True,
     batching="dims",
     samples=lambda make: [((make(6),), {"dimension": 0, "size": 3, "step": 2})],
     oracle="Tensor",
+    made_by=_unfold_windows,
 )
 def unfold(input: Tensor, dimension, size, step):
     """Windows of `size` elements every `step` along `dimension`; the window is the last one."""

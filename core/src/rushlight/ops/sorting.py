@@ -11,6 +11,7 @@ from rushlight.backends.arrays import bfloat16, dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import line, ordering
 from rushlight.kernels.execution import COMPILED_DTYPES
+from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import refuse_unordered, result_type
 from rushlight.ops._shape_rules import chosen, chosen_after
@@ -127,13 +128,27 @@ def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
         )
     if not input.ndim:
         return [input.copy(), np.zeros((), np.int64)]
-    found = line.top(input, k, largest) if axis == input.ndim - 1 else None
-    if found is not None:
-        return list(found)
     order = np.take(_order(input, axis, largest), np.arange(k), axis)
     return [np.take_along_axis(input, order, axis), order]
 
 
+def _prepared_top(input, k, dim, largest, sorted):
+    if type(k) is not int or type(dim) is not int or not input.ndim:
+        return None
+    return line.prepare_top(input, k, largest) if dim in (-1, input.ndim - 1) else None
+
+
+_tops = by_layout(_prepared_top, topk.op.body)
+
+
+def _topk_kernel(input, k, dim=-1, largest=True, sorted=True):
+    """Few of the last dimension by one call; a number that is a tensor is for the body."""
+    kernel = _tops if type(k) is int else _tops.general
+    return kernel(input, k, dim, largest, sorted)
+
+
+_topk_kernel.general, _topk_kernel.short = topk.op.body, _tops.short
+topk.cpu(_topk_kernel)
 topk.gradient(input=_sort_gradient)
 
 

@@ -88,9 +88,10 @@ def _not_compiled(*args):
 
 
 # Views made whole, where nothing is unusual (:mod:`rushlight.backends.llvm_views`).
-indexed = reshaped = permuted = swapped = expanded = parts = _not_compiled
+indexed = reshaped = permuted = swapped = expanded = windowed = parts = _not_compiled
 recorded = viewed = _not_compiled  # :mod:`rushlight.backends.llvm_recording`
 dense = cleared = _not_compiled  # :mod:`rushlight.backends.llvm_shapes`
+results = _not_compiled  # :mod:`rushlight.backends.llvm_results`
 _slice_op = None
 
 
@@ -120,8 +121,9 @@ def _compile(engine):
 
 
 _COMPILED = (
-    "made", "result", "view", "indexed", "reshaped", "permuted", "swapped", "expanded", "parts",
-    "recorded", "viewed", "dense", "cleared",
+    "made", "result", "view", "indexed", "reshaped", "permuted", "swapped", "expanded",
+    "windowed", "parts", "recorded", "viewed", "dense", "cleared",
+    "results",
 )  # fmt: skip
 
 

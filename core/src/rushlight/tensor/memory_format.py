@@ -9,6 +9,7 @@ class memory_format:  # noqa: N801 - PyTorch's public name
     """``contiguous_format``, ``preserve_format``, ``channels_last``, ``channels_last_3d``."""
 
     __slots__ = ("name", "order")
+    constants = True  # there is one object of each
 
     def __init__(self, name, order=None):
         self.name, self.order = name, order  # dimensions from the slowest to the fastest

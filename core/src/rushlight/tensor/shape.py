@@ -7,6 +7,8 @@ import math
 from rushlight.backends import np
 from rushlight.errors import argument_error
 
+_item = tuple.__getitem__
+
 
 class Size(tuple):
     """A tensor's shape: a tuple that knows its number of elements."""
@@ -23,7 +25,9 @@ class Size(tuple):
     __str__ = __repr__
 
     def __getitem__(self, index):
-        item = tuple.__getitem__(self, index)
+        if type(index) is int:
+            return _item(self, index)
+        item = _item(self, index)
         return Size(item) if isinstance(index, slice) else item
 
     def __add__(self, other):

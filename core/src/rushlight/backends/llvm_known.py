@@ -1,0 +1,213 @@
+"""Calls of layouts that were met before, by machine code: from tensors to the tensor of the result.
+
+``rl_known(*tensors, *attributes)`` looks for the shapes, strides and dtypes of the tensors' arrays,
+and for the attributes themselves, among the entries of a table. What it finds there is a function
+of arrays, ``rl_layout`` (:mod:`rushlight.backends.llvm_door`) or ``rl_several``
+(:mod:`rushlight.backends.llvm_results`), and its plan; the tensor around the array that it gives,
+or a tuple of tensors, is the answer. Tensors may come as a list. A function that counts what is
+wrong with an index must leave the counter alone. Anything else is answered NotImplemented.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import llvm_tensors as words
+from rushlight.backends import np
+from rushlight.backends.llvm_door import (
+    DTYPE_AT,
+    METH_FASTCALL,
+    NDIM_AT,
+    SHAPE_AT,
+    STRIDES_AT,
+    TYPE_AT,
+    _MethodDef,
+    builtin,
+)
+
+NAMES = ()  # of functions over the plan of all tensors: this one has its own
+(TENSORS_PLAN, FAILURES, TENSORS, ATTRIBUTES, LISTED, LIST, ENTRIES, TABLE, WORDS) = range(9)
+CALL, PLAN, RESULT, COUNT, FIRST = range(5)  # words of an entry: attributes and arrays follow
+MOST_DIMS, MOST_TENSORS, MOST_ENTRIES = 6, 4, 16
+ARRAY = 2 + 2 * MOST_DIMS  # words of an array: dtype, number of dimensions, extents, strides
+SIZE_AT, ITEMS_AT = 16, 24
+
+
+class _Known:
+    """The parts of the function."""
+
+    def __init__(self, maker):
+        f = self.f = maker("rl_known", (1, 16))
+        self.own, f.plan = f.plan, f.load(f.plan, TENSORS_PLAN, "ptr")
+        self.items, self.count, self.first = f.slot(), f.slot(), f.slot()
+        self.arrays = f.slot(MOST_TENSORS)
+        tensors = f.load(self.own, TENSORS)
+        f.store("%args", self.items, 0, "ptr")
+        for place in (self.count, self.first):
+            f.store(tensors, place)
+
+    def read_list(self):
+        """Where the tensors come as a list or tuple: its items."""
+        f = self.f
+        with f.when(f.compare("ne", f.load(self.own, LISTED), 0)):
+            row = f.load("%args", 0, "ptr")
+            kind, inner = f.field(row, TYPE_AT, "ptr"), f.at(row, ITEMS_AT, "i8")
+            is_list = f.compare("eq", kind, f.load(self.own, LIST, "ptr"), "ptr")
+            is_tuple = f.compare("eq", kind, f.word(words.TUPLE), "ptr")
+            f.exit_unless(f.value(f"or i1 {is_list}, {is_tuple}"), "fallback")
+            outer = f.load(inner, 0, "ptr")
+            items = f.value(f"select i1 {is_list}, ptr {outer}, ptr {inner}")
+            f.store(items, self.items, 0, "ptr")
+            f.store(f.field(row, SIZE_AT), self.count)
+            f.store(1, self.first)
+        count = f.load(self.count)
+        f.exit_if(f.compare("ugt", f.subtract(count, 1), MOST_TENSORS - 1), "fallback")
+
+    def read_arrays(self):
+        """The arrays of plain tensors."""
+        f = self.f
+        given = f.add(f.load(self.first), f.load(self.own, ATTRIBUTES))
+        f.exit_unless(f.compare("eq", "%count", given), "fallback")
+        with f.loop(f.load(self.count)) as j:
+            x = f.load(f.load(self.items, 0, "ptr"), j, "ptr")
+            kind = f.field(x, TYPE_AT, "ptr")
+            plain = f.compare("eq", kind, f.word(words.CLASS), "ptr")
+            leaf = f.compare("eq", kind, f.word(words.PARAMETER), "ptr")
+            f.exit_unless(f.value(f"or i1 {plain}, {leaf}"), "fallback")
+            array = f.load(f.slot_of(x, words.ARRAY_AT), 0, "ptr")
+            f.check_arrays(array)
+            f.store(array, self.arrays, j, "ptr")
+
+    def matches(self, entry):
+        """Whether an entry is that of this call."""
+        f, alike = self.f, self.f.slot()
+        count, attributes = f.load(self.count), f.load(self.own, ATTRIBUTES)
+        same = f.compare("eq", f.load(entry, COUNT), count)
+        f.store(f.value(f"zext i1 {same} to i64"), alike)
+        with f.loop(attributes) as a:
+            given = f.load("%args", f.add(f.load(self.first), a))
+            with f.when(f.compare("ne", f.load(entry, f.add(a, FIRST)), given)):
+                f.store(0, alike)
+        arrays = f.at(entry, f.add(attributes, FIRST))
+        with f.when(f.compare("ne", f.load(alike), 0)), f.loop(count) as j:
+            self._compare(f.load(self.arrays, j, "ptr"), f.at(arrays, f.multiply(j, ARRAY)), alike)
+        return f.compare("ne", f.load(alike), 0)
+
+    def _compare(self, array, known, alike):
+        f = self.f
+        dims = f.value(f"zext i32 {f.field(array, NDIM_AT, 'i32')} to i64")
+        kind = f.compare("eq", f.field(array, DTYPE_AT), f.load(known))
+        same = f.value(f"and i1 {kind}, {f.compare('eq', dims, f.load(known, 1))}")
+        with f.when(f.value(f"xor i1 {same}, true")):
+            f.store(0, alike)
+        with f.when(same):
+            size = f.multiply(dims, 8)
+            for offset, place in ((SHAPE_AT, 2), (STRIDES_AT, 2 + MOST_DIMS)):
+                own, other = f.field(array, offset, "ptr"), f.at(known, place)
+                differs = f.call("i32", "@memcmp", f"ptr {own}, ptr {other}, i64 {size}")
+                with f.when(f.compare("ne", differs, 0, "i32")):
+                    f.store(0, alike)
+
+    def answer(self, entry):
+        """Compute, and make the tensor or tensors."""
+        f = self.f
+        call, plan = f.load(entry, CALL, "ptr"), f.load(entry, PLAN, "ptr")
+        counter, before = f.load(self.own, FAILURES, "ptr"), f.slot()
+        counted = f.compare("ne", counter, "null", "ptr")
+        with f.when(counted):
+            f.store(f.load(counter), before)
+        f.held(plan)  # another thread may replace the entry meanwhile
+        arguments = f"ptr {plan}, ptr {self.arrays}, i64 {f.load(self.count)}"
+        result = f.call("ptr", call, arguments)
+        f.call("void", "@Py_DecRef", f"ptr {plan}")
+        f.exit_if(f.compare("eq", result, "null", "ptr"), "failed")
+        refused, made, one, many = (f.name(n) for n in ("refused", "made", "one", "many"))
+        never = f.compare("eq", result, "@_Py_NotImplementedStruct", "ptr")
+        f.do(f"br i1 {never}, label %{refused}, label %{made}")
+        f.lines.append(f"{refused}:")
+        f.do(f"ret ptr {result}")
+        f.lines.append(f"{made}:")
+        with f.when(counted):
+            wrong = f.compare("ne", f.load(counter), f.load(before))
+            with f.when(wrong):
+                f.call("void", "@Py_DecRef", f"ptr {result}")
+            f.exit_if(wrong, "fallback")
+        dtypes = f.load(entry, RESULT, "ptr")
+        is_tuple = f.compare("eq", f.field(result, TYPE_AT, "ptr"), f.word(words.TUPLE), "ptr")
+        f.do(f"br i1 {is_tuple}, label %{many}, label %{one}")
+        f.lines.append(f"{one}:")
+        out = f.made(result, dtypes, f.word(words.NONE))
+        f.call("void", "@Py_DecRef", f"ptr {result}")
+        f.do(f"ret ptr {out}")
+        f.lines.append(f"{many}:")
+        count = f.field(result, SIZE_AT)
+        outs = f.call("ptr", "@PyTuple_New", f"i64 {count}")
+        f.exit_if(f.compare("eq", outs, "null", "ptr"), "failed")
+        with f.loop(count) as i:
+            array, dtype = (f.load(f.at(x, ITEMS_AT, "i8"), i, "ptr") for x in (result, dtypes))
+            out = f.made(array, dtype, f.word(words.NONE))
+            f.call("i32", "@PyTuple_SetItem", f"ptr {outs}, i64 {i}, ptr {out}")
+        f.call("void", "@Py_DecRef", f"ptr {result}")
+        f.do(f"ret ptr {outs}")
+
+
+def _known(maker):
+    known = _Known(maker)
+    f, own = known.f, known.own
+    known.read_list()
+    known.read_arrays()
+    table, size = f.load(own, TABLE, "ptr"), f.load(own, WORDS)
+    with f.loop(f.load(own, ENTRIES)) as e:
+        entry = f.at(table, f.multiply(e, size))
+        found, other = f.name("found"), f.name("other")
+        f.do(f"br i1 {known.matches(entry)}, label %{found}, label %{other}")
+        f.lines.append(f"{found}:")
+        known.answer(entry)
+        f.lines.append(f"{other}:")
+    f.do("br label %fallback")
+    return f.finish()
+
+
+def functions(maker):
+    """IR texts."""
+    return [_known(maker)]
+
+
+# ------------------------------------------------------------------------------------ Python's side
+_immortal: list = []  # built-in functions hold bare addresses
+
+
+class KnownCalls:
+    """One function over ``rl_known`` and its table. The latest entries stay."""
+
+    def __init__(self, tensors, attributes, listed, failures):
+        from rushlight.backends.llvm import engine
+
+        self.listed, self.attributes = listed, attributes
+        self.words = FIRST + attributes + ARRAY * (MOST_TENSORS if listed else tensors)
+        self.table, self.seen = np.zeros((MOST_ENTRIES, self.words), np.int64), 0
+        self.kept = [None] * MOST_ENTRIES  # the table holds bare addresses of these
+        plan = [0] * (WORDS + 1)
+        plan[TENSORS_PLAN] = words.TensorDoors.current.plan.ctypes.data
+        plan[FAILURES], plan[TENSORS] = failures, tensors
+        plan[ATTRIBUTES], plan[LISTED], plan[LIST] = attributes, int(listed), id(list)
+        plan[TABLE], plan[WORDS] = self.table.ctypes.data, self.words
+        self.plan = np.array(plan, np.int64)
+        self.definition = _MethodDef(b"known", engine().symbol("rl_known"), METH_FASTCALL, None)
+        self.function = builtin(self.definition, self.plan)
+        _immortal.append(self)
+
+    def note(self, arrays, attributes, call, dtype):
+        """Let calls like this one go to `call`, a function over ``rl_layout`` or ``rl_several``;
+        `dtype` is that of the result's tensor, or a tuple of them."""
+        from rushlight.backends.llvm_results import address_of
+
+        if any(x.ndim > MOST_DIMS for x in arrays) or len(arrays) > MOST_TENSORS:
+            return
+        row = [address_of(call), id(call.__self__), id(dtype), len(arrays), *map(id, attributes)]
+        for x in arrays:
+            rest = [0] * (MOST_DIMS - x.ndim)
+            row += [id(x.dtype), x.ndim, *x.shape, *rest, *x.strides, *rest]
+        place = self.seen % MOST_ENTRIES
+        self.table[place] = row + [0] * (self.words - len(row))
+        self.kept[place] = call, dtype, attributes, [x.dtype for x in arrays]
+        self.seen += 1
+        self.plan[ENTRIES] = min(self.seen, MOST_ENTRIES)

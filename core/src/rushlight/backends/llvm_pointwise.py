@@ -1,0 +1,182 @@
+"""Elementwise calls of several tensors and numbers by machine code, from tensors to a tensor.
+
+``rl_pointwise(*arguments)`` compares the arguments with the entries of a table: tensors outside of
+graphs by their dtypes, numbers by their types, other objects with themselves. What it finds is a
+function of arrays and numbers over ``rl_fast`` (:mod:`rushlight.backends.llvm_door`), which knows
+or refuses their shapes. Anything else is answered NotImplemented.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import llvm_tensors as words
+from rushlight.backends import np
+from rushlight.backends.llvm_door import (
+    DTYPE_AT,
+    METH_FASTCALL,
+    NDIM_AT,
+    TYPE_AT,
+    _MethodDef,
+    builtin,
+)
+
+NAMES = ()  # of functions over the plan of all tensors: this one has its own
+(TENSORS_PLAN, CALL, COUNT, FLOAT, ENTRIES, TABLE, WORDS) = range(7)
+PLAN, RESULT, FIRST = range(3)  # words of an entry; then kind and value of every argument
+TENSOR, REAL, WHOLE, ITSELF = range(4)
+MOST_ARGUMENTS, MOST_ENTRIES = 6, 8
+EXACT = 1 << 53  # whole numbers up to it are doubles
+
+
+class _Pointwise:
+    """The parts of the function."""
+
+    def __init__(self, maker):
+        f = self.f = maker("rl_pointwise", (1, MOST_ARGUMENTS))
+        self.own, f.plan = f.plan, f.load(f.plan, TENSORS_PLAN, "ptr")
+        self.arrays, self.numbers = f.slot(2 * MOST_ARGUMENTS), f.slot(MOST_ARGUMENTS)
+        self.tensors, self.scalars, self.alike = f.slot(), f.slot(), f.slot()
+        f.exit_unless(f.compare("eq", "%count", f.load(self.own, COUNT)), "fallback")
+
+    def differs(self, condition):
+        """The entry is another one where the condition holds."""
+        with self.f.when(condition):
+            self.f.store(0, self.alike)
+
+    def append(self, x, rows, count):
+        """One argument more for the function of arrays."""
+        f = self.f
+        f.store(x, rows, f.load(count), "ptr")
+        f.store(f.add(f.load(count), 1), count)
+
+    def compare(self, entry):
+        """Whether the arguments are an entry's; sorts them into arrays and numbers."""
+        f = self.f
+        for slot, value in ((self.alike, 1), (self.tensors, 0), (self.scalars, 0)):
+            f.store(value, slot)
+        with f.loop("%count") as i:
+            x, at = f.load("%args", i, "ptr"), f.add(f.multiply(i, 2), FIRST)
+            kind, value = f.load(entry, at), f.load(entry, f.add(at, 1), "ptr")
+            with f.when(f.compare("eq", kind, ITSELF)):
+                self.differs(f.compare("ne", x, value, "ptr"))
+            with f.when(f.compare("eq", kind, REAL)):
+                own = f.field(x, TYPE_AT, "ptr")
+                self.differs(f.compare("ne", own, f.load(self.own, FLOAT, "ptr"), "ptr"))
+                self.append(x, self.numbers, self.scalars)
+            with f.when(f.compare("eq", kind, WHOLE)):
+                own = f.field(x, TYPE_AT, "ptr")
+                is_int = f.compare("eq", own, f.word(words.INT), "ptr")
+                self.differs(f.value(f"xor i1 {is_int}, true"))
+                with f.when(is_int):
+                    self._check_size(x)
+                self.append(x, self.numbers, self.scalars)
+            with f.when(f.compare("eq", kind, TENSOR)):
+                self._tensor(x, value)
+        return f.compare("ne", f.load(self.alike), 0)
+
+    def _check_size(self, x):
+        """A whole number must be a double exactly."""
+        f = self.f
+        number = f.call("i64", "@PyLong_AsLongLong", f"ptr {x}")
+        with f.when(f.compare("eq", number, -1)):
+            error = f.call("ptr", "@PyErr_Occurred", "")
+            f.exit_if(f.compare("ne", error, "null", "ptr"), "large")
+        self.differs(f.compare("ugt", f.add(number, EXACT), 2 * EXACT))
+
+    def _tensor(self, x, dtype):
+        f = self.f
+        kind = f.field(x, TYPE_AT, "ptr")
+        plain = f.compare("eq", kind, f.word(words.CLASS), "ptr")
+        leaf = f.compare("eq", kind, f.word(words.PARAMETER), "ptr")
+        known = f.value(f"or i1 {plain}, {leaf}")
+        self.differs(f.value(f"xor i1 {known}, true"))
+        with f.when(known):
+            node = f.load(f.slot_of(x, words.NODE_AT), 0, "ptr")
+            self.differs(f.compare("ne", node, f.word(words.NONE), "ptr"))
+            array = f.load(f.slot_of(x, words.ARRAY_AT), 0, "ptr")
+            own = f.compare("eq", f.field(array, TYPE_AT, "ptr"), f.word(words.ARRAY_TYPE), "ptr")
+            self.differs(f.value(f"xor i1 {own}, true"))
+            with f.when(own):
+                self.differs(f.compare("ne", f.field(array, DTYPE_AT, "ptr"), dtype, "ptr"))
+                self.differs(f.compare("eq", f.field(array, NDIM_AT, "i32"), 0, "i32"))
+            self.append(array, self.arrays, self.tensors)
+
+    def answer(self, entry):
+        """Compute, and make the tensor."""
+        f = self.f
+        with f.loop(f.load(self.scalars)) as i:
+            number = f.load(self.numbers, i, "ptr")
+            f.store(number, self.arrays, f.add(f.load(self.tensors), i), "ptr")
+        count = f.add(f.load(self.tensors), f.load(self.scalars))
+        call, plan = f.load(self.own, CALL, "ptr"), f.held(f.load(entry, PLAN, "ptr"))
+        result = f.call("ptr", call, f"ptr {plan}, ptr {self.arrays}, i64 {count}")
+        f.call("void", "@Py_DecRef", f"ptr {plan}")
+        f.exit_if(f.compare("eq", result, "null", "ptr"), "failed")
+        refused, made = f.name("refused"), f.name("made")
+        never = f.compare("eq", result, "@_Py_NotImplementedStruct", "ptr")
+        f.do(f"br i1 {never}, label %{refused}, label %{made}")
+        f.lines.append(f"{refused}:")
+        f.do(f"ret ptr {result}")
+        f.lines.append(f"{made}:")
+        out = f.made(result, f.load(entry, RESULT, "ptr"), f.word(words.NONE))
+        f.call("void", "@Py_DecRef", f"ptr {result}")
+        f.do(f"ret ptr {out}")
+
+
+def _pointwise(maker):
+    p = _Pointwise(maker)
+    f, own = p.f, p.own
+    table, size = f.load(own, TABLE, "ptr"), f.load(own, WORDS)
+    with f.loop(f.load(own, ENTRIES)) as e:
+        entry = f.at(table, f.multiply(e, size))
+        found, other = f.name("found"), f.name("other")
+        f.do(f"br i1 {p.compare(entry)}, label %{found}, label %{other}")
+        f.lines.append(f"{found}:")
+        p.answer(entry)
+        f.lines.append(f"{other}:")
+    f.do("br label %fallback")
+    f.lines.append("large:")
+    f.call("void", "@PyErr_Clear", "")
+    f.do("br label %fallback")
+    return f.finish()
+
+
+def functions(maker):
+    """IR texts."""
+    return [_pointwise(maker)]
+
+
+# ------------------------------------------------------------------------------------ Python's side
+_immortal: list = []  # built-in functions hold bare addresses
+
+
+class PointwiseCalls:
+    """One function over ``rl_pointwise`` for calls of `count` arguments, and its table."""
+
+    def __init__(self, count):
+        from rushlight.backends.llvm import engine
+        from rushlight.backends.llvm_door import doors
+
+        self.words = FIRST + 2 * count
+        self.table, self.seen = np.zeros((MOST_ENTRIES, self.words), np.int64), 0
+        self.kept = [None] * MOST_ENTRIES  # the table holds bare addresses of these
+        plan = [0] * (WORDS + 1)
+        plan[TENSORS_PLAN] = words.TensorDoors.current.plan.ctypes.data
+        plan[CALL], plan[COUNT], plan[FLOAT] = doors().fast_address, count, id(float)
+        plan[TABLE], plan[WORDS] = self.table.ctypes.data, self.words
+        self.plan = np.array(plan, np.int64)
+        address = engine().symbol("rl_pointwise")
+        self.definition = _MethodDef(b"pointwise", address, METH_FASTCALL, None)
+        self.function = builtin(self.definition, self.plan)
+        _immortal.append(self)
+
+    def note(self, arguments, call, dtype):
+        """Let calls with such arguments, ``(kind, value)`` each, go to `call`, a function over
+        ``rl_fast``; `dtype` is that of the result's tensor."""
+        row = [id(call.__self__), id(dtype)]
+        for kind, value in arguments:
+            row += [kind, id(value)]
+        place = self.seen % MOST_ENTRIES
+        self.table[place] = row
+        self.kept[place] = call, dtype, arguments
+        self.seen += 1
+        self.plan[ENTRIES] = min(self.seen, MOST_ENTRIES)

@@ -1,0 +1,152 @@
+"""Several results at once, by machine code: arrays made for a kernel, tensors around arrays.
+
+``rl_several``  (*arguments of a plan of ``rl_layout`` but the arrays to write): makes these arrays
+                and gives them as a tuple
+``rl_results``  (tuple of arrays): a tuple of tensors
+
+Anything unusual is answered NotImplemented.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import llvm_tensors as words
+from rushlight.backends import np
+from rushlight.backends.llvm_door import (
+    DTYPE_AT,
+    GIVEN,
+    INPUTS,
+    METH_FASTCALL,
+    OUT,
+    PARAMS,
+    TYPE_AT,
+    _MethodDef,
+    builtin,
+)
+
+NAMES = ("results",)
+(LAYOUT, CALL, ARRAY_TYPE, OUTPUTS, ARGUMENTS, FIRST) = range(6)  # words of a plan of rl_several
+MOST_DIMS, MOST_ARGUMENTS, MOST_OUTPUTS = 8, 24, 6
+OUTPUT = 2 + MOST_DIMS  # words of an output: dtype, number of dimensions, extents
+SIZE_AT, ITEMS_AT = 16, 24
+
+
+def _results(maker):
+    f = maker("rl_results", 1)
+    arrays = f.load("%args", 0, "ptr")
+    kind = f.compare("eq", f.field(arrays, TYPE_AT, "ptr"), f.word(words.TUPLE), "ptr")
+    f.exit_unless(kind, "fallback")
+    count, items = f.field(arrays, SIZE_AT), f.at(arrays, ITEMS_AT, "i8")
+    f.exit_if(f.compare("ugt", count, MOST_OUTPUTS), "fallback")
+    dtypes = f.slot(MOST_OUTPUTS)
+    with f.loop(count) as i:
+        array = f.load(items, i, "ptr")
+        f.check_arrays(array)
+        found = f.field(array, DTYPE_AT, "ptr")
+        arguments = f"ptr {f.word(words.BY_DTYPE)}, ptr {found}"
+        dtype = f.call("ptr", "@PyDict_GetItemWithError", arguments)
+        f.exit_if(f.compare("eq", dtype, "null", "ptr"), "unknown")
+        f.store(dtype, dtypes, i, "ptr")
+    outs = f.call("ptr", "@PyTuple_New", f"i64 {count}")
+    f.exit_if(f.compare("eq", outs, "null", "ptr"), "failed")
+    with f.loop(count) as i:
+        out = f.made(f.load(items, i, "ptr"), f.load(dtypes, i, "ptr"), f.word(words.NONE))
+        f.call("i32", "@PyTuple_SetItem", f"ptr {outs}, i64 {i}, ptr {out}")
+    f.do(f"ret ptr {outs}")
+    f.lines.append("unknown:")
+    f.call("void", "@PyErr_Clear", "")
+    f.do("br label %fallback")
+    return f.finish()
+
+
+def _several(maker):
+    f = maker("rl_several", (0, MOST_ARGUMENTS))
+    own, arguments, outs = f.plan, f.slot(MOST_ARGUMENTS + MOST_OUTPUTS), f.slot()
+    given, outputs = f.load(own, ARGUMENTS), f.load(own, OUTPUTS)
+    f.exit_unless(f.compare("eq", "%count", given), "fallback")
+    with f.loop(given) as i:
+        f.store(f.load("%args", i), arguments, i)
+    f.store(f.call("ptr", "@PyTuple_New", f"i64 {outputs}"), outs, 0, "ptr")
+    f.exit_if(f.compare("eq", f.load(outs, 0, "ptr"), "null", "ptr"), "failed")
+    with f.loop(outputs) as i:
+        output = f.at(own, f.add(f.multiply(i, OUTPUT), FIRST))
+        dtype, dims = f.load(output, 0, "ptr"), f.load(output, 1)
+        f.held(dtype)
+        narrow = f.value(f"trunc i64 {dims} to i32")
+        array = f.call(
+            "ptr",
+            "@rl_new_array",
+            f"ptr {f.load(own, ARRAY_TYPE, 'ptr')}, ptr {dtype}, i32 {narrow}, "
+            f"ptr {f.at(output, 2)}, ptr null, ptr null, i32 0, ptr null",
+        )
+        f.exit_if(f.compare("eq", array, "null", "ptr"), "lost")
+        f.store(array, arguments, f.add(given, i), "ptr")
+        row = f.load(outs, 0, "ptr")
+        f.call("i32", "@PyTuple_SetItem", f"ptr {row}, i64 {i}, ptr {array}")
+    call, plan = f.load(own, LAYOUT, "ptr"), f.load(own, CALL, "ptr")
+    total = f.add(given, outputs)
+    result = f.call("ptr", call, f"ptr {plan}, ptr {arguments}, i64 {total}")
+    f.exit_if(f.compare("eq", result, "null", "ptr"), "lost")
+    f.call("void", "@Py_DecRef", f"ptr {result}")
+    refused = f.compare("eq", result, "@_Py_NotImplementedStruct", "ptr")
+    with f.when(refused):
+        f.call("void", "@Py_DecRef", f"ptr {f.load(outs, 0, 'ptr')}")
+    f.exit_if(refused, "fallback")
+    f.do(f"ret ptr {f.load(outs, 0, 'ptr')}")
+    f.lines.append("lost:")
+    f.call("void", "@Py_DecRef", f"ptr {f.load(outs, 0, 'ptr')}")
+    f.do("br label %failed")
+    return f.finish()
+
+
+def functions(maker):
+    """IR texts."""
+    return [_results(maker), _several(maker)]
+
+
+# ------------------------------------------------------------------------------------ Python's side
+_immortal: list = []  # like compiled code: built-in functions hold bare addresses
+
+
+def address_of(call):
+    """Address of the code behind a function over ``rl_layout`` or ``rl_several``."""
+    from rushlight.backends.llvm import engine
+    from rushlight.backends.llvm_door import doors
+
+    if call.__name__ == "several":
+        return engine().symbol("rl_several")
+    return doors().layout_address
+
+
+def described(call):
+    """How many arrays a function over ``rl_layout`` or ``rl_several`` takes, and the addresses of
+    its results' dtypes; None where it takes numbers or the arrays to write, or is another one."""
+    if type(call) is not type(len) or call.__name__ not in ("layout", "several"):
+        return None
+    plan = call.__self__
+    if call.__name__ == "layout":
+        if plan[GIVEN] or plan[PARAMS]:
+            return None
+        return int(plan[INPUTS]), [int(plan[OUT])]
+    outputs = [int(plan[FIRST + i * OUTPUT]) for i in range(plan[OUTPUTS])]
+    return int(plan[ARGUMENTS]), outputs
+
+
+def several(call, arguments, outputs):
+    """A function over ``rl_several``: `call`, a function over ``rl_layout`` of so many arguments
+    and the arrays of `outputs`, ``(shape, dtype)`` each; None where these are too many, or tensors
+    have no machine code yet."""
+    from rushlight.backends.llvm import engine
+    from rushlight.backends.llvm_door import doors
+
+    fits = arguments <= MOST_ARGUMENTS and len(outputs) <= MOST_OUTPUTS
+    if words.TensorDoors.current is None or not fits:
+        return None
+    plan = [doors().layout_address, id(call.__self__), doors().type, len(outputs), arguments]
+    for shape, dtype in outputs:
+        plan += [id(dtype), len(shape), *shape, *[0] * (MOST_DIMS - len(shape))]
+    if not _immortal:
+        address = engine().symbol("rl_several")
+        _immortal.append(_MethodDef(b"several", address, METH_FASTCALL, None))
+    plan = np.array(plan, np.int64)
+    _immortal.append((call, plan))
+    return builtin(_immortal[0], plan)

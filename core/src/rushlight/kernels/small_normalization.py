@@ -1,0 +1,235 @@
+"""Batch normalization of small arrays by one call each: in training, with given statistics, and the
+running averages; and group normalization.
+
+The kernels of training are those of :mod:`rushlight.kernels.normalization`, one after the other.
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import np, threads
+from rushlight.backends.kernel_language import (
+    array,
+    call_address,
+    f32,
+    f64,
+    i64,
+    range_kernel,
+    real,
+    square_root,
+    stack,
+)
+from rushlight.backends.worker_pool import scratch
+from rushlight.kernels import normalization as whole
+from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.prepared import Remembered, prepared
+
+__all__ = ["batch_eval", "batch_train", "fold", "groups"]
+
+MOST = 1 << 15  # elements that one thread normalizes
+# Words of a prepared call in training: a number, three results, the input, WEIGHT and BIAS (or the
+# input again), eps; then which of the two there are, N, C, S, PARTS, and the kernels' addresses.
+_OUT, _MEAN, _INVSTD, _X, _WEIGHT, _BIAS, _EPS, _GIVEN, _N = range(1, 10)
+_CODES = _N + 4
+
+
+@range_kernel
+def batch_in_turn(args, lo, hi, tid):
+    """The one item: statistics, combined, applied."""
+    g, words = array(i64, args), stack(16)
+    p = array(i64, words)
+    p[whole.X], p[whole.Y], p[whole.MEAN], p[whole.INVSTD] = g[_X], g[_OUT], g[_MEAN], g[_INVSTD]
+    p[whole.WEIGHT] = g[_WEIGHT] if g[_GIVEN] % 2 == 1 else i64(0)
+    p[whole.BIAS] = g[_BIAS] if g[_GIVEN] >= 2 else i64(0)
+    p[whole.EPS], p[whole.COUNT], p[whole.GRAD] = g[_EPS], i64(0), i64(0)
+    for i in range(4):
+        p[whole.N + i] = g[_N + i]
+    channels, parts = g[_N + 1], g[_N + 3]
+    p[whole.PARTIAL] = scratch(tid, 24 * channels * parts)
+    call_address(g[_CODES], words, i64(0), channels * parts, tid)
+    call_address(g[_CODES + 1], words, i64(0), channels, tid)
+    call_address(g[_CODES + 2], words, i64(0), g[_N] * channels, tid)
+
+
+@range_kernel
+def eval_planes(args, lo, hi, tid):
+    """Items are planes. Words: a number, the result, the input, mean, variance, WEIGHT, BIAS, eps;
+    then which of the two there are, channels, elements of a plane."""
+    g = array(i64, args)
+    size, eps, given, channels, s = 4 if real is f32 else 8, array(f64, args)[7], g[8], g[9], g[10]
+    mean, variance = array(real, g[3]), array(real, g[4])
+    for item in range(lo, hi):
+        channel = item % channels
+        scale, shift = real(1) / square_root(variance[channel] + real(eps)), real(0)
+        if given % 2 == 1:
+            scale = scale * array(real, g[5])[channel]
+        if given >= 2:
+            shift = array(real, g[6])[channel]
+        shift = shift - mean[channel] * scale
+        x, y = array(real, g[2] + size * item * s), array(real, g[1] + size * item * s)
+        for i in range(s):
+            y[i] = shift + x[i] * scale
+
+
+@range_kernel
+def group_rows(args, lo, hi, tid):
+    """Items are groups of channels of an image. Words: a number, the result, the input, WEIGHT,
+    BIAS, eps; then which of the two there are, groups, channels and elements of one, elements of a
+    channel."""
+    g = array(i64, args)
+    size, eps, given, per = 4 if real is f32 else 8, array(f64, args)[5], g[6], g[8]
+    n, s, groups = g[9], g[10], g[7]
+    for item in range(lo, hi):
+        x = array(real, g[2] + size * item * n)
+        mean = real(whole.run_sum(x, n) / f64(n))
+        rstd = real(1.0 / square_root(whole.run_squares(x, n, mean) / f64(n) + eps))
+        for c in range(per):
+            channel, scale, shift = item % groups * per + c, real(1), real(0)
+            if given % 2 == 1:
+                scale = array(real, g[3])[channel]
+            if given >= 2:
+                shift = array(real, g[4])[channel]
+            source = array(real, g[2] + size * (item * n + c * s))
+            target = array(real, g[1] + size * (item * n + c * s))
+            for i in range(s):
+                target[i] = (source[i] - mean) * rstd * scale + shift
+
+
+@range_kernel
+def fold_channels(args, lo, hi, tid):
+    """The one item. Words: running mean, running variance, mean, invstd, their number, momentum,
+    eps, what turns the biased variance into the unbiased one."""
+    g, numbers = array(i64, args), array(f64, args)
+    momentum, eps, factor = numbers[5], numbers[6], numbers[7]
+    running_mean, running_var = array(real, g[0]), array(real, g[1])
+    mean, invstd = array(real, g[2]), array(real, g[3])
+    for i in range(g[4]):
+        running_mean[i] = running_mean[i] * real(1.0 - momentum) + real(momentum) * mean[i]
+        inverse = f64(invstd[i])
+        variance = (1.0 / (inverse * inverse) - eps) * factor
+        running_var[i] = real(f64(running_var[i]) * (1.0 - momentum) + momentum * variance)
+
+
+_trained, _evaluated, _grouped, _folds = (Remembered() for _ in range(4))
+
+
+def _rows_fit(shape, dtype, rows):
+    for row in rows:
+        if row is not None and (row.shape != shape or row.dtype is not dtype):
+            return False
+    return True
+
+
+def _fits(input):
+    if REFERENCE or not 0 < input.size <= MOST or input.ndim < 2:
+        return False
+    return input.dtype in COMPILED_DTYPES and input.flags.c_contiguous
+
+
+def batch_train(input, weight, bias, eps):
+    """(out, mean, invstd) of a small dense array; None where the general way is to take it."""
+    key = input.shape, input.strides, input.dtype, weight is None, bias is None
+    found = _trained.get(key, _trained)
+    if found is _trained:
+        found = _trained.keep(key, _prepare_train(input, weight, bias))
+    if found is None or not _rows_fit(input.shape[1:2], input.dtype, (weight, bias)):
+        return None
+    for row in (weight, bias):
+        if row is not None and not row.flags.c_contiguous:
+            return None
+    result = found(input, input if weight is None else weight, input if bias is None else bias, eps)
+    return None if result is NotImplemented else result
+
+
+def _prepare_train(input, weight, bias):
+    if not _fits(input):
+        return None
+    shape, dtype, kind = input.shape, input.dtype, language_type(input.dtype)
+    kernels = whole.batch_statistics, whole.combine_statistics, whole.batch_apply
+    words, _ = whole._batch_words(shape)
+    given = (weight is not None) + 2 * (bias is not None)
+    constants = [given, *words[whole.N : whole.N + 4], *[k.address(real=kind) for k in kernels]]
+    outputs = [(shape, dtype), (shape[1:2], dtype), (shape[1:2], dtype)]
+    arrays = [input, input if weight is None else weight, input if bias is None else bias]
+    code, constants = batch_in_turn.address(real=kind), [int(c) for c in constants]
+    return prepared(code, 1, 1, arrays, outputs, constants, "f", scratch=True)
+
+
+def batch_eval(input, weight, bias, mean, var, eps):
+    """A small dense array by given statistics; None where the general way is to take it."""
+    key = input.shape, input.strides, input.dtype, weight is None, bias is None
+    found = _evaluated.get(key, _evaluated)
+    if found is _evaluated:
+        found = _evaluated.keep(key, _prepare_eval(input, weight, bias, mean, var))
+    rows = (weight, bias, mean, var)
+    if found is None or not _rows_fit(input.shape[1:2], input.dtype, rows):
+        return None
+    for row in rows:
+        if row is not None and not row.flags.c_contiguous:
+            return None
+    weight, bias = (input if row is None else row for row in (weight, bias))
+    result = found(input, mean, var, weight, bias, eps)
+    return None if result is NotImplemented else result
+
+
+def _prepare_eval(input, weight, bias, mean, var):
+    if not _fits(input):
+        return None
+    given = (weight is not None) + 2 * (bias is not None)
+    code = eval_planes.address(real=language_type(input.dtype))
+    n, channels = input.shape[:2]
+    arrays = [input, mean, var, *(input if row is None else row for row in (weight, bias))]
+    words = [given, channels, input.size // (n * channels)]
+    outputs = [(input.shape, input.dtype)]
+    return prepared(code, n * channels, n * channels, arrays, outputs, words, "f")
+
+
+def groups(input, count, weight, bias, eps):
+    """Groups of channels of a dense array (N, C, ...) normalized; None where the general way is to
+    take it."""
+    key = input.shape, input.strides, input.dtype, count, weight is None, bias is None
+    found = _grouped.get(key, _grouped)
+    if found is _grouped:
+        found = _grouped.keep(key, _prepare_groups(input, count, weight, bias))
+    if found is None or not _rows_fit(input.shape[1:2], input.dtype, (weight, bias)):
+        return None
+    for row in (weight, bias):
+        if row is not None and not row.flags.c_contiguous:
+            return None
+    result = found(input, input if weight is None else weight, input if bias is None else bias, eps)
+    return None if result is NotImplemented else result
+
+
+def _prepare_groups(input, count, weight, bias):
+    if REFERENCE or not input.size or input.ndim < 2 or input.dtype not in COMPILED_DTYPES:
+        return None
+    if not input.flags.c_contiguous or type(count) is not int:
+        return None
+    n, channels = input.shape[:2]
+    items, per = n * count, channels // count
+    size = input.size // items
+    given = (weight is not None) + 2 * (bias is not None)
+    arrays = [input, *(input if row is None else row for row in (weight, bias))]
+    words = [given, count, per, size, size // per]
+    code = group_rows.address(real=language_type(input.dtype))
+    outputs = [(input.shape, input.dtype)]
+    return prepared(code, items, chunk(items, 3 * size), arrays, outputs, words, "f")
+
+
+def fold(running_mean, running_var, mean, invstd, momentum, eps, count):
+    """Take the statistics of `count` values into the running ones, in place; False where these are
+    no dense rows of one floating dtype."""
+    dtype = mean.dtype
+    if REFERENCE or dtype not in COMPILED_DTYPES or type(momentum) is not float:
+        return False
+    rows = running_mean, running_var, mean, invstd
+    if not _rows_fit(mean.shape, dtype, rows):
+        return False
+    for row in rows:
+        if type(row) is not np.ndarray or not (row.flags.c_contiguous and row.flags.writeable):
+            return False
+    plan = _folds.get(dtype)
+    if plan is None:
+        code = fold_channels.address(real=language_type(dtype))
+        plan = _folds.keep(dtype, threads.plan(code, 1, 1, [0] * 8))
+    threads.run(plan, *rows, len(mean), momentum, float(eps), count / (count - 1))
+    return True
