@@ -94,9 +94,7 @@ sub.gradient(
 )
 
 
-@elementwise(
-    reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools, numbers="all"
-)
+@elementwise(reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools)
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``, broadcast."""
     return other - input if _is_one(alpha) else other - alpha * input
