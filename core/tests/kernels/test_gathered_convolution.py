@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import matrix_units
+from rushlight.backends import matrix_units, threads
 from rushlight.kernels import convolution
 from rushlight.kernels.execution import REFERENCE
 
@@ -137,6 +137,44 @@ def test_values_that_cannot_be_split(rng, value, where):
             wide = dy.astype(np.float64), x.astype(np.float64)
             exact = convolution._weight_gradient_reference(*wide, w.shape, *options, 1)
         np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+
+
+@pytest.mark.parametrize(
+    "case", [*CASES, BIG, (9, 130, (7, 7), 40, (3, 3), (2, 2), (1, 1), (1, 1))]
+)
+@pytest.mark.parametrize("limit", [None, 1])
+@pytest.mark.parametrize("tiny", [False, True])
+def test_bits_do_not_depend_on_threads(rng, case, limit, tiny, monkeypatch):
+    """Up to four threads gather for themselves. Where the share of one cannot be split, though the
+    whole can (`tiny`), all go the other way."""
+    if limit:
+        monkeypatch.setattr(gathered, "PACKED_LIMIT", limit)
+    x, w, dy, size = arrays(rng, case)
+    if tiny:
+        x[:1] *= np.float32(1e-30)
+        dy[:, :1] *= np.float32(1e-30)
+    n, c, image, o, kernel, stride, padding, dilation = case
+    sizes = (n, c, image, o, size, kernel, stride, padding, dilation)
+    direct = convolution._build_forward(
+        n, c, image, o, kernel, stride, padding, dilation, 1, direct=True
+    )
+    weight = convolution._build_weight_gradient(
+        n, c, image, o, kernel, stride, padding, dilation, 1, direct=True
+    )
+    before, found = threads.get_num_threads(), []
+    try:
+        for count in (1, 2, 3, 4, 5, 8):
+            threads.set_num_threads(count)
+            (_, y), (_, dw) = guarded(dy.shape), guarded(w.shape)
+            gathered.Forward(*sizes, False, 3, lambda: direct).run(x, w, y, None)
+            gathered.WeightGradient(*sizes, 3, lambda: weight).run(x, dy, dw)
+            found.append((y, dw))
+    finally:
+        threads.set_num_threads(before)
+    assert not np.isnan(found[0][0]).any() and not np.isnan(found[0][1]).any()
+    for y, dw in found[1:]:
+        np.testing.assert_array_equal(y, found[0][0])
+        np.testing.assert_array_equal(dw, found[0][1])
 
 
 HALF_CASES = [

@@ -289,7 +289,7 @@ def _gathers_weight_gradient(n, c, image, o, size, kernel, stride, padding, is_w
     if is_winograd and size[0] * size[1] >= _WINOGRAD_PIXELS:
         return False
     strided = max(stride) > 1 and kernel != (1, 1)
-    if strided and size[0] * size[1] > gathered_convolution.STRIDED_GRADIENT_PIXELS:
+    if strided and size[0] * size[1] > gathered_convolution.STRIDED_PIXELS:
         return False
     return gathered_convolution.fits_weight_gradient(n, c, image, o, size, kernel, padding)
 

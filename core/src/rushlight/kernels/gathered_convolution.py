@@ -17,8 +17,10 @@ from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import array, i64, range_kernel, stack
 from rushlight.backends.matrix_units import SIDE, TILE
 from rushlight.backends.memory import empty, zeros
+from rushlight.kernels import moving
 from rushlight.kernels import split_products as sp
 from rushlight.kernels.gathered_packing import gather_block, gathering
+from rushlight.kernels.prepared import by_layout
 from rushlight.kernels.split_products import block_bytes, clear_peaks, largest
 
 # Argument words of packing. The first five are given at each call.
@@ -30,7 +32,7 @@ MOST_BYTES = 1 << 31  # offsets are int32
 PACKED_LIMIT = 6 << 20  # bytes of packed windows at a time
 ONE_IMAGE_LIMIT = 16 << 20  # the same of one image
 FEW_PIXELS, SOME_PIXELS = 64, 256  # of a map
-STRIDED_PIXELS, STRIDED_GRADIENT_PIXELS = 64, 196  # beyond: strided windows are slow to gather
+STRIDED_PIXELS = 1024  # of a map; beyond: strided windows are slow to gather
 
 
 @range_kernel
@@ -167,14 +169,26 @@ def _tap_offsets(kernel, dilation, width):
     return np.arange(kernel[0]) * dilation[0] * width, np.arange(kernel[1]) * dilation[1]
 
 
-def _padded(x, padding):
-    """A copy with zeros around, or x itself."""
-    if padding == (0, 0):
-        return x
+def _prepared_padding(x, padding):
+    """For :func:`by_layout`: a copy with zeros around."""
+    (py, px) = padding
+    pad = moving.padded(x, (px, px, py, py))
+    return None if pad is None else lambda x: pad(x, 0.0)
+
+
+def _padded_slowly(x, padding):
     (n, c, height, width), (py, px) = x.shape, padding
     wide = zeros((n, c, height + 2 * py, width + 2 * px), FLOAT32)
     wide[:, :, py : py + height, px : px + width] = x
     return wide
+
+
+_with_zeros = by_layout(_prepared_padding, _padded_slowly)
+
+
+def _padded(x, padding):
+    """A copy with zeros around, or x itself."""
+    return _with_zeros(x, padding) if any(padding) else x
 
 
 def _groups(n, image_bytes):
