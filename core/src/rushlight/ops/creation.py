@@ -490,9 +490,12 @@ def linspace(
         real = np.float32
     index = np.arange(steps, dtype=real)
     step = np.asarray((end - start) / (steps - 1) if steps > 1 else 0, real)
-    low = np.asarray(start, real) + step * index
-    high = np.asarray(end, real) - step * (steps - 1 - index)
-    array = np.where(index < steps // 2, low, high)
+    half = steps // 2  # each half is counted from its own end
+    array = np.empty(steps, real)
+    np.multiply(step, index[:half], out=array[:half])
+    array[:half] += np.asarray(start, real)
+    np.multiply(step, steps - 1 - index[half:], out=array[half:])
+    np.subtract(np.asarray(end, real), array[half:], out=array[half:])
     if steps == 1:
         array = np.asarray([start], real)
     array = cast(array, dtype.code)
