@@ -39,7 +39,7 @@ def _elementwise(op, form, inplace):
     source = _elementwise_doors._Source(op)
     if not source.read_arguments(*found):
         return None
-    text, table = source.inplace() if inplace else source.fresh(), {}
+    text, table = source.inplace() if inplace else source.fresh(machine=False), {}
     check = (
         "for a in arrays:\n        if a.block.device != arrays[0].block.device: return NO\n    "
         "entry = known(key)"
@@ -48,13 +48,13 @@ def _elementwise(op, form, inplace):
     text = text.replace(_INFERENCE, f"out._device = p0._device\n    {_INFERENCE}", 1)
     space = {
         **_elementwise_doors._SPACE, **source.values, "op": op, "table": table,
-        "known": table.get, "ndarray": DeviceArray, "learn": _learn,
+        "known": table.get, "ndarray": DeviceArray, "learn": _learn, "quick": None,
     }  # fmt: skip
     kind = "in-place device door" if inplace else "device door"
     return built(f"<{kind} of {op.name}, form {form}>", text, space)
 
 
-def _learn(op, table, key, values, count):
+def _learn(op, table, key, values, count, quick):
     """The entry of a key, from the general way's judgement; None where it has no kernel."""
     call = Call(op, values)
     if call.device.type != "cuda":
@@ -80,7 +80,7 @@ def _of_arrays(op, form):
     if not source.read_arguments(*found):
         return None
     view = op.kind == "view"
-    text = source.view(whole=False) if view else source.arrays()
+    text = source.view(whole=False) if view else source.arrays(machine=False)
     tensors = [t for t in source.tensors if t != "None" and t not in source.optional]
     if not tensors:
         return None

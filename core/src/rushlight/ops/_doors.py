@@ -263,8 +263,8 @@ class _Source:
             "    return out",
         ]
 
-    def arrays(self):
-        """Source for an op whose kernel gives arrays."""
+    def arrays(self, machine=True):
+        """Source for an op whose kernel gives arrays; `machine` code may be asked for them."""
         op = self.op
         call = [a for a, _ in self.bound[: op.positional]]
         call += [
@@ -274,7 +274,7 @@ class _Source:
             )
         ]
         head, *rest = self._start()
-        lines = [head, *self._short(), *rest]
+        lines = [head, *(self._short() if machine else ()), *rest]
         # A tensor that is always there tells the result's dtype sooner than a table does.
         source = next((t for t in self.tensors if t.isidentifier() and t not in self.optional), "")
         source = "" if source == "None" else source

@@ -235,9 +235,9 @@ class _Source:
             parts.append(test)
         return " or ".join(parts)
 
-    def fresh(self):
-        """Source for a call that gives a new tensor."""
-        self.quick = _Quick()
+    def fresh(self, machine=True):
+        """Source for a call that gives a new tensor; `machine` code may be asked for it."""
+        self.quick = _Quick() if machine else None
         lines = [
             *self._start(),
             "r = entry.short(*arrays, *scalars)",
