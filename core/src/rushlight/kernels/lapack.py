@@ -71,13 +71,6 @@ def _rows(columns, batch):
     return columns.reshape(*batch, *columns.shape[1:]).swapaxes(-1, -2)
 
 
-def by_columns(array):
-    """Matrices ``(*, m, n)`` that lie column by column, as LAPACK and PyTorch leave them."""
-    if type(array) is not np.ndarray or array.ndim < 2:
-        return array
-    return np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
-
-
 def _plain(array):
     """A row-major copy ``(batch, m, n)``."""
     count = math.prod(array.shape[:-2])

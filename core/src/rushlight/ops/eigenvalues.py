@@ -5,7 +5,6 @@ from __future__ import annotations
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
-from rushlight.kernels.lapack import by_columns
 from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import real
 from rushlight.ops.matrix_checks import (
@@ -18,6 +17,7 @@ from rushlight.ops.matrix_checks import (
 )
 from rushlight.ops.solver import linalg_solve_ex
 from rushlight.tensor.dispatch import stack
+from rushlight.tensor.memory_format import by_columns
 from rushlight.tensor.tensor import Tensor
 
 SVD = named("linalg_svd", "U S Vh")

@@ -19,6 +19,7 @@ from rushlight.ops.matrix_checks import (
     raise_failures,
 )
 from rushlight.ops.triangular_systems import linalg_solve_triangular
+from rushlight.tensor.memory_format import by_columns
 from rushlight.tensor.tensor import Tensor
 
 _INT32 = np.dtype(np.int32)
@@ -87,7 +88,7 @@ def linalg_cholesky_ex(input: Tensor, *, upper=False, check_errors=False):
     factor, info = lapack.cholesky(input, upper)
     if check_errors:
         raise_failures("linalg.cholesky_ex", info, NOT_DEFINITE)
-    return [lapack.by_columns(factor), info]
+    return [by_columns(factor), info]
 
 
 def _cholesky_gradient(grad, out, upper):
@@ -154,7 +155,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper=False):
     adjoint = np.conj(np.swapaxes(input2, -1, -2))
     first, second = (adjoint, input2) if upper else (input2, adjoint)
     middle = lapack.solve_triangular(first, input, False)
-    return lapack.by_columns(lapack.solve_triangular(second, middle, True))
+    return by_columns(lapack.solve_triangular(second, middle, True))
 
 
 @cholesky_solve.gradients("input", "input2")
@@ -383,7 +384,7 @@ def linalg_ldl_factor_ex(input: Tensor, *, hermitian=False, check_errors=False):
     by Bunch-Kaufman pivoting; `info` names a zero on D's diagonal."""
     check_input("torch.linalg.ldl_factor_ex", input)
     factors, pivots, info = lapack.ldl(input, hermitian)
-    factors = lapack.by_columns(np.tril(factors))
+    factors = by_columns(np.tril(factors))
     if check_errors:
         raise_failures("linalg.ldl_factor_ex", info, "D[{0},{0}] is zero: the matrix is singular")
     return [factors, pivots, info]
@@ -439,8 +440,8 @@ def linalg_qr(A: Tensor, mode="reduced"):
     check_matrix("linalg.qr", A)
     check_dtype("linalg.qr", A)
     if mode == "r":
-        return [np.empty((0,), A.dtype), lapack.by_columns(lapack.qr(A, False, False)[1])]
-    return [lapack.by_columns(x) for x in lapack.qr(A, mode == "complete")]
+        return [np.empty((0,), A.dtype), by_columns(lapack.qr(A, False, False)[1])]
+    return [by_columns(x) for x in lapack.qr(A, mode == "complete")]
 
 
 def _qr_gradient(grad, out0, out1, mode, A_shape):

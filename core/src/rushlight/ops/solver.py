@@ -20,6 +20,7 @@ from rushlight.ops.matrix_checks import (
     raise_failures,
 )
 from rushlight.ops.triangular_systems import check_system, linalg_solve_triangular
+from rushlight.tensor.memory_format import by_columns
 from rushlight.tensor.tensor import Tensor
 
 InverseEx = named("linalg_inv_ex", "inverse info")
@@ -60,7 +61,7 @@ def linalg_inv_ex(A: Tensor, *, check_errors=False):
     inverse, info = lapack.inverse(A)
     if check_errors:
         raise_failures("linalg.inv_ex", info, SINGULAR)
-    return [lapack.by_columns(inverse), info]
+    return [by_columns(inverse), info]
 
 
 linalg_inv_ex.gradient(A=lambda grad, out: -(out.mH @ (grad @ out.mH)))
@@ -135,8 +136,8 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left=True, check_errors=False):
     if check_errors:
         raise_failures("linalg.solve_ex", info, SINGULAR)
     if vector:
-        return [lapack.by_columns(np.ascontiguousarray(found[..., 0])), info]
-    found = lapack.by_columns(found)
+        return [by_columns(np.ascontiguousarray(found[..., 0])), info]
+    found = by_columns(found)
     return [found if left else found.swapaxes(-1, -2), info]
 
 

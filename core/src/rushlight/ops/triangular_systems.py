@@ -14,7 +14,7 @@ from rushlight.ops.matrix_checks import (
     check_square,
     named,
 )
-from rushlight.tensor.memory_format import contiguous_format
+from rushlight.tensor.memory_format import by_columns, contiguous_format
 from rushlight.tensor.tensor import Tensor
 
 Solution = named("triangular_solve", "solution cloned_coefficient")
@@ -74,7 +74,7 @@ def linalg_solve_triangular(input: Tensor, B: Tensor, *, upper, left=True, unitr
     """
     check_system("linalg.solve_triangular", input, B, left)
     input, B = broadcast_batches("linalg.solve_triangular", input, B)
-    return lapack.by_columns(lapack.solve_triangular(input, B, upper, left, unitriangular))
+    return by_columns(lapack.solve_triangular(input, B, upper, left, unitriangular))
 
 
 def _gradient(grad, input, out, B_shape, upper, left, unitriangular):

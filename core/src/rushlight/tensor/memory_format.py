@@ -95,6 +95,13 @@ def same_order(array):
     return copied(array, preserve_format)
 
 
+def by_columns(array):
+    """Matrices ``(*, m, n)`` that lie column by column, as LAPACK and PyTorch leave them."""
+    if type(array) is not np.ndarray or array.ndim < 2:
+        return array
+    return np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
 def unusual_order(array):
     """The order in memory of a dense array's dimensions; None if it is row by row."""
     if type(array) is not np.ndarray or array.flags.c_contiguous or not is_dense(array):
