@@ -28,11 +28,11 @@ REFUSED = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
 LOOSE = {"linalg_matrix_exp": 1e-3, "linalg_lu_factor_ex": 1e-3, "linalg_solve_ex": 1e-3}
 passed: dict[str, set] = {}
 waiting: set[str] = set()  # ops whose forward asked the device for something and waited
-# Those that may: their results' sizes depend on data, or they look at numbers that choose a method
-# (rare special functions).
+# Those that may: their results' sizes depend on data, they look at numbers that choose a method
+# (rare special functions), or no public function calls them with tensors of a device (`_nll_mean`).
 MAY_WAIT = frozenset(
     "_nonzero masked_select masked_scatter histc _pinv linalg_matrix_exp igamma igammac "
-    "_derivative_of_digamma _zeta_pair".split()
+    "_derivative_of_digamma _zeta_pair _nll_mean".split()
 )
 POLYNOMIAL = "_polynomial_"
 

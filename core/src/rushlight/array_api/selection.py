@@ -112,6 +112,12 @@ def _from_start(indices, extent):
 
 def _unique(x):
     """(values, inverse, counts): each NaN is a value of its own."""
+    if x.dtype.is_complex:  # by the real parts, then the imaginary ones
+        pairs = rushlight.view_as_real(x.reshape(-1))
+        values, inverse, counts = rushlight.unique(
+            pairs, return_inverse=True, return_counts=True, dim=0
+        )
+        return rushlight.view_as_complex(values), inverse.reshape(x.shape), counts
     return rushlight.unique(x, sorted=True, return_inverse=True, return_counts=True)
 
 
@@ -138,4 +144,4 @@ def unique_inverse(x, /) -> UniqueInverse:
 
 def unique_values(x, /):
     """The different values."""
-    return rushlight.unique(x, sorted=True)
+    return _unique(x)[0] if x.dtype.is_complex else rushlight.unique(x, sorted=True)

@@ -15,6 +15,8 @@ from rushlight.ops.losses import _check_targets, _reduce, reduction_of
 from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.tensor import Tensor
 
+_ndarray = np.ndarray
+
 
 def _samples(make):
     return [
@@ -66,6 +68,7 @@ def nll_loss(
     if weight is None and size_average is reduce is None and reduction == "mean":
         shape = input._array.shape
         fits = len(shape) == 2 and target._array.shape == shape[:1] and not STATE.levels
+        fits = fits and type(input._array) is _ndarray  # a GPU is not asked about bounds
         if fits and target._dtype is int64 and input._dtype.category == FLOAT:
             return _nll_mean(input, target, ignore_index)
     reduction = reduction_of(reduction, size_average, reduce)
