@@ -167,13 +167,17 @@ def markdown(report):
     from run import duration
 
     place = report["machine"]
+    tried = sorted({v for row in report["steps"].values() for v in row.get("variants", ())})
+    best = (
+        f" PyTorch's best, by fastest times: of its default, {', '.join(tried)}." if tried else ""
+    )
     lines = [
         f"# Whole steps: ours against PyTorch {place['torch']}", "",
         f"{place['processor']}, {place['cores']} cores, Python {place['python']}; "
         f"{report['pairs']} pairs of alternating processes, Adam with its defaults. Ratio: "
         "PyTorch's time over ours, median of the pairs with its 95 % interval. Memory: the "
         "most that the process held, ours over PyTorch's. The first losses agree to "
-        f"{TOLERANCE:g} where marked.", "",
+        f"{TOLERANCE:g} where marked.{best}", "",
         "| step | ours | PyTorch | ratio | interval | against PyTorch's best | memory | losses |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]  # fmt: skip
