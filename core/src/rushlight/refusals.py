@@ -50,6 +50,7 @@ ADVICE = {
     "qint32": "use int32 and a scale of your own",
     "complex32": "use complex64",
     "chalf": "use complex64",
+    "hash_tensor": "hash the bytes of tensor.numpy(): its results are uint64, no dtype here",
     "classes": "write the class in Python",
     "futures": "use concurrent.futures",
     "package": "use rushlight.save and rushlight.load",
@@ -100,7 +101,7 @@ ABSENT = frozenset(
 NAMES = frozenset(
     "quantize_per_tensor float8_e4m3fn float8_e5m2 "
     "float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64 qint8 quint8 qint32 complex32 chalf "
-    "classes".split()
+    "classes hash_tensor".split()
 )
 
 
