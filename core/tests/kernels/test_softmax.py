@@ -14,7 +14,7 @@ from layouts import reversed_axes, scattered  # noqa: E402
 
 from rushlight.backends import threads  # noqa: E402
 from rushlight.kernels import softmax  # noqa: E402
-from rushlight.kernels.execution import REFERENCE  # noqa: E402
+from rushlight.kernels.execution import REFERENCE, language_type  # noqa: E402
 
 compiled_only = pytest.mark.skipif(REFERENCE, reason="the reference computes in float64")
 
@@ -44,6 +44,20 @@ def test_against_float64(rng, dtype, forward, backward, shape, dim, change):
     want = backward.reference(grad.astype(np.float64), y.astype(np.float64), dim)
     scale = 1 + (np.abs(grad).sum(axis=dim, keepdims=True) if x.size else 0)
     assert (np.abs(got - want) <= 2 * bound * scale).all()
+
+
+@compiled_only
+@pytest.mark.parametrize("rows", [softmax.softmax_rows, softmax.log_softmax_rows])
+def test_rows_do_not_depend_on_addresses(rng, dtype, rows):
+    code, memory = rows.address(real=language_type(np.dtype(dtype))), np.zeros(500, dtype)
+    for n in range(1, 40):
+        values, found = rng.random((2, n)).astype(dtype), set()
+        for at in [*range(201 - 4 * n, 201 - 2 * n), *range(200 + 2 * n, 201 + 4 * n)]:
+            x, y = (memory[start : start + 2 * n].reshape(2, n) for start in (200, at))
+            x[...] = values
+            threads.run(threads.plan(code, 2, 2, [0, 0, 0, 0, n, 1]), None, y, x)
+            found.add(y.tobytes())
+        assert len(found) == 1
 
 
 @pytest.mark.parametrize(("forward", "backward"), PAIRS)

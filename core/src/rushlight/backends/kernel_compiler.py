@@ -14,7 +14,7 @@ import textwrap
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_builtins import Builtins
+from rushlight.backends.kernel_builtins import AccessGroup, Builtins
 from rushlight.backends.kernel_language import (
     Builtin,
     Chosen,
@@ -87,7 +87,7 @@ def lower_module(function, parameters, symbol):
 class _Lowering(Builtins):
     def __init__(self, module, builder, parameters):
         self.module, self.b, self.parameters = module, builder, parameters
-        self.scope, self.emitted = None, {}
+        self.scope, self.emitted, self.group = None, {}, None
 
     # ---- functions
 
@@ -153,9 +153,9 @@ class _Lowering(Builtins):
         target = node.target
         if isinstance(target, ast.Subscript):
             pointer = self.element_pointer(target)
-            old = Value(pointer.type.element, self.b.load(pointer.ir))
+            old = self.load_element(pointer)
             new = self.binary(type(node.op), old, self.expression(node.value), node)
-            self.b.store(self.convert(new, pointer.type.element, node).ir, pointer.ir)
+            self.store_element(new, pointer, node)
             return
         old = self.expression(ast.Name(target.id, ast.Load(), lineno=node.lineno))
         new = self.binary(type(node.op), old, self.expression(node.value), node)
@@ -169,8 +169,7 @@ class _Lowering(Builtins):
             for part, item in zip(target.elts, held, strict=True):
                 self.assign(part, item, node)
         elif isinstance(target, ast.Subscript):
-            pointer = self.element_pointer(target)
-            self.b.store(self.convert(value, pointer.type.element, node).ir, pointer.ir)
+            self.store_element(value, self.element_pointer(target), node)
         elif isinstance(target, ast.Name):
             self.assign_name(target.id, value, node)
         else:
@@ -277,11 +276,14 @@ class _Lowering(Builtins):
         self.b.position_at_end(again)
         self.b.store(self.b.add(self.b.load(counter), step, flags=("nsw",)), counter)
         latch = self.b.branch(head)
+        outer = self.group
         if name == "masked":
-            self.mask(latch)
+            self.group = AccessGroup(self.module)
+            self.mask(latch, self.group)
         self.b.position_at_end(body)
         self.b.store(index, slot)
         self.loop_body(node, again, after)
+        self.group = outer
 
     # ---- values
 
@@ -391,8 +393,7 @@ class _Lowering(Builtins):
         return self.resolve(getattr(self.expression(node.value), node.attr), node)
 
     def expression_Subscript(self, node):
-        pointer = self.element_pointer(node)
-        return Value(pointer.type.element, self.b.load(pointer.ir))
+        return self.load_element(self.element_pointer(node))
 
     def element_pointer(self, node):
         base = self.expression(node.value)
