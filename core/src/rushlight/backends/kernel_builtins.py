@@ -147,6 +147,7 @@ class AccessGroup(ir.values.MDValue):
     __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__  # each its own
 
     def descr(self, buf):
+        """Its text: "distinct", so that no two groups become one."""
         buf += ("distinct !{ }\n",)
 
 
