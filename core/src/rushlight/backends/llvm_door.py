@@ -22,6 +22,7 @@ import sys
 import sysconfig
 
 from rushlight.backends import engine_watchers, memory, np
+from rushlight.backends.built_in_functions import built_in
 from rushlight.backends.llvm_text import Function
 
 # ---- plan words of rl_fast; then the inputs' dtypes, then item sizes of output and inputs
@@ -43,7 +44,6 @@ ALIGNED_FROM = 1 << 15
 TYPE_AT, DATA_AT, NDIM_AT, SHAPE_AT, STRIDES_AT, DTYPE_AT, FLAGS_AT = 8, 16, 24, 32, 40, 56, 64
 LENGTH_AT, ITEMS_AT = 16, 24  # of a tuple
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
-METH_FASTCALL = 0x80
 DECLARATIONS = """declare double @PyFloat_AsDouble(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
 declare ptr @PyErr_Occurred()
@@ -398,28 +398,6 @@ def module(key: str) -> str:
 
 
 # ------------------------------------------------------------------------------------ Python's side
-class _MethodDef(ctypes.Structure):
-    """CPython's ``PyMethodDef``."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-def builtin(definition, plan):
-    """A built-in function over compiled code, whose ``self`` is a plan; the caller keeps the
-    definition, to which CPython holds a pointer."""
-    make = ctypes.pythonapi.PyCMethod_New
-    make.restype = ctypes.py_object
-    make.argtypes = [
-        ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p
-    ]  # fmt: skip
-    return make(ctypes.byref(definition), plan, None, None)
-
-
 def _array_api():
     """From NumPy's C API table: the array type, PyArray_NewFromDescr, PyArray_SetBaseObject."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -506,31 +484,20 @@ class Doors:
         engine.function(key, lambda: (module(key), 0, True))
         self.fast_address = engine.symbol("rl_fast")
         self.layout_address = engine.symbol("rl_layout")
-        self.alive = []  # CPython keeps pointers into method definitions
-        self.fast_definition = self._define(b"fast", self.fast_address)
-        self.layout_definition = self._define(b"layout", self.layout_address)
         words = [0] * FAST_DTYPES
         words[OUT], words[TYPE] = id(tuple), self.type
-        definition = self._define(b"room", engine.symbol("rl_room"))
-        self.room = builtin(definition, np.array(words, np.int64))
+        self.room = built_in(b"room", engine.symbol("rl_room"), np.array(words, np.int64))
         memory.room = self.room
         for watcher in engine_watchers:
             watcher(engine)
 
-    def _define(self, name, address):
-        definition = _MethodDef(name, address, METH_FASTCALL, None)
-        self.alive.append(definition)
-        return definition
-
     def fast(self, words):
         """A function over ``rl_fast``; `words` is its plan."""
-        plan = np.array(words, np.int64)
-        return builtin(self.fast_definition, plan)
+        return built_in(b"fast", self.fast_address, np.array(words, np.int64))
 
     def layout(self, words):
         """A function over ``rl_layout``; `words` is its plan."""
-        plan = np.array(words, np.int64)
-        return builtin(self.layout_definition, plan)
+        return built_in(b"layout", self.layout_address, np.array(words, np.int64))
 
 
 @functools.cache

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from rushlight.backends import llvm_tensors as words
 from rushlight.backends import np
+from rushlight.backends.built_in_functions import built_in
 from rushlight.backends.llvm_door import (
     DTYPE_AT,
-    METH_FASTCALL,
     NDIM_AT,
     SHAPE_AT,
     STRIDES_AT,
     TYPE_AT,
-    _MethodDef,
-    builtin,
 )
 
 NAMES = ()  # of functions over the plan of all tensors: this one has its own
@@ -191,8 +189,7 @@ class KnownCalls:
         plan[ATTRIBUTES], plan[LISTED], plan[LIST] = attributes, int(listed), id(list)
         plan[TABLE], plan[WORDS] = self.table.ctypes.data, self.words
         self.plan = np.array(plan, np.int64)
-        self.definition = _MethodDef(b"known", engine().symbol("rl_known"), METH_FASTCALL, None)
-        self.function = builtin(self.definition, self.plan)
+        self.function = built_in(b"known", engine().symbol("rl_known"), self.plan)
         _immortal.append(self)
 
     def note(self, arrays, attributes, call, dtype):

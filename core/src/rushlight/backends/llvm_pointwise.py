@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from rushlight.backends import llvm_tensors as words
 from rushlight.backends import np
+from rushlight.backends.built_in_functions import built_in
 from rushlight.backends.llvm_door import (
     DTYPE_AT,
-    METH_FASTCALL,
     NDIM_AT,
     TYPE_AT,
-    _MethodDef,
-    builtin,
 )
 
 NAMES = ()  # of functions over the plan of all tensors: this one has its own
@@ -164,9 +162,7 @@ class PointwiseCalls:
         plan[CALL], plan[COUNT], plan[FLOAT] = doors().fast_address, count, id(float)
         plan[TABLE], plan[WORDS] = self.table.ctypes.data, self.words
         self.plan = np.array(plan, np.int64)
-        address = engine().symbol("rl_pointwise")
-        self.definition = _MethodDef(b"pointwise", address, METH_FASTCALL, None)
-        self.function = builtin(self.definition, self.plan)
+        self.function = built_in(b"pointwise", engine().symbol("rl_pointwise"), self.plan)
         _immortal.append(self)
 
     def note(self, arguments, call, dtype):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 
 from rushlight.backends import np
+from rushlight.backends.built_in_functions import built_in
 from rushlight.backends.llvm_door import (
     ALIGNED,
     CONTIGUOUS,
@@ -17,13 +18,10 @@ from rushlight.backends.llvm_door import (
     DTYPE_AT,
     FASTCALL,
     FLAGS_AT,
-    METH_FASTCALL,
     NDIM_AT,
     SHAPE_AT,
     TYPE_AT,
     Builtin,
-    _MethodDef,
-    builtin,
     doors,
 )
 
@@ -193,12 +191,12 @@ def module(key: str) -> str:
 
 
 @functools.cache
-def _definition():
+def _address():
     engine = _engine()
     doors()  # they say where NumPy makes arrays
     key = engine.key("reductions")
     engine.function(key, lambda: (module(key), 0, True))
-    return _MethodDef(b"reduce", engine.symbol("rl_reduce"), METH_FASTCALL, None)
+    return engine.symbol("rl_reduce")
 
 
 def _engine():
@@ -214,4 +212,4 @@ def reduction(entries, limit, gives):
              id(None)]  # fmt: skip
     for dtype, out, address in entries:
         words += [id(dtype), id(out), address]
-    return builtin(_definition(), np.array(words, np.int64))
+    return built_in(b"reduce", _address(), np.array(words, np.int64))

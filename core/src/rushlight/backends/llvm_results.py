@@ -11,16 +11,14 @@ from __future__ import annotations
 
 from rushlight.backends import llvm_tensors as words
 from rushlight.backends import np
+from rushlight.backends.built_in_functions import built_in
 from rushlight.backends.llvm_door import (
     DTYPE_AT,
     GIVEN,
     INPUTS,
-    METH_FASTCALL,
     OUT,
     PARAMS,
     TYPE_AT,
-    _MethodDef,
-    builtin,
 )
 
 NAMES = ("results",)
@@ -144,9 +142,6 @@ def several(call, arguments, outputs):
     plan = [doors().layout_address, id(call.__self__), doors().type, len(outputs), arguments]
     for shape, dtype in outputs:
         plan += [id(dtype), len(shape), *shape, *[0] * (MOST_DIMS - len(shape))]
-    if not _immortal:
-        address = engine().symbol("rl_several")
-        _immortal.append(_MethodDef(b"several", address, METH_FASTCALL, None))
     plan = np.array(plan, np.int64)
     _immortal.append((call, plan))
-    return builtin(_immortal[0], plan)
+    return built_in(b"several", engine().symbol("rl_several"), plan)

@@ -16,14 +16,12 @@ from __future__ import annotations
 import ctypes
 
 from rushlight.backends import np
+from rushlight.backends.built_in_functions import built_in
 from rushlight.backends.llvm_door import (
     DTYPE_AT,
     FASTCALL,
-    METH_FASTCALL,
     TYPE_AT,
     Builtin,
-    _MethodDef,
-    builtin,
 )
 
 # ---- plan words: objects by their addresses, slots by their offsets
@@ -376,7 +374,6 @@ class TensorDoors:
             state,
         ]
         plan = self.plan = np.array(words, np.int64)
-        self.definitions = []
         self.made = self._function(engine, b"made", plan)
         self.result = self._function(engine, b"result", plan)
         self.view = self._function(engine, b"view", plan)
@@ -394,10 +391,7 @@ class TensorDoors:
         self.plan[SLICE_OP] = id(op)
 
     def _function(self, engine, name, plan):
-        address = engine.symbol("rl_" + name.decode())
-        definition = _MethodDef(name, address, METH_FASTCALL, None)
-        self.definitions.append(definition)
-        return builtin(definition, plan)
+        return built_in(name, engine.symbol("rl_" + name.decode()), plan)
 
 
 _NEW_AT = 312  # ``tp_new`` in a type object

@@ -23,10 +23,9 @@ import sys
 import threading
 
 from rushlight.backends import np
+from rushlight.backends.built_in_functions import built_in
 
 __all__ = ["gather", "get_num_threads", "launch", "plan", "run", "set_num_threads"]
-
-_METH_FASTCALL = 0x80
 
 
 def _cgroup_quota():
@@ -60,17 +59,6 @@ def _default_threads():
 _lock = threading.Lock()
 _threads: int | None = None
 _pool: _Pool | None = None
-
-
-class _Method(ctypes.Structure):
-    """CPython's ``PyMethodDef``."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("code", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
 
 
 class _Pool:
@@ -147,12 +135,7 @@ class _Pool:
 
     def _door(self, name, code):
         """A built-in function over machine code; ``self`` of the function is the state array."""
-        method = _Method(name.encode(), code, _METH_FASTCALL, None)
-        self.__dict__.setdefault("methods", []).append(method)  # CPython keeps the address
-        create = ctypes.pythonapi.PyCFunction_NewEx
-        create.restype = ctypes.py_object
-        create.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-        return create(ctypes.addressof(method), self.words, None)
+        return built_in(name.encode(), code, self.words)
 
     def _launch_by_ctypes(self, function_address, args_address, n, grain):
         self._foreign(self.address, function_address, args_address, n, grain)
