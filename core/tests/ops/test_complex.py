@@ -49,3 +49,15 @@ def test_parts_must_be_of_one_dtype():
         rushlight.complex(rushlight.ones(2), rushlight.ones(2, dtype=rushlight.float64))
     with pytest.raises(RuntimeError, match="one dtype"):
         rushlight.polar(rushlight.ones(2, dtype=rushlight.int64), rushlight.ones(2))
+
+
+def test_a_gradient_of_any_strides_passes_through_view_as_real():
+    def powers(x):
+        return rushlight.view_as_real(rushlight.complex(x[:2], x[2:]) ** 4).flatten()
+
+    x = rushlight.tensor([0.3, -0.7, 1.2, 0.45], dtype=rushlight.float64)
+    by_columns = rushlight.func.vmap(powers, in_dims=1, out_dims=-1)
+    jacobian = rushlight.func.jacrev(by_columns)(rushlight.stack([x, x * 0.5], 1))
+    single = rushlight.func.jacfwd(powers)
+    assert rushlight.allclose(jacobian[:, 0, :, 0], single(x))
+    assert rushlight.allclose(jacobian[:, 1, :, 1], single(x * 0.5))

@@ -63,7 +63,7 @@ def view_as_complex(input: Tensor):
     return input.view(whole)[..., 0] if input.size else np.empty(input.shape[:-1], whole)
 
 
-view_as_real.gradient(input=lambda grad: view_as_complex(grad))
+view_as_real.gradient(input=lambda grad: view_as_complex(grad.contiguous()))  # of any strides
 view_as_complex.gradient(input=lambda grad: view_as_real(grad))
 Tensor.real, Tensor.imag = property(_real), property(_imag)
 
