@@ -1,9 +1,12 @@
-"""`gradcheck` of forward mode and of batched passes."""
+"""`gradcheck`: full Jacobians and random directions, forward mode, batched passes."""
+
+import inspect
 
 import pytest
+import torch
 
 import rushlight
-from rushlight.autograd import Function, gradcheck
+from rushlight.autograd import Function, gradcheck, gradgradcheck
 
 X = rushlight.tensor([0.3, -1.2, 2.0], dtype=rushlight.float64, requires_grad=True)
 ALL = {
@@ -47,3 +50,91 @@ def test_a_wrong_tangent_is_found():
 def test_nothing_to_check_is_an_error():
     with pytest.raises(AssertionError, match="at least one"):
         gradcheck(Wrong.apply, (X,), check_backward_ad=False)
+
+
+def test_every_entry_is_compared_by_default():
+    class Off(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2 + rushlight.tensor([0, 0, 1.0]).double() * grad[0]
+
+    with pytest.raises(RuntimeError, match="Jacobian of output 0.*with respect to input 0"):
+        gradcheck(Off.apply, (X,))
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_complex_inputs_and_outputs(fast):
+    z = rushlight.tensor([0.3 + 1j, -1.2 - 0.4j], dtype=rushlight.complex128, requires_grad=True)
+
+    def several(z):
+        return z * z, z.conj().exp(), z.abs()
+
+    assert gradcheck(several, z, fast_mode=fast)
+    assert gradgradcheck(several, z, fast_mode=fast, gen_non_contig_grad_outputs=True)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_outputs_that_record_nothing_must_not_change(fast):
+    assert gradcheck(lambda x: x.detach() * 0, X, fast_mode=fast)
+    with pytest.raises(RuntimeError, match="no output requires grad"):
+        gradcheck(lambda x: x.detach() * 2, X, fast_mode=fast)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_passes_that_differ_are_found(fast):
+    class Shaking(Function):
+        calls = 0
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            Shaking.calls += 1
+            return grad * (2 + 1e-7 * Shaking.calls)
+
+    with pytest.raises(RuntimeError, match="not reentrant"):
+        gradcheck(Shaking.apply, X, fast_mode=fast)
+    assert gradcheck(Shaking.apply, X, fast_mode=fast, nondet_tol=1e-5)
+
+
+def test_undefined_gradients_count_as_zero():
+    class Careless(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, first, second):
+            return (1.0 if first is None else first) * 2 + (0 if second is None else second * 3)
+
+    assert gradcheck(Careless.apply, X, check_undefined_grad=False, fast_mode=True)
+    with pytest.raises(RuntimeError, match="undefined"):
+        gradcheck(Careless.apply, X, fast_mode=True)
+    assert gradcheck(lambda x: x.unbind()[1:], X)
+
+
+def test_inputs_that_cannot_be_checked():
+    with pytest.raises(ValueError, match="at least one input tensor"):
+        gradcheck(lambda x: x, X.detach())
+    with pytest.raises(RuntimeError, match="stride 0"):
+        gradcheck(lambda x: x, X[:1].expand(3))
+    with pytest.warns(UserWarning, match="input 0 requires gradient and is of dtype"):
+        gradcheck(lambda x: x * 2, X.detach().float().requires_grad_(), eps=1e-2, rtol=1e-2)
+
+
+def test_signatures_are_those_of_pytorch():
+    for own, theirs in (
+        (gradcheck, torch.autograd.gradcheck),
+        (gradgradcheck, torch.autograd.gradgradcheck),
+    ):
+        own, theirs = inspect.signature(own).parameters, inspect.signature(theirs).parameters
+        assert [(n, p.default, p.kind) for n, p in own.items()] == [
+            (n, p.default, p.kind) for n, p in theirs.items()
+        ]

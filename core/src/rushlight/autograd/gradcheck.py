@@ -1,12 +1,14 @@
-"""Gradients against finite differences, along random directions."""
+"""Gradients against finite differences: number by number, or along random directions."""
 
 from __future__ import annotations
 
 import importlib
+import warnings
 
 from rushlight.autograd.engine import grad
+from rushlight.autograd.function import Function
 from rushlight.backends import np
-from rushlight.dtypes import FLOAT
+from rushlight.dtypes import FLOAT, complex128, float64
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
@@ -46,22 +48,27 @@ def gradcheck(
     rtol=1e-3,
     raise_exception=True,
     nondet_tol=0.0,
-    check_undefined_grad=False,
+    check_undefined_grad=True,
     check_grad_dtypes=False,
     check_batched_grad=False,
     check_batched_forward_grad=False,
     check_forward_ad=False,
     check_backward_ad=True,
-    fast_mode=True,
+    fast_mode=False,
     masked=None,
 ):
     """Compare the gradients of `func` at `inputs` (double precision) with central differences.
 
-    Each input that requires grad is moved along two random directions, and the change of a random
-    combination of the outputs is compared with the gradient. Raises :class:`GradcheckError` naming
-    the input, or returns False with ``raise_exception=False``. `check_forward_ad` compares forward
-    mode too; `check_batched_grad` and `check_batched_forward_grad` compare `vmap` of either with
-    one call for each direction.
+    Every number of every input that requires grad is moved, and the change of every number of the
+    outputs is compared with the gradients; with `fast_mode` each input is moved along two random
+    directions, and the change of a random combination of the outputs is compared. Raises
+    :class:`GradcheckError` naming the input, or returns False with ``raise_exception=False``.
+
+    Further checks: gradients of a second backward pass may differ by `nondet_tol`;
+    `check_undefined_grad` leaves out gradients of outputs, which has to do as zeros do;
+    `check_grad_dtypes` wants gradients in the dtypes of their inputs; `check_forward_ad` compares
+    forward mode too; `check_batched_grad` and `check_batched_forward_grad` compare `vmap` of either
+    with one call for each direction.
     """
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if not (check_backward_ad or check_forward_ad):
@@ -70,9 +77,13 @@ def gradcheck(
         )
     if masked:
         raise NotImplementedError("gradcheck: masked=True is for sparse tensors; give dense ones")
+    _check_inputs(inputs)
     try:
         if check_backward_ad:
-            _check(func, inputs, eps, atol, rtol)
+            check = _check if fast_mode else _check_fully
+            check(func, inputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
+            if check_undefined_grad:
+                _check_undefined(func, inputs)
         if check_forward_ad:
             _check_forward(func, inputs, eps, atol, rtol)
         if check_batched_grad:
@@ -86,34 +97,188 @@ def gradcheck(
     return True
 
 
-def _check(func, inputs, eps, atol, rtol):
+def _check_inputs(inputs):
+    wanted = [(i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
+    if not wanted:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them "
+            "have requires_grad=True"
+        )
+    for i, tensor in wanted:
+        if tensor.dtype not in (float64, complex128):
+            warnings.warn(
+                f"gradcheck: input {i} requires gradient and is of dtype {tensor.dtype}; finite "
+                "differences are only exact enough in float64 and complex128",
+                stacklevel=3,
+            )
+        if any(
+            not step and size > 1 for step, size in zip(tensor.stride(), tensor.shape, strict=True)
+        ):
+            raise RuntimeError(
+                f"gradcheck: input {i} has a dimension with stride 0; inputs whose elements share "
+                "memory cannot be moved one by one. Give its contiguous() instead"
+            )
+
+
+def _checked(outputs, wanted, seeds, nondet_tol, dtypes, retain=False):
+    """The gradients as arrays, after the checks of their shapes, dtypes and repeatability."""
+    runs = [
+        grad(outputs, wanted, seeds, retain_graph=retain or not i, allow_unused=True)
+        for i in range(2)
+    ]
+    found = []
+    for number, (tensor, *pair) in enumerate(zip(wanted, *runs, strict=True)):
+        arrays = [np.zeros_like(tensor._array) if g is None else g._array for g in pair]
+        for gradient in pair:
+            if gradient is not None and gradient.shape != tensor.shape:
+                raise GradcheckError(
+                    f"gradient {number} has shape {tuple(gradient.shape)}, its input "
+                    f"{tuple(tensor.shape)}"
+                )
+            if dtypes and gradient is not None and gradient.dtype is not tensor.dtype:
+                raise GradcheckError(
+                    f"gradient {number} has dtype {gradient.dtype}, its input {tensor.dtype}"
+                )
+        if not np.allclose(*arrays, 0.0, nondet_tol, equal_nan=True):
+            raise GradcheckError(
+                f"backward is not reentrant: two passes gave gradients of input {number} that "
+                f"differ by more than nondet_tol={nondet_tol}"
+            )
+        found.append(arrays[0])
+    return found
+
+
+def _check(func, inputs, eps, atol, rtol, nondet_tol, dtypes):
     generator = np.random.default_rng(0)
     outputs = _outputs(func, inputs)
-    weights = [_scaled_direction(o._array, generator) if o.requires_grad else None for o in outputs]
+    live = [o for o in outputs if o.requires_grad]
+    weights = [
+        _scaled_direction(o._array, generator) if o.requires_grad or not live else None
+        for o in outputs
+    ]
     wanted = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
-    if not wanted:
-        raise ValueError("gradcheck expects at least one input that requires grad")
-    live = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
-    if not live:
-        raise GradcheckError("no output requires grad, though an input does")
-    seeds = [make_tensor(w, o._dtype) for o, w in live]
-    found = grad([o for o, _ in live], wanted, seeds, allow_unused=True)
-    for number, (tensor, gradient) in enumerate(zip(wanted, found, strict=True)):
-        array = tensor._array
-        analytic = np.zeros_like(array) if gradient is None else gradient._array
-        if analytic.shape != array.shape:
-            raise GradcheckError(
-                f"gradient {number} has shape {analytic.shape}, its input {array.shape}"
-            )
+    if live:
+        seeds = [
+            make_tensor(w, o._dtype) for o, w in zip(outputs, weights, strict=True) if w is not None
+        ]
+        found = _checked(live, wanted, seeds, nondet_tol, dtypes)
+    else:
+        found = [np.zeros_like(t._array) for t in wanted]
+    for number, (tensor, analytic) in enumerate(zip(wanted, found, strict=True)):
         for _ in range(2):
-            step = _direction(array, generator)
+            step = _direction(tensor._array, generator)
             numeric = _slope(func, inputs, tensor, step, weights, eps)
             expected = _inner(analytic, step)
             if not abs(numeric - expected) <= atol + rtol * abs(numeric):
                 raise GradcheckError(
-                    f"gradient of input {number} (shape {tuple(array.shape)}): analytical slope "
+                    f"gradient of input {number} (shape {tuple(tensor.shape)}): analytical slope "
                     f"{expected:.8g}, numerical {numeric:.8g} along a random direction"
+                    + _unrecorded(live)
                 )
+
+
+def _unrecorded(live):
+    return "" if live else "; no output requires grad, so the numerical slope should be zero"
+
+
+def _reals(array):
+    """The real numbers of an array in a row; a complex one counts as two."""
+    row = np.ascontiguousarray(array).reshape(-1)
+    return row.view(row.real.dtype)
+
+
+def _units(array):
+    """One array like `array` for each of its real numbers: that one 1, the others 0."""
+    for number in range(_reals(array).size):
+        unit = np.zeros_like(array, order="C")
+        unit.reshape(-1).view(unit.real.dtype)[number] = 1
+        yield unit
+
+
+def _analytical(outputs, wanted, nondet_tol, dtypes):
+    """For each input, for each output: rows by the output's numbers, columns by the input's."""
+    found = [[] for _ in wanted]
+    for output in outputs:
+        rows = [
+            _checked([output], wanted, [make_tensor(u, output._dtype)], nondet_tol, dtypes, True)
+            if output.requires_grad
+            else [np.zeros_like(t._array) for t in wanted]
+            for u in _units(output._array)
+        ]
+        for i, tensor in enumerate(wanted):
+            width = _reals(tensor._array).size
+            found[i].append(np.array([_reals(r[i]) for r in rows]).reshape(len(rows), width))
+    return found
+
+
+def _numerical(call, wanted, place, eps):
+    """For each output: its change by each number of one input, in the order of `_analytical`."""
+    columns = []
+    for unit in _units(wanted[place]._array):
+        ends = []
+        for sign in (1, -1):
+            moved = _displaced(wanted[place], sign * eps * unit)
+            ends.append(call(*wanted[:place], moved, *wanted[place + 1 :]))
+        columns.append(
+            [_reals(a._array - b._array) / (2 * eps) for a, b in zip(*ends, strict=True)]
+        )
+    return [np.stack(c, 1) for c in zip(*columns, strict=True)]
+
+
+def _check_fully(func, inputs, eps, atol, rtol, nondet_tol, dtypes):
+    """Every entry of every Jacobian."""
+    call, _ = _moved(func, inputs)
+    wanted = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+    outputs = call(*wanted)
+    live = [o for o in outputs if o.requires_grad]
+    analytical = _analytical(outputs, wanted, nondet_tol, dtypes)
+    for number, tensor in enumerate(wanted):
+        numerical = _numerical(call, wanted, number, eps) if tensor.numel() else ()
+        for place, numeric in enumerate(numerical):
+            if live and not outputs[place].requires_grad:
+                continue
+            analytic = analytical[number][place]
+            if not np.allclose(analytic, numeric, rtol, atol, equal_nan=True):
+                raise GradcheckError(
+                    f"Jacobian of output {place} (shape {tuple(outputs[place].shape)}) with "
+                    f"respect to input {number} (shape {tuple(tensor.shape)}):\nanalytical:\n"
+                    f"{analytic}\nnumerical:\n{numeric}" + _unrecorded(live)
+                )
+
+
+def _check_undefined(func, inputs):
+    """Outputs without a gradient count as zero, all of them and one at a time."""
+    count = sum(o.requires_grad for o in _outputs(func, inputs))
+    wanted = [t for t in inputs if isinstance(t, Tensor) and t.requires_grad]
+    for missing in [range(count), *([i] for i in range(count) if count > 1)]:
+        outputs = [o for o in _outputs(func, inputs) if o.requires_grad]
+        ends = [_WithoutGradient.apply(o) if i in missing else o for i, o in enumerate(outputs)]
+        seeds = [make_tensor(np.zeros_like(o._array), o._dtype) for o in outputs]
+        try:
+            found = grad(ends, wanted, seeds, allow_unused=True)
+        except (RuntimeError, TypeError, AttributeError) as error:
+            raise GradcheckError(
+                f"backward fails where the gradients of outputs {list(missing)} are undefined: "
+                f"{error}"
+            ) from error
+        for number, gradient in enumerate(found):
+            if gradient is not None and gradient._array.any():
+                raise GradcheckError(
+                    f"gradient of input {number} is not zero where the gradients of outputs "
+                    f"{list(missing)} are undefined and all others zero"
+                )
+
+
+class _WithoutGradient(Function):
+    """The identity, which gives no gradient back."""
+
+    @staticmethod
+    def forward(ctx, value):
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return None
 
 
 def _moved(func, inputs):
@@ -181,17 +346,22 @@ def _slope(func, inputs, tensor, step, weights, eps):
     """The central difference of the weighted outputs along `step` in one input."""
     values = []
     for sign in (1, -1):
-        moved = make_tensor(np.asarray(tensor._array + sign * eps * step), tensor._dtype)
-        if tensor._array.strides != moved._array.strides and tensor._array.flags.writeable:
-            like = np.empty_like(tensor._array)
-            like[...] = moved._array
-            moved._array = like
-        moved.requires_grad_()
+        moved = _displaced(tensor, sign * eps * step)
         changed = [moved if t is tensor else t for t in inputs]
         outs = _outputs(func, changed)
         pairs = [(w, o) for w, o in zip(weights, outs, strict=True) if w is not None]
         values.append(sum(_inner(w, o._array) for w, o in pairs))
     return (values[0] - values[1]) / (2 * eps)
+
+
+def _displaced(tensor, step):
+    """A leaf at `tensor` plus `step`, of the same strides."""
+    moved = make_tensor(np.asarray(tensor._array + step), tensor._dtype)
+    if tensor._array.strides != moved._array.strides and tensor._array.flags.writeable:
+        like = np.empty_like(tensor._array)
+        like[...] = moved._array
+        moved._array = like
+    return moved.requires_grad_()
 
 
 def gradgradcheck(
@@ -202,23 +372,29 @@ def gradgradcheck(
     eps=1e-6,
     atol=1e-5,
     rtol=1e-3,
+    gen_non_contig_grad_outputs=False,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
     check_fwd_over_rev=False,
     check_rev_over_rev=True,
-    **options,
+    fast_mode=False,
+    masked=False,
 ):
     """:func:`gradcheck` of the gradients of `func`: its second derivatives, by reverse mode and,
-    with `check_fwd_over_rev`, by forward mode over it."""
-    options = {
-        **options,
-        "check_forward_ad": check_fwd_over_rev,
-        "check_backward_ad": check_rev_over_rev,
-    }
+    with `check_fwd_over_rev`, by forward mode over it.
+
+    `grad_outputs` are the gradients of the outputs, random ones by default, which
+    `gen_non_contig_grad_outputs` spreads in memory.
+    """
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    generator = np.random.default_rng(1)
     outputs = [o for o in _outputs(func, inputs) if o.requires_grad]
-    seeds = grad_outputs or [
-        make_tensor(_scaled_direction(o._array, generator), o._dtype) for o in outputs
-    ]
+    if grad_outputs is None:
+        seeds = _random_seeds(outputs, gen_non_contig_grad_outputs)
+    else:
+        seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     seeds = [s.detach().requires_grad_() for s in seeds]
     count = len(inputs)
 
@@ -230,4 +406,30 @@ def gradgradcheck(
 
     if not first_order(*inputs, *seeds):
         return True  # gradients that depend on nothing: the second derivatives are zero
-    return gradcheck(first_order, (*inputs, *seeds), eps=eps, atol=atol, rtol=rtol, **options)
+    return gradcheck(
+        first_order,
+        (*inputs, *seeds),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
+
+
+def _random_seeds(outputs, spread):
+    generator = np.random.default_rng(1)
+    found = []
+    for output in outputs:
+        array = _scaled_direction(output._array, generator)
+        if spread:
+            array = np.stack([array, array], -1)[..., 0]
+        found.append(make_tensor(array, output._dtype))
+    return found
