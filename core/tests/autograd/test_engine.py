@@ -290,3 +290,96 @@ def test_integers_and_booleans_carry_no_gradient():
     assert x.double().requires_grad and x.to(rushlight.complex64).requires_grad
     (x * x.int()).sum().backward()
     assert x.grad.tolist() == [1.0, -2.0, 3.0]
+
+
+def _leaf(*values):
+    return rushlight.tensor(values, dtype=rushlight.float64, requires_grad=True)
+
+
+def test_gradients_take_the_dtype_of_their_outputs():
+    for given in (rushlight.ones(2, dtype=rushlight.int64), rushlight.ones(2)):
+        x = _leaf(1.0, 2.0)
+        (x * 2).backward(given)
+        assert x.grad.dtype is rushlight.float64
+        assert x.grad.tolist() == [2, 2]
+
+
+def test_arguments_of_grad():
+    grad, x, y = rushlight.autograd.grad, _leaf(1.0, 2.0), _leaf(3.0)
+    assert grad((x * x).sum(), {"x": x})["x"].tolist() == [2, 4]
+    with pytest.raises(RuntimeError, match="cannot be empty"):
+        grad((x * x).sum(), ())
+    with pytest.raises(RuntimeError, match="at index 1 appears to not have been used"):
+        grad((x * x).sum(), (x, y))
+    with pytest.raises(ValueError, match="allow_unused to be True or not passed"):
+        grad((x * x).sum(), (x, y), materialize_grads=True, allow_unused=False)
+    _, zeros = grad((x * x).sum(), (x, y), materialize_grads=True, create_graph=True)
+    assert zeros.tolist() == [0]
+    assert zeros.requires_grad
+
+
+def test_edges_in_place_of_tensors():
+    x = _leaf(1.0, 2.0)
+    y = x * 2
+    edge, leaf = (rushlight.autograd.graph.get_gradient_edge(t) for t in (y, x))
+    to_edge, to_leaf = rushlight.autograd.grad((y * y).sum(), (edge, leaf), retain_graph=True)
+    assert to_edge.tolist() == [4, 8]
+    assert to_leaf.tolist() == [8, 16]
+    seed = rushlight.ones(2, dtype=rushlight.float64)
+    assert rushlight.autograd.grad(edge, x, seed, retain_graph=True)[0].tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="needs its gradient"):
+        rushlight.autograd.grad(edge, x)
+
+
+def test_hooks_that_return_what_does_not_fit():
+    def run(register):
+        x = _leaf(1.0, 2.0)
+        y = x * 2
+        register(x, y)
+        y.sum().backward()
+
+    with pytest.raises(RuntimeError, match="changed the size of value"):
+        run(lambda x, y: x.register_hook(lambda g: g[:1]))
+    with pytest.raises(TypeError, match="hook returned 'int'"):
+        run(lambda x, y: x.register_hook(lambda g: 3))
+    with pytest.raises(RuntimeError, match="got 2, but expected 1"):
+        run(lambda x, y: y.grad_fn.register_prehook(lambda gs: gs * 2))
+    with pytest.raises(RuntimeError, match="incorrect number of values"):
+        run(lambda x, y: y.grad_fn.register_hook(lambda gs, outs: gs * 5))
+
+
+def test_a_kept_gradient_is_that_after_all_hooks():
+    x = _leaf(1.0, 2.0)
+    y = x * 2
+    y.retain_grad()
+    y.register_hook(lambda g: g * 3)
+    y.sum().backward()
+    assert y.grad.tolist() == [3, 3]
+
+
+def test_hooks_at_the_end_of_the_graph():
+    x, seen = _leaf(1.0, 2.0), []
+    y = x * 2
+    end = y.grad_fn.next_functions[0][0]
+    assert end.name() == "torch::autograd::AccumulateGrad"
+    end.register_prehook(lambda grads: (grads[0] * 5,))
+    end.register_hook(lambda _, outs: seen.append(outs[0].tolist()))
+    y.sum().backward()
+    assert x.grad.tolist() == [10, 10]
+    assert seen == [[10, 10]]
+
+
+def test_saved_values_by_name():
+    x = _leaf(1.0, 2.0)
+    y = x.exp()
+    y.grad_fn._raw_saved_result.register_hooks(lambda t: t * 3, lambda t: t)
+    y.sum().backward()
+    assert rushlight.allclose(x.grad, x.detach().exp() * 3)
+    with pytest.raises(AttributeError, match="_saved_other"):
+        _ = x.exp().grad_fn._raw_saved_other
+
+
+def test_recording_is_set_by_keyword():
+    with rushlight.set_grad_enabled(mode=False):
+        assert not rushlight.is_grad_enabled()
+    assert rushlight.is_grad_enabled()

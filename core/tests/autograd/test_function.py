@@ -1,5 +1,7 @@
 """User-written functions."""
 
+import weakref
+
 import pytest
 
 import rushlight
@@ -75,8 +77,10 @@ def test_node_and_leaf_rules():
 
 def test_once_differentiable_refuses_second_order():
     x = double(2)
+    (first,) = rushlight.autograd.grad((Once.apply(x) ** 2).sum(), [x], create_graph=True)
+    assert first.requires_grad  # what is not differentiated again is no error
     with pytest.raises(RuntimeError, match="once_differentiable"):
-        rushlight.autograd.grad(Once.apply(x).sum(), [x], create_graph=True)
+        first.sum().backward()
 
 
 def test_wrong_number_of_gradients():
@@ -100,3 +104,78 @@ def test_saved_tensors_are_checked_for_writes():
     x.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
+
+
+class Doubled(Function):
+    """Doubles its input in place."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x.mul_(2))
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+def test_a_view_written_to_gives_its_history_to_the_tensor_it_views():
+    x = double(4)
+    whole = x * 1
+    part = whole[:2]
+    assert Doubled.apply(part) is part
+    whole.sum().backward()
+    assert x.grad.tolist() == [2, 2, 1, 1]
+    assert part.grad_fn is not None
+
+
+def test_a_leaf_must_not_be_written_to():
+    for written in (double(2), double(4)[:2]):
+        with pytest.raises(RuntimeError, match="leaf Variable"):
+            Doubled.apply(written)
+
+
+def test_outputs_that_are_no_tensors():
+    class Several(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, "label", None
+
+        @staticmethod
+        def backward(ctx, grad, label, nothing):
+            assert label is nothing is None
+            return grad * 2
+
+    x = double(2)
+    out, label, nothing = Several.apply(x)
+    assert (label, nothing) == ("label", None)
+    out.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_the_node_shows_the_context_and_frees_what_it_saved():
+    class Noting(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.factor = 3
+            ctx.save_for_backward(x * 1)
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, grad):
+            assert len(ctx.saved_tensors) == 1
+            return grad * ctx.factor
+
+    x = double(2)
+    out = Noting.apply(x)
+    (saved,) = out.grad_fn.saved_tensors
+    assert out.grad_fn.factor == 3
+    assert saved.tolist() == x.tolist()
+    gone = weakref.ref(saved)
+    del saved
+    out.sum().backward()
+    assert gone() is None  # though `out` and its node are still here
+    with pytest.raises(RuntimeError, match="second time"):
+        _ = out.grad_fn.saved_tensors
+    with pytest.raises(AttributeError, match="other"):
+        _ = out.grad_fn.other

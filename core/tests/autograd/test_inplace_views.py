@@ -44,3 +44,20 @@ def test_refusals():
     with pytest.raises(NotImplementedError, match=r"x = x\.t\(\.\.\.\)"):
         base.t_()
     assert kept.shape == (3,)
+
+
+def test_views_made_unrecorded_of_a_tensor_with_history_are_not_written_to():
+    x = rushlight.ones(2, 2, requires_grad=True)
+    y = x * 1
+    with rushlight.no_grad():
+        view = y[0]
+        view.mul_(2)  # nobody records, so nothing can go wrong
+    for write in (
+        lambda: view.mul_(5),
+        lambda: view.add_(x[0]),
+        lambda: view.zero_(),
+        lambda: view.copy_(x[0]),
+        lambda: view.__setitem__(0, 3.0),
+    ):
+        with pytest.raises(RuntimeError, match="created in no_grad mode"):
+            write()

@@ -15,7 +15,7 @@ from rushlight.autograd.accumulation import accumulate, summed, takeable
 from rushlight.autograd.anomaly import anomaly
 from rushlight.autograd.anomaly import check as check_anomaly
 from rushlight.autograd.mode import mode
-from rushlight.autograd.node import Node, gradient_edge
+from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, gradient_edge
 from rushlight.autograd.ordinary_pass import by_sequence, deliver, ordinary_pass
 from rushlight.backends import np
 from rushlight.backends.arrays import meta_array
@@ -51,7 +51,7 @@ def backward(
     if inputs is not None:
         targets = _sequence(inputs)
         if not targets:
-            raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     _Run(roots, retain, create_graph, targets, accumulate=True).go()
 
 
@@ -69,9 +69,23 @@ def grad(
     """The sum of gradients of `outputs` with respect to each of `inputs`, as a tuple.
 
     An input the outputs do not depend on is an error, unless `allow_unused` (it then gets None) or
-    `materialize_grads` (it then gets zeros).
+    `materialize_grads` (it then gets zeros). Both may be :class:`graph.GradientEdge`s in place of
+    tensors. For a dictionary of inputs there is one of gradients.
     """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
+    if isinstance(inputs, dict):
+        found = grad(
+            outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph,
+            only_inputs, allow_unused, is_grads_batched, materialize_grads,
+        )  # fmt: skip
+        return dict(zip(inputs, found, strict=True))
     outputs, inputs = _sequence(outputs), _sequence(inputs)
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     gradients = _sequence(grad_outputs, len(outputs))
     if is_grads_batched or stack.levels:
         found = _transformed(
@@ -93,15 +107,15 @@ def grad(
     found = _Run(roots, retain, create_graph, inputs, accumulate=False).go()
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     results = []
-    for tensor in inputs:
+    for number, tensor in enumerate(inputs):
         value = found.get(gradient_edge(tensor))
         if value is None and not allow_unused:
             raise RuntimeError(
-                "One of the differentiated Tensors appears to not have been used in the graph. "
-                "Set allow_unused=True if this is the desired behavior."
+                f"The differentiated Tensor at index {number} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior."
             )
         if value is None and materialize_grads:
-            value = _filled(tensor, 0)
+            value = _filled(tensor, 0).requires_grad_(create_graph)
         results.append(value)
     return tuple(results)
 
@@ -142,7 +156,13 @@ def _sequence(value, length=None):
         return (None,) * length
     if isinstance(value, Tensor):
         return (value,)
-    values = tuple(value)
+    if isinstance(value, GradientEdge):
+        value = (value,)
+    # The edge of a leaf is the leaf; others have what the engine asks of a tensor.
+    values = tuple(
+        v.node.variable if isinstance(v, GradientEdge) and type(v.node) is AccumulateGrad else v
+        for v in value
+    )
     if length is not None and len(values) != length:
         raise RuntimeError(f"got {length} tensors and {len(values)} gradients")
     return values
@@ -153,6 +173,10 @@ def _root(tensor, gradient, create_graph):
     edge, number = gradient_edge(tensor)
     if edge is None:
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+    if isinstance(tensor, GradientEdge):
+        if not isinstance(gradient, Tensor):
+            raise RuntimeError("a GradientEdge as output needs its gradient: give grad_outputs")
+        return edge, number, gradient if create_graph else gradient.detach()
     if gradient is None:
         if tensor._array.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
@@ -171,6 +195,9 @@ def _root(tensor, gradient, create_graph):
             f"Mismatch in shape: grad_output[0] has a shape of {gradient.shape} and output[0] has "
             f"a shape of {tensor.shape}."
         )
+    if gradient._dtype is not tensor._dtype and type(gradient) is Tensor:
+        real = gradient._dtype.category == COMPLEX != tensor._dtype.category
+        gradient = (gradient.real if real else gradient).to(tensor._dtype)
     if create_graph or gradient._node is None and type(gradient) is Tensor:
         return edge, number, gradient
     return edge, number, gradient.detach()
@@ -381,11 +408,34 @@ def _as_recorded(watch):
 
 
 def _call_hooks(hooks, grad):
-    for hook in tuple(hooks.values()) if hooks else ():
+    for _, hook in sorted(hooks.items()) if hooks else ():  # in order; retain_grad's come last
         result = hook(grad)
-        if result is not None:
-            grad = result
+        if result is None:
+            continue
+        if not isinstance(result, Tensor):
+            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+        if result.shape != grad.shape:
+            raise RuntimeError(
+                f"hook '{_hook_name(hook)}' has changed the size of value: from "
+                f"{list(grad.shape)} to {list(result.shape)}"
+            )
+        grad = result
     return grad
+
+
+def _hook_name(hook):
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
+def _hook_results(hook, result, values):
+    """What a hook of a node returned in place of `values`, of which there are as many."""
+    result = result if isinstance(result, tuple) else (result,)
+    if len(result) != len(values):
+        raise RuntimeError(
+            f"hook '{_hook_name(hook)}' has returned an incorrect number of values (got "
+            f"{len(result)}, but expected {len(values)})"
+        )
+    return result
 
 
 def _run_prehooks(node, grads):
@@ -394,7 +444,7 @@ def _run_prehooks(node, grads):
     for hook in tuple(node.pre_hooks.values()):
         result = hook(values)
         if result is not None:
-            values = result if isinstance(result, tuple) else (result,)
+            values = _hook_results(hook, result, values)
     return list(values) if many else values[0]
 
 
@@ -404,7 +454,7 @@ def _run_hooks(node, pieces, grads):
     for hook in tuple(node.hooks.values()):
         result = hook(pieces, outputs)
         if result is not None:
-            pieces = result if isinstance(result, tuple) else (result,)
+            pieces = _hook_results(hook, result, pieces)
     return pieces
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import weakref
 
 from rushlight.autograd import saving
 from rushlight.autograd.mode import mode, no_grad
@@ -14,11 +16,15 @@ from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
+def _no_node():
+    return None
+
+
 class FunctionCtx:
     """What a custom function's forward hands to its backward."""
 
     def __init__(self):
-        self._saved, self._versions, self._node = (), (), None
+        self._saved, self._versions, self._node = (), (), _no_node
         self._dirty, self._non_differentiable, self._materialize = (), (), True
         self.needs_input_grad = ()
 
@@ -51,13 +57,15 @@ class FunctionCtx:
     @property
     def saved_tensors(self):
         """The tensors given to `save_for_backward`."""
-        if self._saved is None:
+        node = self._node()
+        saved = self._saved if node is None else node.saved
+        if saved is None:
             raise RuntimeError(
                 "Trying to backward through the graph a second time (or directly access saved "
                 "tensors after they have already been freed). Specify retain_graph=True."
             )
         found = []
-        for item, version in zip(self._saved, self._versions, strict=True):
+        for item, version in zip(saved, self._versions, strict=True):
             if type(item) is saving.Packed:
                 found.append(self._unpacked(item))
                 continue
@@ -69,7 +77,7 @@ class FunctionCtx:
                     tensor = make_tensor(alias._array, alias._dtype)
                     tensor._storage = alias._storage
                 if mode.recording and alias._dtype.category >= FLOAT:
-                    tensor._node, tensor._index = self._node(), number
+                    tensor._node, tensor._index = node, number
             else:
                 tensor = item
             if tensor is not None and tensor._version != version:
@@ -89,10 +97,8 @@ class FunctionCtx:
         return saving.at(tensor, *((self._node(), item.number) if item.output else item.number))
 
     def _freeze(self, outputs, node):
-        """Turn what was saved into references that make no cycle with the node."""
-        import weakref
-
-        self._node = weakref.ref(node) if node is not None else lambda: None
+        """Turn what was saved into references that make no cycle with the node, which holds them:
+        they go when the backward pass is done with it."""
         saved, versions = [], []
         for tensor in getattr(self, "_to_save", ()):
             number = next((i for i, o in enumerate(outputs) if o is tensor), None)
@@ -106,8 +112,11 @@ class FunctionCtx:
             versions.append(0 if tensor is None else tensor._version)
         if saving.active.count and node is not None:
             saved = [saving.packed_for_function(item) for item in saved]
-        self._saved, self._versions = tuple(saved), tuple(versions)
-        self._to_save = ()
+        self._versions, self._to_save = tuple(versions), ()
+        if node is None:
+            self._saved = tuple(saved)
+        else:
+            node.saved, self._saved, self._node = saved, None, weakref.ref(node)
 
 
 class _FunctionOp:
@@ -124,16 +133,11 @@ class _FunctionOp:
         values = grads if node.outputs > 1 else [grads]
         if context._materialize:
             values = [
-                make_tensor(zeros_on(device, shape, dtype), kind, device) if g is None else g
+                make_tensor(zeros_on(device, shape, dtype), kind, device)
+                if g is None and kind is not None
+                else g
                 for g, (shape, dtype, kind, device) in zip(values, metadata, strict=True)
             ]
-        if create and getattr(self.kind.backward, "_once", False):
-            raise RuntimeError(
-                f"trying to differentiate twice a function that was marked with "
-                f"@once_differentiable: {self.kind.__name__}"
-            )
-        if node.saved is None:
-            context._saved = None
         found = self.kind.backward(context, *values)
         found = found if isinstance(found, tuple) else (found,)
         count = len(context.needs_input_grad)
@@ -253,7 +257,6 @@ class Function:
     def _attach(cls, context, args, tensors, outputs):
         edges, numbers = edges_of([t for _, t in tensors])
         node = Node(cls._op, edges, numbers, len(outputs))
-        node.saved = []  # not (): what the context saved is freed after the backward pass
         outputs = [cls._own(o, args, context) for o in outputs]
         metadata = [
             (o._array.shape, o._array.dtype, o._dtype, o._device)
@@ -268,7 +271,12 @@ class Function:
                 continue
             if any(out is item for item in context._non_differentiable):
                 continue
-            out._node, out._index = node, number
+            if any(out is item for item in context._dirty):
+                writes = importlib.import_module("rushlight.ops._inplace")
+                writes.check_writable(out, True)
+                writes.take_history(out, node, number)
+            else:
+                out._node, out._index = node, number
         context._freeze(outputs, node)
         return outputs
 
@@ -283,12 +291,40 @@ class Function:
         return out
 
 
-def once_differentiable(function):
-    """Mark a backward that cannot itself be differentiated; trying to is an error."""
+def once_differentiable(fn):
+    """Mark a backward that cannot itself be differentiated; differentiating its results is an
+    error."""
 
+    @functools.wraps(fn)
     def wrapper(ctx, *args):
         with no_grad():
-            return function(ctx, *args)
+            found = fn(ctx, *args)
+        tensors = [a for a in args if isinstance(a, Tensor)]
+        if not mode.recording or not any(a.requires_grad for a in tensors):
+            return found
+        edges, numbers = edges_of(tensors)
+        results = [
+            g.detach() if isinstance(g, Tensor) else g
+            for g in (found if isinstance(found, tuple) else (found,))
+        ]
+        for result in results:
+            if result is not None and result._dtype.category >= FLOAT:
+                result._node = Node(_Once, edges, numbers)
+                result._node.saved = ()
+        return tuple(results) if isinstance(found, tuple) else results[0]
 
-    wrapper._once = True
     return wrapper
+
+
+class _Once:
+    """The op of what a function that is differentiable once gave back."""
+
+    of_user = False
+    node_name = "Error"
+
+    @staticmethod
+    def backward(node, grads, create):
+        """Refuse."""
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )

@@ -13,7 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rushlight.autograd import saving
 from rushlight.autograd.mode import mode as recording
-from rushlight.autograd.node import AccumulateGrad, HookHandle, Node, as_function, gradient_edge
+from rushlight.autograd.node import (
+    GradientEdge,
+    HookHandle,
+    Node,
+    as_function,
+    gradient_edge,
+)
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor
 
@@ -28,15 +34,6 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
-
-
-class GradientEdge(typing.NamedTuple):
-    """Where a tensor's gradient goes: a node, or the accumulation at a leaf, and which of its
-    outputs."""
-
-    node: Node | AccumulateGrad
-    output_nr: int
-    ownership_token: object = None
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

@@ -17,7 +17,7 @@ class _Mode(threading.local):
     runs = ()  # backward passes in progress, the innermost last
 
 
-mode = _Mode()
+mode = _state = _Mode()  # `mode` is also what PyTorch calls an argument
 
 
 class _Decorator:
@@ -99,21 +99,21 @@ class enable_grad(no_grad):  # noqa: N801 - PyTorch's public name
 class set_grad_enabled(_Recording):  # noqa: N801 - PyTorch's public name
     """Record or not from here on; as a context manager, until its end."""
 
-    def __init__(self, mode_: bool):
-        self.value, self.previous = bool(mode_), mode.recording
-        mode.recording = self.value
+    def __init__(self, mode: bool):
+        self.value, self.previous = bool(mode), _state.recording
+        _state.recording = self.value
 
     def clone(self):
         """A manager with the same setting."""
         return type(self)(self.value)
 
-    def __call__(self, function):
+    def __call__(self, orig_func):
         """Wrap a function; the mode itself is left as it was."""
-        mode.recording = self.previous
-        return super().__call__(function)
+        _state.recording = self.previous
+        return super().__call__(orig_func)
 
     def __enter__(self):
-        mode.recording = self.value
+        _state.recording = self.value
         return self
 
 

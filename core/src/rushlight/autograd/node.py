@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import typing
 
 next_sequence = itertools.count(1).__next__
+_LATER = 1 << 60  # added to the numbers of hooks that run after all others
 
 
 class _Marker:
@@ -73,6 +75,12 @@ class Node:
             from rushlight.autograd.saving import saved_value
 
             return saved_value(self, name[7:])
+        if name.startswith("_raw_saved_"):
+            from rushlight.autograd.saving import SavedTensor
+
+            return SavedTensor(self, name[11:])
+        if getattr(self.op, "of_user", False) and self.values is not None:
+            return getattr(self.values[0], name)  # what forward noted in its context
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
 
     def __repr__(self):
@@ -91,7 +99,17 @@ class AccumulateGrad:
 
     def name(self) -> str:
         """The node's type name as PyTorch prints it."""
-        return "AccumulateGrad"
+        return "torch::autograd::AccumulateGrad"
+
+    def register_prehook(self, hook):
+        """Call ``hook((grad,))`` before the leaf's gradient is accumulated; it may return another
+        one."""
+
+        def before(grad):
+            found = hook((grad,))
+            return found[0] if isinstance(found, tuple) else found
+
+        return self.variable.register_hook(before)
 
     def register_hook(self, hook):
         """Call ``hook((), (grad,))`` after the leaf's gradient is accumulated."""
@@ -109,14 +127,34 @@ def as_function(edge):
     return edge if edge is None or isinstance(edge, Node) else AccumulateGrad(edge)
 
 
+class GradientEdge(typing.NamedTuple):
+    """Where a tensor's gradient goes: a node, or the accumulation at a leaf, and which of its
+    outputs."""
+
+    node: Node | AccumulateGrad
+    output_nr: int
+    ownership_token: object = None
+
+    # Of a node it stands in for a tensor with this history.
+    requires_grad = True
+
+    @property
+    def _node(self):
+        return self.node
+
+    @property
+    def _index(self):
+        return self.output_nr
+
+
 class HookHandle:
     """Removes the hook it was returned for; also a context manager that does so at its end."""
 
     __slots__ = ("hooks", "id")
     _ids = itertools.count()
 
-    def __init__(self, hooks, hook):
-        self.hooks, self.id = hooks, next(self._ids)
+    def __init__(self, hooks, hook, last=False):
+        self.hooks, self.id = hooks, next(self._ids) + (_LATER if last else 0)
         hooks[self.id] = hook
 
     def remove(self) -> None:

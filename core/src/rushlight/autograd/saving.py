@@ -111,14 +111,14 @@ def _plain(item):
     return tensor
 
 
-def pack(node, pair=None) -> None:
-    """Give what a node saved to this thread's hooks (or to `pair`)."""
+def pack(node, pair=None, places=None) -> None:
+    """Give what a node saved to this thread's hooks (or to `pair`), all of it or some places."""
     pair = current() if pair is None else pair
     if pair is None or not node.saved:
         return
     inputs = node.plan.inputs
     for i, item in enumerate(node.saved):
-        if type(item) is Packed:
+        if type(item) is Packed or (places is not None and i not in places):
             continue
         output = i >= len(inputs)
         number = item[3] if output else inputs[i]
@@ -180,21 +180,48 @@ def at(tensor, edge, number):
     return out
 
 
+def _saved_names(node):
+    """What the saved values of a node are called in PyTorch; "self" is the first argument."""
+    op, count = node.op, len(node.plan.inputs)
+    for i in range(len(node.saved)):
+        if i < count:
+            at = node.plan.inputs[i]
+            known = op.names[op.tensor_positions[min(at, len(op.tensor_positions) - 1)]]
+            yield "self" if known == "input" else known
+        else:
+            number = node.plan.outputs[i - count]
+            yield f"result{number}" if node.outputs > 1 else "result"
+
+
+class SavedTensor:
+    """``node._raw_saved_NAME``: one saved value, for hooks of its own."""
+
+    __slots__ = ("_node", "_place")
+
+    def __init__(self, node, name):
+        saved_value(node, name)  # refuses unknown names and values that are gone
+        known = list(_saved_names(node))
+        if name not in known:
+            raise AttributeError(f"'{node.name()}' object has no attribute '_raw_saved_{name}'")
+        self._node, self._place = node, known.index(name)
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Hand the value to `pack_hook` now and to `unpack_hook` when backward asks for it."""
+        if type(self._node.saved[self._place]) is Packed:
+            raise RuntimeError("Calling register_hooks on a saved tensor with hooks is not allowed")
+        pack(self._node, (pack_hook, unpack_hook), (self._place,))
+
+
 def saved_value(node, name):
     """``node._saved_NAME``: what a node saved of the argument with that name in PyTorch ("self" is
-    the first), or of its result."""
+    the first), or of its result; or an argument that is no tensor."""
     if node.plan is not None and node.saved is not None:
-        op, count = node.op, len(node.plan.inputs)
-        for i in range(len(node.saved)):
-            if i < count:
-                at = node.plan.inputs[i]
-                known = op.names[op.tensor_positions[min(at, len(op.tensor_positions) - 1)]]
-                known = "self" if known == "input" else known
-            else:
-                number = node.plan.outputs[i - count]
-                known = f"result{number}" if node.outputs > 1 else "result"
+        for i, known in enumerate(_saved_names(node)):
             if known == name:
-                return op.unpack_saved(node)[i]
+                return node.op.unpack_saved(node)[i]
+        names = node.op.names
+        if name in names and names.index(name) not in node.op.tensor_positions:
+            return (node.values or node.op.defaults)[names.index(name)]
     if node.plan is not None and node.saved is None:
         raise RuntimeError(
             "Trying to backward through the graph a second time (or directly access saved tensors "

@@ -21,6 +21,7 @@ from rushlight.ops._batching import (
 )
 from rushlight.ops._op import TABLE
 from rushlight.ops._wrappers import Wrapped, call_op, in_form
+from rushlight.tensor.memory_format import contiguous_format, preserve_format
 from rushlight.tensor.shape import normalize_size, wrap_dim
 from rushlight.tensor.tensor import Tensor
 
@@ -136,7 +137,8 @@ def _of_scalars(level, op, values):
 @rule("clone")
 def _clone(level, op, values):
     """Formats count dimensions, so the examples keep the order they have in memory."""
-    return values[0]._inner.clone()
+    whole = values[1] if values[1] is contiguous_format else None
+    return values[0]._inner.clone(memory_format=whole or preserve_format)
 
 
 @rule("_median_of_all")

@@ -9,7 +9,7 @@ from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE
 from rushlight.backends import np
 from rushlight.backends.arrays import cast
-from rushlight.dtypes import can_cast
+from rushlight.dtypes import FLOAT, can_cast
 from rushlight.errors import shape_text
 from rushlight.ops._arrays import collect
 from rushlight.ops._elementwise import Call
@@ -149,6 +149,12 @@ def check_writable(target, recording):
             )
         if target._writable is not None and (recording or target._base._node is not None):
             raise RuntimeError(target._writable)
+        if target._node is None is not target._base._node and target._dtype.category >= FLOAT:
+            raise RuntimeError(
+                "A view was created in no_grad mode and is being modified inplace with grad mode "
+                "enabled, while the tensor it is a view of has a history. Make the view inside of "
+                "the recorded part, or write to it under no_grad."
+            )
 
 
 def written(target, node):
@@ -158,13 +164,19 @@ def written(target, node):
     if node is None:
         return
     resave(node, target)
-    base = target._base
+    take_history(target, node, 0)
+
+
+def take_history(target, node, number):
+    """What was written is output `number` of `node`: the history of the target, of the tensor it
+    is a view of, and of other views."""
+    storage, base = storage_of(target), target._base
     if base is None:
-        target._node, target._index = node, 0
+        target._node, target._index = node, number
         _mark_stale(storage, None)
         return
     fresh = make_tensor(target._array, target._dtype)
-    fresh._node = node
+    fresh._node, fresh._index = node, number
     scatter = TABLE["view_scatter"]
     updated = make_tensor(base._array, base._dtype)
     tensors = (base, fresh)

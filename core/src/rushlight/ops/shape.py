@@ -572,7 +572,8 @@ def contiguous(input: Tensor, memory_format=None):
     chosen = check_format("contiguous", memory_format, contiguous_format)
     if chosen is preserve_format and not input._array.flags.c_contiguous:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    if is_contiguous(input, chosen):
+    wrapped = getattr(input, "_level", None) is not None  # strides are those of the values below
+    if input.is_contiguous(memory_format=chosen) if wrapped else is_contiguous(input, chosen):
         return input
     return clone(input, memory_format=chosen)
 

@@ -204,9 +204,12 @@ class Tensor:
         if self._node is LEAF:
             self._hooks = self._hooks if self._hooks is not None else {}
             return HookHandle(self._hooks, hook)
+        return self._hooked(hook)
+
+    def _hooked(self, hook, last=False) -> HookHandle:
         node: Any = self._node
         node.tensor_hooks = node.tensor_hooks if node.tensor_hooks is not None else {}
-        return HookHandle(node.tensor_hooks.setdefault(self._index, {}), hook)
+        return HookHandle(node.tensor_hooks.setdefault(self._index, {}), hook, last)
 
     def register_post_accumulate_grad_hook(self, hook) -> HookHandle:
         """Call ``hook(tensor)`` after a gradient was accumulated into this leaf's ``.grad``."""
@@ -230,7 +233,7 @@ class Tensor:
             if tensor is not None:
                 tensor._grad = grad if tensor._grad is None else tensor._grad + grad
 
-        self._retain = self.register_hook(keep)
+        self._retain = self._hooked(keep, last=True)
 
     @property
     def retains_grad(self) -> bool:
