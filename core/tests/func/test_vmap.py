@@ -317,3 +317,47 @@ def test_solutions_with_batches_inside():
     found = rushlight.vmap(solve)(parts, pivots, right)
     for i in range(4):
         assert rushlight.allclose(found[i], solve(parts[i], pivots[i], right[i]), atol=1e-4)
+
+
+def test_chunks_draw_the_same_where_all_examples_do():
+    x = rushlight.zeros(5, 2)
+    rows = vmap(lambda a: a + rushlight.rand(2), randomness="same", chunk_size=2)(x)
+    assert (rows == rows[0]).all()
+    rows = vmap(lambda a: a + rushlight.rand(2), randomness="different", chunk_size=2)(x)
+    assert len(rows[:, 0].unique()) == 5
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        lambda rate: rushlight.poisson(rate * 50),
+        lambda rate: rushlight.binomial(rate * 0 + 100, rate / 2),
+        lambda rate: rushlight.distributions.Gamma(rate, rate, validate_args=False).rsample(),
+        lambda rate: rushlight.distributions.Dirichlet(rate, validate_args=False).rsample(),
+    ],
+)
+def test_rarer_samples_follow_the_randomness(sample):
+    rate = rushlight.tensor([0.5, 0.8, 1.0])
+    rows = rate.expand(4, 3).contiguous()
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        vmap(sample)(rows)
+    with pytest.raises(RuntimeError, match="same randomness with a batched tensor"):
+        vmap(sample, randomness="same")(rows)
+    shared = vmap(lambda a: sample(rate) + a * 0, randomness="same")(rows)
+    assert (shared == shared[0]).all()
+    for function in (sample, lambda a: sample(rate) + a * 0):
+        drawn = vmap(function, randomness="different")(rows)
+        assert len({tuple(row) for row in drawn.tolist()}) > 1
+
+
+def test_implicit_gradients_for_each_example():
+    def total(rate):
+        return rushlight.distributions.Gamma(rate, rate, validate_args=False).rsample().sum()
+
+    rows = rushlight.tensor([[0.5, 0.58], [0.66, 0.74]], dtype=rushlight.float64)
+    rushlight.manual_seed(5)
+    found = vmap(rushlight.func.grad(total), randomness="different")(rows)
+    rushlight.manual_seed(5)
+    leaf = rows.clone().requires_grad_()
+    rushlight.distributions.Gamma(leaf, leaf).rsample().sum().backward()
+    assert rushlight.allclose(found, leaf.grad)

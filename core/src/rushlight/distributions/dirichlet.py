@@ -7,6 +7,7 @@ from rushlight import where as choose
 from rushlight.distributions import constraints
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.nn.functional import one_hot
+from rushlight.ops.random import for_examples
 from rushlight.ops.reparameterization import _sample_dirichlet
 
 __all__ = ["Dirichlet"]
@@ -29,7 +30,8 @@ class Dirichlet(ExponentialFamily):
 
     def rsample(self, sample_shape=()):
         """Normalised gamma samples, with implicit gradients."""
-        return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+        shape = self._extended_shape(sample_shape)
+        return _sample_dirichlet(for_examples(self.concentration.expand(shape)))
 
     def log_prob(self, value):
         """The log density on the simplex."""

@@ -6,6 +6,7 @@ from rushlight import as_tensor, digamma, lgamma, special, xlogy
 from rushlight.distributions import constraints
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.utils import broadcast_all, kept_positive
+from rushlight.ops.random import for_examples
 from rushlight.ops.reparameterization import _standard_gamma
 
 __all__ = ["Gamma"]
@@ -43,7 +44,8 @@ class Gamma(ExponentialFamily):
         """Samples with implicit gradients."""
         shape = self._extended_shape(sample_shape)
         return kept_positive(
-            _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+            _standard_gamma(for_examples(self.concentration.expand(shape)))
+            / self.rate.expand(shape)
         )
 
     def log_prob(self, value):

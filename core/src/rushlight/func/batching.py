@@ -7,6 +7,7 @@ import functools
 from rushlight.func.trees import prefix_leaves
 from rushlight.ops._batching import VmapLevel, batched, fallbacks, is_batched
 from rushlight.ops._wrappers import Wrapped
+from rushlight.random import get_rng_state, set_rng_state
 from rushlight.tensor.dispatch import innermost
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import tree_flatten, tree_unflatten
@@ -186,7 +187,10 @@ def _in_chunks(func, dims, leaves, spec, size, out_dims, randomness, kwargs, chu
     from rushlight.ops.joining import cat
 
     rows, last = [], None
+    state = get_rng_state() if randomness == "same" else None
     for start in range(0, size, chunk_size):
+        if start and state is not None:
+            set_rng_state(state)  # what is drawn once for all is the same in every chunk
         count = min(chunk_size, size - start)
         part = [
             leaf if dim is None else leaf.narrow(dim, start, count)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from rushlight.ops._batching import aligned, batched, is_batched
 from rushlight.ops._wrappers import below, replace, wrappers_in
-from rushlight.ops.creation import empty
+from rushlight.ops.creation import empty, zeros
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import Tensor
+
+_ELEMENTWISE = ("bernoulli", "_binomial_samples", "normal", "_poisson_samples")
+_SAME = (
+    "Vmap does not currently support same randomness with a batched tensor input. Please file an "
+    "issue with functorch"
+)
 
 
 def _innermost():
@@ -22,6 +28,28 @@ def _check(level):
         )
 
 
+def per_example(tensor):
+    """A parameter of a draw by an op: mapped, where each example of the innermost `vmap` draws for
+    itself."""
+    level = _innermost()
+    if level is None:
+        return tensor
+    _check(level)
+    inner, mapped = tensor, False
+    while getattr(inner, "_level", None) is not None:
+        mapped = mapped or inner._level is level
+        inner = inner._inner
+    if level.randomness == "same":
+        if mapped:
+            raise RuntimeError(_SAME)
+        return tensor
+    if mapped:
+        return tensor
+    with below(level):
+        nothing = batched(zeros(level.size, dtype=tensor._dtype, device=tensor.device), level)
+    return tensor + nothing  # so that levels above this one see an op
+
+
 def draw(function, args, kwargs):
     """A random function's result, as the innermost `vmap` wants it."""
     level = _innermost()
@@ -32,10 +60,7 @@ def draw(function, args, kwargs):
     mapped = any(t._level is level for t in tensors)
     if level.randomness == "same":
         if mapped:
-            raise RuntimeError(
-                "Vmap does not currently support same randomness with a batched tensor input. "
-                "Please file an issue with functorch"
-            )
+            raise RuntimeError(_SAME)
         with below(level):
             return draw(function, args, kwargs)
     return _for_each(level, function, args, kwargs, mapped)
@@ -62,7 +87,7 @@ def _for_each(level, function, args, kwargs, mapped):
             size = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
             size = kwargs.pop("size", size)
             return batched(draw(function, (level.size, *size), kwargs), level)
-        if name in ("bernoulli", "normal", "poisson") and _has_tensors(args, kwargs):
+        if name in _ELEMENTWISE and _has_tensors(args, kwargs):
             ndim = max(v.dim() for v in (*args, *kwargs.values()) if isinstance(v, Tensor))
             whole = replace(tuple(args), lambda t: _front(t, level, ndim))
             named = {k: replace(v, lambda t: _front(t, level, ndim)) for k, v in kwargs.items()}

@@ -46,6 +46,13 @@ def transformable(function):
     return call
 
 
+def for_examples(parameter):
+    """A parameter of draws, one for each example of a `vmap` in which they differ."""
+    if stack.levels:
+        return importlib.import_module("rushlight.ops._batching_random").per_example(parameter)
+    return parameter
+
+
 def _engine(generator, device=devices.cpu):
     if generator is None:
         return generator_of(device).engine

@@ -13,7 +13,7 @@ from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.kernels.samples import drawn
 from rushlight.ops._op import composite
-from rushlight.ops.random import _engine, _fill, _float
+from rushlight.ops.random import _engine, _fill, _float, transformable
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
@@ -95,6 +95,11 @@ def poisson(input: Tensor, generator=None):
     >>> rushlight.poisson(rushlight.zeros(2))
     tensor([0., 0.])
     """
+    return _poisson_samples(input, generator)
+
+
+@transformable
+def _poisson_samples(input, generator):
     _float(input._dtype, "poisson")
     if input.is_cuda:  # by rejection, number by number: drawn on the CPU
         return poisson(input.cpu(), generator).to(input.device)
@@ -182,6 +187,11 @@ def _binomial_by_rejection(uniform, count, chance):
 @composite(method=False)
 def binomial(count: Tensor, prob: Tensor, generator=None):
     """Binomial samples of `count` trials of probability `prob` each, broadcast, in their dtype."""
+    return _binomial_samples(count, prob, generator)
+
+
+@transformable
+def _binomial_samples(count, prob, generator):
     from rushlight.ops.shape import broadcast_tensors
 
     if count._dtype is not prob._dtype or count._dtype.category != FLOAT:

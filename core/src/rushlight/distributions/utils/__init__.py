@@ -90,7 +90,8 @@ def probs_to_logits(probs, is_binary=False):
 def kept_positive(value):
     """The value, where it underflowed the smallest normal number, with the same gradient."""
     low = value.detach() < finfo(value.dtype).tiny
-    if not bool(low.any()):
+    transformed = getattr(low, "_level", None) is not None  # then no value decides anything
+    if not transformed and not bool(low.any()):
         return value
     return value + (value.detach().clamp(min=finfo(value.dtype).tiny) - value.detach())
 
