@@ -127,15 +127,17 @@ def as_function(edge):
     return edge if edge is None or isinstance(edge, Node) else AccumulateGrad(edge)
 
 
-class GradientEdge(typing.NamedTuple):
-    """Where a tensor's gradient goes: a node, or the accumulation at a leaf, and which of its
-    outputs."""
-
+class _Edge(typing.NamedTuple):
     node: Node | AccumulateGrad
     output_nr: int
     ownership_token: object = None
 
-    # Of a node it stands in for a tensor with this history.
+
+class GradientEdge(_Edge):
+    """Where a tensor's gradient goes: a node, or the accumulation at a leaf, and which of its
+    outputs. Of a node it stands in for a tensor with this history."""
+
+    __slots__ = ()
     requires_grad = True
 
     @property
