@@ -18,6 +18,7 @@ from rushlight.backends.kernel_language import (
     function,
     i32,
     i64,
+    independent,
     masked,
     range_kernel,
     real,
@@ -123,6 +124,29 @@ def test_masked_loops_take_exactly_their_elements(kind):
         want = x[:n] / 2
         want[2:] += 1
         assert y.tolist() == [*want, *[-1] * (100 - n)] and total[0] == n * (n - 1) // 2
+
+
+@range_kernel(reassociate=True)
+def doubles(args, lo, hi, tid):
+    g = array(i64, args)
+    first, n, x, y, total = g[3], g[4], array(real, g[0]), array(real, g[1]), real(0)
+    for i in independent(first, n):
+        y[i] = x[i] * real(2)
+        total += x[i]
+    array(real, g[2])[0] = total
+
+
+@pytest.mark.parametrize("kind", [f32, f64])
+@pytest.mark.parametrize("first", [0, 3, 64])
+def test_independent_loops_take_exactly_their_elements(kind, first):
+    dtype = np.float32 if kind is f32 else np.float64
+    code = doubles.address(real=kind)
+    for n in [*range(70), 127, 128, 131, 200]:
+        x, y, total = np.arange(300, dtype=dtype), np.full(300, -1, dtype), np.zeros(1, dtype)
+        threads.run(threads.plan(code, 1, 1, [0, 0, 0, first, n]), x, y, total)
+        want = np.full(300, -1, dtype)
+        want[first:n] = 2 * x[first:n]
+        assert y.tolist() == want.tolist() and total[0] == x[first:n].sum()
 
 
 def test_type_errors_name_the_line():

@@ -6,7 +6,6 @@ from llvmlite import ir
 
 from rushlight.backends.kernel_language import Pointer, i64
 from rushlight.backends.kernel_values import IR_TYPES, Value, ir_type
-from rushlight.backends.machine_code import has_masks, vector_length
 
 
 class Builtins:
@@ -70,39 +69,6 @@ class Builtins:
         function = self.b.inttoptr(address.ir, signature.as_pointer())
         self.b.call(function, [self.convert(a, i64, node).ir for a in arguments])
 
-    def mask(self, latch, group):
-        """Say of a loop, by its last branch, that its rounds touch no memory of each other and, if
-        the processor can, that masked vectors are to do it, the rest as well. Else LLVM compares
-        addresses, rounded up to vectors, and takes one element at a time where small arrays lie
-        side by side: sums would depend on where the memory happens to be."""
-        module = self.module
-        marks = [module.add_metadata(["llvm.loop.parallel_accesses", group])]
-        if has_masks():
-            for name, kind, value in (
-                ("llvm.loop.vectorize.predicate.enable", ir.IntType(1), 1),
-                ("llvm.loop.vectorize.width", ir.IntType(32), vector_length()),
-                ("llvm.loop.interleave.count", ir.IntType(32), 1),
-            ):
-                marks.append(module.add_metadata([name, ir.Constant(kind, value)]))
-        loop = ir.values.MDValue(module, marks, str(len(module.metadata)))
-        loop.operands = (loop, *marks)  # itself first, so that no two loops have the same
-        latch.set_metadata("llvm.loop", loop)
-
-    def load_element(self, pointer):
-        """What lies at an element of an array."""
-        value = self.b.load(pointer.ir)
-        self._mark_independent(value)
-        return Value(pointer.type.element, value)
-
-    def store_element(self, value, pointer, node):
-        """Write an element of an array."""
-        kind = pointer.type.element
-        self._mark_independent(self.b.store(self.convert(value, kind, node).ir, pointer.ir))
-
-    def _mark_independent(self, access):
-        if self.group is not None:
-            access.set_metadata("llvm.access.group", self.group)
-
     def _word_pointer(self, address, node):
         return self.b.inttoptr(self.convert(address, i64, node).ir, IR_TYPES["i64"].as_pointer())
 
@@ -136,19 +102,6 @@ class Builtins:
         if function is None:
             function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), kinds), name)
         self.b.call(function, [] if x86 else [ir.Constant(IR_TYPES["i32"], 1)])
-
-
-class AccessGroup(ir.values.MDValue):
-    """The accesses of one loop that are independent of those of its other rounds."""
-
-    def __init__(self, module):
-        super().__init__(module, [], str(len(module.metadata)))
-
-    __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__  # each its own
-
-    def descr(self, buf):
-        """Its text: "distinct", so that no two groups become one."""
-        buf += ("distinct !{ }\n",)
 
 
 def _triple():

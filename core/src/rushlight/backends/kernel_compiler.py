@@ -14,7 +14,7 @@ import textwrap
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_builtins import AccessGroup, Builtins
+from rushlight.backends.kernel_builtins import Builtins
 from rushlight.backends.kernel_language import (
     Builtin,
     Chosen,
@@ -27,6 +27,7 @@ from rushlight.backends.kernel_language import (
     boolean,
     i64,
 )
+from rushlight.backends.kernel_loops import Loops
 from rushlight.backends.kernel_values import IR_TYPES, KernelError, Value, ir_type
 
 _FOLD = {
@@ -84,7 +85,7 @@ def lower_module(function, parameters, symbol):
     return module
 
 
-class _Lowering(Builtins):
+class _Lowering(Builtins, Loops):
     def __init__(self, module, builder, parameters):
         self.module, self.b, self.parameters = module, builder, parameters
         self.scope, self.emitted, self.group = None, {}, None
@@ -217,73 +218,6 @@ class _Lowering(Builtins):
             if not self.b.block.is_terminated:
                 self.b.branch(after)
         self.b.position_at_end(after)
-
-    def statement_While(self, node):
-        head, body, after = (self.b.append_basic_block(n) for n in ("while", "do", "done"))
-        self.b.branch(head)
-        self.b.position_at_end(head)
-        condition = self.expression(node.test)
-        if isinstance(condition, Value):
-            self.b.cbranch(self.truth(condition), body, after)
-        else:
-            self.b.branch(body if condition else after)
-        self.b.position_at_end(body)
-        self.loop_body(node, head, after)
-
-    def loop_body(self, node, again, after):
-        self.scope.loops.append((again, after))
-        self.statements(node.body)
-        if not self.b.block.is_terminated:
-            self.b.branch(again)
-        self.scope.loops.pop()
-        self.b.position_at_end(after)
-
-    def statement_Break(self, node):
-        self.b.branch(self.scope.loops[-1][1])
-
-    def statement_Continue(self, node):
-        self.b.branch(self.scope.loops[-1][0])
-
-    def statement_For(self, node):
-        call = node.iter
-        if not isinstance(call, ast.Call) or not isinstance(node.target, ast.Name):
-            self.fail(node, "for loops run over range(...) or static(...)")
-        name = call.func.id
-        bounds = [self.expression(argument) for argument in call.args]
-        if name == "static":
-            for i in range(*bounds):
-                self.scope.locals[node.target.id] = i
-                self.statements(node.body)
-            return
-        if name not in ("range", "masked"):
-            self.fail(node, "for loops run over range(...), masked(...) or static(...)")
-        if len(bounds) == 1:
-            bounds = [0, *bounds]
-        start, stop = (self.convert(v, i64, node).ir for v in bounds[:2])
-        step = self.convert(bounds[2] if len(bounds) == 3 else 1, i64, node).ir
-        counter = self.slot(i64)
-        self.b.store(start, counter)
-        if node.target.id not in self.scope.locals:
-            self.scope.locals[node.target.id] = (self.slot(i64), i64)
-        slot, _ = self.scope.locals[node.target.id]
-        head, body, again, after = (
-            self.b.append_basic_block(n) for n in ("for", "body", "next", "end")
-        )
-        self.b.branch(head)
-        self.b.position_at_end(head)
-        index = self.b.load(counter)
-        self.b.cbranch(self.b.icmp_signed("<", index, stop), body, after)
-        self.b.position_at_end(again)
-        self.b.store(self.b.add(self.b.load(counter), step, flags=("nsw",)), counter)
-        latch = self.b.branch(head)
-        outer = self.group
-        if name == "masked":
-            self.group = AccessGroup(self.module)
-            self.mask(latch, self.group)
-        self.b.position_at_end(body)
-        self.b.store(index, slot)
-        self.loop_body(node, again, after)
-        self.group = outer
 
     # ---- values
 

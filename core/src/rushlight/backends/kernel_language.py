@@ -102,6 +102,8 @@ spin_pause = Builtin("spin_pause")
 # `for i in masked(n)`: a loop over few elements, whose last vector is masked: no scalar rest. No
 # round may read or write elements of arrays that another writes.
 masked = Builtin("masked")
+# `for i in independent(n)`: such a loop over any number of elements: blocks, then masked vectors.
+independent = Builtin("independent")
 static = Builtin("static")  # `for i in static(4)`: unrolled, i is a constant in the body
 infinity = Builtin("infinity")  # infinity(real)
 quiet_nan = Builtin("quiet_nan")

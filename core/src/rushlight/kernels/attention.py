@@ -114,7 +114,7 @@ class _Plan:
         for array in arrays:
             words += (0, 0, 0) if array is None else array.strides[:3]
         kernel = native.backward_heads if backward else native.forward_blocks
-        code = kernel.address(real=f32, masked=int(mask is not None), dropping=int(dropping))
+        code = kernel.address(real=f32, biased=int(mask is not None), dropping=int(dropping))
         if backward:
             items, grain = batch * shared, 1
         else:

@@ -11,6 +11,7 @@ from rushlight.backends.kernel_language import (
     function,
     i32,
     i64,
+    independent,
     infinity,
     maximum,
     range_kernel,
@@ -29,7 +30,7 @@ HEADS, GROUP, L, S, E, VALUES, CAUSAL, BLOCKS, TILES, TILES_OF_COLUMNS = range(1
 SQ, SK, SV, SO, SM, SG, SDQ, SDK, SDV = range(22, 49, 3)
 WORDS = 49
 
-masked, dropping = Parameter("masked"), Parameter("dropping")
+biased, dropping = Parameter("biased"), Parameter("dropping")
 
 
 @function
@@ -56,13 +57,13 @@ def visible(g, row, keys):
 def scaled_scores(scores, bias, count, scale):
     """Scale a row of scores, add its mask; the largest."""
     best = -infinity(f32)
-    if masked == 1:
-        for j in range(count):
+    if biased == 1:
+        for j in independent(count):
             value = scores[j] * scale + bias[j]
             scores[j] = value
             best = maximum(best, value)
     else:
-        for j in range(count):
+        for j in independent(count):
             value = scores[j] * scale
             scores[j] = value
             best = maximum(best, value)
@@ -106,23 +107,23 @@ def forward_blocks(args, lo, hi, tid):
             best = scaled_scores(x, bias, seen, scale)
             total = f32(0)
             if best == -infinity(f32):  # a row that may look at nothing
-                for j in range(limit):
+                for j in independent(limit):
                     x[j] = 0
                 lse[i] = infinity(f32)
             else:
-                for j in range(seen):
+                for j in independent(seen):
                     value = exponential(x[j] - best)
                     x[j] = value
                     total += value
                 inverse = f32(1) / total
                 if dropping == 1:
                     kept = kept_row(g, both, first + i)
-                    for j in range(seen):
+                    for j in independent(seen):
                         x[j] = x[j] * inverse * kept[j]
                 else:
-                    for j in range(seen):
+                    for j in independent(seen):
                         x[j] = x[j] * inverse
-                for j in range(seen, limit):
+                for j in independent(seen, limit):
                     x[j] = 0
                 lse[i] = best + logarithm(total)
         out = address(g, OUT, SO, batch, head) + first * g[SO + 2]
@@ -137,14 +138,14 @@ def probabilities(g, batch, head, both, first, rows, limit, scores, pitch, scale
     for i in range(rows):
         x = array(f32, scores + 4 * pitch * i)
         seen, sums = visible(g, first + i, g[S]), lse[i]
-        if masked == 1:
+        if biased == 1:
             bias = array(f32, address(g, MASK, SM, batch, head) + (first + i) * g[SM + 2])
-            for j in range(seen):
+            for j in independent(seen):
                 x[j] = exponential(x[j] * scale + bias[j] - sums)
         else:
-            for j in range(seen):
+            for j in independent(seen):
                 x[j] = exponential(x[j] * scale - sums)
-        for j in range(seen, limit):
+        for j in independent(seen, limit):
             x[j] = 0
 
 
@@ -156,15 +157,15 @@ def score_gradients(g, both, out, grad, first, rows, limit, scores, changes, pit
         x, d = array(f32, scores + 4 * pitch * i), array(f32, changes + 4 * pitch * i)
         y, dy = array(f32, out + i * g[SO + 2]), array(f32, grad + i * g[SG + 2])
         mean = f32(0)
-        for j in range(g[VALUES]):
+        for j in independent(g[VALUES]):
             mean += y[j] * dy[j]
         if dropping == 1:
             kept = kept_row(g, both, first + i)
-            for j in range(limit):
+            for j in independent(limit):
                 d[j] = x[j] * (d[j] * kept[j] - mean) * scale
                 x[j] = x[j] * kept[j]
         else:
-            for j in range(limit):
+            for j in independent(limit):
                 d[j] = x[j] * (d[j] - mean) * scale
 
 

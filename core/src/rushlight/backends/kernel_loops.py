@@ -1,0 +1,149 @@
+"""Loops of the kernel language, and what they promise LLVM about memory."""
+
+from __future__ import annotations
+
+import ast
+
+from llvmlite import ir
+
+from rushlight.backends.kernel_language import i64
+from rushlight.backends.kernel_values import IR_TYPES, Value
+from rushlight.backends.machine_code import has_masks, vector_length
+
+BLOCK = 64  # elements that a vectorised loop takes at once: four vectors of 16
+
+
+class AccessGroup(ir.values.MDValue):
+    """The accesses of one loop that are independent of those of its other rounds."""
+
+    def __init__(self, module):
+        super().__init__(module, [], str(len(module.metadata)))
+
+    __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__  # each its own
+
+    def descr(self, buf):
+        """Its text: "distinct", so that no two groups become one."""
+        buf += ("distinct !{ }\n",)
+
+
+class Loops:
+    """Statements that repeat, for the lowering of a kernel."""
+
+    def statement_While(self, node):
+        """Rounds as long as a condition holds, or until a break."""
+        head, body, after = (self.b.append_basic_block(n) for n in ("while", "do", "done"))
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        condition = self.expression(node.test)
+        if isinstance(condition, Value):
+            self.b.cbranch(self.truth(condition), body, after)
+        else:
+            self.b.branch(body if condition else after)
+        self.b.position_at_end(body)
+        self.loop_body(node, head, after)
+
+    def loop_body(self, node, again, after):
+        """The rounds of a loop; writing goes on after it."""
+        self.scope.loops.append((again, after))
+        self.statements(node.body)
+        if not self.b.block.is_terminated:
+            self.b.branch(again)
+        self.scope.loops.pop()
+        self.b.position_at_end(after)
+
+    def statement_Break(self, node):
+        """Leave the innermost loop."""
+        self.b.branch(self.scope.loops[-1][1])
+
+    def statement_Continue(self, node):
+        """The next round of the innermost loop."""
+        self.b.branch(self.scope.loops[-1][0])
+
+    def statement_For(self, node):
+        """A counted loop of one of the kinds, or an unrolled one."""
+        call, kinds = node.iter, {"range": None, "masked": True, "independent": False}
+        if not isinstance(call, ast.Call) or not isinstance(node.target, ast.Name):
+            self.fail(node, "for loops run over range(...) or static(...)")
+        name = call.func.id
+        bounds = [self.expression(argument) for argument in call.args]
+        if name == "static":
+            for i in range(*bounds):
+                self.scope.locals[node.target.id] = i
+                self.statements(node.body)
+            return
+        if name not in kinds:
+            self.fail(node, f"for loops run over {', '.join(kinds)} or static(...)")
+        if len(bounds) == 1:
+            bounds = [0, *bounds]
+        start, stop = (self.convert(v, i64, node).ir for v in bounds[:2])
+        step = self.convert(bounds[2] if len(bounds) == 3 else 1, i64, node).ir
+        if node.target.id not in self.scope.locals:
+            self.scope.locals[node.target.id] = (self.slot(i64), i64)
+        if name == "independent" and has_masks():
+            whole = self._end_of_blocks(start, stop)
+            self._counted(node, start, whole, step, False)
+            self._counted(node, whole, stop, step, True)
+        else:
+            self._counted(node, start, stop, step, kinds[name])
+
+    def _end_of_blocks(self, start, stop):
+        """Where the last whole block of elements ends."""
+        size = ir.Constant(IR_TYPES["i64"], -BLOCK)
+        whole = self.b.add(start, self.b.and_(self.b.sub(stop, start), size))
+        return self.b.select(self.b.icmp_signed("<", whole, start), start, whole)
+
+    def _counted(self, node, start, stop, step, masked):
+        """A loop; `masked` is None where rounds may depend on each other."""
+        counter = self.slot(i64)
+        self.b.store(start, counter)
+        slot, _ = self.scope.locals[node.target.id]
+        head, body, again, after = (
+            self.b.append_basic_block(n) for n in ("for", "body", "next", "end")
+        )
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        index = self.b.load(counter)
+        self.b.cbranch(self.b.icmp_signed("<", index, stop), body, after)
+        self.b.position_at_end(again)
+        self.b.store(self.b.add(self.b.load(counter), step, flags=("nsw",)), counter)
+        latch, outer = self.b.branch(head), self.group
+        if masked is not None:
+            self.group = AccessGroup(self.module)
+            self._describe(latch, masked)
+        self.b.position_at_end(body)
+        self.b.store(index, slot)
+        self.loop_body(node, again, after)
+        self.group = outer
+
+    def _describe(self, latch, masked):
+        """Say of a loop, by its last branch, that its rounds touch no memory of each other and, if
+        `masked` and the processor can, that masked vectors are to do it, the rest as well. Else
+        LLVM compares addresses, rounded up to vectors, and takes one element at a time where small
+        arrays lie side by side: sums would depend on where the memory happens to be."""
+        module = self.module
+        marks = [module.add_metadata(["llvm.loop.parallel_accesses", self.group])]
+        if masked and has_masks():
+            for name, kind, value in (
+                ("llvm.loop.vectorize.predicate.enable", ir.IntType(1), 1),
+                ("llvm.loop.vectorize.width", ir.IntType(32), vector_length()),
+                ("llvm.loop.interleave.count", ir.IntType(32), 1),
+            ):
+                marks.append(module.add_metadata([name, ir.Constant(kind, value)]))
+        loop = ir.values.MDValue(module, marks, str(len(module.metadata)))
+        loop.operands = (loop, *marks)  # itself first, so that no two loops have the same
+        latch.set_metadata("llvm.loop", loop)
+
+    def load_element(self, pointer):
+        """What lies at an element of an array."""
+        value = self.b.load(pointer.ir)
+        self._mark_independent(value)
+        return Value(pointer.type.element, value)
+
+    def store_element(self, value, pointer, node):
+        """Write an element of an array."""
+        kind = pointer.type.element
+        self._mark_independent(self.b.store(self.convert(value, kind, node).ir, pointer.ir))
+
+    def _mark_independent(self, access):
+        if self.group is not None:
+            access.set_metadata("llvm.access.group", self.group)
