@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rushlight.backends import threads
+from rushlight.backends import matrix_units, threads
 from rushlight.kernels import attention
 
 # B, heads, heads of keys, L, S, E, V
@@ -16,8 +16,19 @@ SHAPES = {
     "shared": (2, 6, 2, 33, 40, 24, 24),
     "wide values": (2, 2, 1, 30, 31, 17, 45),
     "more queries": (1, 2, 2, 100, 37, 40, 8),
+    "strips": (1, 4, 2, 270, 140, 70, 66),
 }
 KINDS = ("plain", "causal", "mask", "row mask")
+
+
+@pytest.fixture(params=[True, False], ids=["matrix units", "vector units"])
+def units(request, monkeypatch):
+    """Plans for matrix units where there are any, and without."""
+    if not request.param:
+        monkeypatch.setattr(matrix_units, "available", lambda: False)
+    elif not matrix_units.available():
+        pytest.skip("this processor has no matrix units")
+    monkeypatch.setattr(attention, "_plans", {})
 
 
 def problem(rng, name, strided):
@@ -48,7 +59,7 @@ def mask_of(rng, kind, shape):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("strided", [False, True])
 @pytest.mark.parametrize("name", SHAPES)
-def test_against_float64(rng, name, strided, kind):
+def test_against_float64(rng, units, name, strided, kind):
     q, k, v, grad = problem(rng, name, strided)
     mask, causal = mask_of(rng, kind, (*q.shape[:3], k.shape[2])), kind == "causal"
     scale = q.shape[-1] ** -0.5
@@ -66,16 +77,17 @@ def test_against_float64(rng, name, strided, kind):
         assert np.allclose(got, right, atol=2e-5 * max(1, np.abs(right).max()))
 
 
-@pytest.mark.parametrize("name", ["blocks", "shared"])
-def test_same_bits_for_any_number_of_threads(rng, name):
+@pytest.mark.parametrize("name", ["blocks", "shared", "strips"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_same_bits_for_any_number_of_threads(rng, units, name, causal):
     q, k, v, grad = problem(rng, name, True)
     results = []
     before = threads.get_num_threads()
     try:
         for count in (1, 2, 5):
             threads.set_num_threads(count)
-            out, sums = attention.attention_forward(q, k, v, None, True, 0.3)
-            back = attention.attention_backward(grad, q, k, v, None, out, sums, True, 0.3)
+            out, sums = attention.attention_forward(q, k, v, None, causal, 0.3)
+            back = attention.attention_backward(grad, q, k, v, None, out, sums, causal, 0.3)
             results.append([a.tobytes() for a in (out, sums, *back)])
     finally:
         threads.set_num_threads(before)
@@ -94,9 +106,14 @@ def test_nothing_to_look_at(rng):
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
-    "shapes", [((2, 3, 33, 16), (2, 3, 33, 16)), ((1, 4, 70, 8), (1, 2, 45, 8))]
+    "shapes",
+    [
+        ((2, 3, 33, 16), (2, 3, 33, 16)),
+        ((1, 4, 70, 8), (1, 2, 45, 8)),
+        ((1, 2, 150, 64), (1, 1, 131, 64)),
+    ],
 )
-def test_dropout(rng, causal, shapes):
+def test_dropout(rng, units, causal, shapes):
     """Probabilities multiplied by given factors, both ways."""
     query, key, value, grad = (
         rng.standard_normal(shapes[i]).astype(np.float32) for i in (0, 1, 1, 0)
@@ -117,3 +134,30 @@ def test_dropout(rng, causal, shapes):
     expected = attention._backward_reference(*wide, mask, exact, exact_sums, causal, 0.3, kept)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("extreme", [3e38, 1e-30, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("which", [0, 1, 2, 3])
+def test_values_that_cannot_be_split(rng, units, extreme, which):
+    """Infinities, NaN and the ends of float32 stay in the heads they are in."""
+    arrays = list(problem(rng, "strips", False))
+    if extreme == 1e-30:
+        arrays[which] *= np.float32(extreme)
+        heads, owners = slice(None), slice(None)
+    else:
+        arrays[which][0, 1, 5, 7] = extreme
+        heads, owners = ([0, 2, 3], 1) if which in (0, 3) else ([0, 1], 0)
+    q, k, v, grad = arrays
+    attend = attention.attention_forward, attention.attention_backward
+    out, sums = attend[0](q, k, v, None, False, 0.1)
+    back = attend[1](grad, q, k, v, None, out, sums, False, 0.1)
+    with np.errstate(all="ignore"):
+        want, more = attend[0].reference(q, k, v, None, False, 0.1)
+        right = attend[1].reference(grad, q, k, v, None, want, more, False, 0.1)
+    found = [(out, want, heads), *zip(back, right, (heads, owners, owners), strict=True)]
+    for got, wanted, clean in found:
+        got, wanted = got[:, clean], wanted[:, clean]
+        assert np.allclose(got, wanted, rtol=1e-4, atol=2e-5 * np.abs(wanted).max())
+    if which == 2 and extreme != 1e-30:  # where a value of V goes, and nowhere else
+        spoilt = ~np.isfinite(want) if extreme != 3e38 else np.abs(want) > 1e30
+        assert np.array_equal(~np.isfinite(out) | (np.abs(out) > 1e30), spoilt) and spoilt.any()

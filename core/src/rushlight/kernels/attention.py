@@ -4,7 +4,8 @@ An item of the forward pass is a block of query rows of one head: its scores aga
 into L2, where they become probabilities and are multiplied by the values; only the result and one
 logarithm per row (of the sum of exponentials) go to memory. The backward pass computes the scores
 of a block once more from that (Dao et al., 2022, FlashAttention: the same algebra, blocks of whole
-rows). All products run on the tile kernels of the matrix product. Shapes alone decide the chunks.
+rows). Products run on the tile kernels of the matrix product, or on matrix units where rows are
+long and the processor has them. Shapes alone decide the chunks.
 
 float32 arrays (B, H, L, E), (B, G, S, E) and (B, G, S, V) with any strides; H is a multiple of G.
 Other dtypes are computed by the formulas of the reference.
@@ -19,7 +20,9 @@ from rushlight.kernels.execution import FLOAT32, referenced_by
 __all__ = ["attention_backward", "attention_forward"]
 
 SCORE_BYTES = 256 * 1024  # of the scores of a block of query rows
-MAX_BLOCK, MIN_BLOCK = 84, 14  # query rows
+MIN_BLOCK = 14  # query rows
+SHARED_HEADS = 16  # below which threads share the rows of a head
+STRIP_BYTES = 1200 << 10  # of packed operands of a head for matrix units
 _plans: dict = {}
 
 
@@ -98,44 +101,101 @@ def _result(like, heads, width):
 
 
 class _Plan:
-    """The jobs of one set of shapes and strides."""
+    """The jobs of one set of shapes and strides: on matrix units where there are any, and on vector
+    units, for values that cannot be split."""
+
+    __slots__ = ("by_strips", "by_tiles")
 
     def __init__(self, arrays, causal, backward, dropping):
-        from rushlight.backends.kernel_language import f32
-        from rushlight.kernels import attention_kernels as native
+        from rushlight.backends import matrix_units
 
-        query, key, value, mask = arrays[0], arrays[1], arrays[2], arrays[4]
-        (batch, heads, length, width), (_, shared, keys, _) = query.shape, key.shape
-        block = max(MIN_BLOCK, min(MAX_BLOCK, SCORE_BYTES // (4 * max(1, keys))))
-        blocks = max(1, -(-length // block))
-        words = [0] * native.HEADS
-        words += [heads, heads // shared, length, keys, width, value.shape[3], int(causal), blocks]
-        words += native.tiles_for(length, keys, causal, blocks)
-        for array in arrays:
-            words += (0, 0, 0) if array is None else array.strides[:3]
-        kernel = native.backward_heads if backward else native.forward_blocks
-        code = kernel.address(real=f32, biased=int(mask is not None), dropping=int(dropping))
-        if backward:
-            items, grain = batch * shared, 1
-        else:
-            items = batch * heads * blocks
-            grain = blocks if batch * heads >= 16 else 1
-        work = batch * heads * length * keys * width
-        self.job = threads.plan(code, items, items if work < 100_000 else grain, words)
+        setting = arrays, causal, backward, dropping
+        self.by_strips = None
+        if matrix_units.available() and _strips_pay(*arrays[:3], causal, backward):
+            self.by_strips = _strip_job(*setting)
+        self.by_tiles = None if self.by_strips is not None else _tile_job(*setting)
+
+    def run(self, setting, *arguments, rest=()):
+        """Compute; `rest` are the arguments that only the backward pass has."""
+        if self.by_strips is not None:
+            refused = np.zeros(1, np.int64)
+            threads.run(self.by_strips, *arguments, refused, *rest)
+            if not refused[0]:
+                return
+            if self.by_tiles is None:
+                self.by_tiles = _tile_job(*setting)
+        threads.run(self.by_tiles, *arguments, None, *rest)
 
 
-def _planned(arrays, causal, backward, dropping):
-    key = (
-        causal,
-        backward,
-        dropping,
-        *[None if a is None else (a.shape, a.strides) for a in arrays],
-    )
+def _strips_pay(query, key, value, causal, backward):
+    """Whether packing is a small part of the work, and what is packed stays in the second cache."""
+    length, width, keys = query.shape[2], query.shape[3], key.shape[2]
+    if 6 * keys * (width + value.shape[3]) > STRIP_BYTES:
+        return False
+    if backward and (causal or min(width, value.shape[3]) < 64):
+        return False
+    return min(length, keys) >= 128
+
+
+def _words(arrays, causal, blocks, tables):
+    """Argument words of both kinds of kernels."""
+    from rushlight.kernels import attention_kernels as native
+
+    query, key, value = arrays[:3]
+    (_, heads, length, width), (_, shared, keys, _) = query.shape, key.shape
+    words = [0] * native.HEADS
+    words += [heads, heads // shared, length, keys, width, value.shape[3], int(causal), blocks]
+    words += tables
+    for array in arrays:
+        words += (0, 0, 0) if array is None else array.strides[:3]
+    return words
+
+
+def _job(code, arrays, backward, blocks, words):
+    (batch, heads, length, width), (_, shared, keys, _) = arrays[0].shape, arrays[1].shape
+    items = batch * shared if backward else batch * heads * blocks
+    grain = blocks if not backward and batch * heads >= SHARED_HEADS else 1
+    work = batch * heads * length * keys * width
+    return threads.plan(code, items, items if work < 100_000 else grain, words)
+
+
+def _tile_job(arrays, causal, backward, dropping):
+    from rushlight.backends.kernel_language import f32
+    from rushlight.kernels import attention_kernels as native
+
+    length, keys = arrays[0].shape[2], arrays[1].shape[2]
+    block = max(MIN_BLOCK, min(native.MAX_BLOCK, SCORE_BYTES // (4 * max(1, keys))))
+    blocks = max(1, -(-length // block))
+    kernel = native.backward_heads if backward else native.forward_blocks
+    code = kernel.address(real=f32, biased=int(arrays[4] is not None), dropping=int(dropping))
+    tables = native.tiles_for(length, keys, causal, blocks)
+    return _job(code, arrays, backward, blocks, _words(arrays, causal, blocks, tables))
+
+
+def _strip_job(arrays, causal, backward, dropping):
+    from rushlight.backends.kernel_language import f32
+    from rushlight.kernels import attention_strips as native
+
+    (batch, heads, length, _) = arrays[0].shape
+    strips = -(-length // native.SIDE)
+    if backward:
+        blocks = -(-strips // native.ROW_STRIPS)
+    else:
+        blocks = min(strips, -(-SHARED_HEADS // (batch * heads)))
+    kernel = native.backward_strips if backward else native.forward_strips
+    biased = int(arrays[4] is not None)
+    code = kernel.address(real=f32, biased=biased, dropping=int(dropping), **native.KIND)
+    return _job(code, arrays, backward, blocks, _words(arrays, causal, blocks, (0, 0)))
+
+
+def _planned(*setting):
+    arrays, *rest = setting
+    key = (*rest, *[None if a is None else (a.shape, a.strides) for a in arrays])
     plan = _plans.get(key)
     if plan is None:
         if len(_plans) >= 512:
             _plans.clear()
-        plan = _plans[key] = _Plan(arrays, causal, backward, dropping)
+        plan = _plans[key] = _Plan(*setting)
     return plan
 
 
@@ -161,8 +221,9 @@ def attention_forward(query, key, value, mask, causal, scale, kept=None):
     if not out.size or not key.shape[2]:
         out[...], sums[...] = 0, np.inf
         return out, sums
-    plan = _planned((query, key, value, out, mask), causal, False, kept is not None)
-    threads.run(plan.job, query, key, value, out, sums, mask, float(scale), _dense(kept))
+    setting = (query, key, value, out, mask), causal, False, kept is not None
+    arguments = query, key, value, out, sums, mask, float(scale), _dense(kept)
+    _planned(*setting).run(setting, *arguments)
     return out, sums
 
 
@@ -180,8 +241,7 @@ def attention_backward(grad, query, key, value, mask, out, log_sums, causal, sca
     if not out.size or not keys:
         dq[...], dk[...], dv[...] = 0, 0, 0
         return dq, dk, dv
-    arrays = (query, key, value, out, mask, grad, dq, dk, dv)
-    plan = _planned(arrays, causal, True, kept is not None)
-    threads.run(plan.job, query, key, value, out, np.ascontiguousarray(log_sums), mask,
-                float(scale), _dense(kept), grad, dq, dk, dv)  # fmt: skip
+    setting = (query, key, value, out, mask, grad, dq, dk, dv), causal, True, kept is not None
+    arguments = query, key, value, out, _dense(log_sums), mask, float(scale), _dense(kept)
+    _planned(*setting).run(setting, *arguments, rest=(grad, dq, dk, dv))
     return dq, dk, dv

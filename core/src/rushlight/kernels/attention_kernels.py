@@ -6,6 +6,7 @@ from rushlight.backends import microkernel as mk
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
+    bitcast,
     f32,
     f64,
     function,
@@ -13,24 +14,24 @@ from rushlight.backends.kernel_language import (
     i64,
     independent,
     infinity,
-    maximum,
     range_kernel,
     stack,
 )
 from rushlight.backends.microkernel import PANEL, START_C, START_ZERO, TILE_WORDS
 from rushlight.backends.worker_pool import memset, scratch
-from rushlight.kernels.exponential import exponential, logarithm
+from rushlight.kernels.exponential import exponential_below, logarithm
+from rushlight.kernels.softmax import ordered32
 from rushlight.kernels.tile_products import multiply, pack, pack_transposed, panels, ready_block
 
-# Argument words. The first eight are given at each call, by the backward pass twelve; strides
+# Argument words. The first nine are given at each call, by the backward pass thirteen; strides
 # (bytes, of batch, head and row) follow for every array. KEPT is dense: what dropout multiplies
-# each probability by.
-Q, K, V, OUT, LSE, MASK, SCALE, KEPT, GRAD, DQ, DK, DV = range(12)
-HEADS, GROUP, L, S, E, VALUES, CAUSAL, BLOCKS, TILES, TILES_OF_COLUMNS = range(12, 22)
-SQ, SK, SV, SO, SM, SG, SDQ, SDK, SDV = range(22, 49, 3)
-WORDS = 49
+# each probability by. REFUSED: where matrix units say that values cannot be split.
+Q, K, V, OUT, LSE, MASK, SCALE, KEPT, REFUSED, GRAD, DQ, DK, DV = range(13)
+HEADS, GROUP, L, S, E, VALUES, CAUSAL, BLOCKS, TILES, TILES_OF_COLUMNS = range(13, 23)
+SQ, SK, SV, SO, SM, SG, SDQ, SDK, SDV = range(23, 50, 3)
 
 biased, dropping = Parameter("biased"), Parameter("dropping")
+MAX_BLOCK = 84  # query rows that go together
 
 
 @function
@@ -53,21 +54,36 @@ def visible(g, row, keys):
     return keys
 
 
-@function
-def scaled_scores(scores, bias, count, scale):
-    """Scale a row of scores, add its mask; the largest."""
-    best = -infinity(f32)
-    if biased == 1:
-        for j in independent(count):
-            value = scores[j] * scale + bias[j]
-            scores[j] = value
-            best = maximum(best, value)
-    else:
-        for j in independent(count):
-            value = scores[j] * scale
-            scores[j] = value
-            best = maximum(best, value)
-    return best
+@function(reassociate=True)
+def exponentials(g, batch, head, row, x, seen, scale):
+    """A row of scores to exponentials less the largest, as dropout leaves them; one over their
+    sum."""
+    bias = array(f32, address(g, MASK, SM, batch, head) + row * g[SM + 2])
+    both, most, total = batch * g[HEADS] + head, i32(-(1 << 31)), f32(0)
+    for j in independent(seen):
+        value = x[j] * scale
+        if biased == 1:
+            value = value + bias[j]
+        most = max(most, ordered32(bitcast(i32, value)))
+    best = bitcast(f32, ordered32(most))
+    sums = array(f32, g[LSE] + 4 * (both * g[L] + row))
+    if best == -infinity(f32):  # a row that may look at nothing
+        for j in independent(seen):
+            x[j] = 0
+        sums[0] = infinity(f32)
+        return f32(0)
+    kept = kept_row(g, both, row)
+    for j in independent(seen):
+        value = x[j] * scale
+        if biased == 1:
+            value = value + bias[j]
+        value = exponential_below(value - best)
+        total += value
+        if dropping == 1:
+            value = value * kept[j]
+        x[j] = value
+    sums[0] = best + logarithm(total)
+    return f32(1) / total
 
 
 @range_kernel(reassociate=True, wide=True)
@@ -81,7 +97,7 @@ def forward_blocks(args, lo, hi, tid):
     packed_k = scratch(tid, 4 * (panels(keys) * width + keys * panels(values) + most * pitch))
     packed_v = packed_k + 4 * panels(keys) * width
     scores = packed_v + 4 * keys * panels(values)
-    block = stack(TILE_WORDS)
+    block, inverse = stack(TILE_WORDS), array(f32, stack(MAX_BLOCK // 2))
     ready_block(block)
     packed_head = i64(-1)
     for item in range(lo, hi):
@@ -99,74 +115,50 @@ def forward_blocks(args, lo, hi, tid):
         multiply(g[TILES], block, q, g[SQ + 2], i64(4), rows, width, packed_k, 4 * PANEL * width,
                  limit, scores, 4 * pitch, i64(START_ZERO),
                      i64(0))  # fmt: skip
-        lse = array(f32, g[LSE] + 4 * (both * length + first))
         for i in range(rows):
-            x = array(f32, scores + 4 * pitch * i)
-            seen = visible(g, first + i, keys)
-            bias = array(f32, address(g, MASK, SM, batch, head) + (first + i) * g[SM + 2])
-            best = scaled_scores(x, bias, seen, scale)
-            total = f32(0)
-            if best == -infinity(f32):  # a row that may look at nothing
-                for j in independent(limit):
-                    x[j] = 0
-                lse[i] = infinity(f32)
-            else:
-                for j in independent(seen):
-                    value = exponential(x[j] - best)
-                    x[j] = value
-                    total += value
-                inverse = f32(1) / total
-                if dropping == 1:
-                    kept = kept_row(g, both, first + i)
-                    for j in independent(seen):
-                        x[j] = x[j] * inverse * kept[j]
-                else:
-                    for j in independent(seen):
-                        x[j] = x[j] * inverse
-                for j in independent(seen, limit):
-                    x[j] = 0
-                lse[i] = best + logarithm(total)
+            x, seen = array(f32, scores + 4 * pitch * i), visible(g, first + i, keys)
+            inverse[i] = exponentials(g, batch, head, first + i, x, seen, scale)
+            for j in independent(seen, limit):
+                x[j] = 0
         out = address(g, OUT, SO, batch, head) + first * g[SO + 2]
         multiply(g[TILES], block, scores, 4 * pitch, i64(4), rows, limit, packed_v,
                  4 * PANEL * keys, values, out, g[SO + 2], i64(START_ZERO), i64(0))  # fmt: skip
+        for i in range(rows):
+            y, factor = array(f32, out + i * g[SO + 2]), inverse[i]
+            for j in independent(values):
+                y[j] = y[j] * factor
 
 
 @function
-def probabilities(g, batch, head, both, first, rows, limit, scores, pitch, scale):
-    """Scores of a block to probabilities, by what the forward pass kept of each row."""
-    lse = array(f32, g[LSE] + 4 * (both * g[L] + first))
-    for i in range(rows):
-        x = array(f32, scores + 4 * pitch * i)
-        seen, sums = visible(g, first + i, g[S]), lse[i]
-        if biased == 1:
-            bias = array(f32, address(g, MASK, SM, batch, head) + (first + i) * g[SM + 2])
-            for j in independent(seen):
-                x[j] = exponential(x[j] * scale + bias[j] - sums)
-        else:
-            for j in independent(seen):
-                x[j] = exponential(x[j] * scale - sums)
-        for j in independent(seen, limit):
-            x[j] = 0
+def probability_row(g, batch, head, row, x, seen, scale):
+    """A row of scores to probabilities, by what the forward pass kept of it."""
+    sums = array(f32, g[LSE] + 4 * ((batch * g[HEADS] + head) * g[L] + row))[0]
+    if biased == 1:
+        bias = array(f32, address(g, MASK, SM, batch, head) + row * g[SM + 2])
+        for j in independent(seen):
+            x[j] = exponential_below(x[j] * scale + bias[j] - sums)
+    else:
+        for j in independent(seen):
+            x[j] = exponential_below(x[j] * scale - sums)
 
 
-@function
-def score_gradients(g, both, out, grad, first, rows, limit, scores, changes, pitch, scale):
-    """The gradients of a block's scores, in place of those of its probabilities, which dropout
-    then multiplies."""
-    for i in range(rows):
-        x, d = array(f32, scores + 4 * pitch * i), array(f32, changes + 4 * pitch * i)
-        y, dy = array(f32, out + i * g[SO + 2]), array(f32, grad + i * g[SG + 2])
-        mean = f32(0)
-        for j in independent(g[VALUES]):
-            mean += y[j] * dy[j]
-        if dropping == 1:
-            kept = kept_row(g, both, first + i)
-            for j in independent(limit):
-                d[j] = x[j] * (d[j] * kept[j] - mean) * scale
-                x[j] = x[j] * kept[j]
-        else:
-            for j in independent(limit):
-                d[j] = x[j] * (d[j] - mean) * scale
+@function(reassociate=True)
+def score_gradient_row(g, batch, head, row, x, d, count, scale):
+    """The gradients of a row of scores, in place of those of its probabilities, which dropout then
+    multiplies."""
+    y = array(f32, address(g, OUT, SO, batch, head) + row * g[SO + 2])
+    dy = array(f32, address(g, GRAD, SG, batch, head) + row * g[SG + 2])
+    mean = f32(0)
+    for j in independent(g[VALUES]):
+        mean += y[j] * dy[j]
+    if dropping == 1:
+        kept = kept_row(g, batch * g[HEADS] + head, row)
+        for j in independent(count):
+            d[j] = x[j] * (d[j] * kept[j] - mean) * scale
+            x[j] = x[j] * kept[j]
+    else:
+        for j in independent(count):
+            d[j] = x[j] * (d[j] - mean) * scale
 
 
 @function
@@ -212,28 +204,19 @@ def backward_heads(args, lo, hi, tid):
             limit = visible(g, first + rows - 1, keys)
             q = address(g, Q, SQ, batch, head) + first * g[SQ + 2]
             grad = address(g, GRAD, SG, batch, head) + first * g[SG + 2]
-            out = address(g, OUT, SO, batch, head) + first * g[SO + 2]
             multiply(g[TILES], block, q, g[SQ + 2], i64(4), rows, width, turned_k,
                      4 * PANEL * width, limit, scores, 4 * pitch, i64(START_ZERO),
                      i64(0))  # fmt: skip
-            probabilities(g, batch, head, batch * g[HEADS] + head, first, rows, limit, scores,
-                          pitch, scale)  # fmt: skip
             multiply(g[TILES], block, grad, g[SG + 2], i64(4), rows, values, turned_v,
                      4 * PANEL * values, limit, changes, 4 * pitch, i64(START_ZERO),
                      i64(0))  # fmt: skip
-            score_gradients(
-                g,
-                batch * g[HEADS] + head,
-                out,
-                grad,
-                first,
-                rows,
-                limit,
-                scores,
-                changes,
-                pitch,
-                scale,
-            )
+            for i in range(rows):
+                x = array(f32, scores + 4 * pitch * i)
+                d, seen = array(f32, changes + 4 * pitch * i), visible(g, first + i, keys)
+                probability_row(g, batch, head, first + i, x, seen, scale)
+                for j in independent(seen, limit):
+                    x[j] = 0
+                score_gradient_row(g, batch, head, first + i, x, d, limit, scale)
             pack(grad, g[SG + 2], packed_g, rows, values)
             multiply(g[TILES_OF_COLUMNS], block, scores, i64(4), 4 * pitch, limit, rows, packed_g,
                      4 * PANEL * rows, values, dv, g[SDV + 2], i64(START_C), i64(0))  # fmt: skip

@@ -59,6 +59,23 @@ def exponential32(x):
 
 
 @function
+def exponential_below(x):
+    """exp(x) in float32 for x <= 0, and where rounding made it slightly more: two thirds of the
+    instructions. Results below the smallest normal number are zero."""
+    shifted = fused_multiply_add(x, f32(_LOG2_E), f32(_ROUND32 + 127))
+    n = shifted - (_ROUND32 + 127)
+    r = fused_multiply_add(n, f32(-0.693359375), x)
+    r = fused_multiply_add(n, f32(2.12194440e-4), r)
+    p = fused_multiply_add(r, f32(1.9875691500e-4), f32(1.3981999507e-3))
+    p = fused_multiply_add(p, r, f32(8.3334519073e-3))
+    p = fused_multiply_add(p, r, f32(4.1665795894e-2))
+    p = fused_multiply_add(p, r, f32(1.6666665459e-1))
+    p = fused_multiply_add(p, r, f32(5.0000001201e-1))
+    p = fused_multiply_add(p, r * r, r) + 1.0
+    return f32(0) if x < -87.3 else p * bitcast(f32, bitcast(i32, shifted) << 23)
+
+
+@function
 def exponential64(x):
     """exp(x) in float64."""
     x = f64(-746.0) if x < -746.0 else x
