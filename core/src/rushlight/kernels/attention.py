@@ -154,7 +154,11 @@ def _words(arrays, causal, blocks, tables):
 def _job(code, arrays, backward, blocks, words):
     (batch, heads, length, width), (_, shared, keys, _) = arrays[0].shape, arrays[1].shape
     items = batch * shared if backward else batch * heads * blocks
-    grain = blocks if not backward and batch * heads >= SHARED_HEADS else 1
+    grain = 1
+    if batch >= 2 * threads.get_num_threads():  # else threads write neighbouring lines of memory
+        grain = items // batch
+    elif not backward and batch * heads >= SHARED_HEADS:
+        grain = blocks
     work = batch * heads * length * keys * width
     return threads.plan(code, items, items if work < 100_000 else grain, words)
 
@@ -190,7 +194,8 @@ def _strip_job(arrays, causal, backward, dropping):
 
 def _planned(*setting):
     arrays, *rest = setting
-    key = (*rest, *[None if a is None else (a.shape, a.strides) for a in arrays])
+    layouts = [None if a is None else (a.shape, a.strides) for a in arrays]
+    key = (threads.get_num_threads(), *rest, *layouts)
     plan = _plans.get(key)
     if plan is None:
         if len(_plans) >= 512:
