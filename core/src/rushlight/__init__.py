@@ -40,6 +40,9 @@ from rushlight.dtypes import (
     promote_types,
     set_default_dtype,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from rushlight.dtypes import bool_ as bool
 from rushlight.inspection import (
@@ -686,6 +689,9 @@ __all__ = [
     "triu",
     "true_divide",
     "trunc",
+    "uint16",
+    "uint32",
+    "uint64",
     "uint8",
     "unbind",
     "unflatten",

@@ -36,6 +36,8 @@ class dtype:  # noqa: N801 - PyTorch's public name
 
     def to_complex(self) -> dtype:
         """The complex type with parts of this precision."""
+        if self.code >= FIRST_UNSIGNED:
+            raise RuntimeError(f"to_complex: there is no complex type for {self}")
         return {float64: complex128, complex128: complex128}.get(self, complex64)
 
     def __repr__(self):
@@ -63,11 +65,17 @@ float32 = dtype(8, "float32", "f32", 4, FLOAT)
 float64 = dtype(9, "float64", "f64", 8, FLOAT)
 complex64 = dtype(10, "complex64", "c64", 8, COMPLEX)
 complex128 = dtype(11, "complex128", "c128", 16, COMPLEX)
+uint16 = dtype(12, "uint16", "u16", 2, INTEGER, False)
+uint32 = dtype(13, "uint32", "u32", 4, INTEGER, False)
+uint64 = dtype(14, "uint64", "u64", 8, INTEGER, False)
 
 ALL = (
     bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64,
-    complex128,
+    complex128, uint16, uint32, uint64,
 )  # fmt: skip
+# Codes from here on are the unsigned integers wider than a byte: they are stored, moved, compared
+# for equality and multiplied, and little else (:mod:`rushlight.ops._unsigned` has the list).
+FIRST_UNSIGNED = uint16.code
 ALIASES = {
     "half": float16,
     "float": float32,
@@ -85,11 +93,13 @@ def _by_name(name):
     return NAMES[name]
 
 
-def _promote(a: dtype, b: dtype) -> dtype:
-    """PyTorch's rule for two dtypes of equal standing."""
+def _promote(a: dtype, b: dtype) -> dtype | None:
+    """PyTorch's rule for two dtypes of equal standing; None for a pair that it refuses."""
     if a is b:
         return a
     high, low = (a, b) if a.category >= b.category else (b, a)
+    if max(a.code, b.code) >= FIRST_UNSIGNED:
+        return high if high.category == FLOAT else None
     if high.category == COMPLEX:
         wide = complex128 in (a, b) or float64 in (a, b)
         return complex128 if wide else complex64
@@ -113,7 +123,23 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     >>> rushlight.promote_types(rushlight.int32, rushlight.float32)
     rushlight.float32
     """
-    return PROMOTION[type1.code][type2.code]
+    return PROMOTION[type1.code][type2.code] or refuse_promotion(type1, type2)
+
+
+def refuse_promotion(type1: dtype, type2: dtype):
+    """The error for a pair that no dtype holds."""
+    raise RuntimeError(
+        f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+        f"{type1.name} and {type2.name}: convert one of them first, for example to int64"
+    )
+
+
+def refuse_unsigned(name: str, dtype: dtype) -> None:
+    """Raise NotImplementedError for the unsigned dtypes wider than a byte."""
+    if dtype.code >= FIRST_UNSIGNED:
+        raise NotImplementedError(
+            f'"{name}" not implemented for dtype {dtype}: compute in int64 and convert the result'
+        )
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
@@ -173,6 +199,24 @@ class finfo:  # noqa: N801 - PyTorch's public name
         return f"finfo({body}, dtype={self.dtype})"
 
 
+def held(value, dtype: dtype):
+    """A number as an integer dtype holds it: floats are cut to whole numbers, negative whole ones
+    wrap where the dtype is unsigned. RuntimeError for numbers beyond it."""
+    if type(value) is int and 0 <= value < 128 or dtype.category != INTEGER:
+        return value
+    limits = iinfo(dtype)
+    whole = hasattr(value, "__index__")
+    if whole and not -_WORD < int(value) < _WORD:
+        raise OverflowError("int too big to convert")
+    least = limits.min if dtype.is_signed or not whole else -limits.max
+    if isinstance(value, complex) or not least <= value <= limits.max:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+    return int(value) if dtype.is_signed else int(value) % (limits.max + 1)
+
+
+_WORD = 1 << 64
+
+
 class iinfo:  # noqa: N801 - PyTorch's public name
     """Limits of an integer dtype: ``bits, min, max``."""
 
@@ -184,4 +228,4 @@ class iinfo:  # noqa: N801 - PyTorch's public name
         self.min = -(2 ** (self.bits - 1)) if type.is_signed else 0
 
     def __repr__(self):
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -42,9 +42,6 @@ ADVICE = {
     "float8_e5m2": "use bfloat16 or float16",
     "float8_e4m3fnuz": "use bfloat16 or float16",
     "float8_e5m2fnuz": "use bfloat16 or float16",
-    "uint16": "use int32, which holds every 16-bit value",
-    "uint32": "use int64, which holds every 32-bit value",
-    "uint64": "use int64",
     "qint8": "use int8 and a scale of your own",
     "quint8": "use uint8 and a scale of your own",
     "qint32": "use int32 and a scale of your own",
@@ -100,7 +97,7 @@ ABSENT = frozenset(
 # Functions and classes of the top level that exist only in order to refuse.
 NAMES = frozenset(
     "quantize_per_tensor float8_e4m3fn float8_e5m2 "
-    "float8_e4m3fnuz float8_e5m2fnuz uint16 uint32 uint64 qint8 quint8 qint32 complex32 chalf "
+    "float8_e4m3fnuz float8_e5m2fnuz qint8 quint8 qint32 complex32 chalf "
     "classes hash_tensor".split()
 )
 

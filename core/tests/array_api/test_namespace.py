@@ -57,9 +57,10 @@ def test_inspection():
         "integral": xp.int64,
         "indexing": xp.int64,
     }
-    assert info.dtypes(kind="unsigned integer") == {"uint8": xp.uint8}
+    unsigned = {f"uint{n}": getattr(xp, f"uint{n}") for n in (8, 16, 32, 64)}
+    assert info.dtypes(kind="unsigned integer") == unsigned
     assert set(info.dtypes(kind=("bool", "real floating"))) == {"bool", "float32", "float64"}
-    assert len(info.dtypes()) == 10
+    assert len(info.dtypes()) == 13
     with pytest.raises(ValueError, match="unknown kind"):
         info.dtypes(kind="decimal")
     with pytest.raises(ValueError, match="unknown device"):

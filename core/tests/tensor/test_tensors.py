@@ -170,6 +170,8 @@ def test_numbers_and_truth():
 def test_promotion_of_every_pair(a):
     torch = pytest.importorskip("torch")
     for b in rushlight.dtypes.ALL:
+        if max(a.code, b.code) >= rushlight.dtypes.FIRST_UNSIGNED:
+            continue  # test_unsigned_dtypes.py has these, and the pairs that are refused
         expected = torch.promote_types(getattr(torch, a.name), getattr(torch, b.name))
         assert rushlight.promote_types(a, b).name == str(expected)[6:]
         for left, right in (((2,), (2,)), ((2,), ()), ((), (2,))):

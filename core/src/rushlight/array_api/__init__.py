@@ -7,8 +7,9 @@ are the standard's: ``axis`` instead of ``dim``, ``correction`` 0, named tuples,
 depend on dtypes alone (PyTorch's own functions let a tensor of no dimensions count for less).
 
 Where the standard and PyTorch's tensors differ the tensor keeps PyTorch's way: ``x.size`` is a
-method (``array_api_compat.size(x)`` is the portable spelling), there are no ``uint16``, ``uint32``
-and ``uint64`` (so sums of ``uint8`` are ``int64``), and slices have positive steps.
+method (``array_api_compat.size(x)`` is the portable spelling), arrays of ``uint16``, ``uint32`` and
+``uint64`` know few functions (so sums of unsigned integers are ``int64``), and slices have positive
+steps.
 
 >>> x = rushlight.arange(6.0).reshape(2, 3)
 >>> xp = x.__array_namespace__()
@@ -175,6 +176,9 @@ from rushlight.dtypes import (
     int32,
     int64,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 
 __array_api_version__ = "2024.12"
@@ -322,6 +326,9 @@ __all__ = [
     "tril",
     "triu",
     "trunc",
+    "uint16",
+    "uint32",
+    "uint64",
     "uint8",
     "unique_all",
     "unique_counts",

@@ -16,6 +16,9 @@ STANDARD = {
     "int32": dtypes.int32,
     "int64": dtypes.int64,
     "uint8": dtypes.uint8,
+    "uint16": dtypes.uint16,
+    "uint32": dtypes.uint32,
+    "uint64": dtypes.uint64,
     "float32": dtypes.float32,
     "float64": dtypes.float64,
     "complex64": dtypes.complex64,
@@ -51,6 +54,21 @@ def isdtype(dtype, kind) -> bool:
     return dtype is kind
 
 
+def _promote(first, second):
+    """The standard's table: PyTorch's, and whole numbers of both kinds that it leaves out."""
+    high, low = sorted((first, second), key=lambda d: (d.category, d.itemsize), reverse=True)
+    if high.category == COMPLEX and low.category == INTEGER:
+        return high
+    if high.category != INTEGER or low.category != INTEGER:
+        return promote_types(first, second)
+    if high.is_signed == low.is_signed or high.is_signed and high.itemsize > low.itemsize:
+        return high
+    unsigned = low if high.is_signed else high  # the next signed type holds both
+    if unsigned is dtypes.uint64:
+        raise TypeError(f"result_type: no integer dtype holds both {first} and {second}")
+    return {1: dtypes.int16, 2: dtypes.int32, 4: dtypes.int64}[unsigned.itemsize]
+
+
 def result_type(*arrays_and_dtypes):
     """The dtype in which arrays, dtypes and Python numbers meet; shapes do not count."""
     found, numbers = None, []
@@ -61,7 +79,7 @@ def result_type(*arrays_and_dtypes):
         dtype = item.dtype if isinstance(item, Tensor) else item
         if not isinstance(dtype, dtypes.dtype):
             raise TypeError(f"result_type: expected arrays, dtypes or numbers, got {item!r}")
-        found = dtype if found is None else promote_types(found, dtype)
+        found = dtype if found is None else _promote(found, dtype)
     if found is None:
         raise ValueError("result_type: at least one array or dtype is required")
     for number in numbers:
@@ -109,7 +127,10 @@ def can_cast(from_, to, /) -> bool:
         raise TypeError(f"can_cast: expected an array or dtype and a dtype, got {from_!r}, {to!r}")
     if source.category != to.category and source.category in (BOOL, INTEGER):
         return False  # the standard leaves promotion across these kinds open
-    return promote_types(source, to) is to
+    try:
+        return _promote(source, to) is to
+    except TypeError:
+        return False
 
 
 def astype(x, dtype, /, *, copy: bool = True, device=None):

@@ -16,6 +16,7 @@ from rushlight.backends.arrays import (
     cast,
     meta_array,
 )
+from rushlight.dtypes import FIRST_UNSIGNED
 from rushlight.errors import argument_error
 from rushlight.ops._op import OPTIONAL, TENSORS
 from rushlight.ops._recording import argument_name, record
@@ -76,7 +77,7 @@ def _plain(op, values):
         kind = type(value)
         if kind is Tensor or kind is Parameter:
             array = value._array
-            if type(array) is not ndarray:
+            if type(array) is not ndarray or value._dtype.code >= FIRST_UNSIGNED:
                 return None, None
             arrays[position] = array
         elif value is not None or op.kinds[position] != OPTIONAL:
@@ -181,7 +182,9 @@ def common_device(op, tensors):
 def _to_arrays(op, values, tensors):
     """The bound values with tensors replaced by arrays in the op's compute dtype."""
     code = None
-    if op.rule is not None:
+    if op.rule is None:
+        _check_unsigned(op, tensors)
+    else:
         present = [t for t in tensors if t is not None]
         if not present:  # an empty list, which the body refuses
             return [() if i == op.list_position else v for i, v in enumerate(values)]
@@ -191,6 +194,8 @@ def _to_arrays(op, values, tensors):
         except NotImplementedError as error:
             raise NotImplementedError(f'"{op.name.strip("_")}" {error}') from None
         code = operand.code
+        if code >= FIRST_UNSIGNED or op.options.get("unsigned") is False:
+            _check_unsigned(op, present)
     arrays = list(values)
     for position in op.tensor_positions:
         value = values[position]
@@ -200,6 +205,15 @@ def _to_arrays(op, values, tensors):
             keep = code is None or position in op.options.get("aside", ())
             arrays[position] = value._array if keep else cast(value._array, code)
     return arrays
+
+
+def _check_unsigned(op, tensors):
+    """Refuse wide unsigned integers where the op has no kernel for them."""
+    for tensor in tensors:
+        if tensor is not None and tensor._dtype.code >= FIRST_UNSIGNED:
+            from rushlight.ops._unsigned import check
+
+            check(op, *[t._dtype for t in tensors if t is not None])
 
 
 # ------------------------------------------------------------------------------------------- views

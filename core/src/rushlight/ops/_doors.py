@@ -13,10 +13,11 @@ import linecache
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
-from rushlight.dtypes import ALL, dtype
+from rushlight.dtypes import ALL, FIRST_UNSIGNED, dtype
 from rushlight.ops import _arrays
 from rushlight.ops._op import _ALIASES, OPTIONAL, REQUIRED, TENSOR, TENSORS
 from rushlight.ops._recording import record, record_view
+from rushlight.ops._unsigned import takes_unsigned
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import memory_format
@@ -85,11 +86,11 @@ def is_plain(value):
 
 
 def _same_codes(op):
-    """The dtype codes that the op's rule leaves alone (all, without a rule)."""
-    if op.rule is None:
-        return None
+    """The dtype codes that the op's rule leaves alone."""
     codes = set()
     for found in ALL:
+        if found.code >= FIRST_UNSIGNED and not takes_unsigned(op):
+            continue
         try:
             operand, _ = op.rule(found)
         except (NotImplementedError, RuntimeError, TypeError):
@@ -190,7 +191,11 @@ class _Source:
         self.bound.append((f"x{position}", "None"))
 
     def _cast(self, position, text, indent):
-        if self.op.rule is None or position in self.op.options.get("aside", ()):
+        if self.op.rule is None:
+            if takes_unsigned(self.op):
+                return ""
+            return f"\n{' ' * indent}if {text}._dtype.code >= {FIRST_UNSIGNED}: return NO"
+        if position in self.op.options.get("aside", ()):
             return ""
         first = next((t for t in self.tensors if t != "None"), None)
         space = "\n" + " " * indent

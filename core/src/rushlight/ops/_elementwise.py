@@ -7,7 +7,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.compiler import xp
-from rushlight.dtypes import BOOL, COMPLEX, FLOAT
+from rushlight.dtypes import BOOL, COMPLEX, FIRST_UNSIGNED, FLOAT
 from rushlight.errors import argument_error, shape_text
 from rushlight.ops._op import ATTRIBUTE
 from rushlight.ops._recording import record
@@ -49,16 +49,22 @@ def _first_of_numbers(op, value):
 class Call:
     """One call, sorted: its tensors, its numbers, its dtypes and its kernel."""
 
-    __slots__ = ("attributes", "device", "dtypes", "numbers", "op", "operand", "tensors", "values")
+    __slots__ = (
+        "attributes", "device", "dtypes", "kernel_dtypes", "numbers", "op", "operand", "tensors",
+        "unsigned", "values",
+    )  # fmt: skip
 
     def __init__(self, op, values):
         self.op, self.values = op, values
         self.tensors, self.numbers = [], []
+        self.unsigned = False  # whether operands are wide unsigned integers
         promoting, numbers = [], []
         for position in op.tensor_positions:
             value = values[position]
             if isinstance(value, Tensor):
                 self.tensors.append(value)
+                if value._dtype.code >= FIRST_UNSIGNED:
+                    self.unsigned = True
                 if position not in op.options.get("aside", ()):
                     promoting.append(value)
                 continue
@@ -77,6 +83,10 @@ class Call:
             check(*values)
         self.device = self._one_device()
         self._choose_dtypes(promoting, numbers)
+        if self.unsigned:
+            from rushlight.ops._unsigned import with_signed_operands
+
+            with_signed_operands(self)
         self.attributes = [None if isinstance(v, Tensor) else v for v in values]
 
     def _one_device(self):
@@ -94,7 +104,7 @@ class Call:
             self.operand, out = self.op.rule(promoted)
         except NotImplementedError as error:
             raise NotImplementedError(f'"{self.op.name.strip("_")}" {error}') from None
-        self.dtypes = out if isinstance(out, tuple) else (out,)
+        self.dtypes = self.kernel_dtypes = out if isinstance(out, tuple) else (out,)
         for name in self.op.options.get("scales", ()):
             self._check_factor(name, self.values[self.op.index[name]])
 
@@ -136,7 +146,7 @@ class Call:
         arrays = [t._array for t in self.tensors if t is not None]
         if self.device.type == "meta":
             shape = self.broadcast_shape()
-            results = [meta_array(shape, BY_CODE[d.code]) for d in self.dtypes]
+            results = [meta_array(shape, BY_CODE[d.code]) for d in self.kernel_dtypes]
         else:
             kernel, scalars = self.kernel()
             try:
@@ -150,10 +160,18 @@ class Call:
                 self.broadcast_shape()
                 raise
             results = results if isinstance(results, tuple) else (results,)
+        if self.unsigned:
+            results = self.restored(results)
         return [
             make_tensor(array, dtype, self.device)
             for array, dtype in zip(results, self.dtypes, strict=True)
         ]
+
+    def restored(self, results):
+        """Results of kernels of signed integers in the dtypes of this call."""
+        from rushlight.ops._unsigned import restored
+
+        return [restored(array, dtype) for array, dtype in zip(results, self.dtypes, strict=True)]
 
     def broadcast_shape(self):
         """The common shape, or the error that spells out who does not fit."""
@@ -166,7 +184,7 @@ class Call:
     def kernel(self):
         """The kernel for these dtypes and attributes, and the numbers it is called with."""
         op = self.op
-        key, scalars = [self.operand.code, self.dtypes[0].code], []
+        key, scalars = [self.operand.code, self.kernel_dtypes[0].code], []
         for position, kind in enumerate(op.kinds):
             value = self.values[position]
             if isinstance(value, Tensor):
@@ -226,7 +244,7 @@ class Call:
             else:
                 static[name] = value
         return compile(
-            op.body, inputs, operands, scalars, static, tuple(d.short for d in self.dtypes)
+            op.body, inputs, operands, scalars, static, tuple(d.short for d in self.kernel_dtypes)
         )
 
     def _offer_fast(self, kernel):
@@ -245,8 +263,8 @@ class Call:
                 positions.append(position)
             elif value is not op.defaults[position] and position not in op.tensor_positions[1:2]:
                 return
-        entry = (kernel.short, self.dtypes[0])
-        writes = hasattr(op, "into") and self.dtypes[0].code == code
+        entry = (kernel.short, self.kernel_dtypes[0])
+        writes = hasattr(op, "into") and self.kernel_dtypes[0].code == code
         if len(positions) == len(op.tensor_positions):
             op.same[code] = entry
             if writes:
@@ -262,7 +280,7 @@ class Call:
         if not self._is_scalar(1, value) or "constants" in self.op.options:
             return False
         return type(self._number(value)) is (float if code > 5 else int) and (
-            self.dtypes[0].code in (code, 0)
+            self.kernel_dtypes[0].code in (code, 0)
         )
 
 

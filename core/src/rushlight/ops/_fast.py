@@ -8,12 +8,13 @@ memory kind: the general way handles those). `op.mixed` is the same for a tensor
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
+from rushlight.dtypes import ALL
 from rushlight.ops._recording import record, record_one, record_two
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Parameter, Tensor
 
-_COUNT = 12
+_COUNT = len(ALL)
 WAYS = 8  # forms of call without keywords, by their number of arguments, that have a shorter way
 UNSET = _U = object()  # an argument that was not given
 
@@ -71,7 +72,7 @@ def binary(op, general):
                         return out
             elif kind is float or kind is int:
                 entry = mixed[dtype.code]
-                if entry is not None and (kind is int or dtype.code > 5):
+                if entry is not None and (kind is int or dtype.category > 1):
                     array = entry[0](input._array, other)
                     if array is not NotImplemented:
                         out = make.made(array, entry[1])

@@ -7,11 +7,12 @@ array to write, or answers NotImplemented; `op.into_mixed` is the same for a ten
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
+from rushlight.dtypes import ALL
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Parameter, Tensor
 
-_COUNT = 12
+_COUNT = len(ALL)
 
 
 def short(op, general):
@@ -60,7 +61,7 @@ def _binary(op, general):
                 if other._dtype is dtype and (other._node is None or not mode.recording):
                     door, other = into[dtype.code], other._array
             elif kind is float or kind is int:
-                door = mixed[dtype.code] if kind is int or dtype.code > 5 else None
+                door = mixed[dtype.code] if kind is int or dtype.category > 1 else None
             if door is not None and door(array, other, array) is not NotImplemented:
                 storage = self._storage
                 if storage is None:

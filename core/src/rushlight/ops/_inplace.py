@@ -102,7 +102,10 @@ def _compute_into(op, call, values, target):
         return
     kernel, scalars = call.kernel()
     arrays = [t._array for t in call.tensors if t is not None]
-    if call.dtypes[0] is target._dtype:
+    if call.unsigned:
+        (result,) = call.restored([kernel(*arrays, *scalars)])
+        target._array[...] = cast(result, target._dtype.code)
+    elif call.dtypes[0] is target._dtype:
         kernel.into((target._array,), *arrays, *scalars)
     else:
         target._array[...] = cast(kernel(*arrays, *scalars), target._dtype.code)

@@ -9,6 +9,9 @@ variants.
 
 from __future__ import annotations
 
+import functools
+
+from rushlight.dtypes import FIRST_UNSIGNED
 from rushlight.ops._rules import same
 
 TABLE = {}
@@ -62,6 +65,8 @@ class Op:
         self.node_name = words + "Backward0"
         self.options = options
         self.formulas, self.joint, self.plans, self.kernels = {}, None, {}, {}
+        if kind == "composite" and options.get("unsigned") is False:
+            self.body = _refusing_unsigned(self, body)
         self.cpu_kernel, self.inplace_doors = body, {}
         self.offered = set()  # kernels that the short ways know
         self.recipe = None  # how machine code records the latest kind of call
@@ -174,6 +179,22 @@ class Op:
 
     def __repr__(self):
         return f"<op {self.name}>"
+
+
+def _refusing_unsigned(op, body):
+    """The same body of a composite; tensors of the wide unsigned dtypes are refused."""
+
+    @functools.wraps(body)
+    def run(*args, **kwargs):
+        for value in (*args, *kwargs.values()):
+            found = getattr(value, "_dtype", None)
+            if found is not None and found.code >= FIRST_UNSIGNED:
+                from rushlight.ops._unsigned import refuse
+
+                refuse(op, found)
+        return body(*args, **kwargs)
+
+    return run
 
 
 def _keeping_format(kernel, ranks):

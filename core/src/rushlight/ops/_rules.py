@@ -7,7 +7,7 @@ cast to before the body runs, and what its result is stored as.
 from __future__ import annotations
 
 from rushlight import dtypes
-from rushlight.dtypes import BOOL, COMPLEX, FLOAT, PROMOTION, default
+from rushlight.dtypes import BOOL, COMPLEX, FLOAT, PROMOTION, default, refuse_promotion
 
 _NUMBERS = {bool: dtypes.bool_, int: dtypes.int64}
 
@@ -36,12 +36,12 @@ def result_type(tensors, numbers=()):
     for tensor in tensors:
         found = tensor._dtype
         if tensor._array.ndim:
-            full = found if full is None else PROMOTION[full.code][found.code]
+            full = found if full is None else _promoted(full, found)
         else:
-            zero = found if zero is None else PROMOTION[zero.code][found.code]
+            zero = found if zero is None else _promoted(zero, found)
     for value in numbers:
         found = number_dtype(value)
-        number = found if number is None else PROMOTION[number.code][found.code]
+        number = found if number is None else _promoted(number, found)
     return _combine(_combine(full, zero), number)
 
 
@@ -53,7 +53,11 @@ def _combine(strong, weak):
         return strong
     if weak.category == COMPLEX and strong.category == FLOAT:
         return strong.to_complex()
-    return PROMOTION[strong.code][weak.code] if strong.category == BOOL else weak
+    return _promoted(strong, weak) if strong.category == BOOL else weak
+
+
+def _promoted(a, b):
+    return PROMOTION[a.code][b.code] or refuse_promotion(a, b)
 
 
 def same(promoted):

@@ -212,6 +212,9 @@ _LEGACY = {
     "int16": "Short",
     "int8": "Char",
     "uint8": "Byte",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
     "bool": "Bool",
     "complex64": "ComplexFloat",
     "complex128": "ComplexDouble",
@@ -325,7 +328,7 @@ def fill_(self, value):
         out = make_tensor(self._array, self._dtype)
         node = record(_fill.op, (self,), [None, value], (out,))
     if self._device.type != "meta":
-        array = self._array
+        array, value = self._array, dtypes.held(value, self._dtype)
         if type(array) is not np.ndarray or not blocks.fill(array, value):
             array[...] = value
     written(self, node)

@@ -10,7 +10,7 @@ import types
 from rushlight import devices, dtypes
 from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
-from rushlight.dtypes import FLOAT, INTEGER, default
+from rushlight.dtypes import FLOAT, INTEGER, default, held, refuse_unsigned
 from rushlight.errors import argument_error
 from rushlight.kernels import blocks, vectors
 from rushlight.kernels.prepared import Remembered
@@ -58,6 +58,13 @@ def _write(out, result, inputs=()):
     check_overlap(_Named, out, inputs)
     write_out(_Named, out, result)
     return out
+
+
+def _given(out, array, dtype, device, requires_grad):
+    """An array as a new leaf, or written into the tensor given as ``out=``."""
+    if out is not None:
+        return _write(out, make_tensor(array, dtype))
+    return finish(array, dtype, device, requires_grad)
 
 
 class _Named:
@@ -133,15 +140,14 @@ def from_numpy(ndarray):
 
 def from_dlpack(ext_tensor):
     """A tensor that shares memory with any array that speaks DLPack."""
-    if not hasattr(ext_tensor, "__dlpack__") and type(ext_tensor).__name__ != "PyCapsule":
+    bare = type(ext_tensor).__name__ == "PyCapsule"
+    if not bare and not hasattr(ext_tensor, "__dlpack__"):
         raise TypeError(
             f"from_dlpack: expected an object with __dlpack__, got {type(ext_tensor).__name__}"
         )
     kind = getattr(ext_tensor, "__dlpack_device__", lambda: (1, 0))()
-    if kind[0] == 2 or type(ext_tensor).__name__ == "PyCapsule":
-        capsule = (
-            ext_tensor if type(ext_tensor).__name__ == "PyCapsule" else ext_tensor.__dlpack__()
-        )
+    if kind[0] == 2 or bare:
+        capsule = ext_tensor if bare else ext_tensor.__dlpack__()
         array = _capsules().from_capsule(capsule)
         return make_tensor(array, BY_ARRAY_DTYPE[array.dtype])
     return from_numpy(np.from_dlpack(ext_tensor))
@@ -213,6 +219,7 @@ def _filled(size, fill, dtype, device, requires_grad, out):
         )
     dtype = default.float if dtype is None else dtype
     device = devices.as_device(device)
+    fill = fill if fill is None else held(fill, dtype)
     if device is devices.meta:
         array = meta_array(size, BY_CODE[dtype.code])
     elif device is not devices.cpu:
@@ -227,9 +234,7 @@ def _filled(size, fill, dtype, device, requires_grad, out):
         array = memory.zeros(size, BY_CODE[dtype.code])
     else:
         array = blocks.filled(size, BY_CODE[dtype.code], fill)
-    if out is not None:
-        return _write(out, make_tensor(array, dtype))
-    return finish(array, dtype, device, requires_grad)
+    return _given(out, array, dtype, device, requires_grad)
 
 
 def empty(
@@ -307,8 +312,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
             return made
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    if dtype is None:
-        dtype = number_dtype(fill_value)
+    dtype = number_dtype(fill_value) if dtype is None else dtype
     return _filled((size,), fill_value, dtype, device, requires_grad, out)
 
 
@@ -359,16 +363,13 @@ def _like(fill):
             chosen = check_format("empty_like", memory_format)
             kind, array = BY_CODE[dtype.code], input._array
             on_cpu = home is devices.cpu
+            rest = () if on_cpu else (home,)
             if chosen.order is not None:
                 make_in = empty_in if on_cpu else _elsewhere().empty_in
-                rest = () if on_cpu else (home,)
                 made._array = make_in(array.shape, kind, chosen, *rest)
             elif chosen is preserve_format and not (array.size and array.flags.c_contiguous):
-                made._array = (
-                    _like_strides(array, kind)
-                    if on_cpu
-                    else _elsewhere().empty_like(array, kind, home)
-                )
+                alike = _like_strides if on_cpu else _elsewhere().empty_like
+                made._array = alike(array, kind, *rest)
             else:
                 return made
             if fill is not None:
@@ -399,7 +400,8 @@ def full_like(
     if transforms.levels:
         return made.fill_(fill_value)
     if made._device is not devices.meta:
-        made._array[...] = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+        fill_value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+        made._array[...] = held(fill_value, made._dtype)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -445,6 +447,7 @@ def arange(
         dtype = out._dtype
     if dtype is None:
         dtype = default.float if any(isinstance(v, float) for v in values) else dtypes.int64
+    refuse_unsigned("arange", dtype)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not all(math.isfinite(v) for v in (start, end)):
@@ -468,9 +471,7 @@ def arange(
         return finish(_ramp(count, start, step), dtype, device, requires_grad)
     exact = np.arange(count, dtype=np.float64 if isinstance(start + step, float) else np.int64)
     array = (start + exact * step).astype(BY_CODE[dtype.code])
-    if out is not None:
-        return _write(out, make_tensor(array, dtype))
-    return finish(array, dtype, device, requires_grad)
+    return _given(out, array, dtype, device, requires_grad)
 
 
 def linspace(
@@ -483,8 +484,9 @@ def linspace(
         raise argument_error("linspace", "steps", "int", steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    refuse_unsigned("linspace", dtype if steps > 1 else default.float)
     if dtype.category < FLOAT:
-        start, end = int(start), int(end)
+        start, end = (held(v, dtype) if steps == 1 else int(v) for v in (start, end))
     real = BY_CODE[dtype.code] if dtype.category == FLOAT and dtype.itemsize > 2 else np.float64
     if dtype.category == FLOAT and dtype.itemsize == 2:
         real = np.float32
@@ -499,9 +501,7 @@ def linspace(
     if steps == 1:
         array = np.asarray([start], real)
     array = cast(array, dtype.code)
-    if out is not None:
-        return _write(out, make_tensor(array, dtype))
-    return finish(array, dtype, device, requires_grad)
+    return _given(out, array, dtype, device, requires_grad)
 
 
 def logspace(
@@ -520,11 +520,10 @@ def logspace(
     dtype = default.float if dtype is None else dtype
     if dtype.category < FLOAT:
         start, end = (int(v.item() if isinstance(v, Tensor) else v) for v in (start, end))
+    refuse_unsigned("logspace", dtype)
     exponents = linspace(start, end, steps, dtype=dtypes.float64)
     array = cast(np.power(float(base), exponents._array), dtype.code)
-    if out is not None:
-        return _write(out, make_tensor(array, dtype))
-    return finish(array, dtype, device, requires_grad)
+    return _given(out, array, dtype, device, requires_grad)
 
 
 def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
@@ -533,10 +532,9 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     for name, value in (("n", n), ("m", m)):
         if value is not None and value < 0:
             raise RuntimeError(f"eye: {name} must be greater or equal to 0, got {value}")
+    refuse_unsigned("eye", dtype)
     array = np.eye(n, m, dtype=BY_CODE[dtype.code])
-    if out is not None:
-        return _write(out, make_tensor(array, dtype))
-    return finish(array, dtype, device, requires_grad)
+    return _given(out, array, dtype, device, requires_grad)
 
 
 def complex(real, imag, *, out=None):
@@ -575,7 +573,9 @@ def complex(real, imag, *, out=None):
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False):
     """A 0-d tensor of the default float dtype."""
-    return tensor(s, dtype=dtype or default.float, device=device, requires_grad=requires_grad)
+    make = tensor if dtype is None or dtype.category != INTEGER else functools.partial(full, ())
+    dtype = dtype or default.float
+    return make(s, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def _new_method(function):

@@ -17,6 +17,7 @@ from rushlight.ops._op import view as declare_view
 from rushlight.ops._recording import record, record_view
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import indexed, like
+from rushlight.ops._unsigned import check as check_unsigned
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import empty_iterated, same_order
@@ -42,7 +43,7 @@ def _plain(item):
     if isinstance(item, Tensor):
         if stack.levels and getattr(item, "_level", None) is not None:
             raise _WrappedIndex
-        if item._dtype.category >= FLOAT:
+        if item._dtype.category >= FLOAT or item._dtype.code >= dtypes.FIRST_UNSIGNED:
             raise IndexError(
                 "tensors used as indices must be long, int, byte or bool tensors; got "
                 f"{item._dtype}"
@@ -422,6 +423,7 @@ def setitem(self, index, value):
             _slice(self, plain).fill_(value)
             return
         else:
+            value = dtypes.held(value, self._dtype)
             value = make_tensor(np.asarray(value, self._array.dtype), self._dtype)
     if basic:
         target = _slice(self, plain)
@@ -444,6 +446,7 @@ def put(self, index, values, accumulate):
         found = through_levels(put, (self, values), (self, index, values, accumulate), {})
         if found is not NotImplemented:
             return found
+    check_unsigned(_index_put.op, self._dtype)
     recording = mode.recording and (self._node is not None or values._node is not None)
     check_writable(self, recording)
     node = None

@@ -123,7 +123,7 @@ def cartesian_prod(tensors: TensorList):
     return stack([g.reshape(-1) for g in grids], 1)
 
 
-@composite(method=False)
+@composite(method=False, unsigned=False)
 def combinations(input: Tensor, r=2, with_replacement=False):
     """Every combination of `r` elements of a vector, as rows, as :mod:`itertools` orders them.
 

@@ -48,7 +48,7 @@ def native_group_norm(
     return (out, *_statistics(input.reshape(N, group, C // group * HxW), eps))
 
 
-@composite(method=False)
+@composite(method=False, unsigned=False)
 def native_batch_norm(
     input: Tensor,
     weight: Tensor | None,

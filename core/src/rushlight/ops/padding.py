@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight.backends import np
+from rushlight.dtypes import refuse_unsigned
 from rushlight.errors import shape_text
 from rushlight.kernels import moving
 from rushlight.kernels.prepared import Remembered
@@ -122,6 +123,8 @@ def pad(input, pad, mode="constant", value=None):
         )
     if mode == "constant":
         return _constant_pad(input, pad, 0.0 if value is None else value)
+    if mode in ("reflect", "replicate"):
+        refuse_unsigned(f"pad, mode {mode}", input._dtype)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None:

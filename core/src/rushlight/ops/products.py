@@ -106,7 +106,7 @@ def tensordot(a: Tensor, b: Tensor, dims=2):
     return mm(first, second).reshape(shape)
 
 
-@composite()
+@composite(unsigned=False)
 def trace(input: Tensor):
     """The sum of a matrix's diagonal."""
     if input.dim() != 2:

@@ -216,6 +216,8 @@ def randint(
             return made
     if dtype is None:
         dtype = dtypes.int64 if out is None else out._dtype
+    if dtype.category == dtypes.INTEGER:
+        _check_holds(dtype, low, high - 1)
     place = _place(device if out is None else out._device)
     array = _sample(
         lambda e, count, _: e.integers(count, low, high), (size,), dtype, generator, place
@@ -260,6 +262,7 @@ def randperm(
         raise RuntimeError(f"n must be non-negative, got {n}")
     if dtype is None:
         dtype = dtypes.int64 if out is None else out._dtype
+    dtypes.refuse_unsigned("randperm", dtype)
     engine = _engine(generator, _place(device if out is None else out._device))
     with engine.lock:
         array = drawing.permutation(engine, n)
@@ -555,6 +558,7 @@ def random_(self, from_=0, to=None, *, generator=None):
     if to is None and from_:
         from_, to = 0, from_
     if to is None:
+        dtypes.refuse_unsigned("random_", self._dtype)
         wide = self._dtype.itemsize == 8
         bits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8}.get(self._dtype.name)
         if bits:

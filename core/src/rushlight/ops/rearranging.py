@@ -7,7 +7,7 @@ import warnings
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
-from rushlight.dtypes import bool_, default, float64, int64
+from rushlight.dtypes import bool_, default, float64, int64, refuse_unsigned
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops.creation import arange, finish
@@ -100,6 +100,7 @@ def _triangle(name, chosen, row, col, offset, dtype, device):
     if row < 0 or col < 0:
         raise RuntimeError(f"{name}: row and col must be non-negative, got {row} and {col}")
     dtype = int64 if dtype is None else dtype
+    refuse_unsigned(name, dtype)
     found = chosen(row, offset, col)
     return finish(np.asarray(found, BY_CODE[dtype.code]).reshape(2, -1), dtype, device, False)
 

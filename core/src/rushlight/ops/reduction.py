@@ -59,9 +59,9 @@ def restore(value, shape, dim, keepdim):
 
 def _sum_dtype(array, dtype):
     if dtype is not None:
+        dtypes.refuse_unsigned("sum", dtype)
         return dtype.code
-    found = {"b": dtypes.int64, "i": dtypes.int64, "u": dtypes.int64}.get(array.dtype.kind)
-    return None if found is None else found.code
+    return dtypes.int64.code if array.dtype.kind in "biu" else None
 
 
 def _wide(array):
@@ -199,7 +199,7 @@ def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     return where(isnan(input), 0, input).sum(dim, keepdim, dtype=dtype)
 
 
-@composite()
+@composite(unsigned=False)
 def nanmean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` of the elements that are not nan."""
     count = (~isnan(input)).sum(dim, keepdim)

@@ -126,7 +126,11 @@ def _view_dtype(tensor, target):
     from rushlight.tensor.storage import storage_of
     from rushlight.tensor.tensor import make_tensor
 
-    out = make_tensor(tensor._array.view(BY_CODE[target.code]), target)
+    try:
+        array = tensor._array.view(BY_CODE[target.code])
+    except ValueError as error:  # the last dimension's bytes are no whole number of elements
+        raise RuntimeError(f"view({target}): {error}, got a tensor of {tensor._dtype}") from None
+    out = make_tensor(array, target)
     out._storage = storage_of(tensor)
     return out
 

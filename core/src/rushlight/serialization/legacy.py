@@ -23,14 +23,15 @@ class LegacyFile:
         self.file, self.size = file, size
         self.storages: dict = {}
         self.order = True  # whether the file's numbers are in this machine's byte order
-        self.allocate = None
+        self.allocate = self.seen_as = None
 
     def _left(self):
         return self.size - self.file.tell()
 
-    def load(self, unpickle, unpickle_plain, allocate):
-        """The object in the file. `allocate(dtype, count, location)` makes a loaded storage."""
-        self.allocate = allocate
+    def load(self, unpickle, unpickle_plain, allocate, seen_as):
+        """The object in the file. `allocate(dtype, count, location)` makes a loaded storage,
+        `seen_as(storage, dtype)` gives it for tensors of another type than its first one's."""
+        self.allocate, self.seen_as = allocate, seen_as
         if unpickle_plain(self.file, self._left(), _no_persistent) != MAGIC:
             raise Damaged("it is no checkpoint: its magic number is wrong")
         if unpickle_plain(self.file, self._left(), _no_persistent) != _PROTOCOL:
@@ -66,7 +67,7 @@ class LegacyFile:
             raise NotImplementedError(
                 "it holds views of storages, as PyTorch wrote before 0.4; save it again there"
             )
-        return self.storages[key]
+        return self.seen_as(self.storages[key], dtype)
 
     def _fill(self, key):
         if key not in self.storages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import pickle
 import warnings
@@ -108,6 +109,18 @@ class _Loading:
             self.restore.replace(found, location)
         self.storages.append(found)
         return found
+
+    def seen_as(self, storage, dtype):
+        """A loaded storage for tensors of `dtype`, which its first one need not have had."""
+        if storage.dtype is dtype:
+            return storage
+        if dtype is not names.UNTYPED and not isinstance(dtype, dtype_class):
+            raise Damaged(f"a storage has the type {shown(dtype)}")
+        other = copy.copy(storage)
+        other.dtype = dtype
+        other.count = storage.count * storage.dtype.itemsize // dtype.itemsize
+        self.storages.append(other)
+        return other
 
     def finished(self, value):
         """The result, storages outside of tensors as users know them."""
@@ -312,7 +325,7 @@ def _read(file, loading, mmap_path):
         return loading.storage(dtype, count, location, room)
 
     legacy = LegacyFile(file, loading.size)
-    return legacy.load(loading.unpickle, loading.unpickle_plain, allocate)
+    return legacy.load(loading.unpickle, loading.unpickle_plain, allocate, loading.seen_as)
 
 
 def _read_archive(archive, loading, mmap_path):
@@ -331,7 +344,7 @@ def _read_archive(archive, loading, mmap_path):
                 return _elements(archive, loading, f"data/{key}", array_dtype, count, mmap_path)
 
             storages[key] = loading.storage(dtype, count, location, read)
-        return storages[key]
+        return loading.seen_as(storages[key], dtype)
 
     archive.check("data.pkl")
     size = archive.entry("data.pkl").size

@@ -25,7 +25,7 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 _CODES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64",
     "I32": "int32", "I16": "int16", "I8": "int8", "U8": "uint8", "BOOL": "bool",
-    "C64": "complex64",
+    "C64": "complex64", "U16": "uint16", "U32": "uint32", "U64": "uint64",
 }  # fmt: skip
 _LONGEST_HEADER = 100_000_000  # the format's own limit
 _ENTRY = re.compile(r"\s*(\{[^{}]{0,100000}\})\s*")

@@ -152,6 +152,9 @@ class _Pickler(pickle._Pickler):
             return _name("torch._utils", "_rebuild_meta_tensor_no_storage"), rest
         stored, offset, strides = self._stored(tensor)
         shape = tuple(tensor.shape)
+        if tensor.dtype.name not in STORAGE_OF:  # its storage has no class: counted in bytes
+            rest = (stored, offset, shape, strides, tensor.requires_grad, _ordered(), tensor.dtype)
+            return _name("torch._utils", "_rebuild_tensor_v3"), rest
         rest = (stored, offset, shape, strides, tensor.requires_grad, _ordered())
         return _name("torch._utils", "_rebuild_tensor_v2"), rest
 
@@ -164,7 +167,9 @@ class _Pickler(pickle._Pickler):
         if not whole or distance % item or any(s % item for s in array.strides):
             root = array = np.ascontiguousarray(array)
             distance = 0
-        stored = self._number(root, item, tensor.dtype.name)
+        named = tensor.dtype.name in STORAGE_OF
+        dtype, unit = (tensor.dtype.name, item) if named else (UNTYPED, 1)
+        stored = self._number(root, unit, dtype)
         strides = (
             tuple(s // item for s in array.strides)
             if array.size

@@ -11,7 +11,7 @@ from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE
-from rushlight.dtypes import FLOAT, default
+from rushlight.dtypes import FLOAT, INTEGER, default, held
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, _new, make_tensor
@@ -33,15 +33,38 @@ def array_of_data(data, dtype=None):
     leaves = list(_leaves(data))
     found = dtype or _dtype_of(leaves)
     plain = [x.item() if isinstance(x, (Tensor, np.generic)) else x for x in leaves]
+    if found.category == INTEGER and not found.is_signed:
+        plain = [_unsigned(x, found) for x in plain]
     try:
         array = np.array(plain, BY_CODE[found.code] if found.name != "bfloat16" else np.float32)
     except OverflowError:
+        _check_words(plain)
         raise RuntimeError(f"value cannot be converted to type {found} without overflow") from None
     except (TypeError, ValueError) as error:
         if any(isinstance(x, str) for x in plain):
             raise TypeError("new(): invalid data type 'str'") from None
         raise TypeError(f"tensor(): could not convert data: {error}") from None
     return array.astype(BY_CODE[found.code], copy=False).reshape(shape), found
+
+
+def _unsigned(number, dtype):
+    """A number of a sequence as an unsigned dtype holds it."""
+    if dtype is not dtypes.uint64:
+        if isinstance(number, int):
+            _check_words((number,))
+        return held(number, dtype) if isinstance(number, (int, float)) else number
+    if not isinstance(number, int):
+        raise TypeError(f"an integer is required for a tensor of uint64, got {number!r}")
+    if not 0 <= number <= dtypes.iinfo(dtype).max:
+        raise OverflowError(f"can't convert {number} to uint64")
+    return number
+
+
+def _check_words(numbers_given):
+    """Refuse whole numbers that no int64 holds."""
+    for number in numbers_given:
+        if isinstance(number, int) and not -(1 << 63) <= number < 1 << 63:
+            raise ValueError(f"Overflow when unpacking long long: {number}")
 
 
 def _shape_of(data):

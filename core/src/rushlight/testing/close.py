@@ -196,6 +196,17 @@ def _compare_attributes(actual, expected, where, options, msg):
             _fail(where, shown, msg)
 
 
+_UNSIGNED = (rushlight.uint16, rushlight.uint32, rushlight.uint64)  # not to be subtracted
+
+
+def _common_dtype(first, second):
+    """The dtype to compare in; whole numbers that no common dtype holds meet in int64."""
+    if first is second:
+        return first
+    kinds = (rushlight.int64 if d in _UNSIGNED else d for d in (first, second))
+    return rushlight.promote_types(*kinds)
+
+
 def _compare_values(actual, expected, where, options, msg, kind):
     rtol, atol = options["rtol"], options["atol"]
     if rtol is None:
@@ -203,7 +214,7 @@ def _compare_values(actual, expected, where, options, msg, kind):
         rtol, atol = max(p[0] for p in pairs), max(p[1] for p in pairs)
     if str(actual.layout) != "strided":
         actual, expected = actual.to_dense(), expected.to_dense()
-    common = both = rushlight.promote_types(actual.dtype, expected.dtype)
+    common = both = _common_dtype(actual.dtype, expected.dtype)
     if common.is_floating_point:
         common = rushlight.float64
     elif common.is_complex:
@@ -219,6 +230,12 @@ def _compare_values(actual, expected, where, options, msg, kind):
     head = f"{kind} are not {'equal' if exact else 'close'}!\n\n"
     if both.is_floating_point or both.is_complex:  # figures as the tensors' dtype has them
         actual, expected = actual.to(both), expected.to(both)
+    if common in _UNSIGNED:
+        actual, expected, common = (
+            actual.to(rushlight.int64),
+            expected.to(rushlight.int64),
+            rushlight.int64,
+        )
     difference = (actual - expected).abs()
     relative = difference / expected.abs()
     if not close.ndim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import rushlight
-from rushlight.dtypes import bool_, uint8
+from rushlight.dtypes import bool_
 from rushlight.dtypes import dtype as dtype_class
 
 
@@ -22,8 +22,8 @@ def make_tensor(
 ):
     """A tensor of values drawn evenly from ``[low, high)``.
 
-    The bounds are by default 0 and 2 for bools, 0 and 10 for uint8, -9 and 10 for the other
-    integers, -9 and 9 for floats and the parts of complex numbers. `noncontiguous` leaves gaps
+    The bounds are by default 0 and 2 for bools, 0 and 10 for unsigned integers, -9 and 10 for
+    signed ones, -9 and 9 for floats and the parts of complex numbers. `noncontiguous` leaves gaps
     between the elements of the last dimension; `exclude_zero` replaces zeros by the smallest
     normal number, or by one.
 
@@ -61,13 +61,13 @@ def make_tensor(
         result = result.clone(memory_format=memory_format)
     if exclude_zero:
         smallest = rushlight.finfo(dtype).tiny if floating else 1
-        result[result == 0] = smallest
+        result = rushlight.where(result == 0, smallest, result)
     return result.requires_grad_() if requires_grad else result
 
 
 def _bounds(dtype, floating, low, high):
     defaults = (-9, 9) if floating else (0, 2) if dtype is bool_ else (0, 10)
-    if not floating and dtype not in (bool_, uint8):
+    if not floating and dtype.is_signed:
         defaults = (-9, 10)
     low, high = (given if given is not None else d for given, d in zip((low, high), defaults,
                                                                        strict=True))  # fmt: skip
