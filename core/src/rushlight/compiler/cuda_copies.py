@@ -10,6 +10,7 @@ from rushlight.backends.cuda import runtime
 from rushlight.backends.cuda.device_array import DeviceArray, empty
 from rushlight.backends.cuda.strides import contiguous_strides
 from rushlight.compiler.cuda_kernel import DeviceKernel
+from rushlight.compiler.cuda_unsigned import UNSIGNED, from_words, to_words, wrapped
 from rushlight.compiler.graph import trace
 from rushlight.compiler.storage import NAME
 from rushlight.compiler.vocabulary import xp
@@ -128,6 +129,29 @@ def write(out, value) -> None:
 
 def convert(out, value):
     """``out[...] = value`` between dtypes of real numbers."""
+    if value.dtype in UNSIGNED or out.dtype in UNSIGNED:
+        _convert_unsigned(out, value)
+        return
+    cast_kernel(NAME[value.dtype], NAME[out.dtype]).into((out,), value)
+
+
+def _convert_unsigned(out, value):
+    """Unsigned numbers as int64 of the same value, modulo 2**64; then the other dtype."""
+    if value.dtype in UNSIGNED:
+        wide = value.dtype.itemsize == 8
+        bits = _as_bits(value)
+        if wide and out.dtype not in UNSIGNED and out.dtype.kind not in "iub":
+            from_words(NAME[out.dtype]).into((out,), bits)
+            return
+        value = bits
+        if not wide:
+            value = empty(bits.shape, np.int64, bits.device)
+            to_words(NAME[bits.dtype], 8 * bits.itemsize).into((value,), bits)
+    elif value.dtype.kind not in "iub":
+        words = empty(value.shape, np.int64, value.device)
+        to_words(NAME[value.dtype], 64).into((words,), value)
+        value = words
+    out = _as_bits(out) if out.dtype in UNSIGNED else out
     cast_kernel(NAME[value.dtype], NAME[out.dtype]).into((out,), value)
 
 
@@ -149,6 +173,8 @@ def _fill(out, value):
         return
     if isinstance(value, complex):
         value = value.real
+    if out.dtype in UNSIGNED:
+        out, value = _as_bits(out), wrapped(value, out.itemsize)
     if value == 0 and not (isinstance(value, float) and str(value) == "-0.0"):
         if out.flags.c_contiguous:
             current = runtime.current()

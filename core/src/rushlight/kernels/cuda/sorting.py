@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.cuda import runtime, sources
+from rushlight.compiler.cuda_unsigned import UNSIGNED, reordered
 
 from .launching import address, empty, grid_of, launch
 from .scan import scanned
@@ -20,6 +21,10 @@ _INT64, _INT32 = np.dtype(np.int64), np.dtype(np.int32)
 def sorted_rows(x, descending=False, with_values=True, bits=None):
     """(values or None, int64 places) of contiguous rows, stably sorted. `bits`: how many of the
     lowest bits of nonnegative integer elements can be set."""
+    if x.dtype in UNSIGNED:
+        signed = reordered(x, np.dtype(f"i{x.itemsize}"))
+        values, places = sorted_rows(signed, descending, with_values)
+        return values if values is None else reordered(values, x.dtype), places
     n = x.shape[-1]
     values = empty(x.shape, x.dtype, x.device) if with_values else None
     places = empty(x.shape, _INT64, x.device)
