@@ -47,7 +47,6 @@ ADVICE = {
     "qint32": "use int32 and a scale of your own",
     "complex32": "use complex64",
     "chalf": "use complex64",
-    "hash_tensor": "hash the bytes of tensor.numpy(): its results are uint64, no dtype here",
     "classes": "write the class in Python",
     "futures": "use concurrent.futures",
     "package": "use rushlight.save and rushlight.load",
@@ -98,7 +97,7 @@ ABSENT = frozenset(
 NAMES = frozenset(
     "quantize_per_tensor float8_e4m3fn float8_e5m2 "
     "float8_e4m3fnuz float8_e5m2fnuz qint8 quint8 qint32 complex32 chalf "
-    "classes hash_tensor".split()
+    "classes".split()
 )
 
 

@@ -335,6 +335,18 @@ def test_loaders_and_shared_memory(name):
     assert rows.untyped_storage().nbytes() == 8 * dtype.itemsize
 
 
+@pytest.mark.parametrize("name", ["bool", "uint8", "int64", "float32", "bfloat16"])
+def test_hashes_are_pytorchs(name):
+    for call in (
+        lambda x: x.hash_tensor(), lambda x: x.hash_tensor(0), lambda x: x.hash_tensor((0, 2)),
+        lambda x: x.hash_tensor(-1, keepdim=True), lambda x: x[:0].hash_tensor(),
+        lambda x: x[:0].hash_tensor(0), lambda x: x[:0].hash_tensor(1), lambda x: x.hash_tensor(7),
+        lambda x: x.hash_tensor(mode=1),
+    ):  # fmt: skip
+        same(lambda home, call=call: call(home.arange(24).view(2, 3, 4).to(getattr(home, name))))
+    same(lambda home: home.ones(3, dtype=home.uint16).hash_tensor())
+
+
 def test_close_and_not_close():
     one = rushlight.tensor([1, (1 << 64) - 1], dtype=rushlight.uint64)
     rushlight.testing.assert_close(one, one.clone())

@@ -36,6 +36,7 @@ RARE = {
     "quantiles": "aminmax mode nanquantile quantile",
     "histograms": "histc histogram",
     "membership": "unique_consecutive",
+    "hashing": "hash_tensor",
     "scattering": (
         "index_reduce index_reduce_ masked_scatter masked_scatter_ nonzero_static put put_ "
         "scatter_reduce scatter_reduce_"

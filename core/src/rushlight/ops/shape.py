@@ -127,10 +127,9 @@ def _view_dtype(tensor, target):
     from rushlight.tensor.tensor import make_tensor
 
     try:
-        array = tensor._array.view(BY_CODE[target.code])
+        out = make_tensor(tensor._array.view(BY_CODE[target.code]), target)
     except ValueError as error:  # the last dimension's bytes are no whole number of elements
         raise RuntimeError(f"view({target}): {error}, got a tensor of {tensor._dtype}") from None
-    out = make_tensor(array, target)
     out._storage = storage_of(tensor)
     return out
 
