@@ -125,8 +125,3 @@ def fill_blocks(args, lo, hi, tid):
             first += head + lines * (LINE // size)
         for i in range(first, last):
             out[i] = value
-
-
-@range_kernel
-def nothing(args, lo, hi, tid):
-    """Leaves memory as it is."""

@@ -1,7 +1,7 @@
-"""Dense memory: new, filled with a number, or copied, each by one compiled call.
+"""Dense memory filled with a number or copied, by one compiled call.
 
-From 32 KB a call of the compiled doors takes a third of the time that aligned memory takes in
-Python, and threads share what is larger. Results of 16 MB and more are stored past the caches.
+From 32 KB a call of the compiled doors takes a third of the time that NumPy takes into aligned
+memory, and threads share what is larger. Results of 16 MB and more are stored past the caches.
 Before the first kernel has run, NumPy does it all: compiling would cost more (0.2 s, 45 MiB).
 """
 
@@ -14,7 +14,7 @@ from rushlight.backends import memory, np, threads
 from rushlight.kernels.execution import REFERENCE, chunk
 from rushlight.kernels.prepared import Remembered, prepared
 
-__all__ = ["copied", "copy", "empty", "fill", "filled"]
+__all__ = ["copied", "copy", "fill", "filled"]
 
 LEAST = memory.ALIGNED_FROM  # bytes below which NumPy is as fast
 HUGE = 1 << 22  # bytes from which NumPy makes memory: it asks for huge pages then
@@ -45,31 +45,12 @@ def _blocks(size):
     return items, items if size < SHARED else chunk(items, BLOCK, 3 << 16)
 
 
-_new, _filled, _copied = Remembered(), Remembered(), Remembered()
+_filled, _copied = Remembered(), Remembered()
 
 
 def _is_cold():
     """Whether no kernel has run yet."""
     return threads._pool is None
-
-
-def empty(shape, dtype):
-    """A new array of uninitialised memory; `shape` is a tuple."""
-    if _is_cold():
-        return memory.empty(shape, dtype)
-    try:
-        call = _new[shape, dtype]
-    except KeyError:
-        call = _new.keep((shape, dtype), _prepared_new(shape, dtype))
-    return memory.empty(shape, dtype) if call is None else call()
-
-
-def _prepared_new(shape, dtype):
-    if REFERENCE or not LEAST <= math.prod(shape) * dtype.itemsize < HUGE:
-        return None
-    from rushlight.kernels import block_kernels as native
-
-    return prepared(native.nothing.address(), 1, 1, [], [(shape, dtype)])
 
 
 def filled(shape, dtype, value):

@@ -198,7 +198,7 @@ def _small(size, fill, dtype):
         if room >= blocks.HUGE:
             return None
         kind = BY_CODE[dtype.code]
-        array = blocks.empty(size, kind) if fill is None else blocks.filled(size, kind, fill)
+        array = memory.empty(size, kind) if fill is None else blocks.filled(size, kind, fill)
     elif fill == 0:
         array = np.zeros(size, BY_CODE[dtype.code])
     else:
