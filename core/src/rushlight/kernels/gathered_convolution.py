@@ -120,17 +120,10 @@ class _Product:
 
     def _plan_alone(self, count):
         """One job without shared packing for so many threads; None where that does not pay."""
-        if not self.kind["planes"] or count > sp.ALONE_THREADS:
-            return None
-        words = self.words.copy()
-        own = self.panels if self.by_rows else -(-self.panels // count)
-        group = sp.parts_of(own, sp.GROUP_LIMIT // self.chunk_bytes)
-        parts = min(count, self.strips) if self.by_rows else 1
-        words[sp.GROUP], words[sp.ROW_PARTS], words[sp.B_HERE] = group, parts, 1
+        words, sizes = self.words.copy(), (self.panels, self.strips, self.chunk_bytes)
         words[sp.GATHER_A] = 0 if self.a is None else self.a.how
         words[sp.GATHER_B] = self.b.how
-        items = -(-self.panels // group) * parts
-        return threads.plan(sp.product_kernel.address(**self.kind), items, 1, words)
+        return sp.plan_alone(self.kind, words, sizes, self.by_rows, count)
 
     def run_alone(self, a, b, c, bias, refused):
         """Let every thread pack for itself; False where that does not pay, and nothing is done."""

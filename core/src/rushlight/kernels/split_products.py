@@ -395,6 +395,20 @@ def parts_of(total, limit):
     return -(-total // -(-total // max(1, limit)))
 
 
+def plan_alone(kind, words, sizes, by_rows, count):
+    """One job without shared packing for so many threads; None where that does not pay. `sizes`:
+    panels, strips, bytes of a panel's chunk."""
+    if not kind["planes"] or count > ALONE_THREADS:
+        return None
+    (panels, strips, chunk_bytes), words = sizes, words.copy()
+    parts = min(count, strips) if by_rows else 1
+    own = panels if by_rows else -(-panels // count)
+    group = parts_of(own, GROUP_LIMIT // chunk_bytes)
+    words[GROUP], words[ROW_PARTS], words[B_HERE] = group, parts, 1
+    items = -(-panels // group) * parts
+    return threads.plan(product_kernel.address(**kind), items, 1, words)
+
+
 class SplitProduct:
     """How to run one product of float32 matrices (or, with 0 planes, of bfloat16 ones).
 
@@ -466,16 +480,10 @@ class SplitProduct:
 
     def _plan_alone(self, count):
         """One job without shared packing for so many threads; None where that does not pay."""
-        (panels, strips, chunk_bytes), words = self.sizes, self.words.copy()
-        if not self.kind["planes"] or words[START] == mk.START_C or count > ALONE_THREADS:
+        if self.words[START] == mk.START_C:
             return None
-        by_rows = strips >= panels
-        parts = min(count, strips) if by_rows else 1
-        own = panels if by_rows else -(-panels // count)
-        group = parts_of(own, GROUP_LIMIT // chunk_bytes)
-        words[GROUP], words[ROW_PARTS], words[B_HERE] = group, parts, 1
-        items = -(-panels // group) * parts
-        return threads.plan(product_kernel.address(**self.kind), items, 1, words)
+        panels, strips, _ = self.sizes
+        return plan_alone(self.kind, self.words, self.sizes, strips >= panels, count)
 
     def run(self, a, b, out, bias):
         """Write the product (plus a float32 bias, or plus ``out``) into a dense ``out``."""
