@@ -16,6 +16,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
 )
 from rushlight.backends.worker_pool import scratch
+from rushlight.kernels.moving_kernels import copy_run
 
 # Argument words.
 X, OUT, H, W, ROWS, COLUMNS, BLOCK, BLOCKS = range(8)
@@ -27,20 +28,12 @@ KEPT, MOVED, WEIGHTED, DOUBLED = range(4)
 
 
 @function
-def copy_row(source, target, count):
-    """So many neighbouring elements."""
-    x, out = array(element, source), array(element, target)
-    for i in range(count):
-        out[i] = x[i]
-
-
-@function
 def gathered(source, target, g):
     """A row of the result of a row."""
     x, out, columns = array(element, source), array(element, target), g[COLUMNS]
     places = array(i32, g[ACROSS])
     if across == KEPT:
-        copy_row(source, target, columns)
+        copy_run(source, target, columns)
     elif across == DOUBLED:
         for i in range(columns // 2):
             value = x[i]
@@ -100,6 +93,6 @@ def resample_rows(args, lo, hi, tid):
                     if row > first:
                         repeats = i64(1) if places[row] == places[row - 1] else i64(0)
                 if repeats == 1:
-                    copy_row(target - size * columns, target, columns)
+                    copy_run(target - size * columns, target, columns)
                 else:
                     gathered(plane + size * source * width, target, g)
