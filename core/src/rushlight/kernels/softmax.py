@@ -62,32 +62,34 @@ def even_part(n):
 def row_maximum(address, n):
     """The largest value; NaN wins. Compared as integers of the same order: floating maxima that
     carry NaN on take three times as many instructions."""
-    whole = even_part(n)
     if real is f32:
-        bits, best = array(i32, address), i32(-(1 << 31))
-        for i in range(whole):
-            best = max(best, ordered32(bits[i]))
-        for i in masked(n - whole):
-            best = max(best, ordered32(bits[whole + i]))
-        return bitcast(f32, ordered32(best))
-    wide, most = array(i64, address), i64(-(1 << 63))
+        return bitcast(f32, ordered(most_of(array(i32, address), i32(-(1 << 31)), n)))
+    return bitcast(f64, ordered(most_of(array(i64, address), i64(-(1 << 63)), n)))
+
+
+@function
+def most_of(bits, best, n):
+    """The largest of the bits of a row of numbers, as an integer of their order."""
+    whole = even_part(n)
     for i in range(whole):
-        most = max(most, ordered64(wide[i]))
+        best = max(best, ordered(bits[i]))
     for i in masked(n - whole):
-        most = max(most, ordered64(wide[whole + i]))
-    return bitcast(f64, ordered64(most))
+        best = max(best, ordered(bits[whole + i]))
+    return best
+
+
+@function
+def ordered(bits):
+    """The bits of a number as an integer of the same order, and back."""
+    if real is f32:
+        return ordered32(bits)
+    return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF)
 
 
 @function
 def ordered32(bits):
-    """The bits of a number as an integer of the same order, and back."""
+    """The same of float32, whatever `real` is."""
     return bits ^ ((bits >> 31) & 0x7FFFFFFF)
-
-
-@function
-def ordered64(bits):
-    """The same for float64."""
-    return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF)
 
 
 @function(reassociate=True)
