@@ -113,8 +113,11 @@ _trained, _evaluated, _grouped, _folds = (Remembered() for _ in range(4))
 
 
 def _rows_fit(shape, dtype, rows):
+    """Whether those that are there are dense rows of a shape and dtype."""
     for row in rows:
-        if row is not None and (row.shape != shape or row.dtype is not dtype):
+        if row is not None and (
+            row.shape != shape or row.dtype is not dtype or not row.flags.c_contiguous
+        ):
             return False
     return True
 
@@ -133,9 +136,6 @@ def batch_train(input, weight, bias, eps):
         found = _trained.keep(key, _prepare_train(input, weight, bias))
     if found is None or not _rows_fit(input.shape[1:2], input.dtype, (weight, bias)):
         return None
-    for row in (weight, bias):
-        if row is not None and not row.flags.c_contiguous:
-            return None
     result = found(input, input if weight is None else weight, input if bias is None else bias, eps)
     return None if result is NotImplemented else result
 
@@ -163,9 +163,6 @@ def batch_eval(input, weight, bias, mean, var, eps):
     rows = (weight, bias, mean, var)
     if found is None or not _rows_fit(input.shape[1:2], input.dtype, rows):
         return None
-    for row in rows:
-        if row is not None and not row.flags.c_contiguous:
-            return None
     weight, bias = (input if row is None else row for row in (weight, bias))
     result = found(input, mean, var, weight, bias, eps)
     return None if result is NotImplemented else result
@@ -192,9 +189,6 @@ def groups(input, count, weight, bias, eps):
         found = _grouped.keep(key, _prepare_groups(input, count, weight, bias))
     if found is None or not _rows_fit(input.shape[1:2], input.dtype, (weight, bias)):
         return None
-    for row in (weight, bias):
-        if row is not None and not row.flags.c_contiguous:
-            return None
     result = found(input, input if weight is None else weight, input if bias is None else bias, eps)
     return None if result is NotImplemented else result
 
