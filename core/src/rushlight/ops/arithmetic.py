@@ -145,28 +145,23 @@ true_divide.gradient(
 )
 
 
-@elementwise(
-    rule=real_same,
-    domain=nonzero,
-    check=_no_zero,
-    inplace="_trunc_divide_",
-    method=False,
-    numbers="all",
-)
+_stepwise = {
+    "rule": real_same,
+    "domain": nonzero,
+    "check": _no_zero,
+    "method": False,
+    "numbers": "all",
+}
+
+
+@elementwise(inplace="_trunc_divide_", **_stepwise)
 def _trunc_divide(input, other):
     """The quotient rounded toward zero, in the promoted dtype; constant between the steps."""
     quotient = input / other
     return xp.trunc(quotient)
 
 
-@elementwise(
-    rule=real_same,
-    domain=nonzero,
-    check=_no_zero,
-    inplace="_floor_divide_",
-    method=False,
-    numbers="all",
-)
+@elementwise(inplace="_floor_divide_", **_stepwise)
 def _floor_divide(input, other):
     """The quotient rounded down, in the promoted dtype; constant between the steps."""
     return xp.floor_divide(input, other)
