@@ -73,6 +73,18 @@ class Builtin(Function):
         self.do("ret ptr @_Py_NotImplementedStruct")
         return self.text()
 
+    def array_of(self, kind, dtype, dims, shape, strides="null", data="null", flags=0):
+        """A new array of the type `kind`: over memory of its own, or over `data`; null where there
+        is an error."""
+        self.call("void", "@Py_IncRef", f"ptr {dtype}")  # NumPy takes a reference over
+        narrow = self.value(f"trunc i64 {dims} to i32")
+        return self.call(
+            "ptr",
+            "@rl_new_array",
+            f"ptr {kind}, ptr {dtype}, i32 {narrow}, ptr {shape}, ptr {strides}, ptr {data}, "
+            f"i32 {flags}, ptr null",
+        )
+
 
 class _Door(Builtin):
     """What the two functions share."""
@@ -140,17 +152,10 @@ class _Door(Builtin):
             self.store(memory, holder, 0, "ptr")
             self.store(self.pointer(aligned), data, 0, "ptr")
         dtype = dtype or self.pointer(self.load(self.plan, OUT))
-        self.call("void", "@Py_IncRef", f"ptr {dtype}")
-        narrow = self.value(f"trunc i64 {dims} to i32")
         memory, start = self.load(holder, 0, "ptr"), self.load(data, 0, "ptr")
         own = self.compare("eq", memory, "null", "ptr")
         flags = self.value(f"select i1 {own}, i32 0, i32 {CONTIGUOUS | ALIGNED | WRITEABLE}")
-        out = self.call(
-            "ptr",
-            "@rl_new_array",
-            f"ptr {self.pointer(self.type)}, ptr {dtype}, i32 {narrow}, ptr {shape}, "
-            f"ptr {strides}, ptr {start}, i32 {flags}, ptr null",
-        )
+        out = self.array_of(self.pointer(self.type), dtype, dims, shape, strides, start, flags)
         kept, lost, ready = self.name("kept"), self.name("lost"), self.name("ready")
         self.exit_if(self.compare("eq", out, "null", "ptr"), lost)
         self.do(f"br i1 {own}, label %{ready}, label %{kept}")

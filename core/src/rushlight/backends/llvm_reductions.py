@@ -125,15 +125,8 @@ class _Reduce(Builtin):
 
     def new_array(self, dtype):
         """A new array of the result's shape."""
-        self.call("void", "@Py_IncRef", f"ptr {dtype}")
-        narrow = self.value(f"trunc i64 {self.load(self.out_dims)} to i32")
         kind = self.load(self.plan, TYPE, "ptr")
-        return self.call(
-            "ptr",
-            "@rl_new_array",
-            f"ptr {kind}, ptr {dtype}, i32 {narrow}, ptr {self.shape}, ptr null, ptr null, "
-            "i32 0, ptr null",
-        )
+        return self.array_of(kind, dtype, self.load(self.out_dims), self.shape)
 
     def run(self, entry):
         """Allocate, compute, return."""

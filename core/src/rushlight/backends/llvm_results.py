@@ -68,14 +68,7 @@ def _several(maker):
     with f.loop(outputs) as i:
         output = f.at(own, f.add(f.multiply(i, OUTPUT), FIRST))
         dtype, dims = f.load(output, 0, "ptr"), f.load(output, 1)
-        f.held(dtype)
-        narrow = f.value(f"trunc i64 {dims} to i32")
-        array = f.call(
-            "ptr",
-            "@rl_new_array",
-            f"ptr {f.load(own, ARRAY_TYPE, 'ptr')}, ptr {dtype}, i32 {narrow}, "
-            f"ptr {f.at(output, 2)}, ptr null, ptr null, i32 0, ptr null",
-        )
+        array = f.array_of(f.load(own, ARRAY_TYPE, "ptr"), dtype, dims, f.at(output, 2))
         f.exit_if(f.compare("eq", array, "null", "ptr"), "lost")
         f.store(array, arguments, f.add(given, i), "ptr")
         row = f.load(outs, 0, "ptr")

@@ -98,18 +98,11 @@ class _View:
         """Make the array and the tensor; leaves to `lost` with an error set."""
         f = self.f
         dtype = f.field(self.own, DTYPE_AT, "ptr")
-        f.call("void", "@Py_IncRef", f"ptr {dtype}")
         keep = ALIGNED | (WRITEABLE if writeable else 0)
         flags = f.value(f"and i32 {f.field(self.own, FLAGS_AT, 'i32')}, {keep}")
-        narrow = f.value(f"trunc i64 {f.load(self.count)} to i32")
-        start = f.pointer(f.load(self.data))
-        kind = f.word(words.ARRAY_TYPE)
-        array = f.call(
-            "ptr",
-            "@rl_new_array",
-            f"ptr {kind}, ptr {dtype}, i32 {narrow}, ptr {self.dims}, ptr {self.steps}, "
-            f"ptr {start}, i32 {flags}, ptr null",
-        )
+        kind, start = f.word(words.ARRAY_TYPE), f.pointer(f.load(self.data))
+        dims = f.load(self.count)
+        array = f.array_of(kind, dtype, dims, self.dims, self.steps, start, flags)
         f.exit_if(f.compare("eq", array, "null", "ptr"), "lost")
         refused = f.call("i32", "@rl_set_base", f"ptr {array}, ptr {f.held(self.own)}")
         bad = f.compare("ne", refused, 0, "i32")
