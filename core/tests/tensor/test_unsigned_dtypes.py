@@ -158,6 +158,7 @@ def test_makers(name):
         lambda home: home.randperm(3, dtype=getattr(home, name)),
         lambda home: home.randint(0, 1 << 40, (2,), dtype=getattr(home, name)).dtype == 0,
         lambda home: home.zeros(2, dtype=getattr(home, name)).random_(),
+        lambda home: home.zeros(2, dtype=getattr(home, name)).bernoulli_(),
         lambda home: home.rand(2, dtype=getattr(home, name)).dtype == 0 and None,
         lambda home: home.tensor([home.tensor(3, dtype=getattr(home, name)), 1]),
         lambda home: home.tensor([home.tensor(3, dtype=getattr(home, name)), 1.5]),
@@ -318,6 +319,31 @@ def test_a_warm_door_of_another_dtype_is_no_way_in(name):
         assert (unsigned * unsigned).dtype is dtype
         assert (unsigned * 1.5).dtype is rushlight.float32
         assert (plain_tensor * 3).tolist() == [[3] * 8] * 8
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_compiled_transformed_and_differentiated(name):
+    top = int(np.iinfo(name).max)
+    x = rushlight.tensor([[1, 2], [3, top]], dtype=getattr(rushlight, name))
+    weight = rushlight.full((2, 2), 0.5, requires_grad=True)
+    as_float = x.to(rushlight.float32)
+
+    def chain(a, b):
+        return (a * 1.5 + b).sigmoid() * (a == top)
+
+    expected = chain(as_float, weight) if name == "uint16" else chain(x, weight)
+    rushlight.testing.assert_close(rushlight.compile(chain)(x, weight), expected)
+    assert rushlight.compile(lambda a: a * 3 * a)(x).tolist() == (x * 3 * x).tolist()
+    with pytest.raises(NotImplementedError, match="not implemented for dtype"):
+        rushlight.compile(lambda a: a + 1)(x)
+    (weight * x).sum().backward()
+    assert weight.grad.tolist() == as_float.tolist()
+    assert rushlight.func.vmap(lambda row: row * row)(x).tolist() == (x * x).tolist()
+    slope = rushlight.func.grad(lambda a: (a * x).sum())(rushlight.ones(2, 2))
+    assert slope.tolist() == as_float.tolist()
+    assert [t.tolist() for t in rushlight._foreach_mul([x, x], 3)] == [(x * 3).tolist()] * 2
+    with rushlight.autocast("cpu", dtype=rushlight.bfloat16):
+        assert (x * 2).dtype is x.dtype
 
 
 # ---------------------------------------------------------------------------------- elsewhere

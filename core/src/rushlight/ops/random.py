@@ -528,6 +528,7 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
 
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, with probability `p` (a number or a tensor) of 1."""
+    dtypes.refuse_unsigned("bernoulli_", self._dtype)
     if not isinstance(p, Tensor):
         draw = _with_chance(p)
         if drawing.filled(self, "kept", generator, float(p), 1.0):
