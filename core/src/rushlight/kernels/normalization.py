@@ -14,7 +14,7 @@ from rushlight.backends.kernel_language import (
     f64,
     function,
     i64,
-    masked,
+    independent,
     range_kernel,
     real,
     square_root,
@@ -41,7 +41,6 @@ __all__ = [
 # Argument words of batch normalisation.
 X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS, COUNT = range(14)
 GRAD_WEIGHT, GRAD_BIAS = Y, BIAS  # of the backward sums
-SHORT = 256  # elements of a row up to which masked vectors pay
 
 
 # ---- batch normalisation -------------------------------------------------------------------------
@@ -53,7 +52,7 @@ def run_sum(x, n):
     total = f64(0)
     for start in range(0, n, 4096):
         part = real(0)
-        for i in range(start, min(n, start + 4096)):
+        for i in independent(start, min(n, start + 4096)):
             part += x[i]
         total += f64(part)
     return total
@@ -65,30 +64,11 @@ def run_squares(x, n, mean):
     total = f64(0)
     for start in range(0, n, 4096):
         part = real(0)
-        for i in range(start, min(n, start + 4096)):
+        for i in independent(start, min(n, start + 4096)):
             d = x[i] - mean
             part += d * d
         total += f64(part)
     return total
-
-
-@function(reassociate=True)
-def short_sum(x, n):
-    """Sum of few neighbours, by masked vectors."""
-    total = real(0)
-    for i in masked(n):
-        total += x[i]
-    return f64(total)
-
-
-@function(reassociate=True)
-def short_squares(x, n, mean):
-    """Sum of their squared distances from the mean."""
-    total = real(0)
-    for i in masked(n):
-        d = x[i] - mean
-        total += d * d
-    return f64(total)
 
 
 @function
@@ -163,7 +143,7 @@ def gradient_sums(grad, x, n, mean):
     total, product = f64(0), f64(0)
     for start in range(0, n, 4096):
         a, b = real(0), real(0)
-        for i in range(start, min(n, start + 4096)):
+        for i in independent(start, min(n, start + 4096)):
             a += grad[i]
             b += grad[i] * (x[i] - mean)
         total += f64(a)
@@ -234,7 +214,7 @@ def batch_gradient(args, lo, hi, tid):
 LX, LY, LWEIGHT, LBIAS, LMEAN, LRSTD, LGRAD, LPARTIAL, LN, LEPS, LROWS, LPER_PART = range(12)
 
 
-@range_kernel
+@range_kernel(wide=True)
 def layer_rows(args, lo, hi, tid):
     """Items are rows."""
     g = array(i64, args)
@@ -242,78 +222,62 @@ def layer_rows(args, lo, hi, tid):
     weight, bias = array(real, g[LWEIGHT]), array(real, g[LBIAS])
     for row in range(lo, hi):
         x, y = array(real, g[LX] + size * row * n), array(real, g[LY] + size * row * n)
-        if n < SHORT:
-            mean = real(short_sum(x, n) / f64(n))
-            squares = short_squares(x, n, mean)
-        else:
-            mean = real(run_sum(x, n) / f64(n))
-            squares = run_squares(x, n, mean)
-        scale = real(1.0 / square_root(squares / f64(n) + eps))
+        mean = real(run_sum(x, n) / f64(n))
+        scale = real(1.0 / square_root(run_squares(x, n, mean) / f64(n) + eps))
         array(real, g[LMEAN])[row] = mean
         array(real, g[LRSTD])[row] = scale
-        if g[LWEIGHT] != 0 and g[LBIAS] != 0 and n < SHORT:
-            for i in masked(n):
-                y[i] = (x[i] - mean) * scale * weight[i] + bias[i]
-        elif g[LWEIGHT] != 0 and g[LBIAS] != 0:
-            for i in range(n):
+        if g[LWEIGHT] != 0 and g[LBIAS] != 0:
+            for i in independent(n):
                 y[i] = (x[i] - mean) * scale * weight[i] + bias[i]
         elif g[LWEIGHT] != 0:
-            for i in range(n):
+            for i in independent(n):
                 y[i] = (x[i] - mean) * scale * weight[i]
         else:
-            for i in range(n):
+            for i in independent(n):
                 y[i] = (x[i] - mean) * scale
             if g[LBIAS] != 0:
-                for i in range(n):
+                for i in independent(n):
                     y[i] += bias[i]
 
 
-@range_kernel(reassociate=True)
+@range_kernel(reassociate=True, wide=True)
 def layer_rows_backward(args, lo, hi, tid):
-    """Gradient of the input. Items are rows."""
-    g = array(i64, args)
-    n, size = g[LN], 4 if real is f32 else 8
-    weight = array(real, g[LWEIGHT])
-    for row in range(lo, hi):
-        x, y = array(real, g[LX] + size * row * n), array(real, g[LY] + size * row * n)
-        grad = array(real, g[LGRAD] + size * row * n)
-        mean, scale = array(real, g[LMEAN])[row], array(real, g[LRSTD])[row]
-        total, product = real(0), real(0)
-        if g[LWEIGHT] != 0:
-            for i in range(n):
-                d = grad[i] * weight[i]
-                total += d
-                product += d * (x[i] - mean)
-        else:
-            for i in range(n):
-                total += grad[i]
-                product += grad[i] * (x[i] - mean)
-        level = total / real(n)
-        slope = product * scale * scale / real(n)
-        if g[LWEIGHT] != 0:
-            for i in range(n):
-                y[i] = (grad[i] * weight[i] - level - (x[i] - mean) * slope) * scale
-        else:
-            for i in range(n):
-                y[i] = (grad[i] - level - (x[i] - mean) * slope) * scale
-
-
-@range_kernel
-def layer_weight_sums(args, lo, hi, tid):
-    """Items: parts of the rows. PARTIAL: [part][2][n], sums of grad * xhat and of grad."""
+    """Items: parts of the rows. The gradient of the input, and PARTIAL: [part][2][n], sums of
+    grad * xhat and of grad."""
     g = array(i64, args)
     n, size, per_part = g[LN], 4 if real is f32 else 8, g[LPER_PART]
+    weight, count = array(real, g[LWEIGHT]), real(n)
     for part in range(lo, hi):
         products = array(real, g[LPARTIAL] + 2 * size * part * n)
         sums = array(real, g[LPARTIAL] + 2 * size * part * n + size * n)
-        for i in range(2 * n):
+        for i in independent(2 * n):
             products[i] = 0
         for row in range(part * per_part, min(g[LROWS], (part + 1) * per_part)):
-            x, grad = array(real, g[LX] + size * row * n), array(real, g[LGRAD] + size * row * n)
+            x, y = array(real, g[LX] + size * row * n), array(real, g[LY] + size * row * n)
+            grad = array(real, g[LGRAD] + size * row * n)
             mean, scale = array(real, g[LMEAN])[row], array(real, g[LRSTD])[row]
-            for i in range(n):
-                products[i] += grad[i] * ((x[i] - mean) * scale)
-                sums[i] += grad[i]
+            total, product = real(0), real(0)
+            if g[LWEIGHT] != 0:
+                for i in independent(n):
+                    normal = (x[i] - mean) * scale
+                    products[i] += grad[i] * normal
+                    sums[i] += grad[i]
+                    total += grad[i] * weight[i]
+                    product += grad[i] * weight[i] * normal
+            else:
+                for i in independent(n):
+                    normal = (x[i] - mean) * scale
+                    products[i] += grad[i] * normal
+                    sums[i] += grad[i]
+                    total += grad[i]
+                    product += grad[i] * normal
+            level, slope = total / count, product * scale / count
+            if g[LWEIGHT] != 0:
+                for i in independent(n):
+                    y[i] = (grad[i] * weight[i] - level - (x[i] - mean) * slope) * scale
+            else:
+                for i in independent(n):
+                    y[i] = (grad[i] - level - (x[i] - mean) * slope) * scale
 
 
 # ---- plans ---------------------------------------------------------------------------------------
@@ -574,10 +538,8 @@ def layer_norm_backward(grad, input, weight, mean, rstd, normalized_size):
     per_part = -(-rows // parts)
     parts = -(-rows // per_part)
     words = (0,) * 8 + (n, 0, rows, per_part)
-    plan = _plan(layer_rows_backward, x.dtype, rows, chunk(rows, n, 16_384), words)
-    threads.run(plan, x, out, _row(weight, x.dtype), None, mean, rstd, dy)
     partial = np.empty((parts, 2, n), x.dtype)
-    plan = _plan(layer_weight_sums, x.dtype, parts, 1, words)
-    threads.run(plan, x, None, None, None, mean, rstd, dy, partial)
+    plan = _plan(layer_rows_backward, x.dtype, parts, 1, words)
+    threads.run(plan, x, out, _row(weight, x.dtype), None, mean, rstd, dy, partial)
     grad_weight, grad_bias = partial.sum(axis=0)
     return cast(out, input.dtype), grad_weight, grad_bias
