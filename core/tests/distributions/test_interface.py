@@ -334,3 +334,9 @@ def test_normalising_flow():
         return [loss.item(), *scale.grad.numpy(), *shift.grad.numpy(), *flow.sample((2,)).ravel()]
 
     np.testing.assert_allclose(*both(program), rtol=1e-5, atol=1e-6)
+
+
+def test_inverse_distributions_of_folded_families_name_their_argument():
+    for family in (rushlight.distributions.HalfNormal, rushlight.distributions.HalfCauchy):
+        middle = family(rushlight.tensor(2.0)).icdf(prob=rushlight.tensor(0.5))
+        assert middle > 0

@@ -46,9 +46,9 @@ class Folded(TransformedDistribution):
             self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
 
-    def icdf(self, value):
-        """The whole variable's icdf of ``(value + 1) / 2``."""
-        return self.base_dist.icdf((value + 1) / 2)
+    def icdf(self, prob):
+        """The whole variable's icdf of ``(prob + 1) / 2``."""
+        return self.base_dist.icdf((prob + 1) / 2)
 
     def entropy(self):
         """The whole variable's entropy less log 2."""

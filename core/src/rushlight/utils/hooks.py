@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import itertools
+import warnings
 import weakref
 from collections import OrderedDict
 
@@ -48,3 +49,21 @@ class RemovableHandle(metaclass=abc.ABCMeta):  # noqa: B024 - for `register` bel
 
 
 RemovableHandle.register(HookHandle)  # what tensors and modules return is one of these too
+
+
+def unserializable_hook(hook):
+    """Mark a hook that need not be kept when its tensor is saved: saving does not warn about it."""
+    hook.__torch_unserializable__ = True
+    return hook
+
+
+def warn_if_has_hooks(tensor) -> None:
+    """Warn about each hook of a leaf that saving would drop."""
+    for hook in (tensor._hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized. If this is expected, "
+                "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
+                "suppress this warning",
+                stacklevel=2,
+            )
