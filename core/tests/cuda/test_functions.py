@@ -265,3 +265,33 @@ def test_captured_dropout_of_attention_is_new_at_every_replay():
     first = found.clone()
     graph.replay()
     assert not rushlight.equal(first, found)
+
+
+def test_a_custom_operator_takes_the_kernel_of_the_device():
+    from rushlight.library import custom_op
+
+    seen = []
+
+    @custom_op("cuda_tests::cube", mutates_args=(), device_types="cpu")
+    def cube(x: rushlight.Tensor) -> rushlight.Tensor:
+        return rushlight.from_numpy(x.numpy() ** 3)
+
+    @cube.register_kernel("cuda")
+    def _(x):
+        seen.append(x.device.type)
+        return x * x * x
+
+    def save(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x**2
+
+    cube.register_autograd(backward, setup_context=save)
+    for device in ("cpu", "cuda"):
+        x = rushlight.tensor([1.0, 2.0], device=device, requires_grad=True)
+        cube(x).sum().backward()
+        assert x.grad.device.type == device
+        assert x.grad.tolist() == [3.0, 12.0]
+    assert seen == ["cuda"]
