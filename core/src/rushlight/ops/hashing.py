@@ -31,7 +31,7 @@ def _meta(input, dim=(), *, keepdim=False, mode=0):
     return reduced_shape(input.shape, dim or None, keepdim), uint64
 
 
-@op(differentiable=False, meta=_meta, samples=_samples)
+@op(differentiable=False, batching="dims", meta=_meta, samples=_samples)
 def hash_tensor(input: Tensor, dim=(), *, keepdim=False, mode=0):
     """The elements, as float64 or int64, joined bit by bit by exclusive or: uint64.
 
