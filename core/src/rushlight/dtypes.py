@@ -14,6 +14,7 @@ BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # categories, lowest first
 class dtype:  # noqa: N801 - PyTorch's public name
     """The element type of a tensor, for example ``rushlight.float32``."""
 
+    constants = True  # there is one object of each
     __slots__ = ("category", "code", "is_signed", "itemsize", "name", "short")
 
     def __init__(self, code, name, short, itemsize, category, is_signed=True):

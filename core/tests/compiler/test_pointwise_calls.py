@@ -18,6 +18,8 @@ CALLS = {
     "clamp": lambda x, y, m: x.clamp(-0.5, 0.25),
     "clamp by whole numbers": lambda x, y, m: x.clamp(0, 1),
     "clamp from below": lambda x, y, m: x.clamp(min=0.1),
+    "clamp_max": lambda x, y, m: x.clamp_max(0.5),
+    "clamp by nothing and a tensor": lambda x, y, m: x.clamp(None, y),
     "where": lambda x, y, m: rushlight.where(m, x, y),
     "where with a number": lambda x, y, m: rushlight.where(m, x, 0.5),
     "masked_fill": lambda x, y, m: x.masked_fill(m, 3.0),

@@ -32,8 +32,10 @@ SIZE_AT, ITEMS_AT = 16, 24
 class _Known:
     """The parts of the function."""
 
+    name = "rl_known"
+
     def __init__(self, maker):
-        f = self.f = maker("rl_known", (1, 16))
+        f = self.f = maker(self.name, (1, 16))
         self.own, f.plan = f.plan, f.load(f.plan, TENSORS_PLAN, "ptr")
         self.items, self.count, self.first = f.slot(), f.slot(), f.slot()
         self.arrays = f.slot(MOST_TENSORS)
@@ -146,27 +148,26 @@ class _Known:
         f.call("void", "@Py_DecRef", f"ptr {result}")
         f.do(f"ret ptr {outs}")
 
-
-def _known(maker):
-    known = _Known(maker)
-    f, own = known.f, known.own
-    known.read_list()
-    known.read_arrays()
-    table, size = f.load(own, TABLE, "ptr"), f.load(own, WORDS)
-    with f.loop(f.load(own, ENTRIES)) as e:
-        entry = f.at(table, f.multiply(e, size))
-        found, other = f.name("found"), f.name("other")
-        f.do(f"br i1 {known.matches(entry)}, label %{found}, label %{other}")
-        f.lines.append(f"{found}:")
-        known.answer(entry)
-        f.lines.append(f"{other}:")
-    f.do("br label %fallback")
-    return f.finish()
+    def text(self):
+        """The whole function."""
+        f, own = self.f, self.own
+        self.read_list()
+        self.read_arrays()
+        table, size = f.load(own, TABLE, "ptr"), f.load(own, WORDS)
+        with f.loop(f.load(own, ENTRIES)) as e:
+            entry = f.at(table, f.multiply(e, size))
+            found, other = f.name("found"), f.name("other")
+            f.do(f"br i1 {self.matches(entry)}, label %{found}, label %{other}")
+            f.lines.append(f"{found}:")
+            self.answer(entry)
+            f.lines.append(f"{other}:")
+        f.do("br label %fallback")
+        return f.finish()
 
 
 def functions(maker):
     """IR texts."""
-    return [_known(maker)]
+    return [_Known(maker).text()]
 
 
 # ------------------------------------------------------------------------------------ Python's side

@@ -290,6 +290,7 @@ def _set_origin(f, source, step, out):
 def _families():
     from rushlight.backends import (
         llvm_known,
+        llvm_known_views,
         llvm_pointwise,
         llvm_recording,
         llvm_results,
@@ -297,7 +298,8 @@ def _families():
         llvm_views,
     )
 
-    return llvm_views, llvm_recording, llvm_shapes, llvm_known, llvm_results, llvm_pointwise
+    families = llvm_views, llvm_recording, llvm_shapes, llvm_known, llvm_results, llvm_pointwise
+    return *families, llvm_known_views
 
 
 def module(key: str) -> str:

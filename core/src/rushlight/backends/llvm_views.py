@@ -40,20 +40,31 @@ class _View:
     """What the functions share: the source's array, and the view's dimensions."""
 
     def __init__(self, maker, name, count):
-        f = self.f = maker("rl_" + name, count)
-        self.source = f.load("%args", 0, "ptr")
-        self.own = f.load(f.slot_of(self.source, words.ARRAY_AT), 0, "ptr")
-        kind = f.compare("eq", f.field(self.own, TYPE_AT, "ptr"), f.word(words.ARRAY_TYPE), "ptr")
+        f = maker("rl_" + name, count)
+        source = f.load("%args", 0, "ptr")
+        own = f.load(f.slot_of(source, words.ARRAY_AT), 0, "ptr")
+        kind = f.compare("eq", f.field(own, TYPE_AT, "ptr"), f.word(words.ARRAY_TYPE), "ptr")
         f.exit_unless(kind, "fallback")
-        self.ndim = f.value(f"zext i32 {f.field(self.own, NDIM_AT, 'i32')} to i64")
+        self._begin(f, source, own)
         f.exit_if(f.compare("ugt", self.ndim, MAX_DIMS), "fallback")
-        self.shape = f.field(self.own, SHAPE_AT, "ptr")
+
+    @classmethod
+    def over(cls, f, source, own):
+        """The same inside of another function, which knows the source and its array."""
+        view = cls.__new__(cls)
+        view._begin(f, source, own)
+        return view
+
+    def _begin(self, f, source, own):
+        self.f, self.source, self.own = f, source, own
+        self.ndim = f.value(f"zext i32 {f.field(own, NDIM_AT, 'i32')} to i64")
+        self.shape = f.field(own, SHAPE_AT, "ptr")
         # Not always right behind the shape: `squeeze` takes dimensions away in place.
-        self.strides = f.field(self.own, STRIDES_AT, "ptr")
+        self.strides = f.field(own, STRIDES_AT, "ptr")
         self.dims, self.steps = f.slot(MAX_DIMS), f.slot(MAX_DIMS)
         self.count, self.data = f.slot(), f.slot()
         f.store(0, self.count)
-        f.store(f.field(self.own, DATA_AT), self.data)
+        f.store(f.field(own, DATA_AT), self.data)
 
     def append(self, extent, step):
         """One dimension more."""

@@ -11,7 +11,7 @@ import math
 from rushlight.kernels.execution import REFERENCE, chunk
 from rushlight.kernels.prepared import prepared
 
-__all__ = ["copied", "flipped", "joined", "padded", "rolled", "triangle"]
+__all__ = ["copied", "embedded", "flipped", "joined", "padded", "rolled", "triangle"]
 
 LARGE = 1 << 20  # bytes from which wide loops of other kernels pay
 MOST = 24  # arrays joined by one call
@@ -122,6 +122,18 @@ def triangle(input, diagonal, lower):
     words = [rows, columns, diagonal]
     outputs = [(input.shape, input.dtype)]
     return prepared(code, items, chunk(items, columns), [input], outputs, words)
+
+
+def embedded(input, offset):
+    """``f(input)``: a matrix of zeros with a vector on a diagonal."""
+    n = input.size
+    code = _kernel("diagonal_rows", input.dtype) if n else None
+    if code is None:
+        return None
+    extent = n + abs(offset)
+    words = [extent, n, max(-offset, 0), max(offset, 0), input.strides[0]]
+    outputs = [((extent, extent), input.dtype)]
+    return prepared(code, extent, chunk(extent, extent), [input], outputs, words)
 
 
 def padded(input, pad):

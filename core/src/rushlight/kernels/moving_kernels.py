@@ -123,6 +123,22 @@ def roll_rows(args, lo, hi, tid):
 
 
 @range_kernel
+def diagonal_rows(args, lo, hi, tid):
+    """Zeros with a vector on a diagonal: items are rows.
+
+    Constants: elements of a row and of the vector, the first row and column, the vector's stride.
+    """
+    g = array(i64, args)
+    columns, n, first, shift, step = g[3], g[4], g[5], g[6], g[7]
+    for row in range(lo, hi):
+        target = g[OUT] + size * row * columns
+        fill_run(target, i64(0), columns, element(0))
+        i = row - first
+        if i >= 0 and i < n:
+            copy_run(g[X] + i * step, target + size * (i + shift), i64(1))
+
+
+@range_kernel
 def triangle(args, lo, hi, tid):
     """Rows of dense matrices on one side of a diagonal. Constants: rows, columns, diagonal."""
     g = array(i64, args)

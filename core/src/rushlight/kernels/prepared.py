@@ -14,7 +14,7 @@ from rushlight.backends import np, threads
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.backends.memory import empty
 
-__all__ = ["Remembered", "Short", "by_layout", "prepared"]
+__all__ = ["Remembered", "Short", "by_layout", "nothing", "prepared", "stays"]
 
 LIMIT = 1024  # layouts remembered by one function
 _HUGE = 1 << 22  # bytes from which NumPy makes the result: it asks for huge pages then
@@ -128,7 +128,7 @@ class Remembered(dict):
 _EVERY = 32  # calls that miss the table, of which one is put there
 
 
-def _lasts(attribute):
+def stays(attribute):
     """Whether there is one object of this value, by which machine code may know it."""
     kind = type(attribute)
     if kind is int:
@@ -136,7 +136,7 @@ def _lasts(attribute):
     return kind is bool or attribute is None or getattr(kind, "constants", False)
 
 
-def _nothing(*arguments):
+def nothing(*arguments):
     """In the place of a function that machine code has not made."""
     return NotImplemented
 
@@ -152,7 +152,7 @@ class Short:
     others = False  # whether further arguments are allowed, because they change no result
 
     def __init__(self, tensors=1, count=None, listed=False, failures=0):
-        self.call, self.tensors, self.count, self.listed = _nothing, tensors, count, listed
+        self.call, self.tensors, self.count, self.listed = nothing, tensors, count, listed
         self.known, self.missed, self.failures = None, 0, failures
 
     def miss(self, found, arrays, attributes=()):
@@ -163,7 +163,7 @@ class Short:
 
     def learn(self, found, arrays, attributes=()):
         """Know what a function of :func:`prepared` computes for such arrays and attributes."""
-        if type(found) is not type(len) or not all(map(_lasts, attributes)):
+        if type(found) is not type(len) or not all(map(stays, attributes)):
             return
         from rushlight.backends.llvm_known import KnownCalls
         from rushlight.backends.llvm_results import described

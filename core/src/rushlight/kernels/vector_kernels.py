@@ -50,6 +50,16 @@ def row_products(args, lo, hi, tid):
         out[item] = real(total)
 
 
+@range_kernel
+def strided_total(args, lo, hi, tid):
+    """The one item: elements added up in order in float64. Constants: how many, bytes between."""
+    g = array(i64, args)
+    total = f64(0)
+    for i in range(g[3]):
+        total += f64(array(real, g[X] + i * g[4])[0])
+    array(real, g[OUT])[0] = real(total)
+
+
 @range_kernel(reassociate=True)
 def small_product(args, lo, hi, tid):
     """The one item: OUT = X @ Y. Constants: rows, inner size, columns, then the steps, in elements,

@@ -24,6 +24,7 @@ __all__ = [
     "selected",
     "small_product",
     "small_products",
+    "trace",
 ]
 
 SMALL_WORK = 4096  # multiply-adds of a product that is done by one call
@@ -71,6 +72,17 @@ def small_product(a, b):
     code = native.small_product.address(real=language_type(dtype))
     outputs = [((a.shape[0], b.shape[1]), dtype)]
     return prepared(code, 1, 1, [a, b], outputs, [*a.shape, b.shape[1], *steps])
+
+
+def trace(matrix):
+    """``f(matrix)``: the sum of the diagonal, one element after the other in float64."""
+    dtype, step = matrix.dtype, sum(matrix.strides)
+    if REFERENCE or dtype not in COMPILED_DTYPES:
+        return None
+    from rushlight.kernels import vector_kernels as native
+
+    code = native.strided_total.address(real=language_type(dtype))
+    return prepared(code, 1, 1, [matrix], [((), dtype)], [min(matrix.shape), step])
 
 
 def small_products(a, b):

@@ -305,7 +305,9 @@ class _Source:
         values = f"[{first}, {rest}]" if rest else f"[{first}]"
         copied = f"out = make.made(r, {first}._dtype)" if self.op.options.get("copies") else ""
         lines = self._start()
+        learned = self._learned(first, rest) if whole else []
         lines += [
+            *(self._known_view(first, rest) if whole else []),
             *(self._whole_view(first, rest) if whole else []),
             f"r = kernel({call})",
             "if type(r) is not ndarray:",
@@ -313,12 +315,32 @@ class _Source:
             f"    return many_views(op, {first}, r, {values})",
             f"out = make.view({first}, r, (op, [{rest}]))",
             f"if out is NO: {copied or 'return NO'}",
+            *learned,
             "if STATE.inference and mode.inference: out._inference = True",
             f"if {first}._node is not None and mode.recording:",
             f"    record_view(op, {first}, [None, {rest}], out)",
             "return out",
         ]
         return "\n    ".join(lines)
+
+    def _known_view(self, first, rest):
+        """Lines that ask machine code for a view whose like it has met."""
+        known = self.op.options.get("known")
+        if known is None:
+            return []
+        self.values["known"] = known
+        return [
+            f"out = known.call({', '.join([first, *(t for _, t in self.bound[1:])])})",
+            "if out is not NO:",
+            "    if STATE.inference and mode.inference: out._inference = True",
+            f"    if {first}._node is not None and mode.recording:",
+            f"        record_view(op, {first}, [None, {rest}], out)",
+            "    return out",
+        ]
+
+    def _learned(self, first, rest):
+        """Lines that have it meet one."""
+        return [f"known.miss({first}, ({rest},), out)"] if "known" in self.op.options else []
 
     def _whole_view(self, first, rest):
         """Lines that let machine code make the view, where the op names a function for that."""
@@ -331,6 +353,7 @@ class _Source:
             return [
                 f"out = made_by({', '.join([first, *(t for _, t in self.bound[1:])])})",
                 "if out is not NO:",
+                *("    " + line for line in self._learned(first, rest)),
                 f"    if {first}._node is not None and mode.recording:",
                 f"        {action}",
                 "    return out",

@@ -70,7 +70,7 @@ class _Quick:
                 if k < 0:
                     return
                 arguments.append((backend.TENSOR, values[position]._array.dtype))
-            elif type(k) is tuple:
+            elif type(k) is tuple or k is None:
                 arguments.append((backend.ITSELF, values[position]))
             elif not entry.floats:
                 return
@@ -130,14 +130,14 @@ class _Source:
                 if kind in (TENSOR, OPTIONAL):
                     self.tensors.append("None")
             elif kind in (TENSOR, OPTIONAL):
-                self._tensor(position, text)
+                self._tensor(position, text, kind)
             elif kind == ATTRIBUTE:
                 self._attribute(position, text)
             else:
                 return False
         return True
 
-    def _tensor(self, position, text):
+    def _tensor(self, position, text, kind):
         number = position not in self.op.strict and position > 0
         self.lines += [
             f"k = type({text})",
@@ -149,6 +149,8 @@ class _Source:
         ]
         if number:
             self.lines += ["elif k in numbers:", *self._number(position, text)]
+        if number and kind == OPTIONAL:
+            self.lines.append(f"elif {text} is None: k{position} = None")
         self.lines.append("else: return NO")
         self.keys.append(f"k{position}")
         self.bound.append(text)

@@ -22,11 +22,16 @@ UNSET = _U = object()  # an argument that was not given
 def unary(op, general):
     """The callable of an op of one tensor."""
     same = op.same = [None] * _COUNT
-    recorded = op.options.get("differentiable", True)
+    recorded, ways = op.options.get("differentiable", True), op.ways
 
     def call(input, *args, **kwargs):
         kind = type(input)
-        if (kind is Tensor or kind is Parameter) and not STATE.modes and not args and not kwargs:
+        if args:
+            if not kwargs and not STATE.modes and len(args) < WAYS - 1:
+                result = ways[len(args) + 1](input, *args)
+                if result is not NotImplemented:
+                    return result
+        elif (kind is Tensor or kind is Parameter) and not STATE.modes and not kwargs:
             entry = same[input._dtype.code]
             if entry is not None:
                 array = entry[0](input._array)

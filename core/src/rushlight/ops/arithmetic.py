@@ -492,13 +492,13 @@ clamp.gradient(
 @composite()
 def clamp_min(input: Tensor, min):
     """`input`, at least `min`."""
-    return clamp(input, min=min)
+    return clamp(input, min)
 
 
 @composite()
 def clamp_max(input: Tensor, max):
     """`input`, at most `max`."""
-    return clamp(input, max=max)
+    return clamp(input, None, max)
 
 
 Tensor.clamp_min_ = lambda self, min: self.clamp_(min=min)

@@ -160,10 +160,18 @@ def _is_as(input, chosen):
 
 
 def _converter(name, dtype):
+    known = _cast.op.cpu_kernel.short
+
     def convert(self, memory_format=None):
         if memory_format is not None:
             return self.to(dtype, memory_format=memory_format)
-        return self if self._dtype is dtype else _converted(self, dtype)
+        if self._dtype is dtype:
+            return self
+        if self._node is None and not STATE.modes:
+            out = known.call(self, dtype)
+            if out is not NotImplemented:
+                return make.inferred(out) if STATE.inference else out
+        return _converted(self, dtype)
 
     convert.__name__ = name
     convert.__doc__ = f"The tensor as {dtype}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -72,12 +73,18 @@ _nan_to_num.gradient(input=lambda grad, input: where(isfinite(input), grad, 0.0)
 
 
 def _replacements(tensor, nan, posinf, neginf):
-    limits = dtypes.finfo(tensor._dtype.to_real())
+    most = _most(tensor._dtype)
     return (
         0.0 if nan is None else nan,
-        limits.max if posinf is None else posinf,
-        limits.min if neginf is None else neginf,
+        most if posinf is None else posinf,
+        -most if neginf is None else neginf,
     )
+
+
+@functools.cache
+def _most(dtype):
+    """The largest number of a dtype or of its parts; the smallest is its opposite."""
+    return dtypes.finfo(dtype.to_real()).max
 
 
 @composite()

@@ -244,6 +244,8 @@ def outer(input: Tensor, vec2: Tensor):
 @composite()
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
+    if beta == 1 == alpha and mat1._dtype.category >= FLOAT and mat1._dtype.itemsize > 2:
+        return input + mm(mat1, mat2)
     if _is_biased(input, mat1, mat2, beta, alpha):
         return linear(mat1, mat2.t(), input)
     return _scaled_sum(input, mm, mat1, mat2, beta, alpha)

@@ -10,6 +10,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import blocks, moving
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._fast import positional
+from rushlight.ops._known_views import ShortView
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
 from rushlight.ops._shape_rules import like
@@ -376,24 +377,26 @@ Tensor.mT = property(_matrix_transpose)
 Tensor.H = Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
 
 
+_moved = ShortView()
+
+
 @composite(aliases=("moveaxis",))
 def movedim(input: Tensor, source, destination):
     """Dimensions moved to new places; the others keep their order."""
+    out = _moved.of_composite(input, source, destination)
+    if out is not NotImplemented:
+        return out
     ndim = input.dim()
-    if type(source) is type(destination) is int and ndim:
-        order = list(range(ndim))
-        order.insert(wrap_dim(destination, ndim), order.pop(wrap_dim(source, ndim)))
-        return permute(input, tuple(order))
-    source = wrap_dims(source, ndim, empty_is_all=False)
-    destination = wrap_dims(destination, ndim, empty_is_all=False)
-    if len(source) != len(destination):
-        raise RuntimeError(
-            f"movedim: source has {len(source)} dims and destination has {len(destination)}"
-        )
-    order = [d for d in range(ndim) if d not in source]
-    for at, d in sorted(zip(destination, source, strict=True)):
+    start = wrap_dims(source, ndim, empty_is_all=False)
+    end = wrap_dims(destination, ndim, empty_is_all=False)
+    if len(start) != len(end):
+        raise RuntimeError(f"movedim: source has {len(start)} dims and destination has {len(end)}")
+    order = [d for d in range(ndim) if d not in start]
+    for at, d in sorted(zip(end, start, strict=True)):
         order.insert(at, d)
-    return permute(input, tuple(order))
+    out = permute(input, tuple(order))
+    _moved.miss(input, (source, destination), out)
+    return out
 
 
 def _squeeze_samples(make):

@@ -6,6 +6,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import MetaArray, meta_array
 from rushlight.errors import shape_text
 from rushlight.ops._arrays import one_of_many
+from rushlight.ops._known_views import ShortView
 from rushlight.ops._op import composite
 from rushlight.ops._op import view as declare_view
 from rushlight.ops.shape import BEFORE, view_scatter
@@ -140,6 +141,7 @@ def _diagonal_window(input, offset, dim1, dim2):
     batching="dims",
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1, -1, 0), {})],
     made_by=_diagonal_window,
+    known=ShortView(),
 )
 def diagonal(input: Tensor, offset=0, dim1=0, dim2=1):
     """The diagonal over two dimensions, as the last dimension."""
@@ -152,14 +154,15 @@ def diagonal(input: Tensor, offset=0, dim1=0, dim2=1):
     return out
 
 
-def _diagonal_gradient(grad, input_shape, offset, dim1, dim2):
+def diagonal_gradient(grad, input_shape, offset, dim1, dim2):
+    """Zeros with `grad` on a diagonal."""
     from rushlight.ops.creation import zeros
 
     base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
     return view_scatter(base, grad, ((diagonal.op, [offset, dim1, dim2]),))
 
 
-diagonal.gradient(input=_diagonal_gradient)
+diagonal.gradient(input=diagonal_gradient)
 
 
 def _unfold_windows(input, dimension, size, step):
@@ -185,6 +188,7 @@ def _unfold_windows(input, dimension, size, step):
     samples=lambda make: [((make(6),), {"dimension": 0, "size": 3, "step": 2})],
     oracle="Tensor",
     made_by=_unfold_windows,
+    known=ShortView(),
 )
 def unfold(input: Tensor, dimension, size, step):
     """Windows of `size` elements every `step` along `dimension`; the window is the last one."""

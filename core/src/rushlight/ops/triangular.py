@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from rushlight.backends import np
-from rushlight.backends.arrays import by_rows
+from rushlight.backends.arrays import by_rows, dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import moving
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import diagonals, like
+from rushlight.ops.slicing import diagonal_gradient
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import EXACT, Tensor
 
 
 def _two_dimensions(name, array):
@@ -62,9 +64,44 @@ def diag(input: Tensor, diagonal=0):
         raise RuntimeError(
             f"diag(): Supports 1D or 2D tensors. Got a tensor of shape {shape_text(input.shape)}"
         )
-    if input.dim() == 2:
-        return input.diagonal(diagonal).clone()
-    return diag_embed(input, diagonal)
+    if input.dim() == 1:
+        return diag_embed(input, diagonal)
+    if type(input) in EXACT and not STATE.modes:
+        return _diagonal_copy(input, diagonal)
+    return input.diagonal(diagonal).clone()
+
+
+def _diagonal_length(input, offset):
+    rows, columns = input.shape
+    return max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+
+
+@op(
+    linear=True,
+    method=False,
+    samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {}), ((make(3, 4), -2), {})],
+    tested_by="diag",
+    meta=lambda input, offset=0: ((_diagonal_length(input, offset),), dtype_of(input)),
+)
+def _diagonal_copy(input: Tensor, offset=0):
+    """A copy of a matrix's diagonal."""
+    return input.diagonal(offset).copy()
+
+
+def _prepared_diagonal(input, offset=0):
+    if type(offset) is not int:
+        return None
+    down, across = input.strides
+    start = offset * across if offset >= 0 else -offset * down
+    shape = (_diagonal_length(input, offset),)
+    return moving.copied(input, shape, (down + across,), start, shape)
+
+
+_diagonal_copy.cpu(by_layout(_prepared_diagonal, _diagonal_copy.op.body))
+_diagonal_copy.op.node_name = "DiagonalBackward0_copy"
+_diagonal_copy.gradient(
+    input=lambda grad, input_shape, offset: diagonal_gradient(grad, input_shape, offset, 0, 1)
+)
 
 
 @op(linear=True, meta=diagonals, samples=lambda make: [((make(3),), {}), ((make(2, 3), 1), {})])
@@ -82,4 +119,11 @@ def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1):
     return by_rows(np.moveaxis(out, (-2, -1), (dim1, dim2)))
 
 
+def _prepared_embedding(input, offset=0, dim1=-2, dim2=-1):
+    if (dim1, dim2) == (-2, -1) and input.ndim == 1 and type(offset) is int:
+        return moving.embedded(input, offset)
+    return None
+
+
+diag_embed.cpu(by_layout(_prepared_embedding, diag_embed.op.body))
 diag_embed.gradient(input=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
