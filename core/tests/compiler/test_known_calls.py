@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import sys
 import threading
 
@@ -30,6 +31,7 @@ CALLS = {
     "bfloat16": lambda x: x.bfloat16(),
     "diag": lambda x: x.diag(1),
     "trace": lambda x: x.trace(),
+    "take": lambda x: x.take(rushlight.tensor([[0, -1], [2, 1]])),
 }
 
 
@@ -193,3 +195,30 @@ def test_threads_fill_the_table_at_once():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.parametrize("dtype", [rushlight.float32, rushlight.int64, rushlight.uint8])
+def test_membership(dtype):
+    """Few others are compared with one by one, more are looked up; nan is no member."""
+    for n in (1, 5, 40, 64, 65):
+        tests = rushlight.arange(0, 2 * n, 2).to(dtype)
+        for shape in ((7,), (3, 5)):
+            x = rushlight.arange(float(math.prod(shape))).reshape(shape).to(dtype)
+            want = (x.long() % 2 == 0) & (x < 2 * n)
+            for _ in range(3):
+                assert rushlight.isin(x, tests).equal(want)
+                assert rushlight.isin(x, tests, invert=True).equal(~want)
+    odd = rushlight.tensor([float("nan"), -0.0, 1.0])
+    for _ in range(3):
+        assert rushlight.isin(odd, odd[:2].neg().clone()).tolist() == [False, True, False]
+    with rushlight.inference_mode():
+        assert rushlight.isin(odd, odd).is_inference()
+
+
+def test_a_take_out_of_range_is_an_error():
+    x = rushlight.arange(6.0)
+    for _ in range(3):
+        assert x.take(rushlight.tensor([-6, 5])).tolist() == [0.0, 5.0]
+        for place in (-7, 6):
+            with pytest.raises(IndexError, match="out of range"):
+                x.take(rushlight.tensor([0, place]))

@@ -201,3 +201,35 @@ def test_complex_uniforms():
     ours = rushlight.empty(3, dtype=rushlight.complex64).normal_(-2, 0.5)
     theirs = torch.empty(3, dtype=torch.complex64).normal_(-2, 0.5)
     np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)
+
+
+def test_few_normals_continue_each_other():
+    """Below 16 they come one by one, in pairs, of which one may be left for the next call."""
+    for lib in (rushlight, torch):
+        lib.manual_seed(7)
+    for count in (3, 1, 0, 4, 15, 20, 2, 1):
+        for dtype in ("float32", "float64"):
+            ours = rushlight.randn(count, dtype=getattr(rushlight, dtype))
+            theirs = torch.randn(count, dtype=getattr(torch, dtype))
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_sizes_asked_for_again():
+    """In the default dtype and on the default device, whatever these are then."""
+    for lib in (rushlight, torch):
+        lib.manual_seed(8)
+    for size in ((4, 8), ((4, 8),), (32,), (4, 8), ([4, 8],), (32,)):
+        for name in ("rand", "randn"):
+            ours, theirs = (getattr(lib, name)(*size) for lib in (rushlight, torch))
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
+    with pytest.raises(TypeError):
+        rushlight.rand(4.0, 8)
+    with rushlight.inference_mode():
+        assert rushlight.randn(4, 8).is_inference()
+    with rushlight.device("meta"):
+        assert rushlight.randn(4, 8).is_meta
+    rushlight.set_default_dtype(rushlight.float64)
+    try:
+        assert rushlight.randn(4, 8).dtype is rushlight.float64
+    finally:
+        rushlight.set_default_dtype(rushlight.float32)

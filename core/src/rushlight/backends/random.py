@@ -98,7 +98,7 @@ class MersenneTwister:
         the place of :func:`box_muller`."""
         transform = transform or box_muller
         if count < 16:
-            return np.array([self._one_normal() * std + mean for _ in range(count)])
+            return np.array([value * std + mean for value in self._few_normals(count)])
         kind = np.float64 if double else np.float32
         whole = count - count % 16
         data = self.uniform(whole if half else count, double)
@@ -108,15 +108,19 @@ class MersenneTwister:
             out[-16:] = transform(self.uniform(16, double), mean, std)
         return out
 
-    def _one_normal(self) -> float:
-        if self.cached_normal is not None:
-            value, self.cached_normal = self.cached_normal, None
-            return value
-        u1, u2 = self.uniform(2, True).tolist()
-        radius = math.sqrt(-2.0 * math.log1p(-u2))
-        theta = 2.0 * math.pi * u1
-        self.cached_normal = radius * math.sin(theta)
-        return radius * math.cos(theta)
+    def _few_normals(self, count: int) -> list[float]:
+        """Standard normals one by one, by the C library's functions."""
+        kept = self.cached_normal
+        found = [] if kept is None or not count else [kept]
+        pairs = (count - len(found) + 1) // 2
+        uniforms = self.uniform(2 * pairs, True).tolist() if pairs else []
+        for u1, u2 in zip(uniforms[::2], uniforms[1::2], strict=True):
+            radius = math.sqrt(-2.0 * math.log1p(-u2))
+            theta = 2.0 * math.pi * u1
+            found += radius * math.cos(theta), radius * math.sin(theta)
+        if count:
+            self.cached_normal = found.pop() if len(found) > count else None
+        return found
 
     def serial_normals(self, count: int):
         """Standard normals one after the other, as double Box-Muller pairs, whatever the count."""

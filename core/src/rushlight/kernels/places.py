@@ -75,6 +75,15 @@ def take_along(input, index, dim, wrap=False):
     return prepared(code, outer, grain, [input, index], [(index.shape, input.dtype)], words)
 
 
+def take_flat(input, index):
+    """``f(input, index)``: elements of the flattened input; negative places from the end."""
+    code = _kernel("take_along", input.dtype, wrap=1) if _fits(input, index) else None
+    if code is None:
+        return None
+    words = [ctypes.addressof(failures), input.size, index.size, 1]
+    return prepared(code, 1, 1, [input, index], [(index.shape, input.dtype)], words)
+
+
 def add_rows(input, index, source, dim):
     """``f(input, index, source)``: a copy of `input` with slices added at a vector of indices."""
     if not input.ndim or not _fits(input, index) or index.ndim != 1:

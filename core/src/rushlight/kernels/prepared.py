@@ -14,7 +14,7 @@ from rushlight.backends import np, threads
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.backends.memory import empty
 
-__all__ = ["Remembered", "Short", "by_layout", "nothing", "prepared", "stays"]
+__all__ = ["Remembered", "Short", "by_layout", "by_layouts", "nothing", "prepared", "stays"]
 
 LIMIT = 1024  # layouts remembered by one function
 _HUGE = 1 << 22  # bytes from which NumPy makes the result: it asks for huge pages then
@@ -203,6 +203,28 @@ def by_layout(prepare, general, count=None):
             if result is not NotImplemented:
                 return result
         return general(input, *attributes)
+
+    call.general, call.short = general, short
+    return call
+
+
+def by_layouts(prepare, general):
+    """:func:`by_layout` for ``f(array, array, *attributes)``."""
+    known, short = Remembered(), Short(2)
+
+    def call(a, b, *attributes):
+        key = a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, attributes
+        try:
+            found = known[key]
+            short.miss(found, (a, b), attributes)
+        except KeyError:
+            found = known.keep(key, prepare(a, b, *attributes))
+            short.learn(found, (a, b), attributes)
+        if found is not None:
+            result = found(a, b)
+            if result is not NotImplemented:
+                return result
+        return general(a, b, *attributes)
 
     call.general, call.short = general, short
     return call

@@ -51,6 +51,22 @@ def row_products(args, lo, hi, tid):
 
 
 @range_kernel
+def among(args, lo, hi, tid):
+    """Whether elements are among others: items are blocks. Constants: elements, others, and
+    whether the answer is the other way round."""
+    g = array(i64, args)
+    x, others, out = array(element, g[X]), array(element, g[Y]), array(u8, g[OUT])
+    for item in range(lo, hi):
+        first, last = item * BLOCK, min(g[4], (item + 1) * BLOCK)
+        for i in range(first, last):
+            out[i] = u8(g[6])
+        for j in range(g[5]):
+            other = others[j]
+            for i in range(first, last):
+                out[i] = u8(1 - g[6]) if x[i] == other else out[i]
+
+
+@range_kernel
 def strided_total(args, lo, hi, tid):
     """The one item: elements added up in order in float64. Constants: how many, bytes between."""
     g = array(i64, args)

@@ -15,6 +15,7 @@ from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, langu
 from rushlight.kernels.prepared import Remembered, prepared
 
 __all__ = [
+    "among",
     "converted",
     "equal",
     "nonzero",
@@ -27,6 +28,7 @@ __all__ = [
     "trace",
 ]
 
+FEW = 64  # elements that others are compared with one by one
 SMALL_WORK = 4096  # multiply-adds of a product that is done by one call
 LONG = 1 << 20  # elements of one row that are left to threads
 CACHED = 1 << 19  # elements of a matrix from which OpenBLAS reads memory faster
@@ -127,6 +129,24 @@ def equal(first, second):
 
     code = native.same.address(element=getattr(language, kind))
     return prepared(code, 1, 1, [first, second], [((), _BOOL)], [first.size])
+
+
+def among(elements, tests, invert):
+    """``f(elements, tests)``: whether each element of a dense array is (or is not) one of a few
+    others of the same dtype."""
+    kind = _TYPES.get(elements.dtype)
+    if REFERENCE or kind is None or tests.dtype != elements.dtype or not elements.size:
+        return None
+    if not 0 < tests.size <= FEW or not (elements.flags.c_contiguous and tests.flags.c_contiguous):
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import vector_kernels as native
+
+    code = native.among.address(element=getattr(language, kind))
+    blocks = math.ceil(elements.size / native.BLOCK)
+    grain = chunk(blocks, native.BLOCK * tests.size)
+    outputs, words = [(elements.shape, _BOOL)], [elements.size, tests.size, int(invert)]
+    return prepared(code, blocks, grain, [elements, tests], outputs, words)
 
 
 def one_hot(classes, count):

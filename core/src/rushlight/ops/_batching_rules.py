@@ -490,6 +490,16 @@ def _cross_entropy(level, op, values):
     return tuple(p if is_batched(p, level) else front(p, level) for p in parts)
 
 
+@rule("_diagonal_copy")
+def _diagonal_copy(level, op, values):
+    return values[0].diagonal(values[1]).clone()
+
+
+@rule("_trace")
+def _trace(level, op, values):
+    return values[0].diagonal().sum()
+
+
 @rule("_nll_mean")
 def _nll_mean(level, op, values):
     """Written out with other ops, likewise."""

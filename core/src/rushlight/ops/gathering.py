@@ -8,7 +8,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import argument_error, shape_text
 from rushlight.kernels import line as lines
-from rushlight.kernels import vectors
+from rushlight.kernels import places, vectors
 from rushlight.ops import place_calls
 from rushlight.ops._inplace import write_out
 from rushlight.ops._op import composite, op
@@ -519,6 +519,9 @@ def flat_places(name, index, count):
 def take(input: Tensor, index: Tensor):
     """The elements of the flattened input at `index`; negative ones count from the end."""
     return np.take(input, flat_places("take", index, input.size))
+
+
+take.cpu(places.checked(places.take_flat, take.op.body))
 
 
 def _take_gradient(grad, input_shape, index):

@@ -6,6 +6,7 @@ import warnings
 
 from rushlight import dtypes
 from rushlight.backends import np
+from rushlight.compiler import xp
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import losses as kernels
@@ -437,13 +438,26 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
             "cosine_similarity: expected both inputs to be of floating point dtype, got "
             f"{x1.dtype} and {x2.dtype}"
         )
-    shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
-    unit = []
-    for x in (x1.expand(shape), x2.expand(shape)):
-        length = x.norm(2, dim, True)
-        fixed = length.detach()  # the limit does not stop the gradient of the length
-        unit.append(x / (length + (fixed.clamp(min=eps) - fixed)))
-    return (unit[0] * unit[1]).sum(dim)
+    if x1.shape != x2.shape:
+        shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
+        x1, x2 = x1.expand(shape), x2.expand(shape)
+    first, second = (x / _at_least(x.norm(2, dim, True), eps) for x in (x1, x2))
+    return (first * second).sum(dim)
+
+
+@elementwise(
+    method=False,
+    inplace=False,
+    variants=({"limit": -99.0},),
+    only_variants=True,
+    tested_by="cosine_similarity",
+)
+def _at_least(input, limit: float):
+    """`input`, at least `limit`, which does not stop the gradient."""
+    return xp.maximum(input, limit)
+
+
+_at_least.gradient(input=lambda grad: grad)
 
 
 @in_float32

@@ -12,7 +12,7 @@ from rushlight.kernels import matrix as kernels
 from rushlight.kernels import totals, vectors
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import FLOAT32, is_low_precision
-from rushlight.kernels.prepared import Remembered, Short, by_layout
+from rushlight.kernels.prepared import by_layout, by_layouts
 from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
@@ -31,29 +31,6 @@ def _same_dtype(name, **tensors):
                 f"{name}: expected {first_name} and {other_name} to have the same dtype, but got: "
                 f"{first.dtype} != {other.dtype}"
             )
-
-
-def _by_layouts(prepare, general):
-    """A kernel of two arrays by one call where `prepare` has one for their layouts, others by
-    `general`."""
-    known, short = Remembered(), Short(2)
-
-    def call(a, b):
-        key = a.shape, a.strides, a.dtype, b.shape, b.strides
-        try:
-            found = known[key]
-            short.miss(found, (a, b))
-        except KeyError:
-            found = known.keep(key, prepare(a, b))
-            short.learn(found, (a, b))
-        if found is not None:
-            result = found(a, b)
-            if result is not NotImplemented:
-                return result
-        return general(a, b)
-
-    call.general, call.short = general, short
-    return call
 
 
 def _mm_samples(make):
@@ -87,7 +64,7 @@ def mm(input: Tensor, mat2: Tensor):
     return kernels.matmul(input, mat2)
 
 
-mm.cpu(_by_layouts(vectors.small_product, mm.op.body))
+mm.cpu(by_layouts(vectors.small_product, mm.op.body))
 mm.gradient(
     input=lambda grad, mat2: mm(grad, conj_of(mat2).t()),
     mat2=lambda grad, input: mm(conj_of(input).t(), grad),
@@ -115,7 +92,7 @@ def bmm(input: Tensor, mat2: Tensor):
     return kernels.matmul(input, mat2)
 
 
-bmm.cpu(_by_layouts(vectors.small_products, bmm.op.body))
+bmm.cpu(by_layouts(vectors.small_products, bmm.op.body))
 bmm.gradient(
     input=lambda grad, mat2: bmm(grad, conj_of(mat2).transpose(1, 2)),
     mat2=lambda grad, input: bmm(conj_of(input).transpose(1, 2), grad),
@@ -136,7 +113,7 @@ def _mv(input: Tensor, vec: Tensor):
     return kernels.matmul(input, vec[:, None])[:, 0]
 
 
-_mv.cpu(_by_layouts(vectors.product, _mv.op.body))
+_mv.cpu(by_layouts(vectors.product, _mv.op.body))
 _mv.gradient(
     input=lambda grad, vec: grad.unsqueeze(1) * conj_of(vec),
     vec=lambda grad, input: mv(conj_of(input).t(), grad),
@@ -212,7 +189,7 @@ def dot(input: Tensor, tensor: Tensor):
     return np.asarray(kernels.matmul(input[None], tensor[:, None])).reshape(())
 
 
-dot.cpu(_by_layouts(vectors.product, dot.op.body))
+dot.cpu(by_layouts(vectors.product, dot.op.body))
 
 dot.gradient(
     input=lambda grad, tensor: grad * conj_of(tensor),

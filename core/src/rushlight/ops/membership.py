@@ -9,12 +9,17 @@ from rushlight.backends import np
 from rushlight.backends.arrays import cast
 from rushlight.dtypes import BOOL, COMPLEX
 from rushlight.errors import shape_text
+from rushlight.kernels import vectors
+from rushlight.kernels.prepared import by_layouts
+from rushlight.ops._direct import on_cpu, tensor_of
 from rushlight.ops._op import TensorList, composite
 from rushlight.ops._rules import number_dtype, result_type
 from rushlight.ops.joining import stack, variadic
+from rushlight.tensor import construction as make
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.dispatch import stack as transforms
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
 @composite()
@@ -65,7 +70,18 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     >>> rushlight.isin(rushlight.tensor([1, 2, 3]), rushlight.tensor([2, 4]))
     tensor([False,  True, False])
     """
+    plain = type(elements) in EXACT and type(test_elements) in EXACT and not STATE.modes
+    if plain:
+        out = _AMONG.call(elements, test_elements, invert)
+        if out is not NotImplemented:
+            return make.inferred(out)
     _check_isin(elements, test_elements)
+    if (
+        plain
+        and elements._dtype is test_elements._dtype
+        and (on_cpu(elements) and on_cpu(test_elements))
+    ):
+        return tensor_of(_among(elements._array, test_elements._array, bool(invert)))
     if transforms.levels and any(getattr(v, "_level", None) for v in (elements, test_elements)):
         others = test_elements.reshape(-1) if isinstance(test_elements, Tensor) else test_elements
         inside = elements.unsqueeze(-1) if isinstance(elements, Tensor) else elements
@@ -79,8 +95,15 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     arrays = [
         cast(v._array, found.code) if isinstance(v, Tensor) else np.asarray(v) for v in values
     ]
-    inside = np.isin(arrays[0], arrays[1].reshape(-1), invert=invert)
-    return make_tensor(np.asarray(inside), dtypes.bool_)
+    return make_tensor(_looked_up(*arrays, invert), dtypes.bool_)
+
+
+def _looked_up(elements, test_elements, invert):
+    return np.asarray(np.isin(elements, test_elements.reshape(-1), invert=invert))
+
+
+_among = by_layouts(vectors.among, _looked_up)
+_AMONG = _among.short
 
 
 def _isin_on_gpu(elements, test_elements, invert):

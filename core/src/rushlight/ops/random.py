@@ -115,7 +115,7 @@ def _float(dtype, name, complex_too=False):
     return dtype
 
 
-def _maker(name, sample, quick, doc):
+def _maker(name, sample, quick, plain, doc):
     def make(
         *size,
         generator=None,
@@ -146,7 +146,17 @@ def _maker(name, sample, quick, doc):
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return transformable(make)
+    transformed = transformable(make)
+
+    @functools.wraps(make)
+    def call(*size, **options):
+        if not options and not stack.levels:
+            made = plain(size)
+            if made is not None:
+                return made
+        return transformed(*size, **options)
+
+    return call
 
 
 def _place(device):
@@ -173,8 +183,20 @@ def _both_parts(mean, dtype):
     return BY_CODE[dtype.code].type(complex(mean, mean))
 
 
-rand = _maker("rand", _uniforms, drawing.uniforms, "Uniform samples from [0, 1).")
-randn = _maker("randn", _normals, drawing.normals, "Samples from the standard normal distribution.")
+rand = _maker(
+    "rand",
+    _uniforms,
+    drawing.uniforms,
+    drawing.repeated("uniform"),
+    "Uniform samples from [0, 1).",
+)
+randn = _maker(
+    "randn",
+    _normals,
+    drawing.normals,
+    drawing.repeated("normal", 0.0, 1.0),
+    "Samples from the standard normal distribution.",
+)
 
 
 def rand_like(
