@@ -271,9 +271,11 @@ def _layer_norm_backward(
 @_layer_norm.gradients("input", "weight", "bias")
 def _layer_norm_gradient(grad, input, size, weight, eps, out1, out2, needs):
     if not mode.recording:
-        found = _layer_norm_backward(grad, input, weight, out1, out2, size)
-        pairs = zip(found, needs, strict=True)
-        return tuple(g.to(input.dtype) if need else None for g, need in pairs)
+        first, *rows = _layer_norm_backward(grad, input, weight, out1, out2, size)
+        if rows[0]._dtype is not input._dtype:
+            rows = [row.to(input._dtype) for row in rows]
+        found = zip((first, *rows), needs, strict=True)
+        return tuple([gradient if need else None for gradient, need in found])
     shape = tuple(input.shape)
     rows, grad = input.reshape(-1, size), grad.reshape(-1, size)
     centred = rows - rows.mean(1, True)

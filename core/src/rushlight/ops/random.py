@@ -150,10 +150,8 @@ def _maker(name, sample, quick, plain, doc):
 
     @functools.wraps(make)
     def call(*size, **options):
-        if not options and not stack.levels:
-            made = plain(size)
-            if made is not None:
-                return made
+        if not options and not stack.levels and (made := plain(size)) is not None:
+            return made
         return transformed(*size, **options)
 
     return call
