@@ -227,3 +227,24 @@ def test_the_logarithm_of_an_empty_sum(dtype):
     for shape, dim in (((0,), 0), ((0, 3), 0), ((3, 0), 0), ((3, 0), 1)):
         assert_same(lambda L, s=shape, d=dim: L.logsumexp(
             L.ones(s, dtype=getattr(L, dtype)), d, True).abs())  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32"]
+)
+def test_bounds_of_clamp_fit_the_dtype(name):
+    """Those that do not are errors, not other numbers; the infinities and nan fit all floats."""
+    bounds = [0, 1, 255, 256, 2**15, 65505, 1 << 33, 10**20, 1e5, 1e300, float("inf")]
+    for bound in bounds:
+        for low, high in ((0, bound), (None, bound), (bound, None), (0.5, bound)):
+            found = []
+            for lib in (rushlight, torch):
+                x = lib.ones(3, dtype=getattr(lib, name))
+                try:
+                    out = x.clamp(low, high)
+                    found.append((str(out.dtype).split(".")[1], out.tolist()))
+                except (RuntimeError, OverflowError) as error:
+                    found.append(type(error))
+            assert found[0] == found[1], (low, high, found)
+    with pytest.raises(RuntimeError, match="300 cannot be converted to type rushlight.int8"):
+        rushlight.ones(2, dtype=rushlight.int8).clamp_min(300)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import math
+
+from rushlight import dtypes
 from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
 from rushlight.ops._domains import away_from, nonzero, positive
@@ -455,6 +459,35 @@ minimum.gradient(
 def _clamp_check(input, min=None, max=None):
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
+    for bound in (min, max):
+        if type(bound) in _NUMBERS and not -128 <= bound <= 127 and isinstance(input, Tensor):
+            _check_bounds(input._dtype, [b for b in (min, max) if type(b) in _NUMBERS])
+            return
+
+
+_NUMBERS = frozenset({int, float})
+
+
+@functools.cache
+def _range(dtype):
+    """The numbers that a dtype holds; of unsigned ones also those that would wrap around once."""
+    if dtype.category == BOOL:
+        return -math.inf, math.inf  # refused elsewhere
+    info = (dtypes.finfo if dtype.category >= FLOAT else dtypes.iinfo)(dtype.to_real())
+    return (info.min if info.min else -info.max), info.max
+
+
+def _check_bounds(dtype, bounds):
+    """Bounds must be numbers of the result's dtype, nan or infinite."""
+    if dtype.category < FLOAT and float in map(type, bounds):
+        dtype = dtypes.default.float
+    low, high = _range(dtype)
+    for bound in bounds:
+        endless = bound.bit_length() > 64 if type(bound) is int else not math.isfinite(bound)
+        if not endless and not low <= bound <= high:
+            raise RuntimeError(
+                f"clamp: value {bound} cannot be converted to type {dtype} without overflow"
+            )
 
 
 @elementwise(
