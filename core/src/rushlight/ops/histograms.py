@@ -196,4 +196,6 @@ def histogramdd(input: Tensor, bins, range=None, weight=None, density=False):
             edges.append(_range_edges("histogramdd", points[:, i], item, low, high))
     weights = None if weight is None else weight._array.reshape(-1)
     found = make_tensor(_count(points, edges, weights, density), input._dtype)
-    return Histogram(found, tuple(make_tensor(e, input._dtype) for e in edges))
+    given = zip(bins, edges, strict=True)  # edges that were given come back themselves
+    edges = [b if isinstance(b, Tensor) else make_tensor(e, input._dtype) for b, e in given]
+    return Histogram(found, tuple(edges))
