@@ -4,7 +4,8 @@
 and for the attributes themselves, among the entries of a table. What it finds there is a function
 of arrays, ``rl_layout`` (:mod:`rushlight.backends.llvm_door`) or ``rl_several``
 (:mod:`rushlight.backends.llvm_results`), and its plan; the tensor around the array that it gives,
-or a tuple of tensors, is the answer. Tensors may come as a list. A function that counts what is
+or a tuple of tensors, is the answer. Where there is no function, the plan is a window and a view of
+the tensor's memory is the answer. Tensors may come as a list. A function that counts what is
 wrong with an index must leave the counter alone. Anything else is answered NotImplemented.
 """
 
@@ -14,16 +15,19 @@ from rushlight.backends import llvm_tensors as words
 from rushlight.backends import np
 from rushlight.backends.built_in_functions import built_in
 from rushlight.backends.llvm_door import (
+    DATA_AT,
     DTYPE_AT,
     NDIM_AT,
     SHAPE_AT,
     STRIDES_AT,
     TYPE_AT,
 )
+from rushlight.backends.llvm_views import MAX_DIMS, _View
 
 NAMES = ()  # of functions over the plan of all tensors: this one has its own
 (TENSORS_PLAN, FAILURES, TENSORS, ATTRIBUTES, LISTED, LIST, ENTRIES, TABLE, WORDS) = range(9)
 CALL, PLAN, RESULT, COUNT, FIRST = range(5)  # words of an entry: attributes and arrays follow
+STEP, OFFSET, DIMS, EXTENTS = range(4)  # words of a window; then extents and strides
 MOST_DIMS, MOST_TENSORS, MOST_ENTRIES = 6, 4, 16
 ARRAY = 2 + 2 * MOST_DIMS  # words of an array: dtype, number of dimensions, extents, strides
 SIZE_AT, ITEMS_AT = 16, 24
@@ -32,10 +36,8 @@ SIZE_AT, ITEMS_AT = 16, 24
 class _Known:
     """The parts of the function."""
 
-    name = "rl_known"
-
     def __init__(self, maker):
-        f = self.f = maker(self.name, (1, 16))
+        f = self.f = maker("rl_known", (1, 16))
         self.own, f.plan = f.plan, f.load(f.plan, TENSORS_PLAN, "ptr")
         self.items, self.count, self.first = f.slot(), f.slot(), f.slot()
         self.arrays = f.slot(MOST_TENSORS)
@@ -148,6 +150,23 @@ class _Known:
         f.call("void", "@Py_DecRef", f"ptr {result}")
         f.do(f"ret ptr {outs}")
 
+    def show(self, entry):
+        """Make a view's array and the tensor around it; the entry's plan is a window."""
+        f = self.f
+        window = f.field(f.load(entry, PLAN, "ptr"), DATA_AT, "ptr")
+        step = f.held(f.load(window, STEP, "ptr"))  # the entry may be replaced meanwhile
+        view = _View.over(f, f.load("%args", 0, "ptr"), f.load(self.arrays, 0, "ptr"))
+        view.move(f.load(window, OFFSET))
+        dims, extents = f.load(window, DIMS), f.at(window, EXTENTS)
+        with f.loop(dims) as d:
+            view.append(f.load(extents, d), f.load(extents, f.add(d, dims)))
+        out = view.tensor(step)
+        f.call("void", "@Py_DecRef", f"ptr {step}")
+        f.do(f"ret ptr {out}")
+        f.lines.append("lost:")
+        f.call("void", "@Py_DecRef", f"ptr {step}")
+        f.do("ret ptr null")
+
     def text(self):
         """The whole function."""
         f, own = self.f, self.own
@@ -159,6 +178,12 @@ class _Known:
             found, other = f.name("found"), f.name("other")
             f.do(f"br i1 {self.matches(entry)}, label %{found}, label %{other}")
             f.lines.append(f"{found}:")
+            view, computed = f.name("view"), f.name("computed")
+            is_view = f.compare("eq", f.load(entry, CALL, "ptr"), "null", "ptr")
+            f.do(f"br i1 {is_view}, label %{view}, label %{computed}")
+            f.lines.append(f"{view}:")
+            self.show(entry)
+            f.lines.append(f"{computed}:")
             self.answer(entry)
             f.lines.append(f"{other}:")
         f.do("br label %fallback")
@@ -198,14 +223,26 @@ class KnownCalls:
         `dtype` is that of the result's tensor, or a tuple of them."""
         from rushlight.backends.llvm_results import address_of
 
+        head = [address_of(call), id(call.__self__), id(dtype)]
+        self._enter(head, arrays, attributes, (call, dtype))
+
+    def note_view(self, array, attributes, view, step):
+        """Let calls like this one give a view of this layout, noted as taken by `step`."""
+        if view.ndim <= MAX_DIMS:
+            offset = view.ctypes.data - array.ctypes.data
+            window = [id(step), offset, view.ndim, *view.shape, *view.strides]
+            window = np.array(window, np.int64)
+            self._enter([0, id(window), 0], [array], attributes, (window, step))
+
+    def _enter(self, head, arrays, attributes, kept):
         if any(x.ndim > MOST_DIMS for x in arrays) or len(arrays) > MOST_TENSORS:
             return
-        row = [address_of(call), id(call.__self__), id(dtype), len(arrays), *map(id, attributes)]
+        row = [*head, len(arrays), *map(id, attributes)]
         for x in arrays:
             rest = [0] * (MOST_DIMS - x.ndim)
             row += [id(x.dtype), x.ndim, *x.shape, *rest, *x.strides, *rest]
         place = self.seen % MOST_ENTRIES
         self.table[place] = row + [0] * (self.words - len(row))
-        self.kept[place] = call, dtype, attributes, [x.dtype for x in arrays]
+        self.kept[place] = *kept, attributes, [x.dtype for x in arrays]
         self.seen += 1
         self.plan[ENTRIES] = min(self.seen, MOST_ENTRIES)

@@ -290,7 +290,6 @@ def _set_origin(f, source, step, out):
 def _families():
     from rushlight.backends import (
         llvm_known,
-        llvm_known_views,
         llvm_pointwise,
         llvm_recording,
         llvm_results,
@@ -298,8 +297,7 @@ def _families():
         llvm_views,
     )
 
-    families = llvm_views, llvm_recording, llvm_shapes, llvm_known, llvm_results, llvm_pointwise
-    return *families, llvm_known_views
+    return llvm_views, llvm_recording, llvm_shapes, llvm_known, llvm_results, llvm_pointwise
 
 
 def module(key: str) -> str:

@@ -20,10 +20,12 @@ class ShortView:
         self.call, self.known, self.missed = nothing, None, 0
 
     def miss(self, source, attributes, out):
-        """A view came the long way: the first ones and then now and again one are learned."""
+        """`out`, a view that came the long way: the first ones and then now and again one are
+        learned."""
         self.missed += 1
         if self.missed <= _FIRST or not self.missed % _EVERY:
             self._learn(source, attributes, out)
+        return out
 
     def _learn(self, source, attributes, out):
         array, view = source._array, getattr(out, "_array", None)
@@ -36,15 +38,15 @@ class ShortView:
             return  # another tensor, or a view of a view
         if array.dtype is not view.dtype or array.flags.writeable != view.flags.writeable:
             return
-        from rushlight.backends.llvm_known_views import KnownViews
+        from rushlight.backends.llvm_known import KnownCalls
         from rushlight.backends.llvm_tensors import TensorDoors
 
         if TensorDoors.current is None:
             return
         if self.known is None:
-            self.known = KnownViews(len(attributes))
+            self.known = KnownCalls(1, len(attributes), False, 0)
         if self.known.attributes == len(attributes):
-            self.known.note(array, attributes, view, path[-1])
+            self.known.note_view(array, attributes, view, path[-1])
             self.call = self.known.function
 
     def of_composite(self, input, *attributes):

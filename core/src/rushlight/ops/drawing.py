@@ -102,6 +102,10 @@ def uniforms(size, dtype, generator, device, requires_grad):
     return sampled("uniform", size, generator, device, requires_grad)
 
 
+UNIFORM = uniforms, repeated("uniform")
+NORMAL = normals, repeated("normal", 0.0, 1.0)
+
+
 def whole(low, high, size, generator, device, requires_grad):
     """Integers from [low, high), or None."""
     if type(low) is not int or type(high) is not int or not 0 < high - low < 1 << 28:

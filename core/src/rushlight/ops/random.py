@@ -115,7 +115,9 @@ def _float(dtype, name, complex_too=False):
     return dtype
 
 
-def _maker(name, sample, quick, plain, doc):
+def _maker(name, sample, short, doc):
+    quick, plain = short
+
     def make(
         *size,
         generator=None,
@@ -181,20 +183,8 @@ def _both_parts(mean, dtype):
     return BY_CODE[dtype.code].type(complex(mean, mean))
 
 
-rand = _maker(
-    "rand",
-    _uniforms,
-    drawing.uniforms,
-    drawing.repeated("uniform"),
-    "Uniform samples from [0, 1).",
-)
-randn = _maker(
-    "randn",
-    _normals,
-    drawing.normals,
-    drawing.repeated("normal", 0.0, 1.0),
-    "Samples from the standard normal distribution.",
-)
+rand = _maker("rand", _uniforms, drawing.UNIFORM, "Uniform samples from [0, 1).")
+randn = _maker("randn", _normals, drawing.NORMAL, "Samples from the standard normal distribution.")
 
 
 def rand_like(

@@ -383,8 +383,7 @@ _moved = ShortView()
 @composite(aliases=("moveaxis",))
 def movedim(input: Tensor, source, destination):
     """Dimensions moved to new places; the others keep their order."""
-    out = _moved.of_composite(input, source, destination)
-    if out is not NotImplemented:
+    if (out := _moved.of_composite(input, source, destination)) is not NotImplemented:
         return out
     ndim = input.dim()
     start = wrap_dims(source, ndim, empty_is_all=False)
@@ -394,9 +393,7 @@ def movedim(input: Tensor, source, destination):
     order = [d for d in range(ndim) if d not in start]
     for at, d in sorted(zip(end, start, strict=True)):
         order.insert(at, d)
-    out = permute(input, tuple(order))
-    _moved.miss(input, (source, destination), out)
-    return out
+    return _moved.miss(input, (source, destination), permute(input, tuple(order)))
 
 
 def _squeeze_samples(make):
