@@ -13,7 +13,14 @@ from __future__ import annotations
 
 from rushlight.backends import llvm_tensors as words
 from rushlight.backends import np
-from rushlight.backends.built_in_functions import built_in
+from rushlight.backends.call_tables import (
+    OWN,
+    TENSORS_PLAN,
+    CallTable,
+    answer_tensor,
+    computed,
+    text,
+)
 from rushlight.backends.llvm_door import (
     DATA_AT,
     DTYPE_AT,
@@ -25,7 +32,7 @@ from rushlight.backends.llvm_door import (
 from rushlight.backends.llvm_views import MAX_DIMS, _View
 
 NAMES = ()  # of functions over the plan of all tensors: this one has its own
-(TENSORS_PLAN, FAILURES, TENSORS, ATTRIBUTES, LISTED, LIST, ENTRIES, TABLE, WORDS) = range(9)
+FAILURES, TENSORS, ATTRIBUTES, LISTED, LIST = range(OWN, OWN + 5)
 CALL, PLAN, RESULT, COUNT, FIRST = range(5)  # words of an entry: attributes and arrays follow
 STEP, OFFSET, DIMS, EXTENTS = range(4)  # words of a window; then extents and strides
 MOST_DIMS, MOST_TENSORS, MOST_ENTRIES = 6, 4, 16
@@ -116,17 +123,7 @@ class _Known:
         counted = f.compare("ne", counter, "null", "ptr")
         with f.when(counted):
             f.store(f.load(counter), before)
-        f.held(plan)  # another thread may replace the entry meanwhile
-        arguments = f"ptr {plan}, ptr {self.arrays}, i64 {f.load(self.count)}"
-        result = f.call("ptr", call, arguments)
-        f.call("void", "@Py_DecRef", f"ptr {plan}")
-        f.exit_if(f.compare("eq", result, "null", "ptr"), "failed")
-        refused, made, one, many = (f.name(n) for n in ("refused", "made", "one", "many"))
-        never = f.compare("eq", result, "@_Py_NotImplementedStruct", "ptr")
-        f.do(f"br i1 {never}, label %{refused}, label %{made}")
-        f.lines.append(f"{refused}:")
-        f.do(f"ret ptr {result}")
-        f.lines.append(f"{made}:")
+        result = computed(f, call, plan, self.arrays, f.load(self.count))
         with f.when(counted):
             wrong = f.compare("ne", f.load(counter), f.load(before))
             with f.when(wrong):
@@ -134,11 +131,10 @@ class _Known:
             f.exit_if(wrong, "fallback")
         dtypes = f.load(entry, RESULT, "ptr")
         is_tuple = f.compare("eq", f.field(result, TYPE_AT, "ptr"), f.word(words.TUPLE), "ptr")
+        one, many = f.name("one"), f.name("many")
         f.do(f"br i1 {is_tuple}, label %{many}, label %{one}")
         f.lines.append(f"{one}:")
-        out = f.made(result, dtypes, f.word(words.NONE))
-        f.call("void", "@Py_DecRef", f"ptr {result}")
-        f.do(f"ret ptr {out}")
+        answer_tensor(f, result, dtypes)
         f.lines.append(f"{many}:")
         count = f.field(result, SIZE_AT)
         outs = f.call("ptr", "@PyTuple_New", f"i64 {count}")
@@ -167,27 +163,23 @@ class _Known:
         f.call("void", "@Py_DecRef", f"ptr {step}")
         f.do("ret ptr null")
 
+    def found(self, entry):
+        """Answer a call that an entry stands for."""
+        f = self.f
+        view, computes = f.name("view"), f.name("computes")
+        is_view = f.compare("eq", f.load(entry, CALL, "ptr"), "null", "ptr")
+        f.do(f"br i1 {is_view}, label %{view}, label %{computes}")
+        f.lines.append(f"{view}:")
+        self.show(entry)
+        f.lines.append(f"{computes}:")
+        self.answer(entry)
+
     def text(self):
         """The whole function."""
-        f, own = self.f, self.own
         self.read_list()
         self.read_arrays()
-        table, size = f.load(own, TABLE, "ptr"), f.load(own, WORDS)
-        with f.loop(f.load(own, ENTRIES)) as e:
-            entry = f.at(table, f.multiply(e, size))
-            found, other = f.name("found"), f.name("other")
-            f.do(f"br i1 {self.matches(entry)}, label %{found}, label %{other}")
-            f.lines.append(f"{found}:")
-            view, computed = f.name("view"), f.name("computed")
-            is_view = f.compare("eq", f.load(entry, CALL, "ptr"), "null", "ptr")
-            f.do(f"br i1 {is_view}, label %{view}, label %{computed}")
-            f.lines.append(f"{view}:")
-            self.show(entry)
-            f.lines.append(f"{computed}:")
-            self.answer(entry)
-            f.lines.append(f"{other}:")
-        f.do("br label %fallback")
-        return f.finish()
+        text(self.f, self.own, self.matches, self.found)
+        return self.f.finish()
 
 
 def functions(maker):
@@ -196,27 +188,14 @@ def functions(maker):
 
 
 # ------------------------------------------------------------------------------------ Python's side
-_immortal: list = []  # built-in functions hold bare addresses
-
-
-class KnownCalls:
-    """One function over ``rl_known`` and its table. The latest entries stay."""
+class KnownCalls(CallTable):
+    """One function over ``rl_known`` and its table."""
 
     def __init__(self, tensors, attributes, listed, failures):
-        from rushlight.backends.llvm import engine
-
         self.listed, self.attributes = listed, attributes
-        self.words = FIRST + attributes + ARRAY * (MOST_TENSORS if listed else tensors)
-        self.table, self.seen = np.zeros((MOST_ENTRIES, self.words), np.int64), 0
-        self.kept = [None] * MOST_ENTRIES  # the table holds bare addresses of these
-        plan = [0] * (WORDS + 1)
-        plan[TENSORS_PLAN] = words.TensorDoors.current.plan.ctypes.data
-        plan[FAILURES], plan[TENSORS] = failures, tensors
-        plan[ATTRIBUTES], plan[LISTED], plan[LIST] = attributes, int(listed), id(list)
-        plan[TABLE], plan[WORDS] = self.table.ctypes.data, self.words
-        self.plan = np.array(plan, np.int64)
-        self.function = built_in(b"known", engine().symbol("rl_known"), self.plan)
-        _immortal.append(self)
+        size = FIRST + attributes + ARRAY * (MOST_TENSORS if listed else tensors)
+        own = failures, tensors, attributes, int(listed), id(list)
+        super().__init__("known", MOST_ENTRIES, size, own)
 
     def note(self, arrays, attributes, call, dtype):
         """Let calls like this one go to `call`, a function over ``rl_layout`` or ``rl_several``;
@@ -224,7 +203,7 @@ class KnownCalls:
         from rushlight.backends.llvm_results import address_of
 
         head = [address_of(call), id(call.__self__), id(dtype)]
-        self._enter(head, arrays, attributes, (call, dtype))
+        self._note(head, arrays, attributes, (call, dtype))
 
     def note_view(self, array, attributes, view, step):
         """Let calls like this one give a view of this layout, noted as taken by `step`."""
@@ -232,17 +211,13 @@ class KnownCalls:
             offset = view.ctypes.data - array.ctypes.data
             window = [id(step), offset, view.ndim, *view.shape, *view.strides]
             window = np.array(window, np.int64)
-            self._enter([0, id(window), 0], [array], attributes, (window, step))
+            self._note([0, id(window), 0], [array], attributes, (window, step))
 
-    def _enter(self, head, arrays, attributes, kept):
+    def _note(self, head, arrays, attributes, kept):
         if any(x.ndim > MOST_DIMS for x in arrays) or len(arrays) > MOST_TENSORS:
             return
         row = [*head, len(arrays), *map(id, attributes)]
         for x in arrays:
             rest = [0] * (MOST_DIMS - x.ndim)
             row += [id(x.dtype), x.ndim, *x.shape, *rest, *x.strides, *rest]
-        place = self.seen % MOST_ENTRIES
-        self.table[place] = row + [0] * (self.words - len(row))
-        self.kept[place] = *kept, attributes, [x.dtype for x in arrays]
-        self.seen += 1
-        self.plan[ENTRIES] = min(self.seen, MOST_ENTRIES)
+        self.enter(row, *kept, attributes, [x.dtype for x in arrays])

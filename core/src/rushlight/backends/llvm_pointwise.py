@@ -9,8 +9,14 @@ or refuses their shapes. Anything else is answered NotImplemented.
 from __future__ import annotations
 
 from rushlight.backends import llvm_tensors as words
-from rushlight.backends import np
-from rushlight.backends.built_in_functions import built_in
+from rushlight.backends.call_tables import (
+    OWN,
+    TENSORS_PLAN,
+    CallTable,
+    answer_tensor,
+    computed,
+    text,
+)
 from rushlight.backends.llvm_door import (
     DTYPE_AT,
     NDIM_AT,
@@ -18,7 +24,7 @@ from rushlight.backends.llvm_door import (
 )
 
 NAMES = ()  # of functions over the plan of all tensors: this one has its own
-(TENSORS_PLAN, CALL, COUNT, FLOAT, ENTRIES, TABLE, WORDS) = range(7)
+CALL, COUNT, FLOAT = range(OWN, OWN + 3)
 PLAN, RESULT, FIRST = range(3)  # words of an entry; then kind and value of every argument
 TENSOR, REAL, WHOLE, ITSELF = range(4)
 MOST_ARGUMENTS, MOST_ENTRIES = 6, 8
@@ -105,33 +111,15 @@ class _Pointwise:
             number = f.load(self.numbers, i, "ptr")
             f.store(number, self.arrays, f.add(f.load(self.tensors), i), "ptr")
         count = f.add(f.load(self.tensors), f.load(self.scalars))
-        call, plan = f.load(self.own, CALL, "ptr"), f.held(f.load(entry, PLAN, "ptr"))
-        result = f.call("ptr", call, f"ptr {plan}, ptr {self.arrays}, i64 {count}")
-        f.call("void", "@Py_DecRef", f"ptr {plan}")
-        f.exit_if(f.compare("eq", result, "null", "ptr"), "failed")
-        refused, made = f.name("refused"), f.name("made")
-        never = f.compare("eq", result, "@_Py_NotImplementedStruct", "ptr")
-        f.do(f"br i1 {never}, label %{refused}, label %{made}")
-        f.lines.append(f"{refused}:")
-        f.do(f"ret ptr {result}")
-        f.lines.append(f"{made}:")
-        out = f.made(result, f.load(entry, RESULT, "ptr"), f.word(words.NONE))
-        f.call("void", "@Py_DecRef", f"ptr {result}")
-        f.do(f"ret ptr {out}")
+        call, plan = f.load(self.own, CALL, "ptr"), f.load(entry, PLAN, "ptr")
+        result = computed(f, call, plan, self.arrays, count)
+        answer_tensor(f, result, f.load(entry, RESULT, "ptr"))
 
 
 def _pointwise(maker):
     p = _Pointwise(maker)
-    f, own = p.f, p.own
-    table, size = f.load(own, TABLE, "ptr"), f.load(own, WORDS)
-    with f.loop(f.load(own, ENTRIES)) as e:
-        entry = f.at(table, f.multiply(e, size))
-        found, other = f.name("found"), f.name("other")
-        f.do(f"br i1 {p.compare(entry)}, label %{found}, label %{other}")
-        f.lines.append(f"{found}:")
-        p.answer(entry)
-        f.lines.append(f"{other}:")
-    f.do("br label %fallback")
+    f = p.f
+    text(f, p.own, p.compare, p.answer)
     f.lines.append("large:")
     f.call("void", "@PyErr_Clear", "")
     f.do("br label %fallback")
@@ -144,26 +132,14 @@ def functions(maker):
 
 
 # ------------------------------------------------------------------------------------ Python's side
-_immortal: list = []  # built-in functions hold bare addresses
-
-
-class PointwiseCalls:
+class PointwiseCalls(CallTable):
     """One function over ``rl_pointwise`` for calls of `count` arguments, and its table."""
 
     def __init__(self, count):
-        from rushlight.backends.llvm import engine
         from rushlight.backends.llvm_door import doors
 
-        self.words = FIRST + 2 * count
-        self.table, self.seen = np.zeros((MOST_ENTRIES, self.words), np.int64), 0
-        self.kept = [None] * MOST_ENTRIES  # the table holds bare addresses of these
-        plan = [0] * (WORDS + 1)
-        plan[TENSORS_PLAN] = words.TensorDoors.current.plan.ctypes.data
-        plan[CALL], plan[COUNT], plan[FLOAT] = doors().fast_address, count, id(float)
-        plan[TABLE], plan[WORDS] = self.table.ctypes.data, self.words
-        self.plan = np.array(plan, np.int64)
-        self.function = built_in(b"pointwise", engine().symbol("rl_pointwise"), self.plan)
-        _immortal.append(self)
+        own = doors().fast_address, count, id(float)
+        super().__init__("pointwise", MOST_ENTRIES, FIRST + 2 * count, own)
 
     def note(self, arguments, call, dtype):
         """Let calls with such arguments, ``(kind, value)`` each, go to `call`, a function over
@@ -171,8 +147,4 @@ class PointwiseCalls:
         row = [id(call.__self__), id(dtype)]
         for kind, value in arguments:
             row += [kind, id(value)]
-        place = self.seen % MOST_ENTRIES
-        self.table[place] = row
-        self.kept[place] = call, dtype, arguments
-        self.seen += 1
-        self.plan[ENTRIES] = min(self.seen, MOST_ENTRIES)
+        self.enter(row, call, dtype, arguments)
