@@ -18,9 +18,11 @@ from rushlight.backends.kernel_language import (
     atomic_add,
     f32,
     i64,
+    load_acquire,
     range_kernel,
     real,
     spin_pause,
+    store_release,
 )
 from rushlight.backends.worker_pool import launch as native_launch
 from rushlight.backends.worker_pool import scratch
@@ -65,6 +67,30 @@ def overwritten_scratch(args, lo, hi, tid):
                 atomic_add(g[1], 1)
 
 
+@range_kernel
+def waits_for_the_next(args, lo, hi, tid):
+    """Chunk 0 stays until chunk 1, of the same thread's share, has been done by somebody else."""
+    g = array(i64, args)
+    for i in range(lo, hi):
+        if i == 0:
+            for _ in range(1 << 24):
+                if load_acquire(g[0] + 8) == 0:
+                    spin_pause()
+            store_release(g[0], load_acquire(g[0] + 8))
+        else:
+            store_release(g[0] + 8 * i, i64(1))
+
+
+@range_kernel
+def threads_of_chunks(args, lo, hi, tid):
+    """Who ran what, after long enough for the others to wake."""
+    g = array(i64, args)
+    for i in range(lo, hi):
+        for _ in range(20000):
+            spin_pause()
+        array(i64, g[0])[i] = tid
+
+
 def check_relu(n=100_003, grain=4096):
     x = np.random.default_rng(n).standard_normal(n).astype(np.float32)
     y = np.full(n + 16, np.nan, np.float32)
@@ -102,6 +128,25 @@ def test_chunks_depend_on_shape_only_and_are_at_most_64():
     assert all(np.array_equal(results[0], other) for other in results)
     assert np.count_nonzero(results[0]) <= 64
     assert np.count_nonzero(borders(100, 40)) == 3
+
+
+def test_a_share_that_waits_is_taken_over():
+    threads.set_num_threads(2)
+    done = np.zeros(8, np.int64)
+    threads.run(threads.plan(waits_for_the_next.address(), 8, 1, [0]), done)
+    assert done.tolist() == [1] * 8
+
+
+def test_neighbouring_chunks_stay_in_one_thread():
+    """Others begin with their own share; only a machine that holds the caller up changes that."""
+    threads.set_num_threads(2)
+    whole = []
+    for _ in range(5):
+        who = np.zeros(64, np.int64)
+        threads.run(threads.plan(threads_of_chunks.address(), 64, 1, [0]), who)
+        assert who.all() and len(set(who.tolist())) <= 2
+        whole.append(len(set(who[:8].tolist())) == 1)
+    assert any(whole)
 
 
 def test_launch_by_addresses():

@@ -128,7 +128,7 @@ class _Pool:
         self.stop_code(self.address)
 
     def resume(self):
-        self.set(self.native.COUNTER, 0)
+        self.words[self.native.COUNTERS // 8 :] = 0
         self.set(self.native.BUSY, 0)
 
     # ---- doors

@@ -28,8 +28,8 @@ from rushlight.backends.kernel_language import (
 # ---- layout of the pool state (byte offsets; words that threads write lie on their own lines) ----
 
 MAX_WORKERS, MAX_CHUNKS = 64, 64
-COUNTER, BUSY, DONE = 0, 64, 128  # chunks not yet claimed; a job is running; chunks finished
-FN, ARGS, N, GRAIN, CHUNKS = 192, 200, 208, 216, 224  # the job
+BUSY, DONE = 64, 128  # a job is running; chunks finished
+FN, ARGS, N, GRAIN, CHUNKS, SHARES = 192, 200, 208, 216, 224, 232  # the job
 WORKERS, SPIN, STOP, HOME = 256, 264, 272, 280  # running workers; HOME: the CPU no worker owns
 WANTED, WORKER_CODE, KEY, STARTED = 320, 328, 336, 344
 FLOAT_TYPE, INT_TYPE, BOOL_TYPE, NONE, ARRAY_TYPE = (
@@ -43,7 +43,9 @@ SIGNALS = 448  # two signal sets of 128 bytes: all signals, and the caller's
 WORKER, WORKER_BYTES = 768, 256
 # per worker: asleep flag, pool (+8), thread (+16), kernel thread id (+32), CPU (+40),
 # semaphore (+64), CPU set (+128)
-STATE_BYTES = WORKER + WORKER_BYTES * MAX_WORKERS
+# Per thread, the caller first: chunks of its share not yet claimed, on a line of its own.
+COUNTERS = WORKER + WORKER_BYTES * MAX_WORKERS
+STATE_BYTES = COUNTERS + 64 * (MAX_WORKERS + 1)
 
 DATA = 16  # offset of an array's data pointer, and of a float's value, in a CPython object
 DIMS, SHAPE, DTYPE, FLAGS = 24, 32, 56, 64  # further fields of an array
@@ -131,21 +133,27 @@ def scratch(slot, size) -> i64:  # type: ignore[valid-type]
 
 
 @function
-def drain(pool, slot):
-    """Claim and run chunks until none is left.
+def drain(pool, slot, own):
+    """Claim and run the chunks of a thread's own share, then what others have left of theirs.
 
-    The counter counts down, so a thread that arrives late finds it at or below zero and can never
-    claim a chunk of a finished job.
+    Neighbouring chunks stay in one thread, and from job to job in the same one: what it has written
+    is in its caches. Counters count down, so a thread that arrives late finds them at or below zero
+    and can never claim a chunk of a finished job.
     """
-    while True:
-        remaining = atomic_subtract(pool + COUNTER, 1)
-        if remaining <= 0:
-            break
-        n, grain = load_acquire(pool + N), load_acquire(pool + GRAIN)
-        first = (load_acquire(pool + CHUNKS) - remaining) * grain
-        last = min(n, first + grain)
-        call_address(load_acquire(pool + FN), load_acquire(pool + ARGS), first, last, slot)
-        atomic_add(pool + DONE, 1)
+    shares = load_acquire(pool + SHARES)
+    for turn in range(shares):
+        part = (own + turn) % shares
+        counter = pool + COUNTERS + 64 * part
+        while load_acquire(counter) > 0:
+            remaining = atomic_subtract(counter, 1)
+            if remaining <= 0:
+                break
+            n, grain = load_acquire(pool + N), load_acquire(pool + GRAIN)
+            end = load_acquire(pool + CHUNKS) * (part + 1) // load_acquire(pool + SHARES)
+            first = (end - remaining) * grain
+            last = min(n, first + grain)
+            call_address(load_acquire(pool + FN), load_acquire(pool + ARGS), first, last, slot)
+            atomic_add(pool + DONE, 1)
 
 
 @function
@@ -170,24 +178,25 @@ def worker_loop(worker):
     if load(worker + 40) >= 0:
         bind(worker, 0, load(worker + 40))
     store_release(worker + 32, i64(gettid()))
-    slot = thread_slot(pool)
+    slot, own = thread_slot(pool), (worker - pool - WORKER) // WORKER_BYTES + 1
+    counter = pool + COUNTERS + 64 * own
     while True:
         budget, spins = load_acquire(pool + SPIN), 0
-        while spins < budget and load_acquire(pool + COUNTER) <= 0:
+        while spins < budget and load_acquire(counter) <= 0:
             if load_acquire(pool + STOP) != 0:
                 break
             spin_pause()
             spins += 1
-        if load_acquire(pool + COUNTER) <= 0 and load_acquire(pool + STOP) == 0:
+        if load_acquire(counter) <= 0 and load_acquire(pool + STOP) == 0:
             atomic_swap(worker, 1)  # announce sleep, look again, then sleep
-            if load_acquire(pool + COUNTER) > 0 or load_acquire(pool + STOP) != 0:
+            if load_acquire(counter) > 0 or load_acquire(pool + STOP) != 0:
                 if atomic_swap(worker, 0) == 0:  # somebody has already posted: take the post
                     wait_for_post(worker)
             else:
                 wait_for_post(worker)
         if load_acquire(pool + STOP) != 0:
             break
-        drain(pool, slot)
+        drain(pool, slot, own)
     return 0
 
 
@@ -274,13 +283,17 @@ def launch(pool, fn, args, n, grain):
     store_release(pool + GRAIN, grain)
     store_release(pool + CHUNKS, chunks)
     store_release(pool + DONE, 0)
-    atomic_swap(pool + COUNTER, chunks)
+    shares = min(load_acquire(pool + WORKERS) + 1, chunks)
+    store_release(pool + SHARES, shares)
     avoid_caller_cpu(pool)
-    for w in range(min(load_acquire(pool + WORKERS), chunks - 1)):
+    for w in range(shares - 1):
         worker = pool + WORKER + WORKER_BYTES * w
+        count = chunks * (w + 2) // shares - chunks * (w + 1) // shares
+        atomic_swap(pool + COUNTERS + 64 * (w + 1), count)
         if atomic_swap(worker, 0) == 1:
             sem_post(worker + 64)
-    drain(pool, slot)
+    atomic_swap(pool + COUNTERS, chunks // shares)
+    drain(pool, slot, i64(0))
     spins = 0
     while load_acquire(pool + DONE) < chunks:  # waits for chunks, never for a worker
         spins += 1
