@@ -61,3 +61,21 @@ def test_a_gradient_of_any_strides_passes_through_view_as_real():
     single = rushlight.func.jacfwd(powers)
     assert rushlight.allclose(jacobian[:, 0, :, 0], single(x))
     assert rushlight.allclose(jacobian[:, 1, :, 1], single(x * 0.5))
+
+
+def test_conj_physical_of_a_real_tensor_is_the_tensor():
+    x = rushlight.arange(6.0).reshape(2, 3)[:, ::2]
+    assert x.conj_physical() is x
+    assert x.conj_physical_() is x
+    out = rushlight.empty(2, 2)
+    assert rushlight.conj_physical(x, out=out) is out
+    assert out.tolist() == [[0.0, 2.0], [3.0, 5.0]]
+
+
+@pytest.mark.parametrize("name", ["conj_physical", "conj_physical_", "conj"])
+def test_conjugates_have_conjugate_gradients(name):
+    leaf = rushlight.tensor([1 + 2j, 3j], requires_grad=True)
+    x = getattr(leaf * 1, name)()
+    assert x.tolist() == [1 - 2j, -3j]
+    (x * (2 + 1j)).imag.sum().backward()
+    assert leaf.grad.tolist() == [1 - 2j, 1 - 2j]

@@ -26,7 +26,7 @@ SIGNED = {uint16: int16, uint32: int32, uint64: int64}
 
 # Ops of the table that compute in these dtypes; views, and what is written with other ops, follow.
 TAKEN = frozenset(
-    "mul eq ne bitwise_and bitwise_or bitwise_xor _where conj_physical _conj isnan isinf isfinite "
+    "mul eq ne bitwise_and bitwise_or bitwise_xor _where _conj isnan isinf isfinite "
     "isposinf isneginf signbit floor ceil trunc round "
     "cat stack clone repeat roll sort diag_embed _cast _transfer _copy _fill sum_to_size "
     "view_scatter _index _index_rows index_select _embedding _constant_pad flip sum prod all any "

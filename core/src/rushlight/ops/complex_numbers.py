@@ -58,13 +58,19 @@ def polar(abs: Tensor, angle: Tensor):
     return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
 
 
-@elementwise()
-def conj_physical(input):
-    """The complex conjugate in memory of its own; a copy of a real tensor."""
+@elementwise(method=False, inplace="conj_physical_", node="ConjPhysical", tested_by="conj_physical")
+def _conj_physical(input):
+    """The complex conjugate."""
     return xp.conj(input)
 
 
-conj_physical.gradient(input=lambda grad: conj_of(grad))
+_conj_physical.gradient(input=lambda grad: _conj_physical(grad))
+
+
+@composite(samples=lambda make: [((make(2, 3),), {}), ((make(),), {})])
+def conj_physical(input: Tensor):
+    """The complex conjugate in memory of its own; real tensors are returned as they are."""
+    return _conj_physical(input) if input._dtype.category == COMPLEX else input
 
 
 @composite()

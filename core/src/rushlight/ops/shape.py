@@ -25,7 +25,7 @@ from rushlight.tensor.memory_format import (
     is_dense,
     is_laid_out,
     preserve_format,
-    same_order,
+    same_strides,
 )
 from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
@@ -492,9 +492,9 @@ def unflatten(input: Tensor, dim, sizes):
     tested_by="tests/autograd/test_views.py",
 )
 def view_scatter(base: Tensor, value: Tensor, path):
-    """A copy of `base` in which the view described by `path` holds `value`."""
+    """A copy of `base`, with its strides, in which the view described by `path` holds `value`."""
     raw = any(step.name == "_as_strided" for step, _ in path)
-    out = base.copy() if raw else same_order(base)
+    out = base.copy() if raw else same_strides(base)
     _follow_array(path, out)[...] = value
     return out
 

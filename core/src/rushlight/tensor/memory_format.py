@@ -95,6 +95,24 @@ def same_order(array):
     return copied(array, preserve_format)
 
 
+def same_strides(array):
+    """A copy of an array with its strides, gaps included; :func:`same_order` where elements lie
+    close together or over one another."""
+    if type(array) is not np.ndarray or array.flags.c_contiguous or not array.size:
+        return same_order(array)
+    reach = array.itemsize  # bytes from the first element to the end of the last
+    for step, n in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if step < reach:
+            return same_order(array)
+        reach += (n - 1) * step
+    if reach == array.nbytes:
+        return same_order(array)
+    room = np.zeros(-(-reach // array.itemsize), array.dtype)
+    out = np.ndarray(array.shape, array.dtype, room, 0, array.strides)
+    out[...] = array
+    return out
+
+
 def by_columns(array):
     """Matrices ``(*, m, n)`` that lie column by column, as LAPACK and PyTorch leave them."""
     if type(array) is not np.ndarray or array.ndim < 2:
