@@ -501,8 +501,8 @@ def _check_bounds(dtype, bounds):
 )
 def clamp(input, min: Tensor | None = None, max: Tensor | None = None):
     """`input` limited to ``[min, max]``; either bound (number or tensor) may be left out."""
-    out = input if min is None else xp.maximum(input, min)
-    return out if max is None else xp.minimum(out, max)
+    out = input if min is None else xp.maximum(input, xp.as_stored(min, input))
+    return out if max is None else xp.minimum(out, xp.as_stored(max, input))
 
 
 def _clamp_inside(input, min, max):
