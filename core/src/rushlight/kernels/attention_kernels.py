@@ -19,7 +19,7 @@ from rushlight.backends.kernel_language import (
 )
 from rushlight.backends.microkernel import PANEL, START_C, START_ZERO, TILE_WORDS
 from rushlight.backends.worker_pool import memset, scratch
-from rushlight.kernels.exponential import exponential_below, logarithm
+from rushlight.kernels.exponential import exponential_below32, logarithm
 from rushlight.kernels.softmax import ordered32
 from rushlight.kernels.tile_products import multiply, pack, pack_transposed, panels, ready_block
 
@@ -77,7 +77,7 @@ def exponentials(g, batch, head, row, x, seen, scale):
         value = x[j] * scale
         if biased == 1:
             value = value + bias[j]
-        value = exponential_below(value - best)
+        value = exponential_below32(value - best)
         total += value
         if dropping == 1:
             value = value * kept[j]
@@ -136,10 +136,10 @@ def probability_row(g, batch, head, row, x, seen, scale):
     if biased == 1:
         bias = array(f32, address(g, MASK, SM, batch, head) + row * g[SM + 2])
         for j in independent(seen):
-            x[j] = exponential_below(x[j] * scale + bias[j] - sums)
+            x[j] = exponential_below32(x[j] * scale + bias[j] - sums)
     else:
         for j in independent(seen):
-            x[j] = exponential_below(x[j] * scale - sums)
+            x[j] = exponential_below32(x[j] * scale - sums)
 
 
 @function(reassociate=True)

@@ -60,8 +60,16 @@ def exponential32(x):
 
 @function
 def exponential_below(x):
-    """exp(x) in float32 for x <= 0, and where rounding made it slightly more: two thirds of the
-    instructions. Results below the smallest normal number are zero."""
+    """exp(x) for x <= 0, and where rounding made it slightly more. In float32 it takes two thirds
+    of the instructions, and results below the smallest normal number are zero."""
+    if real is f32:
+        return exponential_below32(x)
+    return exponential64(x)
+
+
+@function
+def exponential_below32(x):
+    """The same in float32, whatever `real` is."""
     shifted = fused_multiply_add(x, f32(_LOG2_E), f32(_ROUND32 + 127))
     n = shifted - (_ROUND32 + 127)
     r = fused_multiply_add(n, f32(-0.693359375), x)

@@ -98,8 +98,10 @@ def fold_rows(args, lo, hi, tid):
         if kind == PRODUCT:
             out[item] = real(run_product(x, i64(0), n))
         elif kind == LOG_SUM_EXP:
-            shift = shift_of(row_maximum(g[X] + size * item * n, n))
-            out[item] = logarithm(total_of_exponentials(x, n, shift)) + shift
+            best = row_maximum(g[X] + size * item * n, n)
+            out[item] = best  # an infinity or NaN
+            if best - best == 0:
+                out[item] = logarithm(total_of_exponentials(x, n, best)) + best
         elif kind == NORM:
             out[item] = real(square_root(squares(x, n, real(0))))
         elif kind == SUM:

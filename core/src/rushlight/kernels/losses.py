@@ -16,7 +16,7 @@ from rushlight.backends.kernel_language import (
     f32,
     f64,
     i64,
-    masked,
+    independent,
     range_kernel,
     real,
 )
@@ -32,9 +32,9 @@ from rushlight.kernels.execution import (
     language_type,
     referenced_by,
 )
-from rushlight.kernels.exponential import exponential, logarithm
+from rushlight.kernels.exponential import exponential_below, logarithm
 from rushlight.kernels.prepared import prepared
-from rushlight.kernels.softmax import even_part, row_maximum, total_of_exponentials
+from rushlight.kernels.softmax import row_maximum, total_of_exponentials
 
 __all__ = ["cross_entropy_backward", "cross_entropy_forward"]
 
@@ -200,11 +200,8 @@ def backward_rows(args, lo, hi, tid):
         if weighted:
             direct = direct * weight[t]
         factor = direct + scale * share * whole
-        even = even_part(classes)
-        for i in range(even):
-            out[i] = factor * exponential(x[i] - logsum)
-        for i in masked(classes - even):
-            out[even + i] = factor * exponential(x[even + i] - logsum)
+        for i in independent(classes):
+            out[i] = factor * exponential_below(x[i] - logsum)
         out[t] -= direct
         if smoothing > 0:
             part = scale * share

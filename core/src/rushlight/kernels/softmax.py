@@ -17,8 +17,8 @@ from rushlight.backends.kernel_language import (
     function,
     i32,
     i64,
+    independent,
     infinity,
-    masked,
     maximum,
     range_kernel,
     real,
@@ -34,7 +34,7 @@ from rushlight.kernels.execution import (
     language_type,
     referenced_by,
 )
-from rushlight.kernels.exponential import exponential, logarithm
+from rushlight.kernels.exponential import exponential, exponential_below, logarithm
 from rushlight.kernels.prepared import Remembered, prepared
 
 __all__ = ["log_softmax_backward", "log_softmax_forward", "softmax_backward", "softmax_forward"]
@@ -42,20 +42,9 @@ __all__ = ["log_softmax_backward", "log_softmax_forward", "softmax_backward", "s
 # Argument words (see `prepared`): the result, the input or its gradient, the saved result, sizes.
 Y, X, OUT, N, INNER = range(1, 6)
 COLUMNS = 64  # columns that go together
-LANES, LONG = 64, 256  # elements that LLVM takes at once; of rows that are worth it
 
 
 # ---- rows ----------------------------------------------------------------------------------------
-
-
-# Loops over long rows take LANES elements at once as far as these go; the rest, and short rows,
-# take masked vectors: one element after the other they would need most of the time.
-
-
-@function
-def even_part(n):
-    """How many elements of a row go without masks."""
-    return n // LANES * LANES if n >= LONG or n % LANES == 0 else 0
 
 
 @function
@@ -70,11 +59,8 @@ def row_maximum(address, n):
 @function
 def most_of(bits, best, n):
     """The largest of the bits of a row of numbers, as an integer of their order."""
-    whole = even_part(n)
-    for i in range(whole):
+    for i in independent(n):
         best = max(best, ordered(bits[i]))
-    for i in masked(n - whole):
-        best = max(best, ordered(bits[whole + i]))
     return best
 
 
@@ -95,14 +81,10 @@ def ordered32(bits):
 @function(reassociate=True)
 def sum_of_exponentials(x, y, n, best):
     """Exponentials less the maximum, and their sum."""
-    total, whole = real(0), even_part(n)
-    for i in range(whole):
-        value = exponential(x[i] - best)
+    total = real(0)
+    for i in independent(n):
+        value = exponential_below(x[i] - best)
         y[i] = value
-        total += value
-    for i in masked(n - whole):
-        value = exponential(x[whole + i] - best)
-        y[whole + i] = value
         total += value
     return total
 
@@ -110,32 +92,24 @@ def sum_of_exponentials(x, y, n, best):
 @function(reassociate=True)
 def total_of_exponentials(x, n, best):
     """The sum of exponentials less the maximum."""
-    total, whole = real(0), even_part(n)
-    for i in range(whole):
-        total += exponential(x[i] - best)
-    for i in masked(n - whole):
-        total += exponential(x[whole + i] - best)
+    total = real(0)
+    for i in independent(n):
+        total += exponential_below(x[i] - best)
     return total
 
 
 @function
 def scaled(y, n, scale):
     """A row times a number, in place. (Not reassociated: that would divide every element.)"""
-    whole = even_part(n)
-    for i in range(whole):
+    for i in independent(n):
         y[i] = y[i] * scale
-    for i in masked(n - whole):
-        y[whole + i] = y[whole + i] * scale
 
 
 @function
 def shifted(x, y, n, best, shift):
     """A row less two numbers."""
-    whole = even_part(n)
-    for i in range(whole):
+    for i in independent(n):
         y[i] = (x[i] - best) - shift
-    for i in masked(n - whole):
-        y[whole + i] = (x[whole + i] - best) - shift
 
 
 @range_kernel(reassociate=True, wide=True)
