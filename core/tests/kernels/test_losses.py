@@ -8,6 +8,7 @@ import pytest
 
 from rushlight.backends import threads
 from rushlight.kernels import losses
+from rushlight.kernels.execution import REFERENCE
 
 SHAPES = [(64, 10), (5, 1000), (4, 7, 3, 5), (3, 2, 11), (6,), (0, 4), (1, 1)]
 
@@ -119,3 +120,30 @@ def test_same_bits_for_any_number_of_threads(rng):
         results.append(losses.cross_entropy_backward(loss, x, target, None, -100, 0.1, sums))
     threads.set_num_threads(before)
     assert all(np.array_equal(results[0], other) for other in results)
+
+
+@pytest.mark.skipif(REFERENCE, reason="the reference has no short way")
+@pytest.mark.parametrize("shape", [(64, 10), (5, 1000), (1, 1), (7, 65)])
+@pytest.mark.parametrize("ignored", [-100, 0])
+def test_gradient_of_the_mean_by_one_call(rng, dtype, shape, ignored):
+    x, target, _ = problem(rng, shape, dtype, False)
+    target[target == -100] = ignored
+    _, sums, kept = losses.cross_entropy_forward(x, target, None, ignored, 0.0)
+    target[0] = 1 << 40  # an error on the way forward; nothing is written there on the way back
+    grad = np.asarray(1.7, dtype)
+    for _ in range(3):
+        found = losses.mean_backward(grad, x, target, sums, kept, ignored)
+        with np.errstate(all="ignore"):
+            scales = np.full(target.shape, grad / kept, dtype)
+        want = losses.cross_entropy_backward(scales, x, target, None, ignored, 0.0, sums)
+        assert found.dtype == dtype and np.array_equal(found, want, equal_nan=True)
+
+
+def test_gradients_of_other_means_go_the_general_way(rng):
+    x, target, _ = problem(rng, (6, 4), np.float32, False)
+    _, sums, kept = losses.cross_entropy_forward(x, target, None, -100, 0.0)
+    grad = np.float32(1).reshape(())
+    assert losses.mean_backward(grad, x.T.copy().T, target, sums, kept, -100) is None
+    assert losses.mean_backward(grad, x.astype(np.float16), target, sums, kept, -100) is None
+    assert losses.mean_backward(grad.astype(np.float64), x, target, sums, kept, -100) is None
+    assert losses.mean_backward(np.ones(6, np.float32), x, target, sums, kept, -100) is None

@@ -33,7 +33,7 @@ from rushlight.kernels.execution import (
     referenced_by,
 )
 from rushlight.kernels.exponential import exponential_below, logarithm
-from rushlight.kernels.prepared import prepared
+from rushlight.kernels.prepared import Remembered, prepared
 from rushlight.kernels.softmax import row_maximum, total_of_exponentials
 
 __all__ = ["cross_entropy_backward", "cross_entropy_forward"]
@@ -171,6 +171,57 @@ def with_mean(general):
 
     call.general = general
     return call
+
+
+@range_kernel(wide=True)
+def mean_loss_backward(args, lo, hi, tid):
+    """Items are samples: the gradient of :func:`mean_loss`. Words: a number, OUT, the gradient of
+    the mean, X, TARGET, SUMS, targets that count; then classes, the ignored target."""
+    g = array(i64, args)
+    classes, ignored, size = g[7], g[8], 4 if real is f32 else 8
+    target, sums = array(i64, g[4]), array(real, g[5])
+    scale = real(f64(array(real, g[2])[0]) / array(f64, g[6])[0])
+    for row in range(lo, hi):
+        x, out = array(real, g[3] + size * row * classes), array(real, g[1] + size * row * classes)
+        t, logsum = target[row], sums[row]
+        if t == ignored or t < 0 or t >= classes:
+            for i in independent(classes):
+                out[i] = 0
+        else:
+            for i in independent(classes):
+                out[i] = scale * exponential_below(x[i] - logsum)
+            out[t] -= scale
+
+
+_mean_backwards = Remembered()
+
+
+def mean_backward(grad, input, target, sums, kept, ignore_index):
+    """The gradient of the mean of a batch (N, C) and (N,) without weights or smoothing, by one
+    call; None where :func:`cross_entropy_backward` is the way."""
+    key = input.shape, input.dtype, ignore_index
+    call = _mean_backwards.get(key, False)
+    if call is False:
+        call = _mean_backwards.keep(key, _prepare_mean_backward(grad, input, target, sums, kept,
+                                                                ignore_index))  # fmt: skip
+    dense = input.flags.c_contiguous and target.flags.c_contiguous and sums.flags.c_contiguous
+    if call is None or not dense or target.shape != sums.shape or grad.ndim:
+        return None
+    found = call(grad, input, target, sums, kept)
+    return None if found is NotImplemented else found
+
+
+def _prepare_mean_backward(grad, input, target, sums, kept, ignore_index):
+    if REFERENCE or input.ndim != 2 or target.ndim != 1 or input.dtype not in COMPILED_DTYPES:
+        return None
+    if not input.size or target.dtype != _INT64 or type(ignore_index) is not int:
+        return None
+    code, (rows, classes) = mean_loss_backward.address(real=language_type(input.dtype)), input.shape
+    arrays = [np.empty((), input.dtype), input, target, np.empty(rows, input.dtype),
+              np.empty((), np.float64)]  # fmt: skip
+    outputs = [(input.shape, input.dtype)]
+    return prepared(code, rows, chunk(rows, classes, 8192), arrays, outputs,
+                    [classes, ignore_index])  # fmt: skip
 
 
 @range_kernel(reassociate=True, wide=True)

@@ -97,6 +97,10 @@ def _cross_entropy_backward(
     grad, input, target, weight, sums, kept, reduction, ignore_index, label_smoothing
 ):
     """The gradient of the scores by one kernel, on arrays."""
+    if reduction == "mean" and weight is None and not label_smoothing:
+        found = kernels.mean_backward(grad, input, target, sums, kept, ignore_index)
+        if found is not None:
+            return found
     losses = grad
     if reduction != "none":
         scale = grad
