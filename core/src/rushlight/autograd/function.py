@@ -80,11 +80,11 @@ class FunctionCtx:
                     tensor._node, tensor._index = node, number
             else:
                 tensor = item
-            if tensor is not None and tensor._version != version:
+            if tensor is not None and tensor._writes != version:
                 raise RuntimeError(
                     "one of the variables needed for gradient computation has been modified by an "
                     f"inplace operation: a saved tensor of shape {list(tensor.shape)} is at version"
-                    f" {tensor._version}; expected version {version}"
+                    f" {tensor._writes}; expected version {version}"
                 )
             found.append(tensor)
         return tuple(found)
@@ -109,7 +109,7 @@ class FunctionCtx:
                 saved.append((alias, number))
             else:
                 saved.append(tensor)
-            versions.append(0 if tensor is None else tensor._version)
+            versions.append(0 if tensor is None else tensor._writes)
         if saving.active.count and node is not None:
             saved = [saving.packed_for_function(item) for item in saved]
         self._versions, self._to_save = tuple(versions), ()

@@ -77,13 +77,13 @@ class Packed:
     def __init__(self, tensor, pair, number, output):
         self.number, self.output = number, output
         pack, self.unpack = pair
-        version = tensor._version
+        version = tensor._writes
         previous, mode.recording = mode.recording, False
         try:
             self.value = pack(tensor)
         finally:
             mode.recording = previous
-        if tensor._version != version:
+        if tensor._writes != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as "
                 "input to pack hook can not be modified by in-place operations as this can lead "

@@ -235,6 +235,8 @@ def run_view(op, values):
     out = make_tensor(array, found, base._device)
     if isinstance(array, MetaArray) or make.shares(array, base._array):
         link(out, base, op, values)
+        if mode.inference:
+            make.seen(base, out)
     if mode.recording and base._node is not None:
         record(op, (base,), [None, *values[1:]], (out,))
     return out
@@ -265,6 +267,8 @@ def _many_views(op, base, arrays, values):
         if out is NotImplemented:
             out = make_tensor(array, base._dtype, base._device)
             link(out, base, op, values)
+        if mode.inference:
+            make.seen(base, out)
         out._path = ()
         out._writable = reason
         outs.append(out)

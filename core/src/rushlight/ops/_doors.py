@@ -316,7 +316,7 @@ class _Source:
             f"out = make.view({first}, r, (op, [{rest}]))",
             f"if out is NO: {copied or 'return NO'}",
             *learned,
-            "if STATE.inference and mode.inference: out._inference = True",
+            f"if STATE.inference and mode.inference: make.seen({first}, out)",
             f"if {first}._node is not None and mode.recording:",
             f"    record_view(op, {first}, [None, {rest}], out)",
             "return out",
@@ -332,7 +332,7 @@ class _Source:
         return [
             f"out = known.call({', '.join([first, *(t for _, t in self.bound[1:])])})",
             "if out is not NO:",
-            "    if STATE.inference and mode.inference: out._inference = True",
+            f"    if STATE.inference and mode.inference: make.seen({first}, out)",
             f"    if {first}._node is not None and mode.recording:",
             f"        record_view(op, {first}, [None, {rest}], out)",
             "    return out",
@@ -364,7 +364,7 @@ class _Source:
         return [
             f"out = make.{name}({', '.join([first, *given])}, (op, [{rest}]))",
             "if out is not NO:",
-            "    if STATE.inference and mode.inference: out._inference = True",
+            f"    if STATE.inference and mode.inference: make.seen({first}, out)",
             f"    if {first}._node is not None and mode.recording:",
             f"        record_view(op, {first}, [None, {rest}], out)",
             "    return out",

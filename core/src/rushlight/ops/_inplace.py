@@ -133,13 +133,16 @@ def check_writable(target, recording):
             "single memory location, or its memory is read-only. Please clone() the tensor before "
             "performing the operation."
         )
-    if target._inference and not mode.inference:
+    if not mode.inference and target.is_inference():
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
             "a clone to get a normal tensor before doing inplace update."
         )
     if not mode.recording:
         return
+    base = target._base
+    if target._writable is not None and (recording or base is not None and base._node is not None):
+        raise RuntimeError(target._writable)
     if target._node is LEAF:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
@@ -150,8 +153,6 @@ def check_writable(target, recording):
                 "a view of a leaf Variable that requires grad is being used in an in-place "
                 "operation."
             )
-        if target._writable is not None and (recording or target._base._node is not None):
-            raise RuntimeError(target._writable)
         if target._node is None is not target._base._node and target._dtype.category >= FLOAT:
             raise RuntimeError(
                 "A view was created in no_grad mode and is being modified inplace with grad mode "

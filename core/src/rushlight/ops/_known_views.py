@@ -6,6 +6,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.kernels.prepared import nothing, stays
 from rushlight.ops._recording import record_view
+from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import EXACT
 
@@ -56,7 +57,7 @@ class ShortView:
         out = self.call(input, *attributes)
         if out is not NotImplemented:
             if STATE.inference and mode.inference:
-                out._inference = True
+                make.seen(input, out)
             if input._node is not None and mode.recording:
                 op, values = out._path[-1]
                 record_view(op, input, [None, *values], out)

@@ -216,7 +216,7 @@ def _save(node, plan, tensors, outs):
     saved, versions = [], None
     for position in plan.inputs:
         tensor = tensors[position]
-        if tensor._inference and not mode.inference:
+        if not mode.inference and tensor.is_inference():
             raise RuntimeError(
                 "Inference tensors cannot be saved for backward. To work around you can make a "
                 "clone to get a normal tensor and use it in autograd."

@@ -99,3 +99,4 @@ class ElementsTensor(Tensor):
         raise BufferError(f"Can't export tensors with layout {self.layout}; make it dense first")
 
     _version = property(lambda self: self._elements._version)
+    _writes = property(lambda self: self._elements._writes)

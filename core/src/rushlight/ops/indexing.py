@@ -350,7 +350,7 @@ def getitem(self, index):
         out = make.indexed(self, index)
         if out is not NotImplemented:
             if STATE.inference and mode.inference:
-                out._inference = True
+                make.seen(self, out)
             if self._node is not None and mode.recording:
                 items = index if type(index) is tuple else (index,)
                 record_view(_slice.op, self, [None, items], out)

@@ -52,11 +52,12 @@ def view(source, array, step):
 
 def shares(array, source):
     """Whether a view op's result is a view: NumPy copies where strides cannot express it."""
-    return (
-        array.base is source
-        or array is source
-        or (array.base is not None and array.base is source.base)
-    )
+    owner, base = source.base, array
+    while base is not None:  # through what NumPy's stride tricks put in between
+        if base is source or base is owner:
+            return True
+        base = getattr(base, "base", None)
+    return False
 
 
 def link(out, base, step):
@@ -76,6 +77,25 @@ def inferred(out):
     if STATE.inference and mode.inference:
         out._inference = True
     return out
+
+
+def seen(base, out):
+    """`out`, a view taken of `base` in inference mode: as that is, an inference tensor or none. One
+    of a tensor that needs a gradient is a leaf, which writes outside of the mode may not change."""
+    out._inference = base.is_inference()
+    if not out._inference:
+        if base._node is not None and out._node is None:
+            out._node = LEAF
+        if out._base is not None:
+            out._writable = _SEEN
+    return out
+
+
+_SEEN = (
+    "A view was created in inference mode and is being modified inplace in normal mode. Given that "
+    "this use case is ambiguous and error-prone, it is forbidden. Make the view outside of the "
+    "mode, or clone it."
+)
 
 
 # For arrays of other kinds, which machine code cannot look into.

@@ -136,7 +136,7 @@ class Tensor:
                 "only Tensors of floating point dtype can require gradients; this one is "
                 f"{self._dtype}"
             )
-        if requires_grad and self._inference and not mode.inference:
+        if requires_grad and not mode.inference and self.is_inference():
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed."
@@ -251,6 +251,8 @@ class Tensor:
         out._array, out._dtype, out._node, out._storage = self._array, self._dtype, None, None
         if self._device is not devices.cpu:
             out._device = self._device
+        if self.is_inference():
+            out._inference = True
         return out
 
     @property
@@ -269,11 +271,18 @@ class Tensor:
 
     @property
     def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self._writes
+
+    @property
+    def _writes(self) -> int:
+        """How often its memory was written to, as far as that is counted."""
         return 0 if self._storage is None else self._storage.version
 
     def is_inference(self) -> bool:
-        """Whether it was made under `inference_mode`."""
-        return self._inference
+        """Whether it was made under `inference_mode`, or is a view of such a tensor."""
+        return self._inference or self._base is not None and self._base._inference
 
     def _refresh(self):
         """Replay a view's path on its base, after the base's history changed."""

@@ -1,0 +1,139 @@
+"""What inference mode makes of tensors, compared with PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import rushlight
+
+VIEWS = {
+    "view": lambda x: x.view(-1),
+    "item": lambda x: x[0],
+    "rows": lambda x: x[:1],
+    "new dimension": lambda x: x[:, None],
+    "negative": lambda x: x[-1],
+    "t": lambda x: x.t(),
+    "T": lambda x: x.T,
+    "mT": lambda x: x.mT,
+    "permute": lambda x: x.permute(1, 0),
+    "unsqueeze": lambda x: x.unsqueeze(0),
+    "expand": lambda x: x.expand(2, 2, 3),
+    "narrow": lambda x: x.narrow(0, 0, 1),
+    "diagonal": lambda x: x.diagonal(),
+    "reshape": lambda x: x.reshape(3, 2),
+    "flatten": lambda x: x.flatten(),
+    "split": lambda x: x.split(1)[0],
+    "unbind": lambda x: x.unbind()[1],
+    "unfold": lambda x: x.unfold(1, 2, 1),
+    "as_strided": lambda x: x.as_strided((2,), (1,)),
+    "view of a view": lambda x: x.view(-1)[2:],
+    "detach": lambda x: x.detach(),
+    "data": lambda x: x.data,
+    "copy": lambda x: x.clone(),
+    "rows by a list": lambda x: x[[0]],
+    "sum": lambda x: x + 1,
+}
+
+
+def _made(module, kind):
+    if kind == "inference":
+        with module.inference_mode():
+            return module.ones(2, 3)
+    x = module.ones(2, 3, requires_grad=kind != "plain")
+    return x * 2 if kind == "computed" else x
+
+
+def _facts(tensor):
+    return tensor.is_inference(), tensor.requires_grad, tensor.is_leaf, tensor.grad_fn is None
+
+
+@pytest.mark.parametrize("kind", ["plain", "leaf", "computed", "inference"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_are_of_the_kind_of_their_base(view, kind):
+    found = []
+    for module in (rushlight, torch):
+        base = _made(module, kind)
+        for _ in range(3):  # the first ways into an op, and those that machine code takes later
+            with module.inference_mode():
+                out = VIEWS[view](base)
+        found.append(_facts(out))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_taken_later_of_inference_tensors(view):
+    found = [VIEWS[view](_made(m, "inference")).is_inference() for m in (rushlight, torch)]
+    assert found[0] == found[1]
+
+
+def test_inference_tensors_count_no_writes():
+    x = _made(rushlight, "inference")
+    for tensor in (x, x.view(-1), x.detach()):
+        with pytest.raises(RuntimeError, match="do not track version counter"):
+            _ = tensor._version
+    plain = rushlight.ones(2)
+    with rushlight.inference_mode():
+        plain.view(-1).add_(1)
+        assert plain._version == 1 and plain.tolist() == [2.0, 2.0]
+
+
+def test_writes_through_views_of_the_mode():
+    x = rushlight.ones(2, requires_grad=True)
+    y = x * 1
+    with rushlight.inference_mode():
+        view, plain = y.view(-1), rushlight.ones(2)[:1]
+        view.mul_(3)
+        outer = rushlight.ones(2)
+    assert y.tolist() == [3.0, 3.0]
+    with pytest.raises(RuntimeError, match="created in inference mode and is being modified"):
+        view.mul_(3)
+    for tensor in (plain, outer.view(-1)):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            tensor.mul_(2)
+    with rushlight.inference_mode():
+        free = (base := rushlight.ones(2).clone()).view(-1)
+        free.add_(1)
+    assert base.tolist() == [2.0, 2.0]
+
+
+def test_a_plain_tensors_view_is_free_outside():
+    x, w = rushlight.ones(2), rushlight.ones(2, requires_grad=True)
+    with rushlight.inference_mode():
+        view = x.view(-1)
+    view.mul_(3)
+    (w * view).sum().backward()
+    assert w.grad.tolist() == [3.0, 3.0] and view._version == x._version == 1
+
+
+def test_what_may_be_saved():
+    w = rushlight.ones(2, requires_grad=True)
+    with rushlight.inference_mode():
+        outer = rushlight.ones(2, 2)[0]
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
+        _ = (w * outer).sum()
+    (w + outer).sum().backward()
+    assert w.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_view_that_needs_a_gradient_gets_its_own():
+    x = rushlight.ones(2, requires_grad=True)
+    with rushlight.inference_mode():
+        view = x.view(-1)
+    view.sum().backward()
+    assert x.grad is None and view.grad.tolist() == [1.0, 1.0]
+
+
+def test_functions_save_in_the_mode():
+    class Double(rushlight.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    with rushlight.inference_mode():
+        assert Double.apply(rushlight.ones(2)).tolist() == [2.0, 2.0]
