@@ -16,7 +16,7 @@ from rushlight.ops._elementwise import Call
 from rushlight.tensor.construction import in_python
 from rushlight.tensor.tensor import Tensor
 
-_INFERENCE = "if STATE.inference and mode.inference: out._inference = True"
+_INFERENCE = "if STATE.inference and mode.inference:"
 
 
 def make(op, form):

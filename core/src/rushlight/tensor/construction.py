@@ -52,12 +52,14 @@ def view(source, array, step):
 
 def shares(array, source):
     """Whether a view op's result is a view: NumPy copies where strides cannot express it."""
-    owner, base = source.base, array
-    while base is not None:  # through what NumPy's stride tricks put in between
-        if base is source or base is owner:
-            return True
-        base = getattr(base, "base", None)
-    return False
+    base, owner = array.base, source.base
+    if array is source or base is source or (base is not None and base is owner):
+        return True
+    held = getattr(base, "base", None)  # NumPy's stride tricks put an object of theirs in between
+    if type(array) is not np.ndarray or held is None or type(held) is np.ndarray:
+        return False
+    held = getattr(held, "base", None)
+    return held is not None and (held is source or held is owner)
 
 
 def link(out, base, step):
@@ -99,7 +101,7 @@ _SEEN = (
 
 
 # For arrays of other kinds, which machine code cannot look into.
-in_python = types.SimpleNamespace(made=made, result=result, view=view)
+in_python = types.SimpleNamespace(made=made, result=result, view=view, seen=seen)
 
 
 def _not_compiled(*args):
