@@ -50,6 +50,7 @@ NAMES = {
         "ShortStorage TypedStorage UntypedStorage"
     ),
     "tensor.layout": "jagged",
+    "ops.sparse_products": "sspaddmm",
     "sparse": (
         "hspmm smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor "
         "sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor "

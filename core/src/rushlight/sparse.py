@@ -37,8 +37,8 @@ def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
 
 
 def mm(mat1, mat2, reduce=None):
-    """The product of two matrices, sparse if both are; with `reduce` (sum, mean, amax, amin) the
-    terms of each element are combined in that way: `mat1` CSR, `mat2` dense.
+    """The product of two matrices, sparse if both are; with `reduce` (sum, mean, amax or max, amin
+    or min) the terms of each element are combined in that way: `mat1` CSR, `mat2` dense.
 
     >>> scores = rushlight.tensor([[1.0, 0.0], [2.0, 3.0]]).to_sparse_csr()
     >>> rushlight.sparse.mm(scores, rushlight.tensor([[1.0], [2.0]]), "amax")

@@ -76,7 +76,7 @@ RARE = {
     ),
     "sparse_layouts": (
         "_indices _nnz _values ccol_indices coalesce col_indices crow_indices dense_dim indices "
-        "is_coalesced row_indices smm sparse_dim sparse_mask sparse_resize_ "
+        "is_coalesced row_indices smm sparse_dim sspaddmm sparse_mask sparse_resize_ "
         "sparse_resize_and_clear_ to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo "
         "to_sparse_csc to_sparse_csr values"
     ),

@@ -119,10 +119,10 @@ def unsqueeze(input, dim):
     dim, count = _dim(tensor, dim, 1), tensor.sparse_dim()
     size = (*tensor.shape[:dim], 1, *tensor.shape[dim:])
     if dim > count:
-        return make_sparse(tensor._pattern.moved(size=size, coalesced=tensor._pattern.coalesced),
-                           tensor._elements.unsqueeze(dim - count + 1))  # fmt: skip
+        elements = tensor._elements.unsqueeze(dim - count + 1)
+        return make_sparse(tensor._pattern.moved(size=size), elements)
     indices = np.insert(tensor._pattern.indices, dim, 0, axis=0)
-    return make_sparse(Pattern(indices, size, tensor._pattern.coalesced), tensor._elements)
+    return make_sparse(Pattern(indices, size), tensor._elements)
 
 
 @rule("select", every=True)
@@ -144,14 +144,15 @@ def select(input, dim, index):
     size = (*tensor.shape[:dim], *tensor.shape[dim + 1 :])
     pattern = tensor._pattern
     if dim >= count:
-        return make_sparse(pattern.moved(size=size, coalesced=pattern.coalesced),
-                           tensor._elements.select(dim - count + 1, index))  # fmt: skip
+        elements = tensor._elements.select(dim - count + 1, index)
+        return make_sparse(pattern.moved(size=size), elements)
     places = np.nonzero(pattern.indices[dim] == index % extent)[0]
     elements = tensor._elements.index_select(0, _tensor(places))
     if count == 1:
         return elements.sum(0)
     indices = np.delete(pattern.indices[:, places], dim, axis=0)
-    return make_sparse(Pattern(indices, size, pattern.coalesced), elements)
+    sorted_already = None if input.layout == COO else True
+    return make_sparse(Pattern(indices, size, sorted_already), elements)
 
 
 def _matrix_of_batch(input, dim, index):
@@ -184,7 +185,7 @@ def index_select(input, dim, index):
             f"index_select(): index out of range for dimension {dim} with size {extent}"
         )
     if dim >= count:
-        moved = pattern.moved(size=size, coalesced=pattern.coalesced)
+        moved = pattern.moved(size=size)
         return make_sparse(moved, tensor._elements.index_select(dim - count + 1, index))
     starts, order = pattern.by(dim)
     wanted = wanted % extent if extent else wanted
@@ -196,7 +197,6 @@ def index_select(input, dim, index):
     indices = pattern.indices[:, places].copy()
     indices[dim] = np.repeat(np.arange(len(wanted)), lengths)
     made = make_sparse(Pattern(indices, size), tensor._elements.index_select(0, _tensor(places)))
-    made = coalesced(made) if pattern.coalesced else made
     return as_csr(made) if csr else made
 
 
@@ -269,8 +269,6 @@ def cat(tensors, dim=0):
     made = make_sparse(
         Pattern(np.concatenate(indices, 1), size), cat_dense([x._elements for x in coo])
     )
-    sorted_already = dim == 0 and all(x._pattern.coalesced for x in coo)
-    made._pattern.coalesced = sorted_already
     return as_csr(made) if all(x.layout == CSR for x in tensors) else made
 
 

@@ -81,7 +81,7 @@ def sparse_coo_tensor(
     _check_size(places, elements, size)
     if INVARIANTS.enabled if check_invariants is None else check_invariants:
         _check_places(places, size)
-    return make_sparse(Pattern(places, size, bool(is_coalesced)), elements)
+    return make_sparse(Pattern(places, size, is_coalesced), elements)
 
 
 def _elements(values, dtype, device, requires_grad):

@@ -196,7 +196,6 @@ def mul(input, other):
     if is_sparse(other):
         return _intersection(input, other)
     csr, tensor = input.layout == CSR, as_coo(input)
-    tensor = coalesced(tensor)
     if tuple(other.shape) != tensor._pattern.size:
         other = other.expand(tensor._pattern.size)
     made = with_elements(tensor, tensor._elements * _picked(other, tensor._pattern))

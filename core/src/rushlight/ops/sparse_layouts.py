@@ -58,6 +58,7 @@ Tensor.to_dense, Tensor.sparse_dim, Tensor.dense_dim = to_dense, sparse_dim, den
 for _name in ("to_sparse", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc"):
     setattr(Tensor, _name, getattr(sparse_compressed, _name))
 Tensor.sparse_mask, Tensor.smm = sparse_creation.sparse_mask, sparse_products.smm
+Tensor.sspaddmm = sparse_products.sspaddmm
 for _name in ("coalesce", "indices", "is_coalesced", "_nnz", "_indices", "_values"):
     setattr(Tensor, _name, _dense(_name, "sparse coordinate"))
 for _name in ("sparse_resize_", "sparse_resize_and_clear_"):

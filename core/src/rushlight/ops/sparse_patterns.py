@@ -22,8 +22,9 @@ class Pattern:
 
     layout, special = COO, False
 
-    def __init__(self, indices, size, coalesced=False):
-        self.indices, self.size, self.coalesced = indices, tuple(size), coalesced
+    def __init__(self, indices, size, coalesced=None):
+        self.indices, self.size = indices, tuple(size)
+        self.coalesced = indices.shape[1] < 2 if coalesced is None else coalesced
         self._orders: dict = {}
 
     sparse_dim = property(lambda self: len(self.indices), doc="Number of sparse dimensions.")
@@ -47,7 +48,7 @@ class Pattern:
         """The pattern itself."""
         return self
 
-    def moved(self, indices=None, size=None, coalesced=False):
+    def moved(self, indices=None, size=None, coalesced=None):
         """Another pattern; indices and size are this one's unless given."""
         return Pattern(
             self.indices if indices is None else indices,

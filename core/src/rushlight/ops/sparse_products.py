@@ -9,6 +9,7 @@ from rushlight.kernels import sparse as kernels
 from rushlight.kernels.execution import is_low_precision
 from rushlight.ops._op import op
 from rushlight.ops.creation import zeros
+from rushlight.ops.joining import cat
 from rushlight.ops.scattering import scatter_reduce
 from rushlight.ops.sparse_creation import to_dense
 from rushlight.ops.sparse_elementwise import add, mul
@@ -232,23 +233,49 @@ def smm(input, mat):
     rows = np.unique(as_coo(input)._pattern.indices[0])
     columns = np.arange(product.shape[1])
     indices = np.stack([np.repeat(rows, len(columns)), np.tile(columns, len(rows))])
-    pattern = Pattern(indices, tuple(product.shape), True)
+    pattern = Pattern(indices, tuple(product.shape))
     elements = product.reshape(-1).index_select(0, _tensor(pattern.linear()))
     return make_sparse(pattern, elements)
+
+
+def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """``beta * input + alpha * mat1 @ mat2`` of sparse `input` and `mat1` as a sparse matrix, which
+    is not coalesced: its places are those of `input` and then those of the product."""
+    for name, tensor in (("input", input), ("mat1", mat1)):
+        if not is_sparse(tensor) or tensor.layout != COO:
+            raise RuntimeError(
+                f"sspaddmm: expected {name!r} to have sparse layout, got {name!r} with layout "
+                f"{tensor.layout}; use to_sparse()"
+            )
+    if is_sparse(mat2):
+        raise RuntimeError(
+            f"sspaddmm: expected a dense mat2, got one of layout {mat2.layout}; use mat2.to_dense()"
+        )
+    product = smm(mat1, mat2)
+    if input._pattern.size != product._pattern.size or input.dtype is not product.dtype:
+        raise RuntimeError(
+            f"sspaddmm: the product has shape {shape_text(product.shape)} and dtype "
+            f"{product.dtype}; expected the same of input, got {shape_text(input.shape)} and "
+            f"{input.dtype}"
+        )
+    parts = [input._elements * beta, product._elements * alpha]
+    indices = [input._pattern.indices, product._pattern.indices]
+    return make_sparse(Pattern(np.concatenate(indices, 1), input._pattern.size), cat(parts))
 
 
 def hspmm(mat1, mat2):
     """The product of a sparse and a dense matrix as a hybrid tensor: sparse rows, dense columns."""
     product = mm(mat1, mat2)
     rows = np.unique(as_coo(mat1)._pattern.indices[0])
-    pattern = Pattern(rows[None], tuple(product.shape), True)
+    pattern = Pattern(rows[None], tuple(product.shape))
     return make_sparse(pattern, product.index_select(0, _tensor(rows)))
 
 
 def mm_reduce(input, mat2, reduce):
     """``input @ mat2`` of a CSR matrix with the terms of each result combined by sum, mean, amax or
-    amin; a row without elements gives zeros. Of equal extremes the first has the gradient, of
-    several nan the last."""
+    amin (max and min say the same); a row without elements gives zeros. Of equal extremes the
+    first has the gradient, of several nan the last."""
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "mean", "amax", "amin"):
         raise RuntimeError(
             f"sparse.mm: reduce must be one of sum, mean, amax and amin, got {reduce!r}"
