@@ -1,5 +1,7 @@
 """Stacks, splits, flips, view copies, replaced views, resized memory, segments."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -196,3 +198,20 @@ def test_old_names():
     with pytest.warns(UserWarning, match="deprecated"):
         assert rushlight.arange(4).resize(2, 2).shape == (2, 2)
     assert rushlight.is_same_size(rushlight.ones(2), rushlight.zeros(2))
+
+
+@pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
+def test_triangles_of_every_form(name):
+    sizes, offsets = (0, 1, 3, 7), (-12, -3, -1, 0, 2, 5, 12)
+    for row, col, offset in itertools.product(sizes, sizes, offsets):
+        for dtype in ("int32", "int64"):
+            found = getattr(rushlight, name)(row, col, offset, dtype=getattr(rushlight, dtype))
+            expected = getattr(torch, name)(row, col, offset, dtype=getattr(torch, dtype))
+            assert tuple(found.shape) == tuple(expected.shape)
+            assert found.tolist() == expected.tolist(), (row, col, offset)
+
+
+@pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
+def test_a_triangle_of_many_rows_is_written_by_several_threads(name):
+    found = getattr(rushlight, name)(1500, 700, -50)
+    assert torch.equal(torch.from_numpy(found.numpy()), getattr(torch, name)(1500, 700, -50))

@@ -94,3 +94,29 @@ def test_unravelled_places():
 def test_refusals(call, error, words):
     with pytest.raises(error, match=words):
         call(rushlight.tensor([1.0, 2.0, 3.0]), rushlight.tensor([0, 1]))
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "bool", "complex64"])
+def test_put_at_places_from_both_ends(dtype, accumulate):
+    def run(library):
+        kind = getattr(library, dtype)
+        x = library.arange(12).reshape(3, 4).to(kind)
+        index = library.tensor([[-1, 0, 5], [-12, 5, 3]])
+        source = library.tensor([1, 0, 3, 4, 5, 6]).to(kind)
+        results = [library.Tensor.put(x, index, source, accumulate) for _ in range(3)]
+        results.append(x.t().put(index, source, accumulate))
+        results.append(x.put_(index, source, accumulate))
+        return [r.tolist() for r in results]
+
+    assert run(rushlight) == run(torch)
+
+
+@pytest.mark.parametrize("place", [-13, 12])
+def test_put_refuses_places_outside_however_often(place):
+    x = rushlight.zeros(3, 4)
+    index = rushlight.tensor([0, place])
+    for _ in range(3):
+        with pytest.raises(IndexError, match=f"tried to access index {place} on a tensor of 12"):
+            x.put_(index, rushlight.ones(2))
+    assert x.sum().item() == 0.0

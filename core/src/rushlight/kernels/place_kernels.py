@@ -25,6 +25,7 @@ SEGMENT = 1024  # columns of an item
 size = Parameter("size")  # bytes of an element
 wrap = Parameter("wrap")
 adding = Parameter("adding")
+upper = Parameter("upper")
 
 
 @function
@@ -42,6 +43,13 @@ def outside(index, m, n):
     for i in range(m):
         found += 1 if (index[i] < 0) | (index[i] >= n) else 0
     return found
+
+
+@function
+def between(diagonal, n):
+    """How many of n columns a row of a triangle has whose diagonal is at a column."""
+    inside = max(i64(0), min(n, diagonal if upper == 1 else diagonal + 1))
+    return n - inside if upper == 1 else inside
 
 
 @range_kernel
@@ -152,19 +160,41 @@ def put_along(args, lo, hi, tid):
                 out[place] = out[place] + source[i] if adding == 1 else source[i]
         elif inner == 1:
             for i in range(m):
-                place = index[i]
-                if (place < 0) | (place >= n):
+                place = wrapped(index[i], n)
+                if place < 0:
                     failed += 1
                 else:
                     out[place] = out[place] + source[i] if adding == 1 else source[i]
         else:
             for i in range(m):
                 for c in range(inner):
-                    place = index[i * inner + c]
-                    if (place < 0) | (place >= n):
+                    place = wrapped(index[i * inner + c], n)
+                    if place < 0:
                         failed += 1
                     else:
                         place, at = place * inner + c, i * inner + c
                         out[place] = out[place] + source[at] if adding == 1 else source[at]
         if failed > 0:
             atomic_add(g[5], failed)
+
+
+@range_kernel
+def triangle(args, lo, hi, tid):
+    """OUT = the row numbers of a triangle's elements, then their columns: items are rows.
+    Constants: columns, offset of the diagonal, elements."""
+    g = array(i64, args)
+    n, offset, count = g[2], g[3], g[4]
+    at = i64(0)
+    for row in range(0, lo):
+        at += between(row + offset, n)
+    for row in range(lo, hi):
+        m = between(row + offset, n)
+        first = n - m if upper == 1 else i64(0)
+        rows, columns = (
+            array(element, g[OUT] + size * at),
+            array(element, g[OUT] + size * (count + at)),
+        )
+        for i in range(m):
+            rows[i] = element(row)
+            columns[i] = element(first + i)
+        at += m

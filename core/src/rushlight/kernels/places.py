@@ -8,13 +8,23 @@ index out of range counts it in :data:`failures`; its result is of no use then.
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 
 from rushlight.backends import np
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk
-from rushlight.kernels.prepared import Remembered, Short, prepared
+from rushlight.kernels.prepared import LIMIT, Remembered, Short, prepared
 
-__all__ = ["checked", "add_rows", "failures", "put_along", "take_along", "take_rows"]
+__all__ = [
+    "checked",
+    "add_rows",
+    "failures",
+    "put_along",
+    "put_flat",
+    "take_along",
+    "take_rows",
+    "triangle",
+]
 
 failures = ctypes.c_int64(0)  # how often an index was out of range; only ever counts up
 _INT64 = np.dtype(np.int64)
@@ -115,7 +125,7 @@ def put_along(input, index, source, dim, adding):
     if not source.flags.c_contiguous or adding and input.dtype not in COMPILED_DTYPES:
         return None
     kind = {4: "f32", 8: "f64"}[input.itemsize] if adding else None
-    code = _kernel("put_along", input.dtype, kind, adding=int(adding))
+    code = _kernel("put_along", input.dtype, kind, adding=int(adding), wrap=0)
     if code is None:
         return None
     outer, n, inner = _seen(input.shape, dim)
@@ -123,6 +133,43 @@ def put_along(input, index, source, dim, adding):
     grain = chunk(outer, (2 * index.size + input.size) // outer, _SCATTERED)
     arrays, outputs = [input, index, source], [(input.shape, input.dtype)]
     return prepared(code, outer, grain, arrays, outputs, words)
+
+
+def put_flat(input, index, source, adding):
+    """``f(input, index, source)``: a copy of `input` with `source` written or added at places of
+    the flattened input; negative ones from the end."""
+    if not _fits(input, index) or source.size != index.size or source.dtype is not input.dtype:
+        return None
+    if not source.flags.c_contiguous or adding and input.dtype not in COMPILED_DTYPES:
+        return None
+    kind = {4: "f32", 8: "f64"}[input.itemsize] if adding else None
+    code = _kernel("put_along", input.dtype, kind, adding=int(adding), wrap=1)
+    if code is None:
+        return None
+    words = [ctypes.addressof(failures), input.size, index.size, 1]
+    return prepared(code, 1, 1, [input, index, source], [(input.shape, input.dtype)], words)
+
+
+def _below(last, columns):
+    """How many elements rows have whose diagonals are at the columns up to one."""
+    if last < 0:
+        return 0
+    whole = min(last + 1, columns)
+    return whole * (whole + 1) // 2 + (last + 1 - whole) * columns
+
+
+@functools.lru_cache(LIMIT)
+def triangle(upper, rows, columns, offset, dtype):
+    """``f()``: row and column numbers of the elements of a triangle, as two rows; or None."""
+    edge = offset - 1 if upper else offset
+    count = _below(rows - 1 + edge, columns) - _below(edge - 1, columns)
+    count = rows * columns - count if upper else count
+    kind = {np.dtype(np.int32): "i32", _INT64: "i64"}.get(dtype)
+    code = _kernel("triangle", dtype, kind, upper=int(upper)) if kind and count else None
+    if code is None:
+        return None
+    grain = chunk(rows, 2 * count // rows)
+    return prepared(code, rows, grain, [], [((2, count), dtype)], [columns, offset, count])
 
 
 def checked(prepare, general, count=None):

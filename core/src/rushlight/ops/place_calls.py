@@ -88,3 +88,29 @@ def _with_source(prepare, general):
 
     call.general, call.short = general, short
     return call
+
+
+def writing_flat(general):
+    """The kernel of ``op(input, index, source, accumulate=False)`` that writes (or adds) elements
+    of the flattened input."""
+    known = Remembered()
+    short = Short(3, 4, failures=ctypes.addressof(places.failures))
+
+    def call(input, index, source, accumulate=False):
+        arrays = input, index, source
+        key = accumulate, *[(a.shape, a.strides, a.dtype) for a in arrays]
+        try:
+            found = known[key]
+            short.miss(found, arrays, (accumulate,))
+        except KeyError:
+            found = known.keep(key, places.put_flat(*arrays, bool(accumulate)))
+            short.learn(found, arrays, (accumulate,))
+        if found is not None:
+            before = places.failures.value
+            result = found(*arrays)
+            if result is not NotImplemented and places.failures.value == before:
+                return result
+        return general(input, index, source, accumulate)
+
+    call.general, call.short = general, short
+    return call

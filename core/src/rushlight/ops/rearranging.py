@@ -9,6 +9,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import bool_, default, float64, int64, refuse_unsigned
 from rushlight.errors import shape_text
+from rushlight.kernels import places
 from rushlight.ops._op import composite
 from rushlight.ops.creation import arange, finish
 from rushlight.ops.padding import _constant_pad
@@ -101,8 +102,11 @@ def _triangle(name, chosen, row, col, offset, dtype, device):
         raise RuntimeError(f"{name}: row and col must be non-negative, got {row} and {col}")
     dtype = int64 if dtype is None else dtype
     refuse_unsigned(name, dtype)
-    found = chosen(row, offset, col)
-    return finish(np.asarray(found, BY_CODE[dtype.code]).reshape(2, -1), dtype, device, False)
+    kind = BY_CODE[dtype.code]
+    call = places.triangle(name == "triu_indices", row, col, offset, kind)
+    if call is not None:
+        return finish(call(), dtype, device, False)
+    return finish(np.asarray(chosen(row, offset, col), kind).reshape(2, -1), dtype, device, False)
 
 
 @composite(method=False)

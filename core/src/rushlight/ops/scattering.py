@@ -7,6 +7,7 @@ import math
 from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import by_rows, dtype_of
+from rushlight.ops import place_calls
 from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros, zeros_like
@@ -282,6 +283,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate=False):
     return out.reshape(input.shape)
 
 
+put.cpu(place_calls.writing_flat(put.op.body))
 put.gradient(
     input=lambda grad, index, accumulate, source_shape: (
         grad
