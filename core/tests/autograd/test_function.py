@@ -179,3 +179,10 @@ def test_the_node_shows_the_context_and_frees_what_it_saved():
         _ = out.grad_fn.saved_tensors
     with pytest.raises(AttributeError, match="other"):
         _ = out.grad_fn.other
+
+
+def test_the_former_name_of_tensors_has_its_metaclass():
+    from rushlight.autograd.variable import Variable, VariableMeta
+
+    assert type(Variable) is VariableMeta and isinstance(rushlight.ones(2), Variable)
+    assert not isinstance(2.0, Variable)

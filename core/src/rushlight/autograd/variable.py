@@ -5,7 +5,9 @@ from __future__ import annotations
 from rushlight.tensor.tensor import Tensor
 
 
-class _VariableType(type):
+class VariableMeta(type):
+    """The kind of :class:`Variable`: tensors are its instances."""
+
     def __call__(cls, data=None, requires_grad=False, volatile=False):
         """The tensor itself under the former name: the same memory, outside the graph."""
         if data is None:
@@ -20,7 +22,7 @@ class _VariableType(type):
         return isinstance(instance, Tensor)
 
 
-class Variable(metaclass=_VariableType):
+class Variable(metaclass=VariableMeta):
     """``Variable(data, requires_grad=False)`` is a tensor over the memory of `data`.
 
     ``isinstance(x, Variable)`` is True for every tensor. `volatile` has no effect since PyTorch

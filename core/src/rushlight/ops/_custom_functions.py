@@ -113,7 +113,7 @@ def _forward(cls, args, level):
         ]  # fmt: skip
         context._freeze(outs, None)
         context._saved = tuple(getattr(context, "_forward_saved", context._saved))
-        context._writess = tuple(0 if t is None else t._writes for t in context._saved)
+        context._versions = tuple(0 if t is None else t._writes for t in context._saved)
         found = _flat(cls.jvp(context, *moves))
     if len(found) != len(outs):
         raise RuntimeError(
