@@ -124,3 +124,30 @@ def test_one_root_that_is_one_of_several_outputs():
     x = rushlight.arange(4.0, requires_grad=True)
     x.split(2)[1].backward(rushlight.tensor([5.0, 6.0]))
     assert x.grad.tolist() == [0, 0, 5, 6]
+
+
+def test_gradients_that_are_asked_for(passes):
+    """`grad` for all leaves takes the short pass, and leaves ``.grad`` alone."""
+    x, y = leaves()
+    parts(x, y).backward()
+    grads = rushlight.autograd.grad(parts(x, y), [y, x, y])
+    assert passes == [True, True]
+    for one, other in zip(grads, (y.grad, x.grad, y.grad), strict=True):
+        assert one is not other and one.equal(other) and not one.requires_grad
+    before = x.grad
+    (found,) = rushlight.autograd.grad(parts(x, y), x)
+    assert passes == [True, True, False] and found.equal(x.grad) and x.grad is before
+    inner = x.exp()
+    (found,) = rushlight.autograd.grad((inner * 2).sum(), inner)
+    assert passes[3:] == [False] and found.equal(rushlight.full((3, 4), 2.0))
+
+
+def test_leaves_without_a_gradient_are_none_or_zeros(passes):
+    x, y = leaves()
+    for options in ({"allow_unused": True}, {"materialize_grads": True}):
+        found = rushlight.autograd.grad(x.sum(), [x, y], **options)
+        assert found[0].equal(rushlight.ones(3, 4))
+        assert found[1] is None or not found[1].any()
+    with pytest.raises(RuntimeError, match="index 1 appears to not have been used"):
+        rushlight.autograd.grad(x.sum(), [x, y])
+    assert passes == [False] * 3

@@ -104,11 +104,15 @@ def grad(
         if not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     retain = create_graph if retain_graph is None else retain_graph
-    found = _Run(roots, retain, create_graph, inputs, accumulate=False).go()
+    taken = None if len(roots) != 1 or create_graph else dict.fromkeys(inputs)
+    if taken is not None and ordinary_pass(roots[0], retain, taken):
+        values = [taken[tensor] for tensor in inputs]
+    else:
+        found = _Run(roots, retain, create_graph, inputs, accumulate=False).go()
+        values = [found.get(gradient_edge(tensor)) for tensor in inputs]
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     results = []
-    for number, tensor in enumerate(inputs):
-        value = found.get(gradient_edge(tensor))
+    for number, (tensor, value) in enumerate(zip(inputs, values, strict=True)):
         if value is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {number} appears to not have been used in the "

@@ -1,8 +1,8 @@
 """The backward pass of one root in which nothing is unusual: most passes of most programs.
 
 Nobody watches, no hook waits at any node or leaf, the pass is not recorded and every leaf gets its
-gradient. What the general pass of :mod:`rushlight.autograd.engine` keeps in an object, for hooks to
-look at, are local variables here.
+gradient, or is asked for it. What the general pass of :mod:`rushlight.autograd.engine` keeps in an
+object, for hooks to look at, are local variables here.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ def deliver(pending, owned, node, number, piece, create=False):
     slots[number] = piece if old is None else summed(owned, (node, number), old, piece, create)
 
 
-def ordinary_pass(root, retain):
+def ordinary_pass(root, retain, taken=None):
     """Run the pass from ``(node, output number, gradient)``; False, and nothing done, where
-    something is unusual."""
+    something is unusual. `taken`: a dictionary with the leaves as keys, which get their gradients
+    as values instead of adding them to their own."""
     start, number, gradient = root
     if (
         type(start) is not Node
@@ -46,7 +47,7 @@ def ordinary_pass(root, retain):
         return False
     counts: dict = {}  # how many contributions each leaf will get
     nodes = _below(start, counts)
-    if nodes is None:
+    if nodes is None or taken is not None and counts.keys() != taken.keys():
         return False
     if len(nodes) > 2:
         nodes.sort(key=by_sequence, reverse=True)
@@ -57,7 +58,7 @@ def ordinary_pass(root, retain):
         else:
             deliver(pending := {}, (), start, number, gradient)
         root = gradient = None
-        _run(nodes, counts, pending, retain)
+        _run(nodes, counts, pending, retain, taken)
     finally:
         mode.recording = recording
     return True
@@ -89,7 +90,7 @@ def _below(start, counts):
     return nodes
 
 
-def _run(nodes, counts, pending, retain):
+def _run(nodes, counts, pending, retain, taken):
     """Run the nodes, newest first."""
     waiting: dict = {}  # gradients of leaves that are not complete
     owned: set = set()
@@ -125,6 +126,8 @@ def _run(nodes, counts, pending, retain):
                 if left:
                     if piece is not None:
                         waiting[edge] = piece
+                elif taken is not None:
+                    taken[edge] = piece
                 elif piece is not None:
                     lone = getrefcount(piece) <= held and takeable(piece)
                     accumulate(edge, piece, False, lone)
