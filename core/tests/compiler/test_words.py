@@ -170,6 +170,7 @@ def test_every_word_is_tested():
     """Words without PyTorch's function of the same arity have tests of their own."""
     words = {w for w in vars(Vocabulary) if not w.startswith("_")} - {"pi", "inf", "nan"}
     elsewhere = {"is_traced", "where", "cast", "clip", "real", "imag", "conj", "angle", "complex"}
+    elsewhere.add("as_stored")
     assert words - elsewhere == set(UNARY) | set(BINARY)
 
 
@@ -187,6 +188,16 @@ def test_where_and_clip(dtype):
         np.testing.assert_array_equal(upper, np.minimum(x, 1))
         np.testing.assert_array_equal(lower, np.maximum(x, 2))
         assert first.dtype == upper.dtype == NUMPY[dtype]
+
+
+@pytest.mark.parametrize("dtype", ["u8", "i32"])
+def test_bounds_as_they_are_stored(dtype):
+    """Numbers outside the range of bytes wrap around, where a kernel is traced."""
+    x = np.array([0, 3, 200], NUMPY[dtype])
+    arguments = ({"x": dtype}, {"x": dtype}, {"n": "i64"}, {}, (dtype,))
+    found = compile(lambda x, n: xp.maximum(x, xp.as_stored(n, x)), *arguments)(x, -56)
+    np.testing.assert_array_equal(found, [200, 200, 200] if dtype == "u8" else x)
+    assert found.dtype == x.dtype
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
