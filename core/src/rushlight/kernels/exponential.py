@@ -36,12 +36,8 @@ def exponential(x):
 
 
 @function
-def exponential32(x):
-    """exp(x) in float32."""
-    x = f32(-104.0) if x < -104.0 else x
-    x = f32(89.0) if x > 89.0 else x
-    shifted = fused_multiply_add(x, f32(_LOG2_E), f32(_ROUND32))
-    n = shifted - _ROUND32
+def exponential_rest(x, n):
+    """exp(x - n ln 2) in float32, n the nearest integer to x / ln 2."""
     r = fused_multiply_add(n, f32(-0.693359375), x)
     r = fused_multiply_add(n, f32(2.12194440e-4), r)
     p = fused_multiply_add(r, f32(1.9875691500e-4), f32(1.3981999507e-3))
@@ -49,7 +45,17 @@ def exponential32(x):
     p = fused_multiply_add(p, r, f32(4.1665795894e-2))
     p = fused_multiply_add(p, r, f32(1.6666665459e-1))
     p = fused_multiply_add(p, r, f32(5.0000001201e-1))
-    p = fused_multiply_add(p, r * r, r) + 1.0
+    return fused_multiply_add(p, r * r, r) + 1.0
+
+
+@function
+def exponential32(x):
+    """exp(x) in float32."""
+    x = f32(-104.0) if x < -104.0 else x
+    x = f32(89.0) if x > 89.0 else x
+    shifted = fused_multiply_add(x, f32(_LOG2_E), f32(_ROUND32))
+    n = shifted - _ROUND32
+    p = exponential_rest(x, n)
     # 2^n in two factors: n reaches -150 and 128, beyond the exponents of one normal number
     exponent = bitcast(i32, shifted) - _BITS32
     half = exponent >> 1
@@ -72,14 +78,7 @@ def exponential_below32(x):
     """The same in float32, whatever `real` is."""
     shifted = fused_multiply_add(x, f32(_LOG2_E), f32(_ROUND32 + 127))
     n = shifted - (_ROUND32 + 127)
-    r = fused_multiply_add(n, f32(-0.693359375), x)
-    r = fused_multiply_add(n, f32(2.12194440e-4), r)
-    p = fused_multiply_add(r, f32(1.9875691500e-4), f32(1.3981999507e-3))
-    p = fused_multiply_add(p, r, f32(8.3334519073e-3))
-    p = fused_multiply_add(p, r, f32(4.1665795894e-2))
-    p = fused_multiply_add(p, r, f32(1.6666665459e-1))
-    p = fused_multiply_add(p, r, f32(5.0000001201e-1))
-    p = fused_multiply_add(p, r * r, r) + 1.0
+    p = exponential_rest(x, n)
     return f32(0) if x < -87.3 else p * bitcast(f32, bitcast(i32, shifted) << 23)
 
 
