@@ -113,17 +113,10 @@ def main() -> int:
     import torch_table
 
     torch.set_num_threads(1)
-    start, failing, examined = time.monotonic(), [], []
-    for info in torch_table.chosen(arguments.names):
-        name, found = torch_table.full_name(info), examine(info, arguments.samples)
-        if found is None:
-            continue
-        examined.append(name)
-        if found:
-            failing.append(name)
-            print(f"{name}: {len(found)} differ")
-            for line in found if arguments.verbose else found[:2]:
-                print(f"    {line}", flush=True)
+    start = time.monotonic()
+    failing, examined = torch_table.examined(
+        arguments.names, lambda info: examine(info, arguments.samples), arguments.verbose
+    )
     print(f"\n--- strides: {len(examined) - len(failing)} of {len(examined)} entries as in PyTorch")
     print(f"{time.monotonic() - start:.0f} s")
     return 1 if known_failures.surprises(KNOWN, failing, examined) else 0

@@ -86,6 +86,23 @@ def chosen(names):
     return found
 
 
+def examined(names, differences, verbose):
+    """Print how each entry differs by ``differences(entry)``, its lines, or None where it is left
+    out. Gives the names of those that differ and of all that were examined."""
+    failing, seen = [], []
+    for info in chosen(names):
+        lines = differences(info)
+        if lines is None:
+            continue
+        seen.append(full_name(info))
+        if lines:
+            failing.append(seen[-1])
+            print(f"{seen[-1]}: {len(lines)} differ")
+            for line in lines if verbose else lines[:2]:
+                print(f"    {line}", flush=True)
+    return failing, seen
+
+
 def dtypes_of(info, device):
     """Names of the dtypes to test: PyTorch's on the CPU, which computes what is expected; of the
     integers those that PyTorch takes on that device."""

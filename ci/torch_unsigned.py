@@ -168,19 +168,18 @@ def main() -> int:
     import torch_table
 
     torch.set_num_threads(1)
-    start, failing, examined, total = time.monotonic(), [], [], 0
-    for info in torch_table.chosen(arguments.names):
-        name, lines = torch_table.full_name(info), []
+    start, total = time.monotonic(), 0
+
+    def every_dtype(info):
+        nonlocal total
+        lines = []
         for dtype in arguments.dtypes.split(","):
             found, count = differences(info, getattr(torch, dtype), arguments.samples)
             lines += [f"{dtype} {line}" for line in found]
             total += count
-        examined.append(name)
-        if lines:
-            failing.append(name)
-            print(f"{name}: {len(lines)} differ")
-            for line in lines if arguments.verbose else lines[:2]:
-                print(f"    {line}", flush=True)
+        return lines
+
+    failing, examined = torch_table.examined(arguments.names, every_dtype, arguments.verbose)
     print(f"\n--- {len(examined) - len(failing)} of {len(examined)} entries, {total} samples")
     print(f"{time.monotonic() - start:.0f} s")
     return 1 if known_failures.surprises(KNOWN, failing, examined) else 0

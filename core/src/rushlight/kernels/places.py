@@ -13,7 +13,7 @@ import math
 
 from rushlight.backends import np
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk
-from rushlight.kernels.prepared import LIMIT, Remembered, Short, prepared
+from rushlight.kernels.prepared import LIMIT, by_layouts, prepared
 
 __all__ = [
     "checked",
@@ -116,16 +116,21 @@ def add_rows(input, index, source, dim):
     return prepared(code, items, grain, arrays, outputs, words)
 
 
+def _writer(input, source, adding, wrap):
+    """Address of the kernel that writes or adds dense elements; None where there is none."""
+    if source.dtype is not input.dtype or not source.flags.c_contiguous:
+        return None
+    if adding and input.dtype not in COMPILED_DTYPES:
+        return None
+    kind = {4: "f32", 8: "f64"}[input.itemsize] if adding else None
+    return _kernel("put_along", input.dtype, kind, adding=int(adding), wrap=wrap)
+
+
 def put_along(input, index, source, dim, adding):
     """``f(input, index, source)``: a copy of `input` with `source` written or added along `dim`."""
     if not input.ndim or not _fits(input, index) or not _beside(index, input, dim):
         return None
-    if source.shape != index.shape or source.dtype is not input.dtype:
-        return None
-    if not source.flags.c_contiguous or adding and input.dtype not in COMPILED_DTYPES:
-        return None
-    kind = {4: "f32", 8: "f64"}[input.itemsize] if adding else None
-    code = _kernel("put_along", input.dtype, kind, adding=int(adding), wrap=0)
+    code = _writer(input, source, adding, 0) if source.shape == index.shape else None
     if code is None:
         return None
     outer, n, inner = _seen(input.shape, dim)
@@ -138,12 +143,9 @@ def put_along(input, index, source, dim, adding):
 def put_flat(input, index, source, adding):
     """``f(input, index, source)``: a copy of `input` with `source` written or added at places of
     the flattened input; negative ones from the end."""
-    if not _fits(input, index) or source.size != index.size or source.dtype is not input.dtype:
+    if not _fits(input, index) or source.size != index.size:
         return None
-    if not source.flags.c_contiguous or adding and input.dtype not in COMPILED_DTYPES:
-        return None
-    kind = {4: "f32", 8: "f64"}[input.itemsize] if adding else None
-    code = _kernel("put_along", input.dtype, kind, adding=int(adding), wrap=1)
+    code = _writer(input, source, adding, 1)
     if code is None:
         return None
     words = [ctypes.addressof(failures), input.size, index.size, 1]
@@ -175,25 +177,4 @@ def triangle(upper, rows, columns, offset, dtype):
 def checked(prepare, general, count=None):
     """``f(input, index, *attributes)`` out of `prepare`, which gives a call of both arrays for
     their layouts (or None), and `general`, which takes everything and says which index is wrong."""
-    known = Remembered()
-    short = Short(2, count, failures=ctypes.addressof(failures))
-
-    def call(input, index, *attributes):
-        key = input.shape, input.strides, input.dtype, index.shape, index.strides, attributes
-        try:
-            found = known[key]
-            short.miss(found, (input, index), attributes)
-        except KeyError:
-            found = known.keep(key, prepare(input, index, *attributes))
-            short.learn(found, (input, index), attributes)
-        except TypeError:  # attributes that cannot be a key
-            return general(input, index, *attributes)
-        if found is not None:
-            before = failures.value
-            result = found(input, index)
-            if result is not NotImplemented and failures.value == before:
-                return result
-        return general(input, index, *attributes)
-
-    call.general, call.short = general, short
-    return call
+    return by_layouts(prepare, general, count, failures)

@@ -8,6 +8,7 @@ and dtypes: it is worked out once and remembered under them.
 
 from __future__ import annotations
 
+import ctypes
 import math
 
 from rushlight.backends import np, threads
@@ -208,9 +209,11 @@ def by_layout(prepare, general, count=None):
     return call
 
 
-def by_layouts(prepare, general):
-    """:func:`by_layout` for ``f(array, array, *attributes)``."""
-    known, short = Remembered(), Short(2)
+def by_layouts(prepare, general, count=None, failures=None):
+    """:func:`by_layout` for ``f(array, array, *attributes)``. `failures`: a counter in memory;
+    what a call gives that raises it is not used."""
+    known = Remembered()
+    short = Short(2, count, failures=0 if failures is None else ctypes.addressof(failures))
 
     def call(a, b, *attributes):
         key = a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, attributes
@@ -220,9 +223,12 @@ def by_layouts(prepare, general):
         except KeyError:
             found = known.keep(key, prepare(a, b, *attributes))
             short.learn(found, (a, b), attributes)
+        except TypeError:  # attributes that cannot be a key
+            return general(a, b, *attributes)
         if found is not None:
+            before = None if failures is None else failures.value
             result = found(a, b)
-            if result is not NotImplemented:
+            if result is not NotImplemented and (failures is None or failures.value == before):
                 return result
         return general(a, b, *attributes)
 

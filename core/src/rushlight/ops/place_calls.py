@@ -67,50 +67,51 @@ def adding_rows(general):
 
 def _with_source(prepare, general):
     """A kernel of ``(input, dim, index, source)`` by one call of the three arrays."""
-    known = Remembered()
-    short = Short(3, 4, failures=ctypes.addressof(places.failures))
+    written = _of_three(
+        lambda input, index, source, dim: prepare(input, index, source, wrap_dim(dim, input.ndim)),
+        lambda input, index, source, dim: general(input, dim, index, source),
+    )
 
     def call(input, dim, index, source):
-        arrays = input, index, source
-        key = dim, *[(a.shape, a.strides, a.dtype) for a in arrays]
-        try:
-            found = known[key]
-            short.miss(found, arrays, (dim,))
-        except KeyError:
-            found = known.keep(key, prepare(*arrays, wrap_dim(dim, input.ndim)))
-            short.learn(found, arrays, (dim,))
-        if found is not None:
-            before = places.failures.value
-            result = found(*arrays)
-            if result is not NotImplemented and places.failures.value == before:
-                return result
-        return general(input, dim, index, source)
+        return written(input, index, source, dim)
 
-    call.general, call.short = general, short
+    call.general, call.short = general, written.short
     return call
 
 
 def writing_flat(general):
     """The kernel of ``op(input, index, source, accumulate=False)`` that writes (or adds) elements
     of the flattened input."""
+    written = _of_three(places.put_flat, general)
+
+    def call(input, index, source, accumulate=False):
+        return written(input, index, source, bool(accumulate))
+
+    call.general, call.short = general, written.short
+    return call
+
+
+def _of_three(prepare, general):
+    """``f(input, index, source, attribute)`` out of `prepare`, which gives a call of the arrays for
+    their layouts (or None), and `general`, which says which index is wrong."""
     known = Remembered()
     short = Short(3, 4, failures=ctypes.addressof(places.failures))
 
-    def call(input, index, source, accumulate=False):
+    def call(input, index, source, attribute):
         arrays = input, index, source
-        key = accumulate, *[(a.shape, a.strides, a.dtype) for a in arrays]
+        key = attribute, *[(a.shape, a.strides, a.dtype) for a in arrays]
         try:
             found = known[key]
-            short.miss(found, arrays, (accumulate,))
+            short.miss(found, arrays, (attribute,))
         except KeyError:
-            found = known.keep(key, places.put_flat(*arrays, bool(accumulate)))
-            short.learn(found, arrays, (accumulate,))
+            found = known.keep(key, prepare(*arrays, attribute))
+            short.learn(found, arrays, (attribute,))
         if found is not None:
             before = places.failures.value
             result = found(*arrays)
             if result is not NotImplemented and places.failures.value == before:
                 return result
-        return general(input, index, source, accumulate)
+        return general(*arrays, attribute)
 
-    call.general, call.short = general, short
+    call.short = short
     return call
