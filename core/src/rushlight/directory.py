@@ -50,11 +50,11 @@ NAMES = {
         "ShortStorage TypedStorage UntypedStorage"
     ),
     "tensor.layout": "jagged",
-    "ops.sparse_products": "sspaddmm",
+    "ops.sparse_products": "spmm sspaddmm",
     "sparse": (
         "hspmm smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor "
         "sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor "
-        "sparse_csr sparse_csr_tensor spmm"
+        "sparse_csr sparse_csr_tensor"
     ),
 }
 _PLACES = {name: module for module, names in NAMES.items() for name in names.split()}

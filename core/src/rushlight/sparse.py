@@ -22,8 +22,9 @@ from rushlight.ops.sparse_creation import (
     check_sparse_tensor_invariants,
     sparse_coo_tensor,
 )
-from rushlight.ops.sparse_products import hspmm, mm_reduce, sampled_addmm, smm, spdiags
-from rushlight.ops.sparse_products import mm as _mm
+from rushlight.ops.sparse_products import add_product as _add_product
+from rushlight.ops.sparse_products import hspmm, mm_reduce, sampled_addmm, smm, spdiags, spmm
+from rushlight.ops.sparse_products import masked_mm as _mm
 from rushlight.ops.sparse_reduction import log_softmax, softmax
 from rushlight.ops.sparse_reduction import sparse_sum as sum
 from rushlight.tensor.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
@@ -31,9 +32,7 @@ from rushlight.tensor.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_c
 
 def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
     """``beta * mat + alpha * mat1 @ mat2`` with a sparse `mat1`."""
-    from rushlight.ops.sparse_products import addmm as product
-
-    return product(mat, mat1, mat2, beta=beta, alpha=alpha)
+    return _add_product(mat, _mm(mat1, mat2), beta, alpha)
 
 
 def mm(mat1, mat2, reduce=None):
@@ -46,11 +45,6 @@ def mm(mat1, mat2, reduce=None):
             [6.]])
     """
     return _mm(mat1, mat2) if reduce is None else mm_reduce(mat1, mat2, reduce)
-
-
-def spmm(mat1, mat2):
-    """The product of a sparse and a dense matrix; as :func:`mm`."""
-    return mm(mat1, mat2)
 
 
 def _of_dtype(name, dtype):

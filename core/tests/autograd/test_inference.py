@@ -137,3 +137,47 @@ def test_functions_save_in_the_mode():
 
     with rushlight.inference_mode():
         assert Double.apply(rushlight.ones(2)).tolist() == [2.0, 2.0]
+
+
+class Kept(rushlight.autograd.Function):
+    """Keeps both of its inputs."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        return grad * b, None
+
+
+SAVING = {
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "mm": lambda a, b: a @ b,
+    "linear": lambda a, b: rushlight.nn.functional.linear(b, a),
+    "bmm": lambda a, b: rushlight.bmm(a[None], b[None]),
+    "atan2": rushlight.atan2,
+    "outer": lambda a, b: rushlight.outer(a[0], b[0]),
+    "custom function": Kept.apply,
+}
+
+
+@pytest.mark.parametrize("name", SAVING)
+def test_views_made_outside_are_not_saved_either(name):
+    """However often the operation was recorded before: machine code records it then."""
+    call = SAVING[name]
+    weight, normal = rushlight.ones(3, 3, requires_grad=True), rushlight.ones(3, 3)
+    for _ in range(4):
+        call(weight, normal).sum().backward()
+    with rushlight.inference_mode():
+        made = rushlight.ones(3, 3)
+    for view in (made, made.view(3, 3), made.t(), made[:], made.view(9).view(3, 3)):
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
+                call(weight, view)
+        with rushlight.no_grad():
+            call(weight, view)
+    call(weight, made.clone().view(3, 3)).sum().backward()

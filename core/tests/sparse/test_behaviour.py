@@ -153,7 +153,7 @@ def test_gradients_accumulate_and_hooks_see_sparse_ones():
     seen = []
     s.register_hook(lambda grad: seen.append(grad.layout))
     for _ in range(2):
-        (s @ rushlight.ones(3, 1, dtype=rushlight.float64)).sum().backward()
+        rushlight.sparse.mm(s, rushlight.ones(3, 1, dtype=rushlight.float64)).sum().backward()
     assert s.grad.to_dense().tolist() == [[0.0, 0.0, 2.0], [2.0, 0.0, 2.0]]
     assert seen == ["sparse_coo"] * 2 and s.is_leaf and s.requires_grad
     assert s.detach().requires_grad is False

@@ -17,7 +17,10 @@ def summed(owned, key, old, piece, create=False):
     itself, which `owned` tells."""
     if create or type(piece) is not Tensor or type(old) is not Tensor:
         # Dense + sparse is dense; the other way round is an error.
-        return piece + old if old.layout != "strided" == piece.layout else old + piece
+        total = piece + old if old.layout != "strided" == piece.layout else old + piece
+        if total.layout == "sparse_coo":
+            total.is_sum = True
+        return total
     if key in owned:
         return old.add_(piece)
     owned.add(key)
@@ -45,7 +48,7 @@ def _copied(grad):
     """A gradient with memory of its own."""
     if type(grad._array) is np.ndarray and type(grad) is Tensor:
         return make_tensor(grad._array.copy("K" if grad._array.size else "C"), grad._dtype)
-    return grad.detach().clone()
+    return grad.detach().clone() if grad.layout != "sparse_coo" else grad.taken()
 
 
 def _plain(tensor):

@@ -97,7 +97,7 @@ def grad(
             return found
     roots = [_root(t, g, create_graph) for t, g in zip(outputs, gradients, strict=True)]
     for tensor in inputs:
-        if type(tensor) is not Tensor and hasattr(tensor, "_elements"):
+        if type(tensor) is not Tensor and tensor._node is None and hasattr(tensor, "_elements"):
             return _by_elements(outputs, inputs, gradients, retain_graph=retain_graph,
                                 create_graph=create_graph, allow_unused=allow_unused,
                                 materialize_grads=materialize_grads)  # fmt: skip
@@ -147,7 +147,7 @@ def _transformed(outputs, inputs, gradients, rows, **options):
 
 def _by_elements(outputs, inputs, gradients, **options):
     """Gradients of sparse inputs: those of their elements, in the same places."""
-    dense = [getattr(t, "_elements", t) for t in inputs]
+    dense = [t if t._node is not None else getattr(t, "_elements", t) for t in inputs]
     found = grad(outputs, dense, gradients, **options)
     return tuple(
         t.with_elements(g) if g is not None and t is not d else g

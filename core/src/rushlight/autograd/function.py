@@ -101,6 +101,8 @@ class FunctionCtx:
         they go when the backward pass is done with it."""
         saved, versions = [], []
         for tensor in getattr(self, "_to_save", ()):
+            if node is not None and tensor is not None and tensor.is_inference():
+                saving.refuse_inference()
             number = next((i for i, o in enumerate(outputs) if o is tensor), None)
             if tensor is not None and number is not None:
                 storage_of(tensor)

@@ -16,6 +16,15 @@ from rushlight.tensor import dispatch
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 
+def refuse_inference():
+    """The error for a tensor made in inference mode that a graph would keep; none in the mode."""
+    if not mode.inference:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. To work around you can make a "
+            "clone to get a normal tensor and use it in autograd."
+        )
+
+
 class _Active:
     __slots__ = ("count",)
 

@@ -63,10 +63,26 @@ def _check_saved(f, x, none):
     with f.when(f.compare("ne", storage, none, "ptr")):
         version = f.load(f.slot_of(storage, words.VERSION_AT), 0, "ptr")
         f.exit_unless(f.compare("eq", version, f.word(words.ZERO), "ptr"), "fallback")
-    mark = f.call("ptr", "@PyObject_GetAttr", f"ptr {x}, ptr {f.word(words.INFERENCE_NAME)}")
-    f.exit_if(f.compare("eq", mark, "null", "ptr"), "failed")
-    f.call("void", "@Py_DecRef", f"ptr {mark}")
+        views = f.load(f.slot_of(storage, words.VIEWS_AT), 0, "ptr")
+        with f.when(f.compare("ne", views, none, "ptr")):  # perhaps it is one of them
+            base = _attribute(f, x, words.BASE_NAME)
+            with f.when(f.compare("ne", base, none, "ptr")):
+                _check_made_outside(f, base)
+    _check_made_outside(f, x)
+
+
+def _check_made_outside(f, x):
+    """A tensor that was not made in inference mode."""
+    mark = _attribute(f, x, words.INFERENCE_NAME)
     f.exit_unless(f.compare("eq", mark, f.word(words.FALSE), "ptr"), "fallback")
+
+
+def _attribute(f, x, name):
+    """An attribute of a tensor, which holds it."""
+    found = f.call("ptr", "@PyObject_GetAttr", f"ptr {x}, ptr {f.word(name)}")
+    f.exit_if(f.compare("eq", found, "null", "ptr"), "failed")
+    f.call("void", "@Py_DecRef", f"ptr {found}")
+    return found
 
 
 def _edges(f, count):

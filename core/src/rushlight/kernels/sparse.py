@@ -21,7 +21,7 @@ from rushlight.kernels.execution import (
     referenced_by,
 )
 
-__all__ = ["order_of", "sampled_product", "sparse_times_dense"]
+__all__ = ["merged_places", "order_of", "sampled_product", "sparse_times_dense"]
 
 ordered = Parameter("ordered")  # 1 where ORDER is given
 
@@ -75,6 +75,65 @@ def sample_products(args, lo, hi, tid):
         for j in range(width):
             total += x[j] * y[j]
         out[p] = total
+
+
+# Argument words of `merge_keys`.
+FIRST, SECOND, FROM_FIRST, FROM_SECOND, FOUND, FIRST_COUNT, SECOND_COUNT = range(7)
+
+
+@range_kernel
+def merge_keys(args, lo, hi, tid):
+    """Merge FIRST and SECOND, the smaller head first, equal heads as one: where each result comes
+    from, -1 for nowhere, in FROM_FIRST and FROM_SECOND; their number in FOUND."""
+    g = array(i64, args)
+    first, second = array(i64, g[FIRST]), array(i64, g[SECOND])
+    left, right, found = array(i64, g[FROM_FIRST]), array(i64, g[FROM_SECOND]), array(i64, g[FOUND])
+    n, m = g[FIRST_COUNT], g[SECOND_COUNT]
+    i, j, k = 0, 0, 0
+    while i + j < n + m:
+        order = 0
+        if i >= n:
+            order = 1
+        elif j >= m:
+            order = -1
+        elif first[i] < second[j]:
+            order = -1
+        elif first[i] > second[j]:
+            order = 1
+        left[k], right[k] = -1, -1
+        if order <= 0:
+            left[k] = i
+            i += 1
+        if order >= 0:
+            right[k] = j
+            j += 1
+        k += 1
+    found[0] = k
+
+
+def _merged_reference(first, second):
+    left, right, i, j = [], [], 0, 0
+    while i < len(first) or j < len(second):
+        ended = (j == len(second)) - (i == len(first))
+        order = ended or int(second[j] > first[i]) - int(second[j] < first[i])
+        left.append(i if order >= 0 else -1)
+        right.append(j if order <= 0 else -1)
+        i, j = i + (order >= 0), j + (order <= 0)
+    return np.array(left, np.int64), np.array(right, np.int64)
+
+
+@referenced_by(_merged_reference)
+def merged_places(first, second):
+    """Two lists of places (N,) and (M,), as int64 numbers in any order, merged as if they were
+    sorted: for each place of the result its position in the first list and in the second, or -1.
+    """
+    total = len(first) + len(second)
+    left, right, found = (np.empty(n, np.int64) for n in (total, total, 1))
+    if not total:
+        return left, right
+    plan = threads.plan(merge_keys.address(), 1, 1, [0] * 5 + [len(first), len(second)])
+    threads.run(plan, first, second, left, right, found)
+    return left[: found[0]], right[: found[0]]
 
 
 def _words(width):

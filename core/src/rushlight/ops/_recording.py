@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from rushlight.autograd import saving
 from rushlight.autograd.anomaly import anomaly, note_line
-from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF, STALE, Node, gradient_edge, next_sequence
 from rushlight.backends import np
 from rushlight.devices import cpu, meta
@@ -216,11 +215,8 @@ def _save(node, plan, tensors, outs):
     saved, versions = [], None
     for position in plan.inputs:
         tensor = tensors[position]
-        if not mode.inference and tensor.is_inference():
-            raise RuntimeError(
-                "Inference tensors cannot be saved for backward. To work around you can make a "
-                "clone to get a normal tensor and use it in autograd."
-            )
+        if tensor.is_inference():
+            saving.refuse_inference()
         storage = tensor._storage
         if storage is not None and storage.version:
             versions = versions or {}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from rushlight import devices, dtypes
 from rushlight.backends import np
 from rushlight.ops.conversion import parse_to
+from rushlight.ops.creation import zeros
 from rushlight.ops.joining import cat as cat_dense
+from rushlight.ops.sparse_history import only_first, whole
 from rushlight.ops.sparse_patterns import BLOCKED, BSC, BSR, CSC, CompressedPattern
 from rushlight.ops.sparse_tensors import (
     COO,
@@ -13,6 +15,7 @@ from rushlight.ops.sparse_tensors import (
     Pattern,
     SparseTensor,
     _tensor,
+    adopt,
     as_coo,
     as_csr,
     coalesced,
@@ -35,7 +38,15 @@ def _dim(tensor, dim, extra=0):
     return dim % count
 
 
+@only_first
+def _pull_of_permutation(grad, input, *dims):
+    dims = dims[0] if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
+    count = input.dim()
+    return grad.permute(*np.argsort([d % count for d in dims]).tolist())
+
+
 @rule("permute")
+@whole(_pull_of_permutation)
 def permute(input, *dims):
     """Dimensions in another order; sparse and dense ones stay apart."""
     tensor = as_coo(input)
@@ -73,19 +84,59 @@ def transpose(input, dim0, dim1):
     a, b = _dim(input, dim0), _dim(input, dim1)
     dims[a], dims[b] = dims[b], dims[a]
     if input.layout != COO:
-        return _other_way(input, {a, b})
-    return permute(input, *dims)
+        return _other_way(input, dims)
+    return input if a == b else _swapped(input, dims)
+
+
+@rule("adjoint", every=True)
+def adjoint(input):
+    """The matrix transposed, and the complex conjugate of its elements."""
+    return transpose(input, -2, -1).conj()
+
+
+@rule("transpose_", "swapaxes_", "swapdims_", every=True)
+def transpose_(input, dim0, dim1):
+    """Two dimensions of a COO tensor exchanged in place."""
+    if input.layout != COO:
+        raise RuntimeError(
+            f"transpose_: in-place transposition is not supported for layout {input.layout}; use "
+            "transpose()"
+        )
+    return adopt(input, transpose(input, dim0, dim1))
+
+
+@rule("t_", every=True)
+def t_(input):
+    """The matrix transposed in place."""
+    return transpose_(input, 0, 1) if input.dim() == 2 else adopt(input, t(input))
 
 
 _OTHER_WAY = {CSR: CSC, CSC: CSR, BSR: BSC, BSC: BSR}
 
 
+@only_first
+def _pull_of_exchange(grad, input, dims):
+    a, b = (d for d, place in enumerate(dims) if d != place)
+    return grad.transpose(a, b)
+
+
+@whole(_pull_of_exchange)
+def _swapped(input, dims):
+    """As PyTorch does it: the elements are copied where they share memory."""
+    found = permute(input, *dims)
+    return with_elements(found, found._elements.contiguous())
+
+
 def _other_way(input, dims):
     """Rows and columns of compressed matrices exchanged: the same indices, read the other way."""
+    return input if dims == sorted(dims) else _exchanged(input, dims)
+
+
+@whole(_pull_of_exchange)
+def _exchanged(input, dims):
     pattern = input._pattern
     batch = len(pattern.batch)
-    if len(dims) == 1:
-        return input
+    dims = {d for d, place in enumerate(dims) if d != place}
     if dims != {batch, batch + 1}:
         raise RuntimeError(
             f"transpose: of a tensor of layout {input.layout} the dimensions {batch} and "
@@ -112,7 +163,13 @@ def t(input):
     return transpose(input, 0, 1) if input.dim() == 2 else input
 
 
+@only_first
+def _pull_of_new_dimension(grad, input, dim):
+    return grad.select(dim % (input.dim() + 1), 0)
+
+
 @rule("unsqueeze")
+@whole(_pull_of_new_dimension)
 def unsqueeze(input, dim):
     """A new dimension of one element."""
     tensor = as_coo(input)
@@ -202,13 +259,40 @@ def index_select(input, dim, index):
 
 @rule("narrow_copy", "narrow")
 def narrow(input, dim, start, length):
-    """The slices from `start` on."""
-    return index_select(input, dim, _tensor(np.arange(start, start + length)))
+    """The slices from `start` on, their elements in the order that they have in the whole."""
+    found = index_select(input, dim, _tensor(np.arange(start, start + length)))
+    tensor, dim = as_coo(input), _dim(input, dim)
+    if found.layout != COO or dim >= tensor.sparse_dim():
+        return found
+    row = tensor._pattern.indices[dim]
+    places = np.nonzero((row >= start) & (row < start + length))[0]
+    indices = tensor._pattern.indices[:, places].copy()
+    indices[dim] -= start
+    moved = Pattern(indices, found._pattern.size, tensor._pattern.coalesced)
+    return make_sparse(moved, tensor._elements.index_select(0, _tensor(places)))
+
+
+@only_first
+def _pull_of_element(grad, input, index):
+    out = zeros(input._pattern.size, dtype=grad.dtype)
+    out[index] = grad
+    return out
+
+
+@whole(_pull_of_element)
+def _element(input, index):
+    return _selected(input, index)
 
 
 @rule("getitem", "__getitem__", every=True)
 def getitem(input, index):
     """Integers select slices; whole dimensions (``:``) stay."""
+    numbers = index if isinstance(index, tuple) else (index,)
+    single = len(numbers) == input.sparse_dim() and all(type(n) is int for n in numbers)
+    return (_element if single else _selected)(input, index)
+
+
+def _selected(input, index):
     items = index if isinstance(index, tuple) else (index,)
     if Ellipsis in [i for i in items if not isinstance(i, Tensor)]:
         at = next(k for k, i in enumerate(items) if i is Ellipsis)
@@ -299,15 +383,28 @@ def _to(self, *args, **kwargs):
     dtype, device, copy, _, _ = parse_to(args, kwargs)
     if device is not None and devices.as_device(device).type != "cpu":
         raise missing(f"to({device!r})")
-    elements = self._elements if dtype is None else self._elements.to(dtype)
-    if elements is self._elements and not copy:
+    if dtype in (None, self.dtype) and not copy:
         return self
-    return with_elements(self, elements.clone() if copy else elements)
+    return _converted(self, self.dtype if dtype is None else dtype, copy)
+
+
+@only_first
+def _pull_of_conversion(grad, self, dtype, copy):
+    return grad.to(self.dtype)
+
+
+@whole(_pull_of_conversion)
+def _converted(self, dtype, copy):
+    return with_elements(self, self._elements.to(dtype, copy=copy))
+
+
+_CONVERTERS = {**dtypes.ALIASES, "bool": dtypes.bool_, "bfloat16": dtypes.bfloat16,
+               "byte": dtypes.uint8, "char": dtypes.int8}  # fmt: skip
 
 
 def _converter(name):
     def convert(self, memory_format=None):
-        return with_elements(self, getattr(self._elements, name)())
+        return self.to(_CONVERTERS[name])
 
     convert.__name__ = name
     convert.__doc__ = f"The tensor with elements of dtype {name}."
@@ -315,7 +412,7 @@ def _converter(name):
 
 
 SparseTensor.to = _to
-for _name in (*dtypes.ALIASES, "bool", "bfloat16", "byte", "char"):
+for _name in _CONVERTERS:
     setattr(SparseTensor, _name, _converter(_name))
 SparseTensor.cpu = lambda self, memory_format=None: self
 SparseTensor.type = lambda self, dtype=None, non_blocking=False: (

@@ -119,7 +119,8 @@ def _made(name, layout, first, second, values, size, dtype, device, requires_gra
     _check_shapes(name, pattern, elements, batch, dense)
     if INVARIANTS.enabled if check is None else check:
         _check_places(pattern)
-    return make_sparse(pattern, elements)
+    made = make_sparse(pattern, elements)
+    return made.requires_grad_() if requires_grad else made
 
 
 def _check_kinds(layout, starts, columns):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.ops.creation import as_tensor, ones, zeros
+from rushlight.ops.sparse_history import only_first, unchanged, whole
 from rushlight.ops.sparse_tensors import (
     COO,
     CompressedPattern,
     Pattern,
     add_up,
     adopt,
+    as_before,
     as_coo,
     coalesced,
     is_sparse,
@@ -58,7 +60,7 @@ def sparse_coo_tensor(
     if indices is None:
         size = normalize_size(size if isinstance(size, tuple | list) else (size,))
         empty = Pattern(np.empty((len(size), 0), np.int64), size, True)
-        return make_sparse(empty, zeros(0, dtype=dtype, requires_grad=requires_grad))
+        return make_sparse(empty, zeros(0, dtype=dtype)).requires_grad_(requires_grad)
     indices = as_tensor(indices)
     places = np.ascontiguousarray(indices.detach().to("cpu")._array, np.int64)
     elements = _elements(values, dtype, device, requires_grad)
@@ -81,12 +83,13 @@ def sparse_coo_tensor(
     _check_size(places, elements, size)
     if INVARIANTS.enabled if check_invariants is None else check_invariants:
         _check_places(places, size)
-    return make_sparse(Pattern(places, size, is_coalesced), elements)
+    made = make_sparse(Pattern(places, size, is_coalesced), elements)
+    return made.requires_grad_() if requires_grad else made
 
 
 def _elements(values, dtype, device, requires_grad):
     elements = as_tensor(values, dtype=dtype, device=device)
-    return elements.detach().requires_grad_() if requires_grad else elements
+    return elements.detach() if requires_grad else elements
 
 
 def _check_negative(places):
@@ -188,9 +191,14 @@ def _picked(dense, pattern):
 
 @rule("to_dense", every=True)
 def to_dense(self, dtype=None, *, masked_grad=None):
-    """The tensor in dense layout."""
+    """The tensor in dense layout. Its gradient has the places of the tensor, or all of them where
+    `masked_grad` is False."""
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_to_dense")
+    return _dense_of_layout(self) if masked_grad is False else _dense(self)
+
+
+def _dense(self):
     tensor = as_coo(self)
     pattern, elements = tensor._pattern, tensor._elements
     count = pattern.sparse_dim
@@ -201,11 +209,23 @@ def to_dense(self, dtype=None, *, masked_grad=None):
     return add_up(elements, pattern.linear(), total).reshape(pattern.size)
 
 
+_dense_of_layout = whole(as_before)(_dense)
+# For operations that dense tensors have, too: the gradient is the dense one.
+to_dense_wholly = whole(unchanged)(_dense)
+
+
 @rule("coalesce")
 def coalesce(self):
     """The same tensor with sorted, distinct indices."""
     self._check_layout("coalesce", COO)
     return coalesced(self)
+
+
+@only_first
+def _masked(grad, self, mask):
+    if grad.layout == "strided":
+        return sparse_mask(grad, mask)
+    return with_elements(grad, grad._elements.contiguous())
 
 
 def sparse_mask(self, mask):
@@ -217,14 +237,24 @@ def sparse_mask(self, mask):
             f"sparse_mask(): operands have incompatible sizes; self has size "
             f"{shape_text(self.shape)} but mask has size {shape_text(mask.shape)}"
         )
+    return (_common if is_sparse(self) else _at_places)(self, mask.detach())
+
+
+@whole(_masked)
+def _common(self, mask):
     mask = coalesced(mask)
-    dense = to_dense(self) if is_sparse(self) else self
-    picked = _picked(dense, mask._pattern.coordinates())
+    picked = _picked(to_dense(self), mask._pattern.coordinates())
+    return with_elements(mask, picked.reshape(mask._elements.shape))
+
+
+def _at_places(self, mask):
+    picked = _picked(self, mask._pattern.coordinates())
     return with_elements(mask, picked.reshape(mask._elements.shape))
 
 
 # ------------------------------------------------------------------------------------- bookkeeping
 @rule("clone", every=True)
+@whole(unchanged)
 def _clone(input, *, memory_format=None):
     return with_elements(input, input._elements.clone())
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.errors import shape_text
+from rushlight.kernels.sparse import merged_places
 from rushlight.ops import _deferred
+from rushlight.ops.creation import zeros, zeros_like
 from rushlight.ops.joining import cat
-from rushlight.ops.sparse_creation import _check_places, _picked, to_dense
+from rushlight.ops.sparse_creation import _check_places, _picked, to_dense, to_dense_wholly
+from rushlight.ops.sparse_history import only_first, whole
 from rushlight.ops.sparse_patterns import CSC
 from rushlight.ops.sparse_tensors import (
     COO,
@@ -31,19 +36,40 @@ from rushlight.tensor.tensor import Tensor
 # Functions with f(0) = 0: they act on the elements alone.
 ZERO_PRESERVING = (
     "abs asin asinh atan atanh ceil conj conj_physical deg2rad erf erfinv expm1 floor frac isinf "
-    "isnan isneginf isposinf log1p nan_to_num neg positive rad2deg relu round sgn sign signbit sin "
-    "sinh sqrt square tan tanh trunc angle real imag hardshrink softshrink"
+    "isnan isneginf isposinf log1p nan_to_num neg positive rad2deg relu resolve_conj resolve_neg "
+    "round sgn sign signbit sin sinh sqrt square tan tanh trunc angle hardshrink softshrink"
 ).split()
 ALIASES = {"absolute": "abs", "negative": "neg", "arcsin": "asin", "arcsinh": "asinh",
            "arctan": "atan", "arctanh": "atanh", "fix": "trunc"}  # fmt: skip
 
 
+# What is linear in its input, by what the gradient of the result is multiplied with, and what has
+# no slope anywhere, whose gradient has no elements.
+_FACTORS = {"neg": -1, "positive": 1, "frac": 1, "conj": 1, "conj_physical": 1, "resolve_conj": 1,
+            "resolve_neg": 1, "deg2rad": math.pi / 180, "rad2deg": 180 / math.pi}  # fmt: skip
+_SAME_PLACES = ("neg", "positive", "conj", "conj_physical", "resolve_conj", "resolve_neg")
+_FLAT = ("ceil", "floor", "round", "sign", "trunc")
+
+
+def _pull_of(name):
+    """The gradient of a function of that name, as for :func:`whole`; None for the others."""
+    if name in _FLAT:
+        return only_first(lambda grad, input, *args, **options: zeros_like(grad))
+    factor = _FACTORS.get(name)
+    if factor is None:
+        return None
+    return only_first(lambda grad, input: grad if factor == 1 else grad * factor)
+
+
 def _unary(name):
     def call(input, *args, **kwargs):
         function = _deferred.find(name)
-        linear = name in ("neg", "real", "imag", "conj", "positive")
+        linear = name in _SAME_PLACES
         tensor = input if linear or input.layout != COO else coalesced(input)
         return with_elements(tensor, function(tensor._elements, *args, **kwargs))
+
+    pull = _pull_of(name)
+    call = call if pull is None else _for_real(whole(pull)(call), call)
 
     def call_(input, *args, **kwargs):
         return adopt(input, call(input, *args, **kwargs))
@@ -51,11 +77,38 @@ def _unary(name):
     return call, call_
 
 
+def _for_real(recorded, other):
+    """A function that records calls on whole tensors of real numbers."""
+
+    def call(input, *args, **kwargs):
+        return (other if input.is_complex() else recorded)(input, *args, **kwargs)
+
+    return call
+
+
 for _name in ZERO_PRESERVING:
     _out, _in = _unary(_name)
     for _word in (_name, *(k for k, v in ALIASES.items() if v == _name)):
         rule(_word, every=_name != "square")(_out)
         rule(_word + "_", every=_name != "square")(_in)
+
+
+def _part(name):
+    def call(input):
+        return with_elements(input, getattr(input._elements, name))
+
+    return call
+
+
+rule("imag", every=True)(_part("imag"))
+rule("real", every=True)(_for_real(whole(only_first(lambda grad, input: grad))(_part("real")),
+                                   _part("real")))  # fmt: skip
+
+
+@rule("is_same_size", every=True)
+def is_same_size(input, other):
+    """Whether two tensors have one shape."""
+    return tuple(input.shape) == tuple(other.shape)
 
 
 def _check_same_size(name, input, other):
@@ -76,9 +129,27 @@ def add(input, other, *, alpha=1):
     if not is_sparse(input):
         return _add_to_dense(input, other, alpha)
     if isinstance(other, Tensor) and not is_sparse(other) and input.layout in (CSR, CSC):
-        return to_dense(input) + _scaled(other, alpha) if input.dim() == 2 else _refuse(input)
+        return (
+            to_dense_wholly(input) + _scaled(other, alpha) if input.dim() == 2 else _refuse(input)
+        )
     if not is_sparse(other):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    return _add_sparse(input, other, alpha)
+
+
+def _pull_of_sum(grad, args, options, needs):
+    return grad, _scaled(grad, _conjugate(args[2])), None
+
+
+def _conjugate(value):
+    """The complex conjugate of a tensor of any layout, or of a number."""
+    if isinstance(value, Tensor):
+        return value.conj() if value.is_complex() else value
+    return value.conjugate()
+
+
+@whole(_pull_of_sum)
+def _add_sparse(input, other, alpha):
     _check_same_size("add", input, other)
     if input._pattern.special or other._pattern.special:
         return _add_compressed(input, other, alpha)
@@ -86,16 +157,44 @@ def add(input, other, *, alpha=1):
     first, second = as_coo(input), as_coo(other)
     if first._pattern.sparse_dim != second._pattern.sparse_dim:
         raise RuntimeError("add: Expected both tensors to have the same number of sparse dims")
-    both = first._pattern.coalesced and second._pattern.coalesced
-    if first._pattern is second._pattern:
-        added = with_elements(first, first._elements + _scaled(second._elements, alpha))
+    scaled = _scaled(second._elements, alpha)
+    adjacent = csr or all(part.is_contiguous() for part in (first._held, second._held))
+    if first._pattern is second._pattern and adjacent:
+        added = with_elements(first, first._elements + scaled)
         return as_csr(added) if csr else added
-    indices = np.concatenate([first._pattern.indices, second._pattern.indices], 1)
     dtype = dtypes.promote_types(input.dtype, other.dtype)
-    elements = cat([first._elements.to(dtype), _scaled(second._elements, alpha).to(dtype)])
-    joined = make_sparse(first._pattern.moved(indices), elements)
-    joined = coalesced(joined) if both else joined
+    parts = first._elements.to(dtype), scaled.to(dtype)
+    joined = (_merged if adjacent else _behind)(first._pattern, second._pattern, *parts)
     return as_csr(joined) if csr else joined
+
+
+def _behind(first, second, *parts):
+    """The places of two patterns one after the other."""
+    indices = np.concatenate([first.indices, second.indices], 1)
+    return make_sparse(first.moved(indices, coalesced=False), cat(parts))
+
+
+def _merged(first, second, *parts):
+    """The places of two patterns merged; coalesced if both are, and no more than both where they
+    are not."""
+    both = first.coalesced and second.coalesced
+    left, right = merged_places(first.linear(), second.linear())
+    if (left >= 0).all() and (right >= 0).all():
+        return make_sparse(first.moved(coalesced=both), parts[0] + parts[1])
+    indices = np.concatenate([first.indices, second.indices], 1)
+    indices = indices[:, np.where(left >= 0, left, right + first.count)]
+    added = [_with_gaps(part, places) for part, places in zip(parts, (left, right), strict=True)]
+    return make_sparse(first.moved(indices, coalesced=both), added[0] + added[1])
+
+
+def _with_gaps(elements, places):
+    """The elements at places, zero where a place is -1."""
+    if (places >= 0).all():
+        return elements.index_select(0, _tensor(places))
+    row = zeros((1, *elements.shape[1:]), dtype=elements.dtype)
+    return cat([elements, row]).index_select(
+        0, _tensor(np.where(places < 0, elements.shape[0], places))
+    )
 
 
 def _refuse(tensor):
@@ -127,7 +226,7 @@ def _add_to_dense(input, other, alpha):
     ):
         _refuse(other)
     if isinstance(input, Tensor):
-        return input + _scaled(to_dense(other), alpha)
+        return input + _scaled(to_dense_wholly(other), alpha)
     raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
 
 
@@ -139,6 +238,8 @@ def add_(input, other, *, alpha=1):
             raise missing("add_", tensor)
     if is_sparse(input):
         return adopt(input, add(input, other, alpha=alpha))
+    if other._node is not None and mode.recording:
+        return input.add_(to_dense_wholly(other), alpha=alpha)
     tensor = as_coo(other)
     pattern = tensor._pattern
     if tuple(input.shape) != pattern.size:
@@ -184,7 +285,16 @@ def sub_(input, other, *, alpha=1):
     return add_(input, other, alpha=-alpha)
 
 
+def _pull_of_product(grad, args, options, needs):
+    input, other = args
+    return (
+        grad * _conjugate(other) if needs[0] else None,
+        grad * _conjugate(input) if needs[1] else None,
+    )
+
+
 @rule("mul", "multiply", every=True)
+@whole(_pull_of_product)
 def mul(input, other):
     """Element by element: with a number, a dense tensor, or at the places both have."""
     if not is_sparse(input):
@@ -205,12 +315,16 @@ def mul(input, other):
 def _intersection(input, other):
     _check_same_size("mul", input, other)
     csr = input.layout == CSR and other.layout == CSR
-    first, second = coalesced(as_coo(input)), coalesced(as_coo(other))
+    first, second = as_coo(input), as_coo(other)
+    if first._pattern.sparse_dim != second._pattern.sparse_dim:
+        raise missing("mul of tensors with different numbers of sparse dimensions")
+    if not first._pattern.coalesced:
+        return _at_places(first, coalesced(second))
+    if not second._pattern.coalesced:
+        return _at_places(second, first)
     if first._pattern is second._pattern:
         made = with_elements(first, first._elements * second._elements)
         return as_csr(made) if csr else made
-    if first._pattern.sparse_dim != second._pattern.sparse_dim:
-        raise missing("mul of tensors with different numbers of sparse dimensions")
     _, a, b = np.intersect1d(
         first._pattern.linear(), second._pattern.linear(), assume_unique=True, return_indices=True
     )
@@ -218,6 +332,16 @@ def _intersection(input, other):
     left = first._elements.index_select(0, _tensor(a))
     made = make_sparse(pattern, left * second._elements.index_select(0, _tensor(b)))
     return as_csr(made) if csr else made
+
+
+def _at_places(tensor, other):
+    """The product at every place of a tensor that is not coalesced, with one that is: PyTorch keeps
+    the places then."""
+    keys, wanted = other._pattern.linear(), tensor._pattern.linear()
+    at = np.searchsorted(keys, wanted)
+    found = np.append(keys, -1)[at] == wanted
+    factors = _with_gaps(other._elements, np.where(found, at, -1))
+    return with_elements(tensor, tensor._elements * factors)
 
 
 @rule("mul_", "multiply_", every=True)
@@ -228,7 +352,14 @@ def mul_(input, other):
     return adopt(input, mul(input, other))
 
 
+def _pull_of_quotient(grad, args, options, needs):
+    if options.get("rounding_mode") is not None:
+        return zeros_like(grad), None
+    return grad / _conjugate(args[1]), None
+
+
 @rule("div", "divide", "true_divide")
+@whole(_pull_of_quotient)
 def div(input, other, *, rounding_mode=None):
     """Divided by a number or a tensor of no dimensions."""
     if not is_sparse(input) or is_sparse(other) or (isinstance(other, Tensor) and other.dim()):

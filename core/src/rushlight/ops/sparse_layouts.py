@@ -10,16 +10,25 @@ from rushlight.ops import (
     sparse_elementwise,
     sparse_products,
     sparse_reduction,
+    sparse_systems,
 )
 from rushlight.ops.sparse_tensors import RULES, SparseTensor
 from rushlight.tensor.tensor import Tensor
 
-__all__ = ["_batching_sparse", "sparse_arrangement", "sparse_elementwise", "sparse_reduction"]
+__all__ = [
+    "_batching_sparse",
+    "sparse_arrangement",
+    "sparse_elementwise",
+    "sparse_reduction",
+    "sparse_systems",
+]
 
 _OF_LISTS = {"cat", "concat", "concatenate", "stack", "getitem", "__getitem__"}
 for _name, _function in RULES.items():
     if _name not in _OF_LISTS and _name in vars(Tensor):
         setattr(SparseTensor, _name, _function)
+for _name in ("real", "imag"):
+    setattr(SparseTensor, _name, property(RULES[_name], doc=f"The {_name} part of every element."))
 
 
 def _dense(name, layout):

@@ -22,16 +22,16 @@ def _indented(name, tensor):
 def sparse_text(tensor):
     """The representation of a sparse tensor, as PyTorch lays it out."""
     pattern = tensor._pattern
-    elements = tensor._elements
+    elements = tensor._values()
     tail = []
     sizes = f"size={tuple(tensor.shape)}, nnz={pattern.count}"
     usual = (default.float, dtypes.int64, dtypes.bool_, default.float.to_complex())
     if tensor.dtype not in usual:
         tail.append(f"dtype={tensor.dtype}")
     tail.append(f"layout=rushlight.{pattern.layout}")
-    if elements.grad_fn is not None:
-        tail.append(f"grad_fn=<{elements.grad_fn.name()}>")
-    elif elements.requires_grad:
+    if tensor.grad_fn is not None:
+        tail.append(f"grad_fn=<{tensor.grad_fn.name()}>")
+    elif tensor.requires_grad:
         tail.append("requires_grad=True")
     if pattern.layout == COO:
         parts = [_indented("indices", _tensor(pattern.indices))]

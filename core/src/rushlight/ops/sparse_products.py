@@ -13,6 +13,7 @@ from rushlight.ops.joining import cat
 from rushlight.ops.scattering import scatter_reduce
 from rushlight.ops.sparse_creation import to_dense
 from rushlight.ops.sparse_elementwise import add, mul
+from rushlight.ops.sparse_history import whole
 from rushlight.ops.sparse_patterns import BLOCKED, BSC, BSR
 from rushlight.ops.sparse_tensors import (
     COO,
@@ -98,9 +99,41 @@ def _check_product(name, input, other):
             raise missing(f"{name} with this operand", tensor)
 
 
-@rule("mm", every=True)
-def mm(input, mat2):
-    """The product of two matrices; sparse if both are."""
+def _transposed(tensor):
+    return _conjugate(tensor).t()
+
+
+def _pull_of_product(grad, args, options, needs):
+    input, mat2 = (as_coo(a) if is_sparse(a) and a.layout in BLOCKED else a for a in args)
+    if is_sparse(input) and needs[1]:
+        input._pattern.coordinates().by(1)  # kept for the next pass, too
+    return (
+        grad @ _transposed(mat2) if needs[0] else None,
+        _transposed(input) @ grad if needs[1] else None,
+    )
+
+
+def _pull_of_places(grad, args, options, needs):
+    """That of a product of two COO matrices: its elements outside of an operand's places are 0."""
+    found = _pull_of_product(grad, args, options, needs)
+    return [g if g is None else _zero_outside(g, a) for g, a in zip(found, args, strict=True)]
+
+
+def _zero_outside(grad, tensor):
+    places = coalesced(tensor)._pattern.linear()
+    inside = np.isin(grad._pattern.linear(), places)
+    return with_elements(grad, grad._elements.where(_tensor(inside), 0))
+
+
+def masked_mm(input, mat2):
+    """The product of two matrices, sparse if both are; the gradients of sparse ones have their
+    places only."""
+    if not (is_sparse(input) and is_sparse(mat2)):
+        return _product(input, mat2)
+    return (_coo_product if input.layout == mat2.layout == COO else _product)(input, mat2)
+
+
+def _product(input, mat2):
     _check_product("mm", input, mat2)
     if is_sparse(input) and is_sparse(mat2):
         return _sparse_times_sparse(input, mat2)
@@ -109,6 +142,16 @@ def mm(input, mat2):
         return _spmm(tensor._elements, mat2, _places(tensor), 0)
     tensor = as_coo(mat2)
     return _spmm(tensor._elements, input.t(), _places(tensor), 1).t()
+
+
+_coo_product = whole(_pull_of_places)(_product)
+
+
+@rule("mm", every=True)
+@whole(_pull_of_product, dense=True)
+def mm(input, mat2):
+    """The product of two matrices; sparse if both are."""
+    return _product(input, mat2)
 
 
 def _places(tensor):
@@ -170,7 +213,14 @@ def matmul(input, other):
     return mm(input, other)
 
 
+def _pull_of_batch(grad, args, options, needs):
+    input, mat2 = args
+    first = grad @ _conjugate(mat2).mT if needs[0] else None
+    return first, bmm(_conjugate(input).transpose(1, 2), grad) if needs[1] else None
+
+
 @rule("bmm")
+@whole(_pull_of_batch, dense=True)
 def bmm(input, mat2):
     """Products of the matrices of a sparse batch (B, M, K) and a dense one (B, K, N)."""
     if not is_sparse(input) or is_sparse(mat2) or input.dim() != 3 or input.dense_dim():
@@ -191,7 +241,11 @@ def bmm(input, mat2):
 @rule("addmm", every=True)
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """``beta * input + alpha * mat1 @ mat2``."""
-    product = mm(mat1, mat2)
+    return add_product(input, mm(mat1, mat2), beta, alpha)
+
+
+def add_product(input, product, beta, alpha):
+    """``beta * input + alpha * product`` of tensors of any layout."""
     product = (
         product if alpha == 1 else mul(product, alpha) if is_sparse(product) else product * alpha
     )
@@ -225,6 +279,11 @@ def linear(input, weight, bias=None):
     else:
         product = mm(input, weight.t())
     return product if bias is None else product + bias
+
+
+def spmm(input, mat2):
+    """The product of a sparse and a dense matrix; as :func:`rushlight.mm`."""
+    return mm(input, mat2)
 
 
 def smm(input, mat):

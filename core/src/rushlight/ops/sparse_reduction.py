@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.ops.sparse_arrangement import _dim
+from rushlight.ops.sparse_history import only_first, whole
 from rushlight.ops.sparse_tensors import (
     CSR,
     Pattern,
@@ -28,17 +29,45 @@ def _total_dtype(tensor, dtype):
     return dtypes.int64 if tensor.dtype.category < dtypes.FLOAT else tensor.dtype
 
 
+@only_first
+def _spread(grad, input, dtype):
+    return grad.to(input.dtype).expand(input._pattern.size)
+
+
+@whole(_spread)
+def _total(input, dtype):
+    return as_coo(input)._elements.to(_total_dtype(input, dtype)).sum()
+
+
+@only_first
+def _spread_elements(grad, input, dtype):
+    tensor = coalesced(input.detach())
+    spread = grad.expand(tensor._held.shape)
+    return with_elements(tensor, spread if dtype is None else spread.to(input.dtype, copy=True))
+
+
+# The total whose gradient has the places of the tensor.
+_sparse_total = whole(_spread_elements)(_total.__wrapped__)
+
+
 @rule("sum", every=True)
+def total(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum; dense where no sparse dimension is left. The gradient of the total is dense."""
+    if dim is None and is_sparse(input):
+        return _total(input, dtype)
+    return sum(input, dim, keepdim, dtype=dtype)
+
+
 def sum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum; dense where no sparse dimension is left."""
     if isinstance(input, Tensor) and not is_sparse(input):
         raise RuntimeError("sparse.sum: expected a sparse tensor")
     if input._pattern.special and dim is not None:
         raise missing("sum along dimensions", input)
-    tensor = as_coo(input) if dim is None else coalesced(as_coo(input))
-    elements = tensor._elements.to(_total_dtype(tensor, dtype))
     if dim is None or (isinstance(dim, tuple | list) and not dim):
-        return elements.sum()
+        return _sparse_total(input, dtype)
+    tensor = coalesced(as_coo(input))
+    elements = tensor._elements.to(_total_dtype(tensor, dtype))
     if keepdim:
         raise missing("sum with keepdim=True")
     dims = {_dim(tensor, d) for d in ([dim] if isinstance(dim, int) else dim)}

@@ -1,10 +1,10 @@
 """Tensors of sparse layout: coordinates (COO), compressed rows and columns (CSR, CSC), and those
 of blocks (BSR, BSC).
 
-A sparse tensor is a pattern (where elements are) and a dense tensor of the elements there. Autograd
-knows the elements only: every op on sparse tensors is made of ops on them, so gradients reach the
-elements, and dense operands, by the ordinary graph. The ops a sparse tensor takes are registered in
-`RULES` by name; every other one raises NotImplementedError.
+A sparse tensor is a pattern (where elements are) and a dense tensor of the elements there. Every op
+on sparse tensors is made of ops on the elements, so gradients reach them, and dense operands, by
+the ordinary graph; leaves of sparse layout are the subject of `sparse_history`. The ops a sparse
+tensor takes are registered in `RULES` by name; every other one raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from rushlight.autograd.node import LEAF
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.ops.held_elements import ElementsTensor, hollow
+from rushlight.ops.sparse_history import elements as recorded_elements
+from rushlight.ops.sparse_history import only_first, unchanged, whole
 from rushlight.ops.sparse_patterns import (
     BLOCKED,
     COO,
@@ -27,7 +29,7 @@ from rushlight.ops.sparse_patterns import (
     compressed,
     grouped,
 )
-from rushlight.tensor.tensor import make_tensor
+from rushlight.tensor.tensor import Tensor, make_tensor
 
 RULES: dict = {}
 _new = object.__new__
@@ -88,6 +90,74 @@ class SparseTensor(ElementsTensor):
         result = found(*args, **kwargs)
         return result if out is None else out.copy_(result)
 
+    # ------------------------------------------------------------------ autograd
+    @property
+    def _elements(self):
+        """The elements, recorded: what operations are made of."""
+        return recorded_elements(self)
+
+    @property
+    def requires_grad(self):
+        """Whether operations on the tensor are recorded."""
+        return self._node is not None or self._held.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad=True):
+        """Start or stop recording what is done to this leaf."""
+        if self._held.requires_grad:
+            self._held.requires_grad_(requires_grad)
+            return self
+        return Tensor.requires_grad_(self, requires_grad)
+
+    @property
+    def is_leaf(self):
+        """True if nothing was recorded for it."""
+        return self._node is LEAF or not self.requires_grad
+
+    @property
+    def grad_fn(self):
+        """The recorded call that made the tensor, or its elements."""
+        return self._held.grad_fn if self._node is None else Tensor.grad_fn.fget(self)
+
+    @property
+    def grad(self):
+        """The gradient, sparse or dense; None until a backward pass."""
+        if self._node is not None or not self._held.requires_grad:
+            return self._grad
+        return ElementsTensor.grad.fget(self)
+
+    @grad.setter
+    def grad(self, value):
+        if self._node is not None or not self._held.requires_grad:
+            Tensor.grad.fset(self, value)
+        else:
+            ElementsTensor.grad.fset(self, value)
+
+    def retain_grad(self):
+        """Keep the gradient of a computed tensor."""
+        (ElementsTensor if self._node is None else Tensor).retain_grad(self)
+
+    def register_hook(self, hook):
+        """Call ``hook(grad)`` with the gradient; a result replaces it."""
+        return (ElementsTensor if self._node is None else Tensor).register_hook(self, hook)
+
+    _version = property(lambda self: self._held._version)
+    _writes = property(lambda self: self._held._writes)
+
+    def detach(self):
+        """The same elements, outside of the recorded graph."""
+        return make_sparse(self._pattern, self._held.detach())
+
+    _alias = detach
+
+    def detach_(self):
+        """Forget the history."""
+        self._held, self._node = self._held.detach(), None
+        return self
+
     # ------------------------------------------------------------------ parts
     def with_elements(self, elements):
         """Other elements in the same places."""
@@ -103,7 +173,7 @@ class SparseTensor(ElementsTensor):
     def dense_dim(self):
         """Number of dense dimensions, which every element has."""
         pattern = self._pattern
-        return self._elements.dim() - 1 if pattern.layout == COO else pattern.dense_dim
+        return self._held.dim() - 1 if pattern.layout == COO else pattern.dense_dim
 
     def is_coalesced(self):
         """Whether the indices are sorted and distinct."""
@@ -133,7 +203,7 @@ class SparseTensor(ElementsTensor):
         return _tensor(self._pattern.indices)
 
     def _values(self):
-        return self._elements.detach()
+        return self._held.detach()
 
     def indices(self):
         """The indices (sparse dims, nnz) of a coalesced tensor."""
@@ -150,7 +220,7 @@ class SparseTensor(ElementsTensor):
             raise RuntimeError(
                 "Cannot get values on an uncoalesced tensor, please call .coalesce() first"
             )
-        return self._elements
+        return recorded_elements(self, adjacent=False)
 
     def crow_indices(self):
         """Where each row (of blocks) begins, of a CSR or BSR tensor."""
@@ -167,6 +237,16 @@ class SparseTensor(ElementsTensor):
     def row_indices(self):
         """The rows of a CSC or BSC tensor."""
         return self._part("row_indices")
+
+    is_sum = False  # of several gradients
+
+    def taken(self):
+        """A gradient as ``.grad`` takes it over. As in PyTorch it then is not known to be
+        coalesced, unless it has to be copied: its elements share memory, or it is a sum."""
+        elements, pattern = self._held, self._pattern
+        if self.is_sum or not elements.is_contiguous() or pattern.count < 2:
+            return make_sparse(pattern, elements.detach())
+        return make_sparse(pattern.moved(coalesced=False), elements.detach().clone())
 
     # ------------------------------------------------------------------ memory
     def stride(self, dim=None):
@@ -215,7 +295,8 @@ class SparseTensor(ElementsTensor):
     def __deepcopy__(self, memo):
         """A copy of indices and elements."""
         if id(self) not in memo:
-            memo[id(self)] = with_elements(self, _copy.deepcopy(self._elements, memo))
+            made = with_elements(self, _copy.deepcopy(self._held, memo))
+            memo[id(self)] = made.requires_grad_() if self._node is LEAF else made
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol):
@@ -226,7 +307,8 @@ class SparseTensor(ElementsTensor):
             if indices.layout == COO
             else (indices.starts, indices.columns, indices.blocksize)
         )
-        return _rebuild, (indices.layout, parts, indices.size, self._elements)
+        leaf = self._node is LEAF
+        return _rebuild, (indices.layout, parts, indices.size, self._held, leaf)
 
     def __repr__(self):
         from rushlight.ops.sparse_printing import sparse_text
@@ -251,12 +333,13 @@ def _tensor(array):
     return from_numpy(array)
 
 
-def _rebuild(layout, parts, size, elements):
+def _rebuild(layout, parts, size, elements, leaf=False):
     if layout == COO:
         pattern = Pattern(parts[0], size, parts[1])
     else:
         pattern = CompressedPattern(*parts[:2], size, layout, *parts[2:])
-    return make_sparse(pattern, elements)
+    made = make_sparse(pattern, elements)
+    return made.requires_grad_() if leaf else made
 
 
 def refuse_gpu(tensor):
@@ -276,7 +359,7 @@ def make_sparse(pattern, elements):
     out._node = out._storage = None
     if elements._device is not devices.cpu:
         out._device = elements._device
-    out._pattern, out._elements = pattern, elements
+    out._pattern, out._held = pattern, elements
     return out
 
 
@@ -287,11 +370,13 @@ def with_elements(tensor, elements):
 
 def adopt(tensor, other):
     """Let a sparse tensor be what another one is: how in-place ops write."""
-    if tensor._elements._node is LEAF and other._elements._node is not None:
+    leaf = tensor._node is LEAF or tensor._held._node is LEAF
+    if leaf and other.requires_grad:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation."
         )
-    tensor._pattern, tensor._elements = other._pattern, other._elements
+    tensor._pattern, tensor._held = other._pattern, other._held
+    tensor._node, tensor._index = other._node, other._index
     tensor._array, tensor._dtype = other._array, other._dtype
     return tensor
 
@@ -301,18 +386,34 @@ def is_sparse(value):
     return isinstance(value, SparseTensor)
 
 
-def as_coo(tensor):
-    """The same tensor with coordinates."""
+@only_first
+def as_before(grad, tensor, *args, **options):
+    """The gradient in the layout of the tensor."""
     pattern = tensor._pattern
     if pattern.layout == COO:
-        return tensor
+        return grad.to_sparse(pattern.sparse_dim) if grad.layout == "strided" else as_coo(grad)
+    blocksize = pattern.blocksize if pattern.layout in BLOCKED else None
+    return grad.to_sparse(layout=pattern.layout, blocksize=blocksize, dense_dim=pattern.dense_dim)
+
+
+def as_coo(tensor):
+    """The same tensor with coordinates."""
+    return tensor if tensor._pattern.layout == COO else _with_coordinates(tensor)
+
+
+@whole(as_before)
+def _with_coordinates(tensor):
+    pattern = tensor._pattern
     return make_sparse(pattern.coordinates(), pattern.flat(tensor._elements))
 
 
 def as_csr(tensor):
     """The same matrix with compressed rows."""
-    if tensor._pattern.layout == CSR:
-        return tensor
+    return tensor if tensor._pattern.layout == CSR else _with_rows(tensor)
+
+
+@whole(as_before)
+def _with_rows(tensor):
     tensor = coalesced(as_coo(tensor))
     return make_sparse(compressed(tensor._pattern), tensor._elements)
 
@@ -326,6 +427,12 @@ def as_layout(tensor, layout, blocksize=None, batch=None):
     blocksize = tuple(blocksize) if layout in BLOCKED else (1, 1)
     if pattern.layout == layout and pattern.blocksize == blocksize:
         return tensor
+    return _compressed(tensor, layout, blocksize, batch)
+
+
+@whole(as_before)
+def _compressed(tensor, layout, blocksize, batch):
+    pattern = tensor._pattern
     if batch is None:
         batch = 0 if pattern.layout == COO else pattern.starts.ndim - 1
     tensor = coalesced(as_coo(tensor))
@@ -344,9 +451,12 @@ def as_layout(tensor, layout, blocksize=None, batch=None):
 
 def coalesced(tensor):
     """The same tensor with sorted, distinct indices: elements at the same place are added."""
+    return tensor if tensor._pattern.coalesced else _coalesced(tensor)
+
+
+@whole(unchanged)
+def _coalesced(tensor):
     pattern = tensor._pattern
-    if pattern.coalesced:
-        return tensor
     elements = tensor._elements
     keys = pattern.linear()
     if pattern.count < 2 or bool((keys[1:] > keys[:-1]).all()):
@@ -354,6 +464,14 @@ def coalesced(tensor):
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     made = pattern.moved(np.ascontiguousarray(pattern.indices[:, first]), coalesced=True)
     return make_sparse(made, add_up(elements, inverse.reshape(-1), len(first)))
+
+
+def first_of_each(tensor):
+    """A coalesced tensor that has the first of the elements at each place."""
+    pattern = tensor._pattern
+    _, first = np.unique(pattern.linear(), return_index=True)
+    made = pattern.moved(np.ascontiguousarray(pattern.indices[:, first]), coalesced=True)
+    return make_sparse(made, tensor._elements.index_select(0, _tensor(first)))
 
 
 def add_up(elements, places, count):
