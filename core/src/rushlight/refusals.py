@@ -21,6 +21,9 @@ _PLAIN_LOOP = "run the model in one process; several batches a step give the sam
 _EAGER = "call the model itself; elementwise chains are already compiled at first use"
 _FUNCTIONAL = "use rushlight.autograd.functional (jvp, vjp, jacobian, hessian, hvp, vhp)"
 
+_MODES = "use overrides.TorchFunctionMode, or a subclass with __torch_function__"
+_FLAT = "use rushlight.autograd.Function on the tensors of the nested arguments (tree_flatten)"
+
 # The longest entry that is a name or a prefix of it counts. A value that ends in "..." or starts
 # a module is looked up with find_advice.
 ADVICE = {
@@ -54,6 +57,23 @@ ADVICE = {
     "its gradient; there is no C++ interface",
     "utils.bottleneck": "use rushlight.profiler.where_does_my_step_go",
     "utils.mobile_optimizer": "use the model itself",
+    "autograd.NestedIOFunction": _FLAT,
+    "autograd.function.NestedIOFunction": _FLAT,
+    "autograd.function.custom_function_call": "use Function.apply, which transforms see, too",
+    "autograd.graph.region_activation_memory_budget": "use rushlight.utils.checkpoint on the part "
+    "of the model whose activations are too large",
+    "autograd.graph.set_override_stale_capture_stream": "capture backward passes on the stream of "
+    "their forward",
+    "autograd.gradcheck": "use rushlight.autograd.gradcheck, or functional.jacobian",
+    "library.CustomOpDef.register_torch_dispatch": _MODES,
+    "library.register_torch_dispatch": _MODES,
+    "library.CustomOpDef.register_effect": "call the operator: calls keep their order",
+    "library.Library.fallback": "use overrides.TorchFunctionMode",
+    "utils.checkpoint.GraphExecGroup": "use several checkpoints, each with a backward of its own",
+    "utils.checkpoint.SAC_IGNORED_OPS": "name the ops in create_selective_checkpoint_contexts; "
+    "none is left out of its policy",
+    "utils.hooks.BackwardHook": "use Module.register_full_backward_hook and "
+    "Module.register_full_backward_pre_hook",
     "_dynamo": _EAGER,
     "_inductor": _EAGER,
     "_export": "save the state dict with rushlight.save and call the model itself",
@@ -184,6 +204,18 @@ def rest_of(module: str):
 
     def __getattr__(name):  # noqa: N807 - it becomes the module's
         return lookup(short, name)
+
+    return __getattr__
+
+
+def some_of(module: str, names: str):
+    """A module-level ``__getattr__`` for a module that lacks only these names."""
+    short, refused = module.removeprefix("rushlight."), names.split()
+
+    def __getattr__(name):  # noqa: N807 - it becomes the module's
+        if name in refused:
+            return lookup(short, name)
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
 
     return __getattr__
 

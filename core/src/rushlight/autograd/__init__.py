@@ -28,11 +28,15 @@ __all__ = [
 ]
 
 _LATE = {
+    "SavedTensor": "saving",
     "Variable": "variable",
+    "enforce_grad_layout_policy": "grad_mode",
     "forward_ad": None,
     "functional": None,
     "grad_mode": None,
     "graph": None,
+    "is_multithreading_enabled": "grad_mode",
+    "is_view_replay_enabled": "grad_mode",
     "profiler": None,
     "set_multithreading_enabled": "grad_mode",
     "variable": None,
@@ -46,4 +50,6 @@ def __getattr__(name):
     if name in _LATE:
         module = importlib.import_module(f"rushlight.autograd.{_LATE.get(name) or name}")
         return getattr(module, name) if _LATE.get(name) else module
+    if name == "NestedIOFunction":
+        return importlib.import_module("rushlight.refusals").lookup("autograd", name)
     raise AttributeError(f"module 'rushlight.autograd' has no attribute '{name}'")

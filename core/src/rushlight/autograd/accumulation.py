@@ -12,6 +12,13 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 _accumulation = threading.Lock()
 
 
+class _Layouts(threading.local):
+    enforced = True  # whether gradients that are taken over get their leaf's strides
+
+
+layouts = _Layouts()
+
+
 def summed(owned, key, old, piece, create=False):
     """The sum of two gradients that come to `key`; in place when `old` is a sum this pass made
     itself, which `owned` tells."""
@@ -32,7 +39,10 @@ def accumulate(leaf, grad, create, lone=False):
     with _accumulation:
         old = leaf._grad
         if old is None:
-            leaf._grad = grad if lone or create else _copied(grad)
+            if lone and leaf._array.flags.c_contiguous or create:
+                leaf._grad = grad
+            else:
+                leaf._grad = grad if lone and not layouts.enforced else _copied(leaf, grad, lone)
         elif old.layout != "strided":
             leaf._grad = grad + old if grad.layout == "strided" else old + grad
         elif create:
@@ -44,11 +54,25 @@ def accumulate(leaf, grad, create, lone=False):
             old.add_(grad)
 
 
-def _copied(grad):
-    """A gradient with memory of its own."""
-    if type(grad._array) is np.ndarray and type(grad) is Tensor:
-        return make_tensor(grad._array.copy("K" if grad._array.size else "C"), grad._dtype)
-    return grad.detach().clone() if grad.layout != "sparse_coo" else grad.taken()
+def _copied(leaf, grad, lone):
+    """A gradient with memory of its own, in the layout of its leaf."""
+    array = grad._array
+    if type(array) is not np.ndarray or type(grad) is not Tensor:
+        return grad.detach().clone() if grad.layout != "sparse_coo" else grad.taken()
+    order = _order_of(leaf._array)
+    if order is None:
+        return grad if lone else make_tensor(array.copy("C"), grad._dtype)
+    made = array.transpose(order).copy("C").transpose(np.argsort(order))
+    return make_tensor(made, grad._dtype)
+
+
+def _order_of(array):
+    """The dimensions from the largest stride to the smallest, where this is another order than
+    theirs and the elements fill one block of memory; else None."""
+    if type(array) is not np.ndarray or array.flags.c_contiguous:
+        return None
+    order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
+    return order if array.transpose(order).flags.c_contiguous else None
 
 
 def _plain(tensor):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import warnings
 import weakref
 
 from rushlight.autograd import saving
@@ -49,6 +50,15 @@ class FunctionCtx:
     def mark_non_differentiable(self, *args):
         """Name the outputs that have no gradient."""
         self._non_differentiable = args
+
+    def mark_shared_storage(self, *pairs):
+        """Nothing: tensors that share memory are known without it."""
+        warnings.warn(
+            "mark_shared_storage is deprecated. Tensors with shared storages are automatically "
+            "tracked. Note that calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
 
     def set_materialize_grads(self, value):
         """Whether missing gradients reach backward as zeros (default) or as None."""
@@ -170,7 +180,15 @@ class _FunctionOp:
         return grad if grad._dtype is dtype else grad.to(dtype)
 
 
-class Function:
+class FunctionMeta(type):
+    """The kind of :class:`Function`: gives every one the op of its nodes."""
+
+    def __init__(cls, name, bases, attributes, **options):
+        super().__init__(name, bases, attributes)
+        cls._op = _FunctionOp(cls)
+
+
+class Function(metaclass=FunctionMeta):
     """Base of custom differentiable operations; call them by ``Name.apply(...)``.
 
     Either ``forward(ctx, *args)``, or ``forward(*args)`` with ``setup_context(ctx, inputs,
@@ -188,10 +206,6 @@ class Function:
     >>> x.grad
     tensor([2.])
     """
-
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        cls._op = _FunctionOp(cls)
 
     @staticmethod
     def forward(*args, **kwargs):
@@ -293,6 +307,29 @@ class Function:
         return out
 
 
+class InplaceFunction(Function):
+    """A :class:`Function` whose objects say whether they write `inplace`; programs derive their own
+    from it, which work as those derived from Function."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
+
+
+class _NodeKind(type):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Node) and getattr(instance.op, "of_user", False)
+
+
+class BackwardCFunction(metaclass=_NodeKind):
+    """The kind of the nodes of custom functions: ``isinstance(x.grad_fn, BackwardCFunction)``."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(
+            "BackwardCFunction is for isinstance() only: nodes are made by Function.apply"
+        )
+
+
 def once_differentiable(fn):
     """Mark a backward that cannot itself be differentiated; differentiating its results is an
     error."""
@@ -330,3 +367,9 @@ class _Once:
         raise RuntimeError(
             "trying to differentiate twice a function that was marked with @once_differentiable"
         )
+
+
+def __getattr__(name):
+    """Names that PyTorch has here and that refuse their use."""
+    refusals = importlib.import_module("rushlight.refusals")
+    return refusals.some_of(__name__, "NestedIOFunction custom_function_call")(name)

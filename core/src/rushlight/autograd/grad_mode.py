@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.autograd.accumulation import layouts
 from rushlight.autograd.mode import (
     _Decorator,
     enable_grad,
@@ -12,7 +13,10 @@ from rushlight.autograd.mode import (
 
 __all__ = [
     "enable_grad",
+    "enforce_grad_layout_policy",
     "inference_mode",
+    "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_grad_enabled",
     "set_multithreading_enabled",
@@ -38,3 +42,32 @@ class set_multithreading_enabled(_Decorator):  # noqa: N801 - PyTorch's name
     def clone(self):
         """A fresh manager with the same setting."""
         return type(self)(self.mode)
+
+
+class enforce_grad_layout_policy(_Decorator):  # noqa: N801 - PyTorch's name
+    """Whether a gradient that nobody else holds is copied where its strides are not its leaf's:
+    without it ``.grad`` may have the strides that it came with. A setting of this thread."""
+
+    def __init__(self, enable: bool = True):
+        self.mode, self.previous = enable, layouts.enforced
+        layouts.enforced = enable
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        layouts.enforced = self.previous
+
+    def clone(self):
+        """A fresh manager with the same setting."""
+        return type(self)(self.mode)
+
+
+def is_multithreading_enabled() -> bool:
+    """What :class:`set_multithreading_enabled` was set to."""
+    return set_multithreading_enabled.enabled
+
+
+def is_view_replay_enabled() -> bool:
+    """False: views of a tensor that was written to always replay the calls that made them."""
+    return False

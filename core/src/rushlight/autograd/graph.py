@@ -6,6 +6,7 @@ one for it again: move it to a disk, compress it, keep half of its bits.
 
 from __future__ import annotations
 
+import importlib
 import threading
 import typing
 import weakref
@@ -205,3 +206,16 @@ class _Handles:
 
     def __exit__(self, *exc):
         self.remove()
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Nothing: gradients are accumulated on the stream that their backward pass runs on, so there
+    is no mismatch to warn of."""
+
+
+def __getattr__(name):
+    """Names that PyTorch has here and that refuse their use."""
+    refusals = importlib.import_module("rushlight.refusals")
+    return refusals.some_of(
+        __name__, "region_activation_memory_budget set_override_stale_capture_stream"
+    )(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight.library import operators
 from rushlight.library.operators import COMPOSITE, Operator
 from rushlight.library.schema import infer_schema, parse
+from rushlight.refusals import refusal
 
 _KEYS = {
     "": COMPOSITE,
@@ -69,6 +70,14 @@ class CustomOpDef:
             return function
 
         return register if func is None else register(func)
+
+    def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
+        """There is no dispatch below autograd to take part in."""
+        raise refusal("library.CustomOpDef.register_torch_dispatch")
+
+    def register_effect(self, effect):
+        """Calls run in the order of the program: there is nothing to say about it."""
+        raise refusal("library.CustomOpDef.register_effect")
 
     def register_autocast(self, device_type, cast_inputs):
         """Inside of `autocast` for this device, floating-point arguments become `cast_inputs`."""
@@ -268,6 +277,10 @@ class Library:
         else:
             operator = _operator(op_name)
         _implement(operator, dispatch_key or self.dispatch_key, fn)
+
+    def fallback(self, fn, dispatch_key="", *, with_keyset=False) -> None:
+        """There is no dispatcher that would call `fn` for every operator."""
+        raise refusal("library.Library.fallback")
 
     def _destroy(self):
         """Forget what this library defined."""

@@ -30,6 +30,7 @@ class Operator:
         self.__qualname__, self.__module__ = self.__name__, "rushlight.ops"
         self.kernels, self.fake, self.vmap, self.autocast = {}, None, None, {}
         self.backward = self.setup_context = self._function = None
+        self.tags: list = []
         self.overrides = None  # a function under the key "Autograd" that records by itself
         self.namespace = schema.name.split("::")[0]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 
+from rushlight import cuda, refusals
 from rushlight.amp.mode import restore as restore_autocast
 from rushlight.amp.mode import snapshot as autocast_snapshot
 from rushlight.autograd import saving
@@ -34,20 +35,74 @@ from rushlight.utils.selective_checkpoint import (
 
 __all__ = [
     "CheckpointError",
+    "CheckpointFunction",
     "CheckpointPolicy",
+    "DefaultDeviceType",
     "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
     "create_selective_checkpoint_contexts",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
+    "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 
 class CheckpointError(RuntimeError):
     """The second run of a checkpointed part did not give what the first one gave."""
+
+
+class DefaultDeviceType:
+    """The device whose random state is kept where no argument is on one."""
+
+    _name = "cuda"
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Choose it."""
+        DefaultDeviceType._name = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """Its name."""
+        return DefaultDeviceType._name
+
+
+def get_device_states(*args) -> tuple[list[int], list[Tensor]]:
+    """The numbers of the GPUs that tensors in nested arguments are on, and their random states."""
+    found = [a for a in _pytree.tree_leaves(args) if isinstance(a, Tensor) and a.is_cuda]
+    devices = sorted({a.device.index or 0 for a in found})
+    return devices, [cuda.get_rng_state(n) for n in devices]
+
+
+def set_device_states(devices, states, *, device_type=None) -> None:
+    """Set the random states of GPUs, as :func:`get_device_states` gave them."""
+    if device_type not in (None, "cuda", "cpu", "meta"):
+        raise NotImplementedError(f"set_device_states: random states of {device_type!r} devices")
+    if device_type in (None, "cuda"):
+        for device, state in zip(devices, states, strict=True):
+            cuda.set_rng_state(state, device)
+
+
+class _Debugging:
+    wanted: bool | None = None
+
+
+_debugging = _Debugging()
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None):
+    """Inside, `enabled` takes the place of every checkpoint's own `debug` unless it is None."""
+    previous, _debugging.wanted = _debugging.wanted, enabled
+    try:
+        yield
+    finally:
+        _debugging.wanted = previous
 
 
 def noop_context_fn():
@@ -73,7 +128,7 @@ def checkpoint(
     run's outputs must have the shapes and dtypes of the first. `early_stop` changes nothing here:
     the second run is always complete.
     """
-    if debug:
+    if debug if _debugging.wanted is None else _debugging.wanted:
         raise NotImplementedError(
             "checkpoint: debug=True is not available; compare the outputs of two calls"
         )
@@ -257,11 +312,13 @@ def _without_hooks(edges):
 
 
 # ---------------------------------------------------------------------------------- with reentrance
-class _Reentrant(Function):
-    """Runs a function unrecorded; its backward runs it recorded, and backward through that."""
+class CheckpointFunction(Function):
+    """Checkpoints with reentrance: runs a function unrecorded; its backward runs it recorded, and
+    backward through that."""
 
     @staticmethod
     def forward(ctx, function, keep_random, *args):
+        """Call the function."""
         ctx.function, ctx.args = function, args
         ctx.surroundings = _Surroundings(keep_random)
         ctx.save_for_backward(*(a for a in args if isinstance(a, Tensor)))
@@ -269,6 +326,7 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx, *grads):
+        """Call it again, recorded, and go backward through that."""
         saved = iter(ctx.saved_tensors)
         args = [next(saved) if isinstance(a, Tensor) else a for a in ctx.args]
         fresh = detach_variable(tuple(args))
@@ -323,7 +381,7 @@ def _reentrant(function, keep_random, args):
         )
     if mode.recording:
         check_backward_validity(args)
-    return _Reentrant.apply(function, keep_random, *args)
+    return CheckpointFunction.apply(function, keep_random, *args)
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
@@ -362,3 +420,6 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
             preserve_rng_state=keep_random,
         )
     return part(last, len(modules))(input)
+
+
+__getattr__ = refusals.some_of(__name__, "GraphExecGroup SAC_IGNORED_OPS")

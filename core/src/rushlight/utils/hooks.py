@@ -8,6 +8,7 @@ import warnings
 import weakref
 from collections import OrderedDict
 
+from rushlight import refusals
 from rushlight.autograd.node import HookHandle
 
 
@@ -51,10 +52,10 @@ class RemovableHandle(metaclass=abc.ABCMeta):  # noqa: B024 - for `register` bel
 RemovableHandle.register(HookHandle)  # what tensors and modules return is one of these too
 
 
-def unserializable_hook(hook):
+def unserializable_hook(f):
     """Mark a hook that need not be kept when its tensor is saved: saving does not warn about it."""
-    hook.__torch_unserializable__ = True
-    return hook
+    f.__torch_unserializable__ = True
+    return f
 
 
 def warn_if_has_hooks(tensor) -> None:
@@ -67,3 +68,6 @@ def warn_if_has_hooks(tensor) -> None:
                 "suppress this warning",
                 stacklevel=2,
             )
+
+
+__getattr__ = refusals.some_of(__name__, "BackwardHook")

@@ -39,10 +39,11 @@ _KEPT = frozenset(
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told: whether this is the second run."""
+    """What a policy is told: whether this is the second run; in the first run also the result of
+    the op, if it is known by then."""
 
-    def __init__(self, *, is_recompute: bool):
-        self.is_recompute = is_recompute
+    def __init__(self, *, is_recompute: bool, op_output=None):
+        self.is_recompute, self.op_output = is_recompute, op_output
 
 
 # Ops that PyTorch runs as others, by ATen's names of those.
