@@ -124,6 +124,7 @@ from rushlight.ops.convolution import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from rushlight.ops.copying import clone
 from rushlight.ops.creation import (
     arange,
     as_tensor,
@@ -266,7 +267,6 @@ from rushlight.ops.shape import (
     broadcast_shapes,
     broadcast_tensors,
     broadcast_to,
-    clone,
     flatten,
     movedim,
     permute,

@@ -14,8 +14,8 @@ def test_a_copy_is_made_once(extents, monkeypatch):
     x = rushlight.randn(*extents)
     turned, calls = x.transpose(1, 2), []
     wanted = turned._array.reshape(extents[0], -1)
-    original = shape._turned
-    monkeypatch.setattr(shape, "_turned", lambda *a: calls.append(1) or original(*a))
+    original = shape.turned
+    monkeypatch.setattr(shape, "turned", lambda *a: calls.append(1) or original(*a))
     for _ in range(6):  # the first calls make the doors
         found = turned.reshape(extents[0], -1)
     calls.clear()

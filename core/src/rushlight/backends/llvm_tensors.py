@@ -29,7 +29,8 @@ from rushlight.backends.llvm_door import (
  VIEWS_AT, BASE_NAME, PATH_NAME, WRITABLE_NAME, ADD_VIEW, ARRAY_TYPE, INT, SLICE, TUPLE,
  ELLIPSIS, SLICE_OP, LEAF, NODE_CLASS, ONE, ZERO, NEXT, NODE_OP, NODE_EDGES, NODE_PLAN,
  NODE_OUTPUTS, NODE_SEQUENCE, NODE_SAVED, VERSION_AT, STORAGE_ARRAY_AT, INFERENCE_NAME,
- FALSE, PARAMETER, SIZE_CLASS, SIZED, MODES, VALUES_NAME, SHAPES_NAME) = range(42)  # fmt: skip
+ FALSE, PARAMETER, SIZE_CLASS, SIZED, MODES, VALUES_NAME, SHAPES_NAME,
+ ITEMSIZE_AT) = range(43)  # fmt: skip
 BASE_AT, SIZE_AT = 48, 16  # of an array, of a list
 FEW = 16  # views in a storage's list, above which the list looks after itself
 DECLARATIONS = """declare void @Py_IncRef(ptr)
@@ -344,7 +345,8 @@ class TensorDoors:
         of_node = ("op", "edges", "plan", "outputs", "sequence", "saved")
         of_storage = ("views", "version", "array")
         known = (cls, slots, probe), (kind, of_storage, storage), (type(node), of_node, node)
-        known = *known, (type(state), ("modes",), state)
+        dtype = probe._dtype
+        known = *known, (type(state), ("modes",), state), (type(dtype), ("itemsize",), dtype)
         if not all(_offsets_are_right(*layout) for layout in known):
             raise RuntimeError("tensors have another layout than their class says")
         key = engine.key("tensors")
@@ -360,6 +362,7 @@ class TensorDoors:
             *(slot_offset(type(node), s) for s in of_node), slot_offset(kind, "version"),
             slot_offset(kind, "array"), id(self.kept[5]), id(False), id(parameter), id(size),
             id(sized), id(state) + slot_offset(type(state), "modes"), *map(id, self.kept[6:8]),
+            slot_offset(type(dtype), "itemsize"),
         ]  # fmt: skip
         self.kept += [
             cls,

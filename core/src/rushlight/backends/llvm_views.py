@@ -352,7 +352,14 @@ def _take(f, v, item, dim, used, whole):
     f.do(f"br i1 {f.compare('eq', item, f.word(words.NONE), 'ptr')}, label %{fresh}, "
          f"label %{not_fresh}")  # fmt: skip
     f.lines.append(f"{fresh}:")
-    v.append(1, 0)
+    step = f.slot()  # as if it were the outer part of the dimension behind it
+    inner, last = f.compare("ult", d, v.ndim), f.compare("eq", d, v.ndim)
+    with f.when(inner):
+        f.store(f.multiply(f.load(v.shape, d), f.load(v.strides, d)), step)
+    with f.when(last):
+        dtype = f.load(f.slot_of(v.source, words.DTYPE_SLOT), 0, "ptr")
+        f.store(v.number(f.load(f.slot_of(dtype, words.ITEMSIZE_AT), 0, "ptr")), step)
+    v.append(1, f.load(step))
     f.do(f"br label %{after}")
     f.lines.append(f"{not_fresh}:")
     f.exit_unless(f.compare("eq", item, f.word(words.ELLIPSIS), "ptr"), "fallback")

@@ -8,6 +8,7 @@ from rushlight.compiler import xp
 from rushlight.dtypes import default, dtype
 from rushlight.errors import argument_error
 from rushlight.ops import _fast, _fast_inplace
+from rushlight.ops._attributes import TRUTH
 from rushlight.ops._doors import make_door
 from rushlight.ops._elementwise_doors import make_elementwise_door
 from rushlight.ops._op import TABLE, TENSOR
@@ -71,7 +72,9 @@ def _short_composite(op, general):
     if op.kinds[:1] != (TENSOR,) or op.sizes_position >= 0 or op.list_position >= 0:
         return general
     body, least, most = op.body, op.required, op.positional
-    names = frozenset(op.names)
+    plain = _plain_types(op)
+    by_name = dict(zip(op.names, plain, strict=True))
+    second, third = (*plain[1:3], (), ())[:2]
     one, two, three = (least <= count <= most for count in (1, 2, 3))
 
     def call(a=_fast.UNSET, b=_fast.UNSET, c=_fast.UNSET, /, *rest, **kwargs):
@@ -80,27 +83,42 @@ def _short_composite(op, general):
                 args = [value for value in (a, b, c) if value is not _fast.UNSET]
                 args.extend(rest)
                 given = len(args)
-                if given <= most and (not kwargs or kwargs.keys() <= names):
-                    for value in (*args[1:], *kwargs.values()):
-                        if type(value) not in _UNQUESTIONED:
-                            break
-                    else:
-                        if given + len(kwargs) >= least:
-                            return body(*args, **kwargs)
+                if given <= most and given + len(kwargs) >= least:
+                    if _all_plain(args, kwargs, plain, by_name):
+                        return body(*args, **kwargs)
                 return general(*args, **kwargs)
             if b is _fast.UNSET:
                 if one:
                     return body(a)
-            elif type(b) in _UNQUESTIONED:
+            elif type(b) in second:
                 if c is _fast.UNSET:
                     if two:
                         return body(a, b)
-                elif three and type(c) in _UNQUESTIONED:
+                elif three and type(c) in third:
                     return body(a, b, c)
         args = [value for value in (a, b, c) if value is not _fast.UNSET]
         return general(*args, *rest, **kwargs)
 
     return _itself(call) if op.options.get("itself") else call
+
+
+def _all_plain(args, kwargs, plain, by_name):
+    """Whether each argument is of a type that its place takes without a question."""
+    for value, types in zip(args[1:], plain[1:], strict=False):
+        if type(value) not in types:
+            return False
+    for name, value in kwargs.items():
+        if type(value) not in by_name.get(name, ()):
+            return False
+    return True
+
+
+def _plain_types(op):
+    """For each argument of a composite the types that need no look inside."""
+    types = [_UNQUESTIONED] * len(op.names)
+    for position, _, kind, optional in op.attributes:
+        types[position] = _TRUTH if kind == TRUTH else _WHOLE_OR_NONE if optional else _WHOLE
+    return types
 
 
 def _itself(general):
@@ -121,6 +139,7 @@ def _itself(general):
 _UNQUESTIONED = EXACT | {int, float, bool, str, type(None), complex, slice, Size, dtype}
 
 
+_TRUTH, _WHOLE, _WHOLE_OR_NONE = {bool}, {int}, {int, type(None)}
 _WITH_DOORS = ("op", "view", "elementwise")
 _NO_WAYS = (_fast.no_way,) * _fast.WAYS
 

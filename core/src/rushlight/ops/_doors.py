@@ -15,7 +15,8 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.dtypes import ALL, FIRST_UNSIGNED, dtype
 from rushlight.ops import _arrays
-from rushlight.ops._op import _ALIASES, OPTIONAL, REQUIRED, TENSOR, TENSORS
+from rushlight.ops._attributes import TRUTH
+from rushlight.ops._op import OPTIONAL, REQUIRED, TENSOR, TENSORS
 from rushlight.ops._recording import record, record_view
 from rushlight.ops._unsigned import takes_unsigned
 from rushlight.tensor import construction as make
@@ -28,6 +29,7 @@ from rushlight.tensor.tensor import Parameter, Tensor
 _ATTRIBUTES = frozenset(
     {int, float, bool, str, type(None), complex, slice, Size, dtype, type(Ellipsis), memory_format}
 )
+_INT, _SEQUENCES = {int}, frozenset({tuple, list, Size})
 _SHORT = 8  # sequences up to this long are looked into, for tensors among their items
 # Families of ops add their own kinds of constants.
 PLAIN_ITEMS = {int, float, bool, slice, type(None), type(Ellipsis)}
@@ -61,12 +63,12 @@ def texts_of(op, form):
     head = [f"p{i}" for i in range(given)]
     texts = dict(enumerate(head))
     if given > op.positional:  # sizes one by one: x.permute(1, 0)
-        at = op.sizes_position
+        at = op.spread_position
         if at != op.positional - 1:
             return None
         texts = {**{i: f"p{i}" for i in range(at)}, at: f"({', '.join(head[at:])})"}
     for name in keywords:
-        position = op.index.get(name, op.index.get(_ALIASES.get(name)))
+        position = op.index.get(name, op.index.get(op.keywords.get(name)))
         if position is None or position in texts:
             return None
         texts[position] = name
@@ -83,6 +85,14 @@ def is_plain(value):
     if kind is tuple or kind is list:
         return len(value) <= _SHORT and PLAIN_ITEMS.issuperset(map(type, value))
     return False
+
+
+def _is_whole(value):
+    """Whether a value is a short sequence of plain ints."""
+    kind = type(value)
+    if kind in _SEQUENCES:
+        return len(value) <= _SHORT and _INT.issuperset(map(type, value))
+    return kind is dtype  # x.view(float32)
 
 
 def _same_codes(op):
@@ -131,13 +141,13 @@ class _Source:
 
     def _attribute(self, position, text):
         self.attributes = True
-        if position == self.op.sizes_position and text[0] == "(":  # sizes one by one
+        if text[0] == "(":  # sizes one by one
             sizes = [name for name in self.head if f"({name}," in text or f" {name}" in text]
             self.checks += [f"if type({name}) is not int: return NO" for name in sizes]
             self.reads.append(f"s{position} = {text}")
             self.bound.append((f"s{position}",) * 2)
             return
-        self.checks.append(f"if type({text}) not in attributes and not is_plain({text}): return NO")
+        self.checks.append(f"if {self._unusual(position, text)}: return NO")
         if position == self.op.sizes_position:
             self.reads.append(
                 f"s{position} = {text} if type({text}) in sequences or {text} is None "
@@ -145,6 +155,16 @@ class _Source:
             )
             text = f"s{position}"
         self.bound.append((text, text))
+
+    def _unusual(self, position, text):
+        """The text of a test for values that are not as plain as their argument asks for."""
+        for at, _, kind, optional in self.op.attributes:
+            if at == position and kind == TRUTH:
+                return f"type({text}) is not bool"
+            if at == position:
+                other = f" and {text} is not None" if optional else ""
+                return f"type({text}) is not int{other} and not is_whole({text})"
+        return f"type({text}) not in attributes and not is_plain({text})"
 
     def _tensor(self, position, text, kind):
         array = f"x{position}"
@@ -407,7 +427,8 @@ _SPACE = {
     "make": make, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record,
     "record_view": record_view,
     "STATE": STATE,
-    "attributes": _ATTRIBUTES, "is_plain": is_plain, "sequences": frozenset({tuple, list, Size}),
+    "attributes": _ATTRIBUTES, "is_plain": is_plain, "is_whole": _is_whole,
+    "sequences": _SEQUENCES,
     "several": _several, "finished": _finished, "refuse": _arrays.record_outputs,
     "many_views": _arrays._many_views,
 }  # fmt: skip

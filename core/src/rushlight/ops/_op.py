@@ -12,12 +12,13 @@ from __future__ import annotations
 import functools
 
 from rushlight.dtypes import FIRST_UNSIGNED
+from rushlight.ops import _attributes
 from rushlight.ops._rules import same
 
 TABLE = {}
 REQUIRED = type("REQUIRED", (), {"__repr__": lambda self: "REQUIRED", "__slots__": ()})()
 # Annotations that declarations use beside Tensor.
-Sizes = TensorList = tuple
+Sizes = TensorList = Whole = Several = tuple
 TENSOR, OPTIONAL, TENSORS, SIZES, ATTRIBUTE = "Tensor", "Optional", "TensorList", "Sizes", "attr"
 _KINDS = {
     "Tensor": TENSOR,
@@ -25,6 +26,7 @@ _KINDS = {
     "Optional[Tensor]": OPTIONAL,
     "TensorList": TENSORS,
     "Sizes": SIZES,
+    "Several": SIZES,
 }
 _ALIASES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "self": "input"}
 
@@ -64,6 +66,7 @@ class Op:
         words = options.pop("node", None) or "".join(p.capitalize() for p in self.name.split("_"))
         self.node_name = words + "Backward0"
         self.options = options
+        self.label = options.get("label", self.name)  # what errors call it
         self.formulas, self.joint, self.plans, self.kernels = {}, None, {}, {}
         if kind == "composite" and options.get("unsigned") is False:
             self.body = _refusing_unsigned(self, body)
@@ -101,6 +104,17 @@ class Op:
         self.tensor_positions = tuple(i for i, k in enumerate(self.kinds) if k in tensors)
         self.list_position = self.kinds.index(TENSORS) if TENSORS in self.kinds else -1
         self.sizes_position = self.kinds.index(SIZES) if SIZES in self.kinds else -1
+        # Where whole numbers given one by one go: x.permute(1, 0), x.squeeze(0, 2).
+        self.spread_position = count - 1 if self.options.get("spread") else self.sizes_position
+        own = self.options.get("keywords")
+        self.keywords = _ALIASES if own is None else {**_ALIASES, **own}
+        found = zip(names, values, self.kinds, strict=True)
+        self.attributes = tuple(
+            (i, name, kind, value is None or value == ())
+            for i, (name, value, sort) in enumerate(found)
+            if sort in (SIZES, ATTRIBUTE) and (self.name[0] != "_" or name in annotations)
+            if (kind := _attributes.kind_of(name, value, annotations.get(name))) is not None
+        )
 
     # ------------------------------------------------------------------ declaring
     def gradient(self, **formulas):
@@ -144,30 +158,32 @@ class Op:
         """Arguments in declared order, defaults filled in."""
         given = len(args)
         if not kwargs and self.required <= given <= self.positional and self.sizes_position < 0:
-            return [*args, *self.defaults[given:]]
-        at = self.sizes_position
+            values = [*args, *self.defaults[given:]]
+            return _attributes.checked(self, values) if self.attributes else values
+        at = self.sizes_position if given <= self.positional else self.spread_position
         if 0 <= at < given and not isinstance(args[at], (tuple, list)) and args[at] is not None:
             args, given = (*args[:at], tuple(args[at:])), at + 1
         if given > self.positional:
             raise TypeError(
-                f"{self.name}() takes {self.positional} positional arguments but {given} were given"
+                f"{self.label}() takes {self.positional} positional arguments but {given} were "
+                "given"
             )
         values = [*args, *self.defaults[given:]]
         for name, value in kwargs.items():
             i = self.index.get(name)
             if i is None:
-                i = self.index.get(_ALIASES.get(name))
+                i = self.index.get(self.keywords.get(name))
             if i is None:
-                raise TypeError(f"{self.name}() got an unexpected keyword argument '{name}'")
+                raise TypeError(f"{self.label}() got an unexpected keyword argument '{name}'")
             if i < given:
-                raise TypeError(f"{self.name}() got multiple values for argument '{name}'")
+                raise TypeError(f"{self.label}() got multiple values for argument '{name}'")
             values[i] = value
         for i, value in enumerate(values):
             if value is REQUIRED:
                 raise TypeError(
-                    f"{self.name}() missing required argument: '{self.names[i]}' (pos {i + 1})"
+                    f"{self.label}() missing required argument: '{self.names[i]}' (pos {i + 1})"
                 )
-        return values
+        return _attributes.checked(self, values) if self.attributes else values
 
     def replay(self, tensor, values):
         """Apply this view op to another tensor: how views get a new history."""

@@ -20,10 +20,12 @@ from rushlight.ops._shape_rules import like
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import (
+    as_input,
     channels_last,
     channels_last_3d,
     check_format,
     contiguous_format,
+    has_row_strides,
     is_laid_out,
     preserve_format,
 )
@@ -42,11 +44,14 @@ from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 def _cast(input: Tensor, dtype):
     """`input` in another dtype."""
     found = converted(input, BY_CODE[dtype.code])
-    return cast(input, dtype.code) if found is None else found
+    found = cast(input, dtype.code) if found is None else found
+    return as_input(input, found)
 
 
 def _prepared_cast(input, dtype):
     target = BY_CODE[dtype.code]
+    if not has_row_strides(input):
+        return None
     return conversion.prepare(input, target) or vectors.converted(input, target)
 
 

@@ -7,7 +7,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import convolution as kernels
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import shaped
-from rushlight.ops.shape import in_format_of
+from rushlight.ops.copying import in_format_of
 from rushlight.tensor.tensor import Tensor
 
 

@@ -24,6 +24,7 @@ from rushlight.tensor.memory_format import (
     check_format,
     contiguous_format,
     empty_in,
+    lies_by_rows,
     preserve_format,
     unusual_order,
 )
@@ -338,7 +339,7 @@ def _like(fill):
             and dtype is device is memory_format is layout is None
             and not requires_grad
             and type(input._array) is np.ndarray
-            and input._array.flags.c_contiguous
+            and lies_by_rows(input._array)
             and input._array.size
             and devices.current.stack[-1] is devices.cpu
             and not STATE.levels
@@ -367,7 +368,7 @@ def _like(fill):
             if chosen.order is not None:
                 make_in = empty_in if on_cpu else _elsewhere().empty_in
                 made._array = make_in(array.shape, kind, chosen, *rest)
-            elif chosen is preserve_format and not (array.size and array.flags.c_contiguous):
+            elif chosen is preserve_format and not (array.size and lies_by_rows(array)):
                 alike = _like_strides if on_cpu else _elsewhere().empty_like
                 made._array = alike(array, kind, *rest)
             else:
@@ -576,25 +577,3 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=Fals
     make = tensor if dtype is None or dtype.category != INTEGER else functools.partial(full, ())
     dtype = dtype or default.float
     return make(s, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
-def _new_method(function):
-    def method(self, *size, dtype=None, device=None, requires_grad=False, **ignored):
-        made = function(
-            *size,
-            dtype=dtype or self._dtype,
-            device=device or self._device,
-            requires_grad=requires_grad,
-        )
-        if STATE.levels and transforms.levels and getattr(self, "_level", None) is not None:
-            return self._made_like(made)
-        return made
-
-    method.__name__ = "new_" + function.__name__
-    method.__doc__ = f":func:`{function.__name__}` with this tensor's dtype and device."
-    return method
-
-
-Tensor.new_zeros, Tensor.new_ones = _new_method(zeros), _new_method(ones)
-Tensor.new_empty, Tensor.new_full = _new_method(empty), _new_method(full)
-Tensor.new_tensor = _new_method(tensor)

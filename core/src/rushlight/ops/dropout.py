@@ -15,6 +15,7 @@ from rushlight.ops.comparison import where
 from rushlight.ops.creation import empty
 from rushlight.ops.generators import default_generator, generator_of
 from rushlight.tensor.dispatch import stack
+from rushlight.tensor.memory_format import iterated
 from rushlight.tensor.tensor import Tensor
 
 
@@ -35,8 +36,7 @@ def _noise(input, shape, p):
                 return noise
     if input.is_contiguous() or tuple(input.shape) != shape:
         return _drawn(input, shape, p)
-    strides = input.stride()
-    order = sorted(range(len(shape)), key=lambda d: -strides[d])
+    order = iterated(shape, (input.stride(),))
     noise = _drawn(input, tuple(shape[d] for d in order), p)
     return noise.permute([order.index(d) for d in range(len(shape))])
 

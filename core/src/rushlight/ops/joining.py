@@ -12,6 +12,7 @@ from rushlight.ops._op import TensorList, composite, op
 from rushlight.ops._rules import same
 from rushlight.ops._shape_rules import joined, stacked
 from rushlight.ops.slicing import split
+from rushlight.tensor.memory_format import channels_last, channels_last_3d, suggests
 from rushlight.tensor.shape import wrap_dim
 
 
@@ -70,11 +71,8 @@ def _are_channels_last(arrays):
     """Whether strides fall from the images over rows and columns to the channels, everywhere."""
     if arrays[0].ndim not in (4, 5):
         return False
-    for array in arrays:
-        strides = [array.strides[d] for d in (0, *range(2, array.ndim), 1)]
-        if array.flags.c_contiguous or strides != sorted(strides, reverse=True):
-            return False
-    return True
+    chosen = channels_last if arrays[0].ndim == 4 else channels_last_3d
+    return all(suggests(array.shape, array.strides, chosen) for array in arrays)
 
 
 def _concatenated(arrays, dim):

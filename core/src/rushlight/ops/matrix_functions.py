@@ -9,7 +9,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import lapack
-from rushlight.ops._op import Sizes, TensorList, composite, op
+from rushlight.ops._op import Several, TensorList, composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.eigenvalues import linalg_eigh, linalg_svd
 from rushlight.ops.matrix import matmul
@@ -237,7 +237,7 @@ def linalg_multi_dot(tensors: TensorList):
 
 
 @composite(method=False)
-def chain_matmul(matrices: Sizes):
+def chain_matmul(matrices: Several):
     """The product of matrices ``(a, b, c, ...)``; see :func:`rushlight.linalg.multi_dot`."""
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(matrices)
 

@@ -109,9 +109,13 @@ def new_empty_strided(
     )
 
 
-def resize_(self, *sizes, memory_format=None):
+def resize_(self, *sizes, size=None, memory_format=None):
     """Give this tensor another size: the elements in memory stay; when there are more, the new ones
     are uninitialised."""
+    if not sizes:
+        if size is None:
+            raise TypeError("resize_() missing required argument: 'size' (pos 1)")
+        sizes = (size,)
     size = normalize_size(sizes)
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")

@@ -19,7 +19,7 @@ from rushlight.ops._shape_rules import (
     layer_gradients,
     layer_normalized,
 )
-from rushlight.ops.shape import in_format_of
+from rushlight.ops.copying import in_format_of
 from rushlight.ops.weighted_sums import addcmul
 from rushlight.tensor.dispatch import innermost, readable, stack
 from rushlight.tensor.storage import storage_of

@@ -9,7 +9,7 @@ from rushlight.kernels import moving
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import padded
-from rushlight.ops.shape import in_format_of
+from rushlight.ops.copying import in_format_of
 from rushlight.tensor.tensor import Tensor
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
-from rushlight.ops.shape import in_format_of
+from rushlight.ops.copying import in_format_of
 from rushlight.tensor.tensor import Tensor
 
 

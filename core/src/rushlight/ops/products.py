@@ -69,7 +69,7 @@ def _contracted(dims):
 
 
 @composite(method=False)
-def tensordot(a: Tensor, b: Tensor, dims=2):
+def tensordot(a: Tensor, b: Tensor, dims: int | list = 2):
     """The sum of products over pairs of dimensions: `dims` last ones of `a` with as many first ones
     of `b`, or the two lists that `dims` holds.
 

@@ -15,7 +15,7 @@ from rushlight.errors import argument_error
 from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
 from rushlight.kernels.prepared import by_layout
-from rushlight.ops._op import TABLE, composite, op
+from rushlight.ops._op import TABLE, Whole, composite, op
 from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, truth
 from rushlight.ops.arithmetic import conj_of
@@ -374,7 +374,7 @@ def _extreme(kind):
             return binary(input, other)
         if not args and "dim" not in kwargs and "axis" not in kwargs:
             return pick(input)
-        return _over_dim(_max_dim if kind == "max" else _min_dim, input, *args, **kwargs)
+        return (_max_dim if kind == "max" else _min_dim)(input, *args, **kwargs)
 
     return call
 
@@ -382,14 +382,10 @@ def _extreme(kind):
 def _written(kind, results, out):
     from rushlight.ops._inplace import write_out
 
-    many = isinstance(results, tuple)
-    for item, result in zip(out if many else (out,), results if many else (results,), strict=True):
+    pairs = zip(out, results, strict=True) if isinstance(results, tuple) else [(out, results)]
+    for item, result in pairs:
         write_out(TABLE["a" + kind], item, result)
     return out
-
-
-def _over_dim(select, input, dim=None, keepdim=False, axis=None):
-    return select(input, axis if dim is None else dim, keepdim)
 
 
 def _select_sizes(make):
@@ -430,14 +426,14 @@ _SELECTING = {
 }  # fmt: skip
 
 
-@op(batching="dims", node="Max", **_SELECTING)
-def _max_dim(input: Tensor, dim, keepdim):
+@op(batching="dims", node="Max", label="max", **_SELECTING)
+def _max_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     """The largest elements over a dimension and where they are."""
     return _selected("max", amax, np.argmax, input, dim, keepdim)
 
 
-@op(batching="dims", node="Min", **_SELECTING)
-def _min_dim(input: Tensor, dim, keepdim):
+@op(batching="dims", node="Min", label="min", **_SELECTING)
+def _min_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     """The smallest elements over a dimension and where they are."""
     return _selected("min", amin, np.argmin, input, dim, keepdim)
 
@@ -489,6 +485,7 @@ any.cpu(by_layout(_prepared_truth(False), any.op.body))
     meta=reduced_to(dtypes.int64),
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
     differentiable=False,
+    spread=True,
 )
 def count_nonzero(input: Tensor, dim=None):
     """How many elements are not zero."""

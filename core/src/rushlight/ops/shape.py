@@ -7,24 +7,16 @@ import math
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
-from rushlight.kernels import blocks, moving
-from rushlight.kernels.prepared import by_layout
 from rushlight.ops._fast import positional
 from rushlight.ops._known_views import ShortView
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
 from rushlight.ops._shape_rules import like
+from rushlight.ops.copying import turned
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import (
-    channels_last,
-    channels_last_3d,
-    check_format,
     contiguous_format,
-    copied,
-    is_dense,
-    is_laid_out,
-    preserve_format,
     same_strides,
 )
 from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
@@ -105,8 +97,10 @@ view.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
 _view_op = view
 
 
-def _view_method(self, *shape, dtype=None):
+def _view_method(self, *shape, size=None, dtype=None):
     """``x.view(2, 3)``, ``x.view((2, 3))`` or ``x.view(dtype)``."""
+    if size is not None and not shape:
+        shape = (size,)
     if len(shape) == 1 or dtype is not None:
         target = shape[0] if dtype is None else dtype
         if type(target) is not int and hasattr(target, "category"):
@@ -163,7 +157,7 @@ def _reshaped(array, size):
     try:
         return array.reshape(size, copy=False)
     except ValueError:
-        return _turned(array, contiguous_format).reshape(size)
+        return turned(array, contiguous_format).reshape(size)
 
 
 reshape.gradient(input=lambda grad, input_shape: grad.reshape(input_shape))
@@ -217,7 +211,7 @@ Tensor.expand_as = lambda self, other: expand(self, tuple(other._array.shape))
 
 
 @composite()
-def broadcast_to(input: Tensor, size):
+def broadcast_to(input: Tensor, size: Sizes):
     """`input` expanded to `size`."""
     return expand(input, size)
 
@@ -412,7 +406,7 @@ def _squeezed(input, dim):
     return make.indexed(input, index, (squeeze.op, [dim]))
 
 
-@declare_view(linear=True, samples=_squeeze_samples, inplace=True, made_by=_squeezed)
+@declare_view(linear=True, samples=_squeeze_samples, inplace=True, made_by=_squeezed, spread=True)
 def squeeze(input: Tensor, dim=None):
     """Without dimensions of extent one: all, or those named."""
     if dim is None:
@@ -443,7 +437,14 @@ def _unsqueezed(input, dim):
 def unsqueeze(input: Tensor, dim):
     """With a new dimension of extent one at `dim`."""
     dim = wrap_dim(dim, input.ndim + 1)
-    return input[_NEW_AT[dim] if dim < len(_NEW_AT) else (slice(None),) * dim + (None,)]
+    if type(input) is _ndarray and input.flags.c_contiguous:
+        return input.reshape((*input.shape[:dim], 1, *input.shape[dim:]))
+    if type(input) is not _ndarray:
+        return input[_NEW_AT[dim] if dim < len(_NEW_AT) else (slice(None),) * dim + (None,)]
+    step = input.itemsize if dim == input.ndim else input.shape[dim] * input.strides[dim]
+    shape = (*input.shape[:dim], 1, *input.shape[dim:])
+    strides = (*input.strides[:dim], step, *input.strides[dim:])
+    return np.lib.stride_tricks.as_strided(input, shape, strides)
 
 
 unsqueeze.gradient(input=lambda grad, dim: grad.squeeze(dim))
@@ -474,7 +475,7 @@ def flatten(input: Tensor, start_dim=0, end_dim=-1):
 @composite(aliases=())
 def ravel(input: Tensor):
     """One dimension; a view of a tensor whose elements lie row by row."""
-    return reshape(contiguous(input), (-1,))
+    return reshape(input.contiguous(), (-1,))
 
 
 @composite()
@@ -527,74 +528,3 @@ view_scatter.gradient(
     base=lambda grad, path: _without(grad, path),
     value=lambda grad, path: follow(path, _laid_out(grad, path)),
 )
-
-
-@op(
-    linear=True,
-    samples=lambda make: [((make(2, 3),), {})],
-    meta=lambda input, memory_format=None: (input.shape, dtype_of(input)),
-)
-def clone(input: Tensor, *, memory_format=None):
-    """A copy with memory of its own; dense inputs keep their strides."""
-    return copied(input, check_format("clone", memory_format))
-
-
-def _prepared_clone(input, chosen):
-    if input.flags.c_contiguous or chosen is not contiguous_format:
-        if chosen is not preserve_format or is_dense(input):  # of others the order is not kept
-            return None
-    return moving.copied(input, input.shape, input.strides, 0, input.shape)
-
-
-_turned = by_layout(_prepared_clone, copied)
-_turned.short.whole = True  # where a format is given; others are copied by NumPy
-
-
-def _clone_kernel(input, memory_format=None):
-    """Small arrays that lie otherwise are turned by one call."""
-    if memory_format is None and input.flags.c_contiguous:
-        found = input.copy() if 0 < input.nbytes < blocks.LEAST else blocks.copied(input)
-        if found is not None:
-            return found
-    return _turned(input, check_format("clone", memory_format))
-
-
-_clone_kernel.general, _clone_kernel.short = clone.op.body, _turned.short
-clone.cpu(_clone_kernel)
-clone.gradient(input=lambda grad: grad)
-
-
-@composite(itself=True)
-def contiguous(input: Tensor, memory_format=None):
-    """The tensor itself if its memory lies in the format (row-major by default), else a copy that
-    does."""
-    if memory_format is None and type(input._array) is _ndarray:
-        if input._array.flags.c_contiguous:
-            return input
-        return clone(input, memory_format=contiguous_format)
-    chosen = check_format("contiguous", memory_format, contiguous_format)
-    if chosen is preserve_format and not input._array.flags.c_contiguous:
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    wrapped = getattr(input, "_level", None) is not None  # strides are those of the values below
-    if input.is_contiguous(memory_format=chosen) if wrapped else is_contiguous(input, chosen):
-        return input
-    return clone(input, memory_format=chosen)
-
-
-def is_contiguous(input, memory_format=contiguous_format):
-    """Whether the memory lies without gaps in a format's order; row-major by default."""
-    if input._device.type == "meta":
-        return memory_format.order is None or input._array.ndim == len(memory_format.order)
-    return is_laid_out(input._array, check_format("is_contiguous", memory_format))
-
-
-def in_format_of(source, result):
-    """`result`, channels last in memory if `source` is and not row by row too."""
-    for chosen in (channels_last, channels_last_3d):
-        if source.dim() == result.dim() == len(chosen.order):
-            if not is_contiguous(source) and is_contiguous(source, chosen):
-                return contiguous(result, chosen)
-    return result
-
-
-Tensor.is_contiguous = is_contiguous

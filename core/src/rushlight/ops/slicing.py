@@ -7,7 +7,7 @@ from rushlight.backends.arrays import MetaArray, meta_array
 from rushlight.errors import shape_text
 from rushlight.ops._arrays import one_of_many
 from rushlight.ops._known_views import ShortView
-from rushlight.ops._op import composite
+from rushlight.ops._op import Whole, composite
 from rushlight.ops._op import view as declare_view
 from rushlight.ops.shape import BEFORE, view_scatter
 from rushlight.tensor import construction as make
@@ -373,8 +373,9 @@ unbind.op.outputs = 0  # as many as the dimension is long
         ((make(5, 2), [1, 4]), {}),
         ((make(2, 6), 4, 1), {}),
     ],
+    keywords={"split_size": "split_size_or_sections", "tensor": "input"},
 )
-def split(input: Tensor, split_size_or_sections, dim=0):
+def split(input: Tensor, split_size_or_sections: Whole, dim=0):
     """Pieces of a size, or of given sizes, along `dim`, as a tuple of views."""
     dim, size = wrap_dim(dim, input.ndim), None
     extent = input.shape[dim] if input.ndim else 0

@@ -12,7 +12,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import line, ordering
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE
 from rushlight.kernels.prepared import by_layout
-from rushlight.ops._op import composite, op
+from rushlight.ops._op import Whole, composite, op
 from rushlight.ops._rules import refuse_unordered, result_type
 from rushlight.ops._shape_rules import chosen, chosen_after
 from rushlight.ops.comparison import where
@@ -233,14 +233,28 @@ def _median_samples(make):
     return [((x, 1), {}), ((x, 0, True), {}), ((make(), 0), {}), ((make(2, 4, 3), -2), {})]
 
 
-@op(batching="dims", meta=chosen, result=ValuesIndices, samples=_median_samples, method=False)
-def _median(input: Tensor, dim, keepdim=False):
+@op(
+    batching="dims",
+    meta=chosen,
+    result=ValuesIndices,
+    samples=_median_samples,
+    method=False,
+    label="median",
+)
+def _median(input: Tensor, dim: Whole, keepdim: bool = False):
     """The lower median along `dim` and where it was; nan wins."""
     return _median_over("median", input, dim, keepdim, False)
 
 
-@op(batching="dims", meta=chosen, result=ValuesIndices, samples=_median_samples, method=False)
-def _nanmedian(input: Tensor, dim, keepdim=False):
+@op(
+    batching="dims",
+    meta=chosen,
+    result=ValuesIndices,
+    samples=_median_samples,
+    method=False,
+    label="nanmedian",
+)
+def _nanmedian(input: Tensor, dim: Whole, keepdim: bool = False):
     """The lower median along `dim` of what is not nan, and where it was."""
     return _median_over("nanmedian", input, dim, keepdim, True)
 

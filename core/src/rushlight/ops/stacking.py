@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite
+from rushlight.ops._op import Whole, composite
 from rushlight.ops.joining import cat, vstack, widened
 from rushlight.ops.slicing import split, tensor_split
 from rushlight.tensor.tensor import Tensor
@@ -63,20 +63,20 @@ def _split_along(name, input, parts, dim, least):
     return tensor_split(input, parts, dim)
 
 
-@composite()
-def hsplit(input: Tensor, indices_or_sections):
+@composite(spread=True)
+def hsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the second dimension (the first of a vector): equal ones, or at indices."""
     return _split_along("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1, 1)
 
 
-@composite()
-def vsplit(input: Tensor, indices_or_sections):
+@composite(spread=True)
+def vsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the first dimension: equal ones, or at indices."""
     return _split_along("vsplit", input, indices_or_sections, 0, 2)
 
 
-@composite()
-def dsplit(input: Tensor, indices_or_sections):
+@composite(spread=True)
+def dsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the third dimension: equal ones, or at indices."""
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
 

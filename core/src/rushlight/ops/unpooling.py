@@ -6,6 +6,7 @@ from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops.convolution import spatial
+from rushlight.ops.copying import in_format_of
 from rushlight.ops.creation import beside, zeros
 from rushlight.ops.pooling import (
     adaptive_max_pool1d,
@@ -19,7 +20,6 @@ from rushlight.ops.pooling import (
     max_pool3d,
 )
 from rushlight.ops.random import rand
-from rushlight.ops.shape import in_format_of
 from rushlight.tensor.dispatch import readable
 
 

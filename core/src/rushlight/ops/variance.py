@@ -6,9 +6,11 @@ import math
 
 from rushlight.backends import np
 from rushlight.backends.arrays import by_rows, dtype_of
+from rushlight.errors import argument_error
 from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
 from rushlight.kernels.prepared import by_layout
+from rushlight.ops._attributes import whole
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import reduced_shape
 from rushlight.ops.arithmetic import conj_of
@@ -69,6 +71,10 @@ _variance.gradient(input=_variance_gradient)
 def _var(input, dim, unbiased, keepdim, correction):
     if isinstance(dim, bool):
         dim, unbiased = None, dim
+    if unbiased is not None and type(unbiased) is not bool:
+        raise argument_error("var", "unbiased", "bool", unbiased)
+    if dim is not None and type(dim) is not int:
+        dim = whole("var", "dim", dim)
     if not input.is_floating_point() and not input.is_complex():
         raise RuntimeError("std and var only support floating point and complex dtypes")
     correction = _correction(unbiased, correction)
@@ -83,7 +89,14 @@ def _var(input, dim, unbiased, keepdim, correction):
 
 
 @composite()
-def var(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+def var(
+    input: Tensor,
+    dim: int | bool | None = None,
+    unbiased=None,
+    keepdim=False,
+    *,
+    correction=None,
+):
     """The variance over `dim`; the divisor is the count minus `correction` (default 1)."""
     return _var(input, dim, unbiased, keepdim, correction)
 
@@ -97,13 +110,27 @@ def _correction(unbiased, correction):
 
 
 @composite()
-def std(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+def std(
+    input: Tensor,
+    dim: int | bool | None = None,
+    unbiased=None,
+    keepdim=False,
+    *,
+    correction=None,
+):
     """The standard deviation over `dim`; see :func:`var`."""
     return _var(input, dim, unbiased, keepdim, correction).sqrt()
 
 
 @composite()
-def var_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+def var_mean(
+    input: Tensor,
+    dim: int | bool | None = None,
+    unbiased=None,
+    keepdim=False,
+    *,
+    correction=None,
+):
     """The variance and the mean over `dim`."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -111,7 +138,14 @@ def var_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correctio
 
 
 @composite()
-def std_mean(input: Tensor, dim=None, unbiased=None, keepdim=False, *, correction=None):
+def std_mean(
+    input: Tensor,
+    dim: int | bool | None = None,
+    unbiased=None,
+    keepdim=False,
+    *,
+    correction=None,
+):
     """The standard deviation and the mean over `dim`."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim

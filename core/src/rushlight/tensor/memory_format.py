@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from rushlight.backends import memory, np
 
 
@@ -68,12 +70,25 @@ def empty_in(shape, dtype, chosen):
     return made.transpose(np.argsort(chosen.order))
 
 
+def suggests(shape, strides, chosen):
+    """Whether strides are those of a channels-last format rather than of rows, gaps or not:
+    PyTorch's rule, by which rows win where dimensions of one element leave both open."""
+    if len(shape) != len(chosen.order) or strides[1] == 0:
+        return False
+    least = 0
+    for d in chosen.order[::-1]:
+        if not shape[d] or strides[d] < least or (not d and least == strides[1]):
+            return False
+        least = strides[d] * max(shape[d], 1)
+    return True
+
+
 def follow(array, result):
     """A result, laid out channels last if `array` is and not row-major too."""
     for chosen in (channels_last, channels_last_3d):
         if array.ndim == result.ndim == len(chosen.order):
-            lies = array.transpose(chosen.order).flags.c_contiguous
-            return copied(result, chosen) if lies and not array.flags.c_contiguous else result
+            lies = suggests(array.shape, array.strides, chosen)
+            return copied(result, chosen) if lies else result
     return result
 
 
@@ -128,16 +143,49 @@ def unusual_order(array):
 
 
 def empty_like(array, dtype):
-    """Uninitialised memory with the shape and, where it is dense, the strides of an array."""
+    """Uninitialised memory with the shape of an array: with its strides where it is dense, else
+    with its order of dimensions."""
     if not array.size:  # NumPy forgets the strides of such arrays, PyTorch does not
         size = np.dtype(dtype).itemsize
         steps = tuple(step // array.itemsize * size for step in array.strides)
         return np.ndarray(array.shape, dtype, np.empty(0, dtype), 0, steps)
-    if array.flags.c_contiguous or not is_dense(array):
+    if lies_by_rows(array):
         return memory.empty(array.shape, dtype)
-    order = np.argsort([-s for s in array.strides], kind="stable")
-    made = memory.empty(tuple(array.shape[d] for d in order), dtype)
-    return made.transpose(np.argsort(order))
+    if type(array) is not np.ndarray:
+        return empty_iterated(array.shape, dtype, (array.strides,))
+    steps = dense_strides(array.shape, array.strides, array.itemsize, np.dtype(dtype).itemsize)
+    return np.ndarray(array.shape, dtype, memory.empty(array.size, dtype), 0, steps)
+
+
+def has_row_strides(array):
+    """Whether the strides of an array are those of rows, of dimensions of one element and of empty
+    arrays too, which NumPy leaves out when it asks for contiguity."""
+    step = array.itemsize
+    for found, n in zip(array.strides[::-1], array.shape[::-1], strict=True):
+        if found != step:
+            return False
+        step *= n or 1
+    return True
+
+
+def lies_by_rows(array):
+    """:func:`has_row_strides`, said sooner of most arrays."""
+    plain = 1 not in array.shape and 0 not in array.shape
+    return array.flags.c_contiguous if plain else has_row_strides(array)
+
+
+@functools.lru_cache(maxsize=1024)
+def dense_strides(shape, strides, itemsize, size):
+    """Strides in bytes, for elements of `size` bytes, of what a copy of an array that is not
+    contiguous has: its own where it is dense, else those of its order of dimensions, without gaps.
+    """
+    if _is_dense(shape, strides, itemsize):
+        return tuple([step // itemsize * size for step in strides])
+    steps, step = [0] * len(shape), size
+    for d in reversed(iterated(shape, (strides,))):
+        steps[d] = step
+        step *= max(shape[d], 1)
+    return tuple(steps)
 
 
 def iterated(shape, operands):
@@ -177,19 +225,24 @@ def empty_iterated(shape, dtype, operands):
 
 def as_input(array, result):
     """A result of the input's shape, copied to where it lies as a dense input does."""
-    if array.flags.c_contiguous and result.flags.c_contiguous:
+    if has_row_strides(array) and has_row_strides(result):
         return result
+    if type(array) is np.ndarray and array.size:
+        steps = dense_strides(array.shape, array.strides, array.itemsize, result.itemsize)
+        if steps == result.strides:
+            return result
     out = empty_like(array, result.dtype)
-    if out.strides == result.strides:
-        return result
     out[...] = result
     return out
 
 
 def is_dense(array):
     """Whether an array fills its stretch of memory, in some order of dimensions."""
-    expected = array.itemsize
-    for step, n in sorted(zip(array.strides, array.shape, strict=True)):
+    return _is_dense(array.shape, array.strides, array.itemsize)
+
+
+def _is_dense(shape, strides, expected):
+    for step, n in sorted(zip(strides, shape, strict=True)):
         if n != 1:
             if step != expected:
                 return False

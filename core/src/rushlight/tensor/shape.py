@@ -77,8 +77,10 @@ def wrap_dims(dim, ndim: int, empty_is_all: bool = True) -> tuple:
 
 
 def as_int(value, name: str, op: str = "op") -> int:
-    """An exact int from anything with ``__index__``."""
+    """An exact int from anything with ``__index__`` but truth values."""
     try:
+        if type(value) is bool:
+            raise TypeError
         return value.__index__()
     except (AttributeError, TypeError):
         raise argument_error(op, name, "int", value) from None

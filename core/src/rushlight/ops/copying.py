@@ -1,0 +1,103 @@
+"""Copies of tensors, and in which order their elements lie in memory."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
+from rushlight.kernels import blocks, moving
+from rushlight.kernels.prepared import by_layout
+from rushlight.ops._op import composite, op
+from rushlight.tensor.memory_format import (
+    channels_last,
+    channels_last_3d,
+    check_format,
+    contiguous_format,
+    copied,
+    dense_strides,
+    is_laid_out,
+    lies_by_rows,
+    preserve_format,
+)
+from rushlight.tensor.shape import contiguous_strides
+from rushlight.tensor.tensor import Tensor
+
+_ndarray = np.ndarray
+
+
+@op(
+    linear=True,
+    samples=lambda make: [((make(2, 3),), {})],
+    meta=lambda input, memory_format=None: (input.shape, dtype_of(input)),
+)
+def clone(input: Tensor, *, memory_format=None):
+    """A copy with memory of its own; dense inputs keep their strides."""
+    return copied(input, check_format("clone", memory_format))
+
+
+def _goes_by_rows(input):
+    """Whether a copy of an array that is not contiguous lies row by row."""
+    steps = dense_strides(input.shape, input.strides, input.itemsize, 1)
+    return steps == contiguous_strides(input.shape)
+
+
+def _prepared_clone(input, chosen):
+    if input.flags.c_contiguous and chosen is preserve_format:
+        return None
+    if chosen is not contiguous_format:
+        if chosen is not preserve_format or not _goes_by_rows(input):
+            return None
+    return moving.copied(input, input.shape, input.strides, 0, input.shape)
+
+
+turned = by_layout(_prepared_clone, copied)
+turned.short.whole = True  # where a format is given; others are copied by NumPy
+
+
+def _clone_kernel(input, memory_format=None):
+    """Small arrays that lie otherwise are turned by one call."""
+    if memory_format is None and lies_by_rows(input):
+        found = input.copy() if 0 < input.nbytes < blocks.LEAST else blocks.copied(input)
+        if found is not None:
+            return found
+    return turned(input, check_format("clone", memory_format))
+
+
+_clone_kernel.general, _clone_kernel.short = clone.op.body, turned.short
+clone.cpu(_clone_kernel)
+clone.gradient(input=lambda grad: grad)
+
+
+@composite(itself=True)
+def contiguous(input: Tensor, memory_format=None):
+    """The tensor itself if its memory lies in the format (row-major by default), else a copy that
+    does."""
+    if memory_format is None and type(input._array) is _ndarray:
+        if input._array.flags.c_contiguous:
+            return input
+        return clone(input, memory_format=contiguous_format)
+    chosen = check_format("contiguous", memory_format, contiguous_format)
+    if chosen is preserve_format and not input._array.flags.c_contiguous:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    wrapped = getattr(input, "_level", None) is not None  # strides are those of the values below
+    if input.is_contiguous(memory_format=chosen) if wrapped else is_contiguous(input, chosen):
+        return input
+    return clone(input, memory_format=chosen)
+
+
+def is_contiguous(input, memory_format=contiguous_format):
+    """Whether the memory lies without gaps in a format's order; row-major by default."""
+    if input._device.type == "meta":
+        return memory_format.order is None or input._array.ndim == len(memory_format.order)
+    return is_laid_out(input._array, check_format("is_contiguous", memory_format))
+
+
+def in_format_of(source, result):
+    """`result`, channels last in memory if `source` is and not row by row too."""
+    for chosen in (channels_last, channels_last_3d):
+        if source.dim() == result.dim() == len(chosen.order):
+            if not is_contiguous(source) and is_contiguous(source, chosen):
+                return contiguous(result, chosen)
+    return result
+
+
+Tensor.is_contiguous = is_contiguous

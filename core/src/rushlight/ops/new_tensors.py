@@ -1,0 +1,40 @@
+"""Methods that make new tensors of a tensor's dtype, on its device: ``x.new_zeros(2, 3)``."""
+
+from __future__ import annotations
+
+from rushlight.ops.creation import empty, full, ones, tensor, zeros
+from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.dispatch import stack as transforms
+from rushlight.tensor.tensor import Tensor
+
+
+def _new_method(function):
+    first = None if function is full or function is tensor else "size"
+
+    def method(
+        self, *args, dtype=None, layout=None, device=None, pin_memory=False,
+        requires_grad=False, **named,
+    ):  # fmt: skip
+        if first is not None and not args:
+            if first not in named:
+                raise TypeError(f"{method.__name__}() missing required argument: '{first}' (pos 1)")
+            args = (named.pop(first),)
+        made = function(
+            *args,
+            dtype=dtype or self._dtype,
+            device=device or self._device,
+            requires_grad=requires_grad,
+            **named,
+        )
+        if STATE.levels and transforms.levels and getattr(self, "_level", None) is not None:
+            return self._made_like(made)
+        return made
+
+    method.__name__ = "new_" + function.__name__
+    method.__doc__ = f":func:`{function.__name__}` with this tensor's dtype and device."
+    return method
+
+
+Tensor.new_zeros, Tensor.new_ones = _new_method(zeros), _new_method(ones)
+Tensor.new_empty, Tensor.new_full = _new_method(empty), _new_method(full)
+Tensor.new_tensor = _new_method(tensor)
