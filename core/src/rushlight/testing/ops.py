@@ -243,7 +243,7 @@ def _check_meta(op, args, kwargs):
 
 def check_errors(op):
     """Arguments of the wrong type are refused with the op's name; so are shapes that do not fit."""
-    with pytest.raises(TypeError, match=op.name):
+    with pytest.raises(TypeError, match=op.label):
         op.function()
     with pytest.raises(TypeError):
         op.function(*["text"] * sum(k == "Tensor" for k in op.kinds), unknown_keyword=1)
