@@ -2,8 +2,9 @@
 
 A test file takes part if it names the oracle. `quick` (the default) takes the op table's quick
 tier, `full` the full one and then PyTorch's own tables of operations (results, reference inputs,
-strides, unsigned dtypes), layers and optimizers and the table of seeds (torch_table.py,
-torch_strides.py, torch_unsigned.py, torch_modules.py, torch_optimizers.py, torch_seeds.py).
+strides, unsigned dtypes, complex32), layers and optimizers and the table of seeds (torch_table.py,
+torch_strides.py, torch_unsigned.py, torch_complex32.py, torch_modules.py, torch_optimizers.py,
+torch_seeds.py).
 
 Usage: python ci/parity.py [quick|full] [--if-available] [PYTEST ARGUMENT ...]
 """
@@ -27,6 +28,7 @@ TABLES = (
     ("torch_table.py", ("--jobs", "2", "--reference")),
     ("torch_strides.py", ()),
     ("torch_unsigned.py", ()),
+    ("torch_complex32.py", ()),
     ("torch_modules.py", ()),
     ("torch_optimizers.py", ()),
     ("torch_seeds.py", ()),

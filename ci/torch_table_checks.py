@@ -32,7 +32,8 @@ DTYPES = ("float32", "float64", "int64", "bool", "complex64", "bfloat16")
 # (rtol, atol) per dtype: PyTorch's own for comparing two devices, not for repeating one.
 TOLERANCE = {
     "float16": (5e-3, 5e-3), "bfloat16": (2e-2, 2e-2), "float32": (1e-4, 1e-5),
-    "float64": (1e-7, 1e-9), "complex64": (1e-4, 1e-5), "complex128": (1e-7, 1e-9),
+    "float64": (1e-7, 1e-9), "complex32": (5e-3, 5e-3), "complex64": (1e-4, 1e-5),
+    "complex128": (1e-7, 1e-9),
 }  # fmt: skip
 SECONDS = 120  # for one op, one check
 LARGEST_THERE = 1 << 16  # elements of a sample's tensor on an emulated device
@@ -257,7 +258,7 @@ def compare_near(info, sample, found, expected, what):
 # ---------------------------------------------------------------------- rounding
 _WIDER = {
     torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64,
-    torch.complex64: torch.complex128,
+    torch.complex32: torch.complex128, torch.complex64: torch.complex128,
 }  # fmt: skip
 
 
@@ -467,7 +468,10 @@ def _derivatives(results, inputs, order, home, wanted):
             part = parts[place]
             if part is None or not part.requires_grad:
                 continue  # constant on this side: its derivative is zero
-            term = (part * (weight if home is torch else ours(weight))).sum()
+            term = part * (weight if home is torch else ours(weight))
+            if term.dtype == home.complex32:  # of which there are no sums
+                term = term.to(home.complex64)
+            term = term.sum()
             terms.append(home.real(term) if term.is_complex() else term)
         return sum(terms[1:], terms[0]) if terms else None
 

@@ -13,6 +13,10 @@ LARGEST = 1 << 22  # elements of a storage that is carried over whole
 DEVICE = "cpu"  # where ours are; PyTorch's stay on the CPU
 
 
+# What NumPy does not know, and the dtype in which its bits are carried over.
+_BITS = {torch.bfloat16: torch.int16, torch.complex32: torch.int32}
+
+
 class Mismatch(AssertionError):
     """A result that is not PyTorch's."""
 
@@ -96,8 +100,8 @@ def _tensor(tensor):
     whole = plain.is_contiguous() and count == plain.numel() and count > 0
     if not whole and count <= LARGEST:
         plain = plain.as_strided((count,), (1,), 0)
-    if plain.dtype == torch.bfloat16:
-        made = rushlight.tensor(plain.contiguous().view(torch.int16).numpy()).view(dtype)
+    if plain.dtype in _BITS:
+        made = rushlight.tensor(plain.contiguous().view(_BITS[plain.dtype]).numpy()).view(dtype)
     else:
         made = rushlight.tensor(plain.contiguous().numpy())
     made = made.to(DEVICE)
@@ -132,8 +136,8 @@ def _of_shared(plain, tensor, dtype):
     if key not in _shared or not plain.numel():
         count = plain.untyped_storage().nbytes() // plain.element_size()
         flat = plain.as_strided((count,), (1,), 0)
-        if plain.dtype == torch.bfloat16:
-            _shared[key] = rushlight.tensor(flat.view(torch.int16).numpy()).view(dtype)
+        if plain.dtype in _BITS:
+            _shared[key] = rushlight.tensor(flat.view(_BITS[plain.dtype]).numpy()).view(dtype)
         else:
             _shared[key] = rushlight.tensor(flat.numpy())
     offset = tensor.storage_offset()
@@ -147,8 +151,10 @@ def theirs(value):
     if isinstance(value, rushlight.Tensor):
         value = value if value.layout == "strided" else value.detach().to_dense()
         array = value.detach().cpu().contiguous()
-        if value.dtype is rushlight.bfloat16:
-            return torch.from_numpy(array.view(rushlight.int16).numpy()).view(torch.bfloat16)
+        unknown = getattr(torch, value.dtype.name)
+        if unknown in _BITS:
+            bits = array.view(getattr(rushlight, str(_BITS[unknown])[6:]))
+            return torch.from_numpy(bits.numpy()).view(unknown)
         return torch.from_numpy(array.numpy().copy())
     if isinstance(value, (list, tuple)):
         return [theirs(v) for v in value]

@@ -24,6 +24,7 @@ from rushlight.devices import device, get_default_device, set_default_device
 from rushlight.dtypes import (
     bfloat16,
     can_cast,
+    complex32,
     complex64,
     complex128,
     dtype,
@@ -359,7 +360,7 @@ ger = outer
 fix = trunc
 concat = concatenate = cat
 half, short, long, double = float16, int16, int64, float64
-cfloat, cdouble = complex64, complex128
+chalf, cfloat, cdouble = complex32, complex64, complex128
 float, int = float32, int32
 
 __all__ = [
@@ -430,6 +431,7 @@ __all__ = [
     "ceil",
     "celu",
     "cfloat",
+    "chalf",
     "channels_last",
     "channels_last_3d",
     "chunk",
@@ -440,6 +442,7 @@ __all__ = [
     "clone",
     "complex",
     "complex128",
+    "complex32",
     "complex64",
     "concat",
     "concatenate",

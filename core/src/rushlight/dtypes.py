@@ -33,13 +33,13 @@ class dtype:  # noqa: N801 - PyTorch's public name
 
     def to_real(self) -> dtype:
         """The real type of a complex type's parts; other types give themselves."""
-        return {complex64: float32, complex128: float64}.get(self, self)
+        return _REAL.get(self, self)
 
     def to_complex(self) -> dtype:
         """The complex type with parts of this precision."""
-        if self.code >= FIRST_UNSIGNED:
+        if self.category == INTEGER and self.code >= FIRST_LIMITED:
             raise RuntimeError(f"to_complex: there is no complex type for {self}")
-        return {float64: complex128, complex128: complex128}.get(self, complex64)
+        return _COMPLEX.get(self, complex64)
 
     def __repr__(self):
         return f"rushlight.{self.name}"
@@ -69,14 +69,19 @@ complex128 = dtype(11, "complex128", "c128", 16, COMPLEX)
 uint16 = dtype(12, "uint16", "u16", 2, INTEGER, False)
 uint32 = dtype(13, "uint32", "u32", 4, INTEGER, False)
 uint64 = dtype(14, "uint64", "u64", 8, INTEGER, False)
+complex32 = dtype(15, "complex32", "c32", 4, COMPLEX)
 
 ALL = (
     bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64,
-    complex128, uint16, uint32, uint64,
+    complex128, uint16, uint32, uint64, complex32,
 )  # fmt: skip
-# Codes from here on are the unsigned integers wider than a byte: they are stored, moved, compared
-# for equality and multiplied, and little else (:mod:`rushlight.ops._unsigned` has the list).
-FIRST_UNSIGNED = uint16.code
+# Codes from here on are dtypes that few ops compute in: they are stored, moved, compared for
+# equality and multiplied, and little else (:mod:`rushlight.ops._limited` has the lists).
+FIRST_LIMITED = uint16.code
+_REAL = {complex32: float16, complex64: float32, complex128: float64}
+_COMPLEX = {
+    float16: complex32, complex32: complex32, float64: complex128, complex128: complex128,
+}  # fmt: skip
 ALIASES = {
     "half": float16,
     "float": float32,
@@ -84,6 +89,7 @@ ALIASES = {
     "short": int16,
     "int": int32,
     "long": int64,
+    "chalf": complex32,
     "cfloat": complex64,
     "cdouble": complex128,
 }
@@ -99,11 +105,11 @@ def _promote(a: dtype, b: dtype) -> dtype | None:
     if a is b:
         return a
     high, low = (a, b) if a.category >= b.category else (b, a)
-    if max(a.code, b.code) >= FIRST_UNSIGNED:
+    if any(d.category == INTEGER and d.code >= FIRST_LIMITED for d in (a, b)):
         return high if high.category == FLOAT else None
     if high.category == COMPLEX:
-        wide = complex128 in (a, b) or float64 in (a, b)
-        return complex128 if wide else complex64
+        whole = high if low.category < FLOAT else low.to_complex()
+        return max(high, whole, key=lambda d: d.itemsize)
     if high.category != low.category:
         return high
     if high.category == FLOAT:
@@ -135,11 +141,13 @@ def refuse_promotion(type1: dtype, type2: dtype):
     )
 
 
-def refuse_unsigned(name: str, dtype: dtype) -> None:
-    """Raise NotImplementedError for the unsigned dtypes wider than a byte."""
-    if dtype.code >= FIRST_UNSIGNED:
+def refuse_limited(name: str, dtype: dtype) -> None:
+    """Raise NotImplementedError for the dtypes that few ops compute in."""
+    if dtype.code >= FIRST_LIMITED:
+        wide = complex64 if dtype.category == COMPLEX else int64
         raise NotImplementedError(
-            f'"{name}" not implemented for dtype {dtype}: compute in int64 and convert the result'
+            f'"{name}" not implemented for dtype {dtype}: compute in {wide.name} and convert the '
+            "result"
         )
 
 

@@ -48,8 +48,6 @@ ADVICE = {
     "qint8": "use int8 and a scale of your own",
     "quint8": "use uint8 and a scale of your own",
     "qint32": "use int32 and a scale of your own",
-    "complex32": "use complex64",
-    "chalf": "use complex64",
     "classes": "write the class in Python",
     "futures": "use concurrent.futures",
     "package": "use rushlight.save and rushlight.load",
@@ -116,7 +114,7 @@ ABSENT = frozenset(
 # Functions and classes of the top level that exist only in order to refuse.
 NAMES = frozenset(
     "quantize_per_tensor float8_e4m3fn float8_e5m2 "
-    "float8_e4m3fnuz float8_e5m2fnuz qint8 quint8 qint32 complex32 chalf "
+    "float8_e4m3fnuz float8_e5m2fnuz qint8 quint8 qint32 "
     "classes".split()
 )
 

@@ -90,7 +90,7 @@ def test_dlpack_shares_memory():
     back = rushlight.from_dlpack(array)
     tensor.add_(1)
     assert back.tolist() == [1.0, 3.0, 5.0]
-    with pytest.raises(TypeError, match="expected an object with __dlpack__, got list"):
+    with pytest.raises(TypeError, match="must be object with __dlpack__, not list"):
         rushlight.from_dlpack([1])
 
 
@@ -170,7 +170,7 @@ def test_numbers_and_truth():
 def test_promotion_of_every_pair(a):
     torch = pytest.importorskip("torch")
     for b in rushlight.dtypes.ALL:
-        if max(a.code, b.code) >= rushlight.dtypes.FIRST_UNSIGNED:
+        if any(d.name in ("uint16", "uint32", "uint64") for d in (a, b)):
             continue  # test_unsigned_dtypes.py has these, and the pairs that are refused
         expected = torch.promote_types(getattr(torch, a.name), getattr(torch, b.name))
         assert rushlight.promote_types(a, b).name == str(expected)[6:]
@@ -182,14 +182,11 @@ def test_promotion_of_every_pair(a):
                 torch.ones(left, dtype=getattr(torch, a.name)),
                 torch.ones(right, dtype=getattr(torch, b.name)),
             )
-            # complex32 is not there: half-precision complex numbers are complex64.
-            expected = str(theirs)[6:].replace("complex32", "complex64")
-            assert mine.name == expected, (a, b, left, right)
+            assert mine.name == str(theirs)[6:], (a, b, left, right)
         for number in (True, 2, 2.5, 1j):
             mine = rushlight.result_type(rushlight.ones(2, dtype=a), number)
             theirs = torch.result_type(torch.ones(2, dtype=getattr(torch, a.name)), number)
-            expected = str(theirs)[6:].replace("complex32", "complex64")
-            assert mine.name == expected, (a, number)
+            assert mine.name == str(theirs)[6:], (a, number)
 
 
 def test_to_in_its_forms():

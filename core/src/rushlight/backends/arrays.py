@@ -10,8 +10,11 @@ import numpy as np
 from rushlight import devices
 from rushlight.dtypes import ALL
 
-bfloat16 = np.dtype(ml_dtypes.bfloat16)
-BY_CODE = tuple(bfloat16 if d.name == "bfloat16" else np.dtype(d.name) for d in ALL)
+bfloat16, complex32 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.complex32)
+_OUTSIDE = {"bfloat16": bfloat16, "complex32": complex32}  # of NumPy itself
+# What NumPy's own functions take in their place, exactly: to show, list and save numbers.
+WIDER = {bfloat16: np.dtype(np.float32), complex32: np.dtype(np.complex64)}
+BY_CODE = tuple(_OUTSIDE.get(d.name) or np.dtype(d.name) for d in ALL)
 _ndarray = np.ndarray
 BY_ARRAY_DTYPE = dict(zip(BY_CODE, ALL, strict=True))
 
@@ -67,12 +70,25 @@ def cast(array, code: int):
     target = BY_CODE[code]
     if array.dtype is target or array.dtype == target:
         return array
+    if array.dtype is complex32 or target is complex32:
+        return _halves(array) if target is complex32 else cast(array.astype(np.complex64), code)
     if array.dtype.kind == "c" and target.kind != "c":
         array = array != 0 if target.kind == "b" else array.real
     with np.errstate(all="ignore"):
         if target.kind in "iu" and target.itemsize < 8 and _is_float(array.dtype):
             return array.astype(np.int64).astype(target)
         return array.astype(target)
+
+
+def _halves(array):
+    """An array as complex32, through complex64: each part is rounded twice, as in PyTorch."""
+    with np.errstate(all="ignore"):
+        return array.astype(np.complex64, copy=False).astype(complex32)
+
+
+def is_complex(array_dtype) -> bool:
+    """Whether an array's dtype is one of complex numbers: complex32 is no kind of NumPy's."""
+    return array_dtype.kind == "c" or array_dtype == complex32
 
 
 def _is_float(array_dtype):

@@ -6,6 +6,7 @@ import collections
 import functools
 
 from rushlight.backends import np
+from rushlight.backends.arrays import is_complex
 from rushlight.backends.cuda import runtime
 from rushlight.backends.cuda.device_array import DeviceArray, empty
 from rushlight.backends.cuda.strides import contiguous_strides
@@ -113,7 +114,7 @@ def write(out, value) -> None:
     if value.device != out.device:
         value = to_device(value.contiguous(), out.device)
     if value.dtype != out.dtype:
-        if value.dtype.kind == "c" or out.dtype.kind == "c":
+        if is_complex(value.dtype) or is_complex(out.dtype):
             _write_complex(out, value)
             return
         convert(out, value)
@@ -156,9 +157,9 @@ def _convert_unsigned(out, value):
 
 
 def _write_complex(out, value):
-    if out.dtype.kind == "c":
+    if is_complex(out.dtype):
         write(out.real, value.real)
-        write(out.imag, value.imag if value.dtype.kind == "c" else 0)
+        write(out.imag, value.imag if is_complex(value.dtype) else 0)
     else:
         write(out, value.real)
 
@@ -166,7 +167,7 @@ def _write_complex(out, value):
 def _fill(out, value):
     if not out.size:
         return
-    if out.dtype.kind == "c":
+    if is_complex(out.dtype):
         value = complex(value)
         _fill(out.real, value.real)
         _fill(out.imag, value.imag)

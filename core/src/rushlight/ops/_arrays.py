@@ -16,7 +16,7 @@ from rushlight.backends.arrays import (
     cast,
     meta_array,
 )
-from rushlight.dtypes import FIRST_UNSIGNED
+from rushlight.dtypes import FIRST_LIMITED
 from rushlight.errors import argument_error
 from rushlight.ops._op import OPTIONAL, TENSORS
 from rushlight.ops._recording import argument_name, record
@@ -33,6 +33,12 @@ def _cuda():
     return importlib.import_module("rushlight.ops._cuda")
 
 
+@functools.cache
+def _limited():
+    """How ops run on dtypes that few of them take; loaded with the first tensor of one."""
+    return importlib.import_module("rushlight.ops._limited")
+
+
 def run_arrays(op, values):
     """Execute bound values of an `op`; results are new tensors."""
     tensors, arrays = _plain(op, values)
@@ -40,6 +46,9 @@ def run_arrays(op, values):
     if tensors is None:
         tensors, device = collect(op, values)
         arrays = _to_arrays(op, values, tensors)
+        if arrays is None:
+            results = _limited().computed(op, values, run_arrays)
+            return wrap_results(op, tensors, values, results, device)
     if device is devices.meta:
         results = _meta(op, arrays)
     elif device is not devices.cpu:
@@ -77,7 +86,7 @@ def _plain(op, values):
         kind = type(value)
         if kind is Tensor or kind is Parameter:
             array = value._array
-            if type(array) is not ndarray or value._dtype.code >= FIRST_UNSIGNED:
+            if type(array) is not ndarray or value._dtype.code >= FIRST_LIMITED:
                 return None, None
             arrays[position] = array
         elif value is not None or op.kinds[position] != OPTIONAL:
@@ -180,10 +189,12 @@ def common_device(op, tensors):
 
 
 def _to_arrays(op, values, tensors):
-    """The bound values with tensors replaced by arrays in the op's compute dtype."""
+    """The bound values with tensors replaced by arrays in the op's compute dtype; None where the
+    arrays are of a dtype that is computed in another."""
     code = None
     if op.rule is None:
-        _check_unsigned(op, tensors)
+        if _is_limited(op, tensors, values):
+            return None
     else:
         present = [t for t in tensors if t is not None]
         if not present:  # an empty list, which the body refuses
@@ -194,8 +205,9 @@ def _to_arrays(op, values, tensors):
         except NotImplementedError as error:
             raise NotImplementedError(f'"{op.name.strip("_")}" {error}') from None
         code = operand.code
-        if code >= FIRST_UNSIGNED or op.options.get("unsigned") is False:
-            _check_unsigned(op, present)
+        if code >= FIRST_LIMITED or op.options.get("limited") is False:
+            if _is_limited(op, present, values):
+                return None
     arrays = list(values)
     for position in op.tensor_positions:
         value = values[position]
@@ -207,13 +219,13 @@ def _to_arrays(op, values, tensors):
     return arrays
 
 
-def _check_unsigned(op, tensors):
-    """Refuse wide unsigned integers where the op has no kernel for them."""
+def _is_limited(op, tensors, values):
+    """Refuse dtypes that the op has no kernel for; whether there are some that it computes in
+    another."""
     for tensor in tensors:
-        if tensor is not None and tensor._dtype.code >= FIRST_UNSIGNED:
-            from rushlight.ops._unsigned import check
-
-            check(op, *[t._dtype for t in tensors if t is not None])
+        if tensor is not None and tensor._dtype.code >= FIRST_LIMITED:
+            return _limited().in_complex64(op, [t._dtype for t in tensors if t is not None], values)
+    return False
 
 
 # ------------------------------------------------------------------------------------------- views

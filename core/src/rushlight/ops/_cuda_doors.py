@@ -57,7 +57,7 @@ def _elementwise(op, form, inplace):
 def _learn(op, table, key, values, count, quick):
     """The entry of a key, from the general way's judgement; None where it has no kernel."""
     call = Call(op, values)
-    if call.device.type != "cuda" or call.unsigned:
+    if call.device.type != "cuda" or call.limited:
         return None
     entry = _elementwise_doors._Entry()
     entry.kernel, scalars = call.kernel()

@@ -21,8 +21,7 @@ RARE = {
         "nextafter nextafter_ signbit"
     ),
     "complex_numbers": (
-        "adjoint angle chalf conj_physical conj_physical_ is_conj is_neg isreal "
-        "resolve_conj resolve_neg"
+        "adjoint angle conj_physical conj_physical_ is_conj is_neg isreal resolve_conj resolve_neg"
     ),
     "interpolation": "",
     "sampling": "",

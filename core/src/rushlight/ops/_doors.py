@@ -13,12 +13,12 @@ import linecache
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
-from rushlight.dtypes import ALL, FIRST_UNSIGNED, dtype
+from rushlight.dtypes import ALL, dtype
 from rushlight.ops import _arrays
 from rushlight.ops._attributes import TRUTH
+from rushlight.ops._limited import first_refused
 from rushlight.ops._op import OPTIONAL, REQUIRED, TENSOR, TENSORS
 from rushlight.ops._recording import record, record_view
-from rushlight.ops._unsigned import takes_unsigned
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import memory_format
@@ -97,9 +97,9 @@ def _is_whole(value):
 
 def _same_codes(op):
     """The dtype codes that the op's rule leaves alone."""
-    codes = set()
+    codes, refused = set(), first_refused(op)
     for found in ALL:
-        if found.code >= FIRST_UNSIGNED and not takes_unsigned(op):
+        if refused is not None and found.code >= refused:
             continue
         try:
             operand, _ = op.rule(found)
@@ -212,9 +212,10 @@ class _Source:
 
     def _cast(self, position, text, indent):
         if self.op.rule is None:
-            if takes_unsigned(self.op):
+            refused = first_refused(self.op)
+            if refused is None:
                 return ""
-            return f"\n{' ' * indent}if {text}._dtype.code >= {FIRST_UNSIGNED}: return NO"
+            return f"\n{' ' * indent}if {text}._dtype.code >= {refused}: return NO"
         if position in self.op.options.get("aside", ()):
             return ""
         first = next((t for t in self.tensors if t != "None"), None)

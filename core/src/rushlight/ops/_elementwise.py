@@ -7,7 +7,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.compiler import xp
-from rushlight.dtypes import BOOL, COMPLEX, FIRST_UNSIGNED, FLOAT
+from rushlight.dtypes import BOOL, COMPLEX, FIRST_LIMITED, FLOAT
 from rushlight.errors import argument_error, shape_text
 from rushlight.ops._op import ATTRIBUTE
 from rushlight.ops._recording import record
@@ -33,7 +33,7 @@ def run_elementwise(op, values):
     call = Call(op, values)
     outs = call.allocate_and_run()
     if mode.recording and op.options.get("differentiable", True) and call.needs_gradient():
-        record(op, call.tensors, call.attributes, outs)
+        record(op, call.given, call.attributes, outs)
     return outs[0] if op.outputs == 1 else tuple(outs)
 
 
@@ -50,21 +50,21 @@ class Call:
     """One call, sorted: its tensors, its numbers, its dtypes and its kernel."""
 
     __slots__ = (
-        "attributes", "device", "dtypes", "kernel_dtypes", "numbers", "op", "operand", "tensors",
-        "unsigned", "values",
+        "attributes", "device", "dtypes", "given", "kernel_dtypes", "limited", "numbers", "op",
+        "operand", "tensors", "values",
     )  # fmt: skip
 
     def __init__(self, op, values):
         self.op, self.values = op, values
         self.tensors, self.numbers = [], []
-        self.unsigned = False  # whether operands are wide unsigned integers
+        self.limited = False  # whether operands are of a dtype that kernels do not have
         promoting, numbers = [], []
         for position in op.tensor_positions:
             value = values[position]
             if isinstance(value, Tensor):
                 self.tensors.append(value)
-                if value._dtype.code >= FIRST_UNSIGNED:
-                    self.unsigned = True
+                if value._dtype.code >= FIRST_LIMITED:
+                    self.limited = True
                 if position not in op.options.get("aside", ()):
                     promoting.append(value)
                 continue
@@ -83,10 +83,12 @@ class Call:
             check(*values)
         self.device = self._one_device()
         self._choose_dtypes(promoting, numbers)
-        if self.unsigned:
-            from rushlight.ops._unsigned import with_signed_operands
+        self.given = self.tensors  # what is recorded
+        if self.limited or self.operand.code >= FIRST_LIMITED:
+            self.limited = True
+            from rushlight.ops._limited import with_kernel_operands
 
-            with_signed_operands(self)
+            with_kernel_operands(self)
         self.attributes = [None if isinstance(v, Tensor) else v for v in values]
 
     def _one_device(self):
@@ -138,7 +140,7 @@ class Call:
 
     def needs_gradient(self):
         """Whether an input is part of a recorded graph."""
-        return any(t is not None and t._node is not None for t in self.tensors)
+        return any(t is not None and t._node is not None for t in self.given)
 
     # ------------------------------------------------------------------ running
     def allocate_and_run(self):
@@ -160,7 +162,7 @@ class Call:
                 self.broadcast_shape()
                 raise
             results = results if isinstance(results, tuple) else (results,)
-        if self.unsigned:
+        if self.limited:
             results = self.restored(results)
         return [
             make_tensor(array, dtype, self.device)
@@ -168,8 +170,8 @@ class Call:
         ]
 
     def restored(self, results):
-        """Results of kernels of signed integers in the dtypes of this call."""
-        from rushlight.ops._unsigned import restored
+        """Results of kernels of other dtypes in the dtypes of this call."""
+        from rushlight.ops._limited import restored
 
         return [restored(array, dtype) for array, dtype in zip(results, self.dtypes, strict=True)]
 

@@ -85,7 +85,7 @@ class _Quick:
 def _learn(op, table, key, values, count, quick):
     """The entry of a key, from the general way's own judgement; None where it has no kernel."""
     call = Call(op, values)
-    if call.device is not cpu or call.unsigned:
+    if call.device is not cpu or call.limited:
         return None
     entry = _Entry()
     entry.kernel, scalars = call.kernel()

@@ -44,7 +44,7 @@ def run_inplace(op, target, args, kwargs):
     values = op.bind((target, *args), kwargs)
     if op.kind == "elementwise":
         call = Call(op, values)
-        tensors, attributes = call.tensors, call.attributes
+        tensors, attributes = call.given, call.attributes
         dtype, shape = call.dtypes[0], call.broadcast_shape()
     else:
         tensors, _ = collect(op, values)
@@ -102,7 +102,7 @@ def _compute_into(op, call, values, target):
         return
     kernel, scalars = call.kernel()
     arrays = [t._array for t in call.tensors if t is not None]
-    if call.unsigned:
+    if call.limited:
         (result,) = call.restored([kernel(*arrays, *scalars)])
         target._array[...] = cast(result, target._dtype.code)
     elif call.dtypes[0] is target._dtype:

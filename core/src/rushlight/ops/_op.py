@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.dtypes import FIRST_UNSIGNED
+from rushlight.dtypes import FIRST_LIMITED
 from rushlight.ops import _attributes
 from rushlight.ops._rules import same
 
@@ -68,8 +68,8 @@ class Op:
         self.options = options
         self.label = options.get("label", self.name)  # what errors call it
         self.formulas, self.joint, self.plans, self.kernels = {}, None, {}, {}
-        if kind == "composite" and options.get("unsigned") is False:
-            self.body = _refusing_unsigned(self, body)
+        if kind == "composite" and "limited" in options:
+            self.body = _refusing_limited(self, body)
         self.cpu_kernel, self.inplace_doors = body, {}
         self.offered = set()  # kernels that the short ways know
         self.recipe = None  # how machine code records the latest kind of call
@@ -197,17 +197,18 @@ class Op:
         return f"<op {self.name}>"
 
 
-def _refusing_unsigned(op, body):
-    """The same body of a composite; tensors of the wide unsigned dtypes are refused."""
+def _refusing_limited(op, body):
+    """The same body of a composite; tensors of the dtypes that few ops take are refused."""
 
     @functools.wraps(body)
     def run(*args, **kwargs):
         for value in (*args, *kwargs.values()):
             found = getattr(value, "_dtype", None)
-            if found is not None and found.code >= FIRST_UNSIGNED:
-                from rushlight.ops._unsigned import refuse
+            if found is not None and found.code >= FIRST_LIMITED:
+                from rushlight.ops._limited import refuse, takes
 
-                refuse(op, found)
+                if not takes(op, found):
+                    refuse(op, found)
         return body(*args, **kwargs)
 
     return run

@@ -7,6 +7,7 @@ cast to before the body runs, and what its result is stored as.
 from __future__ import annotations
 
 from rushlight import dtypes
+from rushlight.backends.arrays import is_complex
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, PROMOTION, default, refuse_promotion
 
 _NUMBERS = {bool: dtypes.bool_, int: dtypes.int64}
@@ -28,6 +29,12 @@ def number_dtype(value):
     if isinstance(value, complex):
         return default.float.to_complex()
     return default.float if hasattr(value, "__float__") else None
+
+
+def filling_dtype(value):
+    """The dtype of a new tensor filled with a number: never complex32, which only operands give."""
+    found = number_dtype(value)
+    return dtypes.complex64 if found is dtypes.complex32 else found
 
 
 def result_type(tensors, numbers=()):
@@ -110,7 +117,7 @@ def _without_complex(rule, name, text):
 
 def refuse_unordered(name, array):
     """Complex numbers have no order: what goes by size refuses them."""
-    if array.dtype.kind == "c":
+    if is_complex(array.dtype):
         raise NotImplementedError(
             f'"{name}" not implemented for dtype {array.dtype}: complex numbers have no order'
         )

@@ -80,7 +80,7 @@ class Placeholder(np.ndarray):
 
 
 _ELEMENTS = [
-    np.full((), np.nan if d.kind in "fcV" else (True if d.kind == "b" else np.iinfo(d).max), d)
+    np.full((), (True if d.kind == "b" else np.iinfo(d).max) if d.kind in "biu" else np.nan, d)
     for d in BY_CODE
 ]
 

@@ -246,7 +246,7 @@ hardswish.gradient(
 )
 
 
-@_float(domain=nonzero, rule=floating, sweep=(0, 2), unsigned=False)
+@_float(domain=nonzero, rule=floating, sweep=(0, 2), limited=False)
 def softsign(input):
     """``input / (1 + |input|)``."""
     return input / (1 + xp.abs(input))

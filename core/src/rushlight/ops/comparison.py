@@ -202,7 +202,7 @@ def allclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=Fal
 _equal_calls = Remembered()
 
 
-@composite()
+@composite(limited="unsigned")
 def equal(input: Tensor, other: Tensor):
     """Whether both have the same shape and elements, as a Python bool."""
     a, b = input._array, other._array

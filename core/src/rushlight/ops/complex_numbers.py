@@ -55,6 +55,11 @@ def polar(abs: Tensor, angle: Tensor):
             "polar: Expected both inputs to be Half, Float or Double tensors of one dtype but got "
             f"{abs._dtype} and {angle._dtype}"
         )
+    if abs._dtype is float16:
+        raise NotImplementedError(
+            '"polar" not implemented for dtype float16: compute in float32, then convert with '
+            ".chalf()"
+        )
     return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
 
 
@@ -114,13 +119,3 @@ def adjoint(input: Tensor):
             f"{input.dim()}-D tensor."
         )
     return conj_of(input.transpose(-2, -1))
-
-
-def _chalf(self, *, memory_format=None):
-    """Complex numbers of two half-precision parts, which Rushlight does not store."""
-    raise NotImplementedError(
-        "chalf: complex32 tensors are not available; use .cfloat() (complex64)"
-    )
-
-
-Tensor.chalf = _chalf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.backends import np
-from rushlight.backends.arrays import MetaArray, meta_array
+from rushlight.backends.arrays import BY_CODE, MetaArray, dtype_of, meta_array
 from rushlight.dtypes import COMPLEX
 from rushlight.errors import shape_text
 from rushlight.ops._op import view as declare_view
@@ -27,9 +27,10 @@ def _imag(self):
 )
 def view_as_real(input: Tensor):
     """A complex tensor as a real one whose last dimension holds the two parts; shares memory."""
-    if input.dtype.kind != "c":
-        raise RuntimeError(f"view_as_real is only supported for complex tensors; got {input.dtype}")
-    part = np.float32 if input.dtype == np.complex64 else np.float64
+    found = dtype_of(input)
+    if found.category != COMPLEX:
+        raise RuntimeError(f"view_as_real is only supported for complex tensors; got {found}")
+    part = BY_CODE[found.to_real().code]
     if isinstance(input, MetaArray):
         return meta_array((*input.shape, 2), part)
     return input[..., None].view(part)
@@ -40,16 +41,18 @@ def view_as_real(input: Tensor):
 )
 def view_as_complex(input: Tensor):
     """A real tensor whose last dimension holds two parts, as a complex one; shares memory."""
-    if input.dtype.kind != "f":
+    found = dtype_of(input)
+    if found.to_complex().to_real() is not found:
         raise RuntimeError(
-            f"view_as_complex is only supported for floating point tensors, but got {input.dtype}"
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of {found}"
         )
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError(
             "Tensor must have a last dimension of size 2; this one has shape "
             f"{shape_text(input.shape)}"
         )
-    whole = np.complex64 if input.dtype == np.float32 else np.complex128
+    whole = BY_CODE[found.to_complex().code]
     if isinstance(input, MetaArray):
         return meta_array(input.shape[:-1], whole)
     width = input.itemsize
@@ -65,7 +68,19 @@ def view_as_complex(input: Tensor):
 
 view_as_real.gradient(input=lambda grad: view_as_complex(grad.contiguous()))  # of any strides
 view_as_complex.gradient(input=lambda grad: view_as_real(grad))
-Tensor.real, Tensor.imag = property(_real), property(_imag)
+
+
+def _written(part):
+    """Sets a part of complex numbers: ``x.real = other``."""
+
+    def write(self, value):
+        part(self)[...] = value
+
+    return write
+
+
+Tensor.real = property(_real, _written(_real))
+Tensor.imag = property(_imag, _written(_imag))
 
 
 def real(input):

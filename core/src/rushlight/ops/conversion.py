@@ -229,6 +229,7 @@ _LEGACY = {
     "uint32": "UInt32",
     "uint64": "UInt64",
     "bool": "Bool",
+    "complex32": "ComplexHalf",
     "complex64": "ComplexFloat",
     "complex128": "ComplexDouble",
 }

@@ -10,12 +10,12 @@ import types
 from rushlight import devices, dtypes
 from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
-from rushlight.dtypes import FLOAT, INTEGER, default, held, refuse_unsigned
+from rushlight.dtypes import FLOAT, INTEGER, default, held, refuse_limited
 from rushlight.errors import argument_error
 from rushlight.kernels import blocks, vectors
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._numbers import plain_numbers
-from rushlight.ops._rules import number_dtype
+from rushlight.ops._rules import filling_dtype
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, through_levels
 from rushlight.tensor.dispatch import stack as transforms
@@ -143,15 +143,15 @@ def from_dlpack(ext_tensor):
     """A tensor that shares memory with any array that speaks DLPack."""
     bare = type(ext_tensor).__name__ == "PyCapsule"
     if not bare and not hasattr(ext_tensor, "__dlpack__"):
-        raise TypeError(
-            f"from_dlpack: expected an object with __dlpack__, got {type(ext_tensor).__name__}"
-        )
+        raise argument_error("from_dlpack", "ext_tensor", "object with __dlpack__", ext_tensor)
     kind = getattr(ext_tensor, "__dlpack_device__", lambda: (1, 0))()
     if kind[0] == 2 or bare:
-        capsule = ext_tensor if bare else ext_tensor.__dlpack__()
-        array = _capsules().from_capsule(capsule)
+        array = _capsules().from_capsule(ext_tensor if bare else ext_tensor.__dlpack__())
         return make_tensor(array, BY_ARRAY_DTYPE[array.dtype])
-    return from_numpy(np.from_dlpack(ext_tensor))
+    try:
+        return from_numpy(np.from_dlpack(ext_tensor))
+    except RuntimeError:  # a dtype that NumPy does not know
+        return from_numpy(_capsules().from_capsule(ext_tensor.__dlpack__()))
 
 
 def _capsules():
@@ -313,7 +313,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
             return made
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    dtype = number_dtype(fill_value) if dtype is None else dtype
+    dtype = filling_dtype(fill_value) if dtype is None else dtype
     return _filled((size,), fill_value, dtype, device, requires_grad, out)
 
 
@@ -448,7 +448,7 @@ def arange(
         dtype = out._dtype
     if dtype is None:
         dtype = default.float if any(isinstance(v, float) for v in values) else dtypes.int64
-    refuse_unsigned("arange", dtype)
+    refuse_limited("arange", dtype)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not all(math.isfinite(v) for v in (start, end)):
@@ -485,7 +485,7 @@ def linspace(
         raise argument_error("linspace", "steps", "int", steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    refuse_unsigned("linspace", dtype if steps > 1 else default.float)
+    refuse_limited("linspace", dtype if steps > 1 else default.float)
     if dtype.category < FLOAT:
         start, end = (held(v, dtype) if steps == 1 else int(v) for v in (start, end))
     real = BY_CODE[dtype.code] if dtype.category == FLOAT and dtype.itemsize > 2 else np.float64
@@ -521,7 +521,7 @@ def logspace(
     dtype = default.float if dtype is None else dtype
     if dtype.category < FLOAT:
         start, end = (int(v.item() if isinstance(v, Tensor) else v) for v in (start, end))
-    refuse_unsigned("logspace", dtype)
+    refuse_limited("logspace", dtype)
     exponents = linspace(start, end, steps, dtype=dtypes.float64)
     array = cast(np.power(float(base), exponents._array), dtype.code)
     return _given(out, array, dtype, device, requires_grad)
@@ -533,7 +533,7 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     for name, value in (("n", n), ("m", m)):
         if value is not None and value < 0:
             raise RuntimeError(f"eye: {name} must be greater or equal to 0, got {value}")
-    refuse_unsigned("eye", dtype)
+    refuse_limited("eye", dtype)
     array = np.eye(n, m, dtype=BY_CODE[dtype.code])
     return _given(out, array, dtype, device, requires_grad)
 

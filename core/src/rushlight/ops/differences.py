@@ -112,7 +112,7 @@ def _spacings(spacing, count, dims):
     return list(spacing)
 
 
-@composite(method=False, unsigned=False)
+@composite(method=False, limited=False)
 def gradient(input: Tensor, *, spacing=None, dim=None, edge_order=1):
     """Slopes along each of `dim` (all by default), as a tuple, by second-order central differences.
     `spacing`: the distance of neighbours, one per dimension, or tensors of coordinates.

@@ -180,7 +180,7 @@ def pdist(input: Tensor, p=2.0):
     return _cdist(input, input, float(p), 2)[rows, columns]
 
 
-@composite(inplace=False)
+@composite(inplace=False, limited="unsigned")
 def renorm(input: Tensor, p, dim, maxnorm):
     """Slices along `dim` scaled down to a norm of order `p` of at most `maxnorm`."""
     if isinstance(p, complex) or p <= 0:

@@ -105,7 +105,7 @@ def _logit_gradient(grad, input, eps):
 logit.gradient(input=_logit_gradient)
 
 
-@elementwise(rule=floating, domain=real, inplace=False, unsigned=False)
+@elementwise(rule=floating, domain=real, inplace=False, limited=False)
 def logaddexp(input, other: Tensor):
     """``log(exp(input) + exp(other))`` without overflow."""
     return xp.logaddexp(input, other)
@@ -117,7 +117,7 @@ logaddexp.gradient(
 )
 
 
-@elementwise(rule=real_floating, domain=real, inplace=False, unsigned=False)
+@elementwise(rule=real_floating, domain=real, inplace=False, limited=False)
 def logaddexp2(input, other: Tensor):
     """``log2(2 ** input + 2 ** other)`` without overflow."""
     high, low = xp.maximum(input, other), xp.minimum(input, other)

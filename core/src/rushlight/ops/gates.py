@@ -14,7 +14,7 @@ from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 
 
-@composite(method=False, oracle="nn.functional", unsigned=False)
+@composite(method=False, oracle="nn.functional", limited=False)
 def glu(input: Tensor, dim=-1):
     """The first half along `dim` times the sigmoid of the second. (Dauphin et al., 2016.)"""
     if not input.dim():

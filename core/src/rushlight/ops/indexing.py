@@ -12,12 +12,12 @@ from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import places, vectors
 from rushlight.ops._inplace import check_writable, written
+from rushlight.ops._limited import check as check_limited
 from rushlight.ops._op import op
 from rushlight.ops._op import view as declare_view
 from rushlight.ops._recording import record, record_view
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import indexed, like
-from rushlight.ops._unsigned import check as check_unsigned
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import empty_iterated, same_order
@@ -43,7 +43,7 @@ def _plain(item):
     if isinstance(item, Tensor):
         if stack.levels and getattr(item, "_level", None) is not None:
             raise _WrappedIndex
-        if item._dtype.category >= FLOAT or item._dtype.code >= dtypes.FIRST_UNSIGNED:
+        if item._dtype.category >= FLOAT or item._dtype.code >= dtypes.FIRST_LIMITED:
             raise IndexError(
                 "tensors used as indices must be long, int, byte or bool tensors; got "
                 f"{item._dtype}"
@@ -446,7 +446,7 @@ def put(self, index, values, accumulate):
         found = through_levels(put, (self, values), (self, index, values, accumulate), {})
         if found is not NotImplemented:
             return found
-    check_unsigned(_index_put.op, self._dtype)
+    check_limited(_index_put.op, self._dtype)
     recording = mode.recording and (self._node is not None or values._node is not None)
     check_writable(self, recording)
     node = None

@@ -419,7 +419,7 @@ def vander(x: Tensor, N=None, increasing=False):
     return stack(powers if increasing else powers[::-1], -1)
 
 
-@composite(method=False, oracle="_C._linalg", unsigned=False)
+@composite(method=False, oracle="_C._linalg", limited=False)
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim=-1):
     """``sum(x.conj() * y)`` along `dim`, broadcast."""
     if x._dtype is not y._dtype:

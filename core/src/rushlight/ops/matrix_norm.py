@@ -112,11 +112,12 @@ def _power_norm(values, order, axes, keepdim):
 
 
 def _phase(x):
-    """The sign, or ``x / |x|`` of complex numbers in a form that can be differentiated again."""
+    """The sign, or ``x / |x|`` of complex numbers in a form that can be differentiated again; only
+    real numbers are divided, which there is a kernel for in every precision."""
     if not x.is_complex():
         return sgn(x)
     size = x.abs()
-    return where(size == 0, 0.0, x / where(size == 0, 1.0, size))
+    return x * where(size == 0, 0.0, 1.0 / where(size == 0, 1.0, size))
 
 
 def _vector_gradient(grad, input, out, ord, dim, keepdim):
@@ -128,7 +129,7 @@ def _vector_gradient(grad, input, out, ord, dim, keepdim):
     if order == 1:
         return _phase(input) * grad
     if order == 2:
-        return grad * where(out == 0, 0.0, input / out)
+        return input * where(out == 0, 0.0, grad / out)
     size = input.abs()
     if math.isinf(order):
         extreme = size.detach().amax if order > 0 else size.detach().amin

@@ -22,7 +22,7 @@ from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
-@composite()
+@composite(limited="unsigned")
 def unique_consecutive(input: Tensor, return_inverse=False, return_counts=False, dim=None):
     """The first element of every run of equal elements (or slices along `dim`), with the run of
     each element and the lengths of the runs on request.
@@ -146,7 +146,7 @@ def cartesian_prod(tensors: TensorList):
     return stack([g.reshape(-1) for g in grids], 1)
 
 
-@composite(method=False, unsigned=False)
+@composite(method=False, limited="complex")
 def combinations(input: Tensor, r=2, with_replacement=False):
     """Every combination of `r` elements of a vector, as rows, as :mod:`itertools` orders them.
 

@@ -48,7 +48,7 @@ def native_group_norm(
     return (out, *_statistics(input.reshape(N, group, C // group * HxW), eps))
 
 
-@composite(method=False, unsigned=False)
+@composite(method=False, limited=False)
 def native_batch_norm(
     input: Tensor,
     weight: Tensor | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.backends import np
-from rushlight.dtypes import refuse_unsigned
+from rushlight.dtypes import refuse_limited
 from rushlight.errors import shape_text
 from rushlight.kernels import moving
 from rushlight.kernels.prepared import Remembered
@@ -124,7 +124,7 @@ def pad(input, pad, mode="constant", value=None):
     if mode == "constant":
         return _constant_pad(input, pad, 0.0 if value is None else value)
     if mode in ("reflect", "replicate"):
-        refuse_unsigned(f"pad, mode {mode}", input._dtype)
+        refuse_limited(f"pad, mode {mode}", input._dtype)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None:

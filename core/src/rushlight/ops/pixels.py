@@ -18,7 +18,7 @@ def _check(name, input, factor, argument):
         raise RuntimeError(f"{name} expects a positive {argument}, but got {factor}")
 
 
-@composite(method=False, unsigned=False)
+@composite(method=False, limited=False)
 def pixel_shuffle(input: Tensor, upscale_factor):
     """(*, C * r * r, H, W) to (*, C, H * r, W * r). (Shi et al., 2016.)
 
@@ -41,7 +41,7 @@ def pixel_shuffle(input: Tensor, upscale_factor):
     return split.permute(order).reshape(*batch, c // (r * r), h * r, w * r)
 
 
-@composite(method=False, unsigned=False)
+@composite(method=False, limited=False)
 def pixel_unshuffle(input: Tensor, downscale_factor):
     """(*, C, H * r, W * r) to (*, C * r * r, H, W): the inverse of :func:`pixel_shuffle`."""
     r = downscale_factor
@@ -61,7 +61,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor):
     return split.permute(order).reshape(*batch, c * r * r, h // r, w // r)
 
 
-@composite(method=False, unsigned=False)
+@composite(method=False, limited=False)
 def channel_shuffle(input: Tensor, groups):
     """The channels of (N, C, ...) dealt out over groups: (g, C / g) transposed to (C / g, g).
 

@@ -112,7 +112,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | list = 2):
     return mm(first, second).reshape(shape)
 
 
-@composite(unsigned=False)
+@composite(limited=False)
 def trace(input: Tensor):
     """The sum of a matrix's diagonal."""
     if input.dim() != 2:
@@ -153,7 +153,7 @@ _trace.gradient(
 )
 
 
-@composite()
+@composite(limited="unsigned")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
     if vec1.dim() != 1 or vec2.dim() != 1:

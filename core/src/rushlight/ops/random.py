@@ -165,10 +165,11 @@ def _place(device):
     return device if device.type == "cuda" else devices.cpu
 
 
-def _complex_normals(size, dtype, generator, device=devices.cpu):
-    """Complex normal samples of variance 1: parts of variance 1/2, one after the other."""
+def _complex_normals(size, dtype, generator, device=devices.cpu, mean=0.0, std=1.0):
+    """Complex normal samples: either part has this mean and half the variance, one after the
+    other."""
     size, real = normalize_size(size), dtype.to_real()
-    parts = _normals(0.0, math.sqrt(0.5), (*size, 2), real, generator, device)
+    parts = _normals(mean, std / math.sqrt(2.0), (*size, 2), real, generator, device)
     return parts.view(BY_CODE[dtype.code])[..., 0]
 
 
@@ -176,11 +177,6 @@ def _complex_uniforms(size, dtype, generator, device=devices.cpu):
     """Complex samples whose parts are uniform on [0, 1), one after the other."""
     parts = _uniforms(0.0, 1.0, (*normalize_size(size), 2), dtype.to_real(), generator, device)
     return parts.view(BY_CODE[dtype.code])[..., 0]
-
-
-def _both_parts(mean, dtype):
-    """A number as the mean of either part of complex samples, in their dtype."""
-    return BY_CODE[dtype.code].type(complex(mean, mean))
 
 
 rand = _maker("rand", _uniforms, drawing.UNIFORM, "Uniform samples from [0, 1).")
@@ -228,6 +224,11 @@ def randint(
         dtype = dtypes.int64 if out is None else out._dtype
     if dtype.category == dtypes.INTEGER:
         _check_holds(dtype, low, high - 1)
+    elif dtype.is_complex:
+        raise RuntimeError(
+            "randint: only integral, floating-point and boolean dtypes have bounds to draw "
+            f"between; got {dtype}"
+        )
     place = _place(device if out is None else out._device)
     array = _sample(
         lambda e, count, _: e.integers(count, low, high), (size,), dtype, generator, place
@@ -272,7 +273,7 @@ def randperm(
         raise RuntimeError(f"n must be non-negative, got {n}")
     if dtype is None:
         dtype = dtypes.int64 if out is None else out._dtype
-    dtypes.refuse_unsigned("randperm", dtype)
+    dtypes.refuse_limited("randperm", dtype)
     engine = _engine(generator, _place(device if out is None else out._device))
     with engine.lock:
         array = drawing.permutation(engine, n)
@@ -323,11 +324,10 @@ def normal(
         dtype = _float(dtype or (found[0] if found else None), "normal", True)
         shape = normalize_size((size,))
         if dtype.is_complex:
-            array = _complex_normals(shape, dtype, generator, _place(device))
-            made = finish(array * std + _both_parts(mean, dtype), dtype, device, False)
+            array = _complex_normals(shape, dtype, generator, _place(device), mean, std)
         else:
             array = _normals(mean, std, shape, dtype, generator, _place(device))
-            made = finish(array, dtype, device, False)
+        made = finish(array, dtype, device, False)
     else:
         dtype = _float(found[0], "normal", True)
         try:
@@ -526,10 +526,7 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
     if self._dtype.is_complex:
         return fill_with(
             self,
-            lambda size: (
-                _complex_normals(size, self._dtype, generator, place) * std
-                + _both_parts(mean, self._dtype)
-            ),
+            lambda size: _complex_normals(size, self._dtype, generator, place, mean, std),
         )
     if not self._array.flags.c_contiguous:
         return _fill(self, lambda e, n, _: e.serial_normals(n) * std + mean, generator)
@@ -538,7 +535,7 @@ def normal_(self, mean=0.0, std=1.0, *, generator=None):
 
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fill with 0 or 1, with probability `p` (a number or a tensor) of 1."""
-    dtypes.refuse_unsigned("bernoulli_", self._dtype)
+    dtypes.refuse_limited("bernoulli_", self._dtype)
     if not isinstance(p, Tensor):
         draw = _with_chance(p)
         if drawing.filled(self, "kept", generator, float(p), 1.0):
@@ -569,7 +566,7 @@ def random_(self, from_=0, to=None, *, generator=None):
     if to is None and from_:
         from_, to = 0, from_
     if to is None:
-        dtypes.refuse_unsigned("random_", self._dtype)
+        dtypes.refuse_limited("random_", self._dtype)
         wide = self._dtype.itemsize == 8
         bits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8}.get(self._dtype.name)
         if bits:

@@ -7,7 +7,7 @@ import warnings
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
-from rushlight.dtypes import bool_, default, float64, int64, refuse_unsigned
+from rushlight.dtypes import bool_, default, float64, int64, refuse_limited
 from rushlight.errors import shape_text
 from rushlight.kernels import places
 from rushlight.ops._op import composite
@@ -101,7 +101,7 @@ def _triangle(name, chosen, row, col, offset, dtype, device):
     if row < 0 or col < 0:
         raise RuntimeError(f"{name}: row and col must be non-negative, got {row} and {col}")
     dtype = int64 if dtype is None else dtype
-    refuse_unsigned(name, dtype)
+    refuse_limited(name, dtype)
     kind = BY_CODE[dtype.code]
     call = places.triangle(name == "triu_indices", row, col, offset, kind)
     if call is not None:

@@ -59,7 +59,7 @@ def restore(value, shape, dim, keepdim):
 
 def _sum_dtype(array, dtype):
     if dtype is not None:
-        dtypes.refuse_unsigned("sum", dtype)
+        dtypes.refuse_limited("sum", dtype)
         return dtype.code
     return dtypes.int64.code if array.dtype.kind in "biu" else None
 
@@ -199,7 +199,7 @@ def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     return where(isnan(input), 0, input).sum(dim, keepdim, dtype=dtype)
 
 
-@composite(unsigned=False)
+@composite(limited=False)
 def nanmean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` of the elements that are not nan."""
     count = (~isnan(input)).sum(dim, keepdim)

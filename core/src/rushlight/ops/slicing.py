@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.backends import np
-from rushlight.backends.arrays import MetaArray, meta_array
+from rushlight.backends.arrays import MetaArray, complex32, meta_array
 from rushlight.errors import shape_text
 from rushlight.ops._arrays import one_of_many
 from rushlight.ops._known_views import ShortView
@@ -200,8 +200,10 @@ def unfold(input: Tensor, dimension, size, step):
             f"maximum size for tensor at dimension {dim} is "
             f"{input.shape[dim] if input.ndim else 1} but size is {size}"
         )
-    windows = np.lib.stride_tricks.sliding_window_view(input, size, dim, writeable=True)
-    return windows[(slice(None),) * dim + (slice(None, None, step),)]
+    found = input.view(np.int32) if input.dtype == complex32 else input  # which NumPy cannot name
+    windows = np.lib.stride_tricks.sliding_window_view(found, size, dim, writeable=True)
+    windows = windows[(slice(None),) * dim + (slice(None, None, step),)]
+    return windows if found is input else windows.view(complex32)
 
 
 def _unfold_gradient(grad, input_shape, dimension, size, step):

@@ -171,7 +171,7 @@ def to_coordinates(tensor, count):
         )
     refuse_gpu(tensor)
     dense = tensor.detach().resolve_conj()
-    array = dense.numpy() if tensor.dtype.name != "bfloat16" else dense.float()._array
+    array = dense._array
     used = (array != 0).any(axis=tuple(range(count, array.ndim)))
     places = np.ascontiguousarray(
         np.stack(np.nonzero(used)) if count else np.zeros((0, 1), np.int64)

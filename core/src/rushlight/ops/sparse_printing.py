@@ -6,7 +6,7 @@ from rushlight import dtypes
 from rushlight.dtypes import default
 from rushlight.ops.sparse_patterns import NAMES
 from rushlight.ops.sparse_tensors import COO, _tensor
-from rushlight.tensor.printing import tensor_text
+from rushlight.tensor.printing import tensor_text, usual_complex
 
 
 def _indented(name, tensor):
@@ -25,7 +25,7 @@ def sparse_text(tensor):
     elements = tensor._values()
     tail = []
     sizes = f"size={tuple(tensor.shape)}, nnz={pattern.count}"
-    usual = (default.float, dtypes.int64, dtypes.bool_, default.float.to_complex())
+    usual = (default.float, dtypes.int64, dtypes.bool_, usual_complex())
     if tensor.dtype not in usual:
         tail.append(f"dtype={tensor.dtype}")
     tail.append(f"layout=rushlight.{pattern.layout}")

@@ -193,13 +193,13 @@ def _slope(grad, input, other):
     return grad * exp((input - 1) * log(other) - other - lgamma(input))
 
 
-@op(unsigned=False, batching="elements", inplace=True, sweep=(0, 2), differentiable=True, **_PAIR)
+@op(limited=False, batching="elements", inplace=True, sweep=(0, 2), differentiable=True, **_PAIR)
 def igamma(input: Tensor, other: Tensor):
     """The regularized lower incomplete gamma function P(input, other)."""
     return _lower(input, other)
 
 
-@op(unsigned=False, batching="elements", inplace=True, sweep=(0, 2), **_PAIR)
+@op(limited=False, batching="elements", inplace=True, sweep=(0, 2), **_PAIR)
 def igammac(input: Tensor, other: Tensor):
     """The regularized upper incomplete gamma function Q(input, other)."""
     return _upper(input, other)

@@ -129,7 +129,7 @@ def atanh(input):
 atanh.gradient(input=lambda grad, input: grad / conj_of(1 - input * input))
 
 
-@elementwise(rule=real_floating, domain=nonzero, unsigned=False)
+@elementwise(rule=real_floating, domain=nonzero, limited=False)
 def hypot(input, other: Tensor):
     """``sqrt(input ** 2 + other ** 2)`` without overflow."""
     return xp.hypot(input, other)

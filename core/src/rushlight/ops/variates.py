@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np
-from rushlight.dtypes import FLOAT, refuse_unsigned
+from rushlight.dtypes import FLOAT, refuse_limited
 from rushlight.kernels.samples import drawn
 from rushlight.ops._op import composite
 from rushlight.ops.random import _engine, _fill, _float, transformable
@@ -29,7 +29,7 @@ def geometric_(self, p, *, generator=None):
     """Fill with the number of trials until one of probability `p` succeeds."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    refuse_unsigned("geometric_", self._dtype)
+    refuse_limited("geometric_", self._dtype)
     return _fill(self, lambda engine, count, _: engine.geometric(count, p), generator)
 
 

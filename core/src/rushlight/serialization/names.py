@@ -17,7 +17,7 @@ DTYPE_OF = {storage: dtypes.NAMES[name] for name, storage in STORAGE_OF.items()}
 # Element types that PyTorch has and Rushlight has not: a file with them is refused by name.
 FOREIGN_DTYPES = frozenset(
     "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz "
-    "float8_e8m0fnu float4_e2m1fn_x2 complex32 quint8 qint8 qint32 quint4x2 quint2x4 bits8 bits16 "
+    "float8_e8m0fnu float4_e2m1fn_x2 quint8 qint8 qint32 quint4x2 quint2x4 bits8 bits16 "
     "bits1x8 bits2x4 bits4x2".split()
 )
 

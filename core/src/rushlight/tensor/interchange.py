@@ -10,7 +10,7 @@ from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF
 from rushlight.backends import np
-from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE
+from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast
 from rushlight.dtypes import FLOAT, INTEGER, default, held
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import storage_of
@@ -36,7 +36,8 @@ def array_of_data(data, dtype=None):
     if found.category == INTEGER and not found.is_signed:
         plain = [_unsigned(x, found) for x in plain]
     try:
-        array = np.array(plain, BY_CODE[found.code] if found.name != "bfloat16" else np.float32)
+        kind = BY_CODE[found.code]
+        array = np.array(plain, WIDER.get(kind, kind))
     except OverflowError:
         _check_words(plain)
         raise RuntimeError(f"value cannot be converted to type {found} without overflow") from None
@@ -44,7 +45,7 @@ def array_of_data(data, dtype=None):
         if any(isinstance(x, str) for x in plain):
             raise TypeError("new(): invalid data type 'str'") from None
         raise TypeError(f"tensor(): could not convert data: {error}") from None
-    return array.astype(BY_CODE[found.code], copy=False).reshape(shape), found
+    return cast(array, found.code).reshape(shape), found
 
 
 def _unsigned(number, dtype):
@@ -148,14 +149,19 @@ def item(self):
         )
     _has_data(self, "item")
     value = self._array.item()
-    return float(value) if self._dtype.name == "bfloat16" else value
+    return _NUMBER[self._dtype](value) if self._dtype in _NUMBER else value
+
+
+# Of dtypes that NumPy does not know: Python's numbers, and what PyTorch and Rushlight call them.
+_NUMBER = {dtypes.bfloat16: float, dtypes.complex32: complex}
+_UNKNOWN = {dtypes.bfloat16: ("BFloat16", "float"), dtypes.complex32: ("ComplexHalf", "cfloat")}
 
 
 def tolist(self):
     """The elements as nested lists of Python numbers."""
     _has_data(self, "tolist")
     array = _on_host(self._array)
-    return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()
+    return (array.astype(WIDER[array.dtype]) if self._dtype in _NUMBER else array).tolist()
 
 
 def _on_host(array):
@@ -218,8 +224,9 @@ def numpy(self, *, force=False):
                 "copy the tensor to host memory first."
             )
         self = self.to("cpu")
-    if self._dtype.name == "bfloat16":
-        raise TypeError("Got unsupported ScalarType BFloat16; convert with .float() first")
+    if self._dtype in _UNKNOWN:
+        kind, method = _UNKNOWN[self._dtype]
+        raise TypeError(f"Got unsupported ScalarType {kind}; convert with .{method}() first")
     storage_of(self)
     return self._array
 
@@ -235,6 +242,8 @@ def _dlpack(self, **options):
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self._device.type == "cuda":
         return _capsules().export(self._array, **options)
+    if self._dtype in _UNKNOWN:  # which NumPy exports as bits
+        return _capsules().of_host(self._array, **options)
     return self._array.__dlpack__(**options)
 
 
@@ -330,8 +339,8 @@ def _reduce(self, protocol):
         )
     _has_data(self, "__reduce__")
     array = _on_host(self._array)
-    if self._dtype.name == "bfloat16":
-        array = array.view(np.uint16)
+    if self._dtype in _UNKNOWN:  # pickled as bits: other versions name its dtype otherwise
+        array = array.view(f"u{array.itemsize}")
     state = {k: v for k, v in self.__dict__.items() if k in _KEPT or not k.startswith("_")}
     state.pop("_device", None)
     if self._device.type == "cuda":

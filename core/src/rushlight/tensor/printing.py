@@ -102,13 +102,18 @@ def _summary(array):
     return array
 
 
+def usual_complex():
+    """The complex dtype that goes without saying."""
+    return dtypes.complex128 if default.float is dtypes.float64 else dtypes.complex64
+
+
 def tensor_text(tensor, prefix="tensor("):
     """The representation of a tensor, with what cannot be seen from its elements behind it."""
     suffixes = []
     dtype, array = tensor._dtype, tensor._array
     if tensor._device.type != "cpu":
         suffixes.append(f"device='{tensor._device}'")
-    shown = (default.float, dtypes.int64, dtypes.bool_, default.float.to_complex())
+    usual = (default.float, dtypes.int64, dtypes.bool_, usual_complex())
     if tensor._device.type == "meta":
         suffixes.append(f"size={tuple(array.shape)}")
         body = "..."
@@ -118,7 +123,7 @@ def tensor_text(tensor, prefix="tensor("):
         body = "[]"
     else:
         body = _body(array if isinstance(array, np.ndarray) else array.get(), dtype, len(prefix))
-    if dtype not in shown or (array.size == 0 and dtype is not default.float):
+    if dtype not in usual or (array.size == 0 and dtype is not default.float):
         suffixes.append(f"dtype={dtype}")
     node = tensor.grad_fn
     if node is not None:
@@ -131,6 +136,8 @@ def tensor_text(tensor, prefix="tensor("):
 def _body(array, dtype, indent):
     if dtype.category == FLOAT and dtype.itemsize == 2:
         array = array.astype(np.float32)
+    elif dtype is dtypes.complex32:
+        array = array.astype(np.complex64)
     summarize = array.size > print_options.threshold
     sample = _summary(array) if summarize else array
     formatter = _ComplexFormatter(sample) if dtype.category == COMPLEX else _Formatter(sample)

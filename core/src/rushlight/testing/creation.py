@@ -47,9 +47,8 @@ def make_tensor(
         )
     low, high = _bounds(dtype, floating, low, high)
     drawn = (*shape[:-1], 2 * shape[-1]) if noncontiguous and math.prod(shape) > 1 else shape
-    real = {rushlight.complex64: rushlight.float32, rushlight.complex128: rushlight.float64}
     if dtype.is_complex:
-        parts = [_floats(drawn, real[dtype], device, low, high) for _ in range(2)]
+        parts = [_floats(drawn, dtype.to_real(), device, low, high) for _ in range(2)]
         result = rushlight.complex(*parts)
     elif floating:
         result = _floats(drawn, dtype, device, low, high)

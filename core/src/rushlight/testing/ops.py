@@ -74,7 +74,7 @@ def check_dtype(op, dtype):
         tensors = [t for t in flat(args) if isinstance(t, Tensor)]
         if _FULL and dtype.itemsize == 2 and any(not t.numel() for t in tensors):
             continue  # PyTorch often has the kernel for no elements only
-        if dtype.code >= dtypes.FIRST_UNSIGNED and any(t.numel() < 2 for t in tensors):
+        if dtype.code >= dtypes.FIRST_LIMITED and any(t.numel() < 2 for t in tensors):
             continue  # PyTorch answers before it looks for a kernel
         _check_dtype(op, args, kwargs)
 

@@ -1,14 +1,19 @@
-"""Device arrays to and from other libraries without a copy: DLPack and CUDA's array interface."""
+"""Device arrays to and from other libraries without a copy: DLPack and CUDA's array interface; and
+arrays of the host whose dtypes NumPy's own DLPack does not know.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import math
+import weakref
 
-from rushlight.backends import ml_dtypes, np
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_CODE, bfloat16, complex32, is_complex
 from rushlight.backends.cuda import runtime
 from rushlight.backends.cuda.device_array import DeviceArray
 
-_CUDA = 2
+_HOST, _CUDA = 1, 2
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _BFLOAT = 4
 _NAME, _USED = b"dltensor", b"used_dltensor"
@@ -65,8 +70,7 @@ def export(array, *, stream=None, max_version=None, dl_device=None, copy=None):
     current = runtime.current()
     if stream not in (None, -1) and current.name != "emu":  # the taker's may be another than ours
         current.stream_synchronize(current.streams.current(array.device))
-    item, kind = array.itemsize, array.dtype.kind
-    code = _BFLOAT if array.dtype == ml_dtypes.bfloat16 else _CODES[kind]
+    item, code = array.itemsize, _code(array.dtype)
     shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
     strides = (ctypes.c_int64 * max(array.ndim, 1))(*[s // item for s in array.strides])
     managed = _Managed()
@@ -79,6 +83,30 @@ def export(array, *, stream=None, max_version=None, dl_device=None, copy=None):
     make = ctypes.pythonapi.PyCapsule_New
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, _Destructor]
     return make(place, _NAME, _unused)
+
+
+def _code(dtype):
+    """DLPack's number of a dtype's kind."""
+    if dtype == bfloat16:
+        return _BFLOAT
+    return _CODES["c" if is_complex(dtype) else dtype.kind]
+
+
+_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+def _managed(capsule):
+    """What an unused capsule holds."""
+    return ctypes.cast(_pointer_in(capsule, _NAME), ctypes.POINTER(_Managed))
+
+
+def of_host(array, *, stream=None, max_version=None, dl_device=None, copy=None):
+    """A DLPack capsule of an array of the host that NumPy exports as bits only."""
+    capsule = array.view(f"u{array.itemsize}").__dlpack__(dl_device=dl_device, copy=copy)
+    _managed(capsule).contents.tensor.code = _code(array.dtype)
+    return capsule
 
 
 class _Foreign:
@@ -98,13 +126,16 @@ class _Foreign:
             self.release()
 
 
+def _extent(shape, strides, dtype):
+    """How many bytes there are from the first element's to the last one's."""
+    count = math.prod(shape)
+    if strides is None or not count:
+        return count * dtype.itemsize
+    return dtype.itemsize + sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True))
+
+
 def _over(address, shape, strides, dtype, device, owner, release=None):
-    extent = dtype.itemsize
-    for n, s in zip(shape, strides or (), strict=False):
-        extent += (n - 1) * abs(s) if n else 0
-    if strides is None:
-        extent = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-    block = _Foreign(address, extent, device, owner, release)
+    block = _Foreign(address, _extent(shape, strides, dtype), device, owner, release)
     return DeviceArray(block, shape, dtype, strides)
 
 
@@ -113,8 +144,8 @@ def from_interface(value) -> DeviceArray:
     found = value.__cuda_array_interface__
     address, read_only = found["data"]
     shape, dtype = tuple(found["shape"]), np.dtype(found["typestr"])
-    if dtype.kind == "V" and dtype.itemsize == 2:
-        dtype = np.dtype(ml_dtypes.bfloat16)
+    if dtype.kind == "V" and dtype.itemsize in (2, 4):  # as ours say it
+        dtype = bfloat16 if dtype.itemsize == 2 else complex32
     strides = found.get("strides")
     device = getattr(value, "device", None)
     index = getattr(device, "id", getattr(device, "index", device))
@@ -124,33 +155,41 @@ def from_interface(value) -> DeviceArray:
     return made
 
 
-def from_capsule(capsule) -> DeviceArray:
-    """A device array over the memory of a DLPack capsule."""
-    api = ctypes.pythonapi
-    get, rename = api.PyCapsule_GetPointer, api.PyCapsule_SetName
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+def _dtype(tensor):
+    """The dtype of a DLPack tensor's elements."""
+    for dtype in BY_CODE:
+        if tensor.lanes == 1 and tensor.bits == 8 * dtype.itemsize and tensor.code == _code(dtype):
+            return dtype
+    raise BufferError(
+        f"from_dlpack: no dtype has elements of {tensor.lanes} x {tensor.bits} bits of DLPack's "
+        f"kind {tensor.code}"
+    )
+
+
+def from_capsule(capsule):
+    """An array over the memory of a DLPack capsule: of a device or of the host."""
+    rename = ctypes.pythonapi.PyCapsule_SetName
     rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    managed = ctypes.cast(get(capsule, _NAME), ctypes.POINTER(_Managed))
+    managed = _managed(capsule)
     tensor = managed.contents.tensor
-    if tensor.device_type != _CUDA:
+    if tensor.device_type not in (_HOST, _CUDA):
         raise BufferError(
-            f"from_dlpack: the memory is on device type {tensor.device_type}, not CUDA"
+            f"from_dlpack: the memory is on device type {tensor.device_type}, neither the CPU nor "
+            "CUDA"
         )
-    kinds = {code: kind for kind, code in _CODES.items()}
-    if tensor.code == _BFLOAT:
-        dtype = np.dtype(ml_dtypes.bfloat16)
-    elif tensor.code == _CODES["b"]:
-        dtype = np.dtype(bool)
-    else:
-        dtype = np.dtype(f"{kinds[tensor.code]}{tensor.bits // 8}")
+    dtype = _dtype(tensor)
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = None
     if tensor.strides:
         strides = tuple(tensor.strides[i] * dtype.itemsize for i in range(tensor.ndim))
     rename(capsule, _USED)
-    address = tensor.data + tensor.byte_offset
+    address = tensor.data + tensor.byte_offset if math.prod(shape) else 0
 
     def release():
         managed.contents.deleter(managed)
 
+    if tensor.device_type == _HOST:
+        buffer = (ctypes.c_byte * _extent(shape, strides, dtype)).from_address(address)
+        weakref.finalize(buffer, release).atexit = False
+        return np.ndarray(shape, dtype, buffer, 0, strides)
     return _over(address, shape, strides, dtype, tensor.device_id, capsule, release)

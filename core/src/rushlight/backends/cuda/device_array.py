@@ -15,6 +15,7 @@ import math
 
 from rushlight import devices
 from rushlight.backends import np
+from rushlight.backends.arrays import WIDER, is_complex
 from rushlight.backends.cuda import runtime
 from rushlight.backends.cuda.strides import (
     broadcast_strides,
@@ -149,7 +150,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def imag(self) -> DeviceArray:
         """The imaginary part, as a view; zeros for real numbers."""
         return (
-            self._part(1) if self.dtype.kind == "c" else zeros(self.shape, self.dtype, self.device)
+            self._part(1) if is_complex(self.dtype) else zeros(self.shape, self.dtype, self.device)
         )
 
     @imag.setter
@@ -157,7 +158,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         self.imag[...] = value
 
     def _part(self, number):
-        if self.dtype.kind != "c":
+        if not is_complex(self.dtype):
             return self
         half = np.dtype(f"f{self.itemsize // 2}")
         return self._with(self.shape, self.strides, self.address + number * half.itemsize, half)
@@ -173,10 +174,9 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def __cuda_array_interface__(self):
         """The array for other libraries, without a copy."""
-        bits = self.dtype.name == "bfloat16"
         return {
             "shape": self.shape,
-            "typestr": "<V2" if bits else self.dtype.str,
+            "typestr": f"<V{self.itemsize}" if self.dtype in WIDER else self.dtype.str,
             "data": (self.address, not self._writeable),
             "version": 3,
             "strides": None if self.flags.c_contiguous else self.strides,

@@ -1,0 +1,229 @@
+"""Dtypes that few ops compute in: ``uint16``, ``uint32``, ``uint64`` and ``complex32``.
+
+PyTorch has kernels of few ops for them: those that move elements, compare them for equality,
+multiply or join them. Which ops those are is said here, and each runs on a dtype that kernels
+have. No op that takes unsigned integers asks for the sign of a number, so their bits pass for
+signed numbers of that width; complex32 is computed in complex64 and rounded once. Where an op
+computes in another dtype (floats above all), its operands are converted first.
+"""
+
+from __future__ import annotations
+
+from rushlight.autograd.mode import mode
+from rushlight.backends import np
+from rushlight.backends.arrays import BY_CODE, cast
+from rushlight.devices import meta
+from rushlight.dtypes import (
+    FIRST_LIMITED,
+    bool_,
+    complex32,
+    complex64,
+    float16,
+    float32,
+    held,
+    int16,
+    int32,
+    int64,
+    uint16,
+    uint32,
+    uint64,
+)
+from rushlight.ops._op import TENSORS
+from rushlight.tensor.tensor import Tensor, make_tensor
+
+SIGNED = {uint16: int16, uint32: int32, uint64: int64}
+STORED_AS = SIGNED | {complex32: complex64}  # what kernels compute in
+
+# Ops of the table that compute in these dtypes; views, and what is written with other ops, follow.
+UNSIGNED_TAKEN = frozenset(
+    "mul eq ne bitwise_and bitwise_or bitwise_xor _where _conj isnan isinf isfinite "
+    "isposinf isneginf signbit floor ceil trunc round "
+    "cat stack clone repeat roll sort diag_embed _cast _transfer _copy _fill sum_to_size "
+    "view_scatter _index _index_rows index_select _embedding _constant_pad flip sum prod all any "
+    "cumsum cumprod count_nonzero _log_sum_exp _diagonal_copy".split()
+)
+# Those whose kernels take arrays of complex32 as they are, since they only move elements.
+MOVED = frozenset("_cast _transfer _copy _fill clone view_scatter".split())
+COMPLEX_TAKEN = MOVED | frozenset(
+    "mul add sub rsub neg abs sgn eq ne addcmul _where _conj _conj_physical isnan isinf isfinite "
+    "cat stack repeat roll flip diag_embed sum_to_size _index _index_rows _index_put index_select "
+    "index_add index_copy _index_fill _masked_fill masked_select _constant_pad _embedding tril "
+    "triu _nonzero all any count_nonzero linalg_vector_norm _norm2 _diagonal_copy".split()
+)
+# Ops that PyTorch refuses before it looks for a kernel: those of floats, those of real numbers.
+UNSIGNED_BARRED = frozenset(
+    "mean _variance linalg_vector_norm _linalg_svd linalg_solve_ex linalg_matrix_exp frexp "
+    "_embedding_bag _sddmm nanmean linalg_vecdot".split()
+)
+COMPLEX_BARRED = frozenset(
+    "frexp _embedding_bag _sddmm nanmean sort topk argmax argmin _max_dim _min_dim _fft_c2r "
+    "_windowed_frames renorm _linalg_svd _linalg_eigh linalg_inv_ex linalg_slogdet "
+    "_lstsq".split()
+)
+
+
+def takes(op, dtype):
+    """Whether an op computes in one of these dtypes, or passes it on to ops that say so. Its option
+    ``limited`` leaves some out: False for all of them, or the kind that it does take."""
+    kind, taken = ("complex", COMPLEX_TAKEN) if dtype is complex32 else ("unsigned", UNSIGNED_TAKEN)
+    if op.options.get("limited", kind) != kind:
+        return False
+    return op.kind in ("view", "composite") or op.name in taken
+
+
+def first_refused(op):
+    """The first of these dtypes' codes that an op's kernel does not take as it is, or None."""
+    if op.kind in ("view", "composite"):
+        return None
+    if op.name not in UNSIGNED_TAKEN:
+        return FIRST_LIMITED
+    return None if op.name in MOVED else complex32.code
+
+
+def refuse(op, dtype):
+    """The error for an op that has no kernel for a dtype."""
+    whole = dtype is not complex32
+    barred = UNSIGNED_BARRED if whole else COMPLEX_BARRED
+    kind = RuntimeError if op.name in barred else NotImplementedError
+    raise kind(
+        f'"{op.name.strip("_")}" not implemented for dtype {dtype}: convert the tensor first, for '
+        f"example to {'int64 or float32' if whole else 'complex64'}"
+    )
+
+
+def check(op, *found):
+    """Refuse dtypes of tensors for which an op has no kernel."""
+    for dtype in found:
+        if dtype.code < FIRST_LIMITED or takes(op, dtype):
+            continue
+        if dtype is found[0]:
+            refuse(op, dtype)
+        # an index, or beside a tensor of another dtype
+        raise RuntimeError(f"{op.name}(): {dtype} does not go with a tensor of {found[0]}")
+
+
+# --------------------------------------------------------------------------------- elementwise ops
+def with_kernel_operands(call):
+    """Make a call of an elementwise op one on dtypes that kernels have: operands in the dtype that
+    the op computes in, and those of a limited one in what stands for it."""
+    call.values, call.tensors = list(call.values), list(call.tensors)
+    op, operand = call.op, call.operand
+    if op.name == "signbit":  # the one answer that hangs on the sign: no number here has one
+        operand = call.operand = bool_
+    stored = STORED_AS.get(operand)
+    if stored is not None and not takes(op, operand) or op.options.get("limited") is False:
+        refuse(op, operand)
+    aside = op.options.get("aside", ())
+    for i, position in enumerate(op.tensor_positions):
+        value = call.values[position]
+        if position in aside:
+            continue
+        if isinstance(value, Tensor):
+            if stored is not None or value._dtype in STORED_AS:
+                call.tensors[i] = call.values[position] = _converted(value, operand, stored)
+        elif stored is not None:
+            call.values[position] = _number(op, value, operand)
+    call.operand = stored or operand
+    if call.device is not meta:
+        call.kernel_dtypes = tuple([STORED_AS.get(d, d) for d in call.dtypes])
+
+
+def _converted(tensor, operand, stored):
+    if tensor._device is meta:
+        return make_tensor(tensor._array, tensor._dtype, meta)
+    if operand is complex32:
+        return _as(tensor, complex64)
+    tensor = _as(tensor, operand)
+    if stored is None:
+        return tensor
+    return make_tensor(tensor._array.view(BY_CODE[stored.code]), stored, tensor._device)
+
+
+def _as(tensor, dtype):
+    """A tensor in another dtype, outside of the recorded graph."""
+    if tensor._dtype is dtype:
+        return tensor
+    previous, mode.recording = mode.recording, False
+    try:
+        return tensor.to(dtype)
+    finally:
+        mode.recording = previous
+
+
+def _number(op, value, operand):
+    """A number among operands as the operands' dtype holds it."""
+    if operand is complex32:
+        rounded = complex(cast(np.array(value, np.complex64), operand.code).item())
+        return rounded if isinstance(value, complex) else rounded.real
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    value = held(value, operand) if op.name == "_where" else value
+    return _wrapped(value, operand.itemsize)
+
+
+def _wrapped(number, size):
+    """A number as the signed integer of so many bytes with the same low bits."""
+    if not -(1 << 64) < number < 1 << 64:
+        raise OverflowError("int too big to convert")
+    half = 1 << (8 * size - 1)
+    return (number + half) % (2 * half) - half
+
+
+def restored(array, dtype):
+    """What a kernel gave, as an array of the dtype that it stands for."""
+    if dtype in SIGNED:
+        return array.view(BY_CODE[dtype.code])
+    return cast(array, dtype.code) if dtype is complex32 else array
+
+
+# ------------------------------------------------------------------------------ ops of whole arrays
+def in_complex64(op, found, values):
+    """Whether an op of arrays has to compute complex32 among the dtypes it `found` in complex64;
+    refuses those that it does not compute at all."""
+    if complex32 in found and _wanted(op, values) is not None:
+        return True
+    check(op, *found)
+    return op.name not in MOVED and complex32 in found
+
+
+def _wanted(op, values):
+    """The dtype that a call names to compute in, if it is one that kernels have."""
+    position = op.index.get("dtype")
+    dtype = None if position is None or op.name in MOVED else values[position]
+    return None if dtype is None or dtype.code >= FIRST_LIMITED else dtype
+
+
+def computed(op, values, run):
+    """What `run` gives for an op's values with complex64 in place of complex32: its results as
+    complex32 and float16, unless another dtype was asked for; neither wrapped nor recorded."""
+    wide = [
+        tuple([_whole(v) for v in value]) if op.kinds[i] == TENSORS else _whole(value)
+        for i, value in enumerate(values)
+    ]
+    previous, mode.recording = mode.recording, False
+    try:
+        results = run(op, wide)
+    finally:
+        mode.recording = previous
+    narrowed = _narrowed if _wanted(op, values) is None else _array
+    if isinstance(results, (tuple, list)):
+        return tuple([narrowed(result) for result in results])
+    return narrowed(results)
+
+
+def _whole(value):
+    if isinstance(value, Tensor) and value._dtype is complex32:
+        return _as(value, complex64)
+    return value
+
+
+_NARROW = {complex64: complex32, float32: float16}
+
+
+def _array(result):
+    return result._array
+
+
+def _narrowed(result):
+    dtype = _NARROW.get(result._dtype)
+    return result._array if dtype is None else result.to(dtype)._array
