@@ -129,7 +129,7 @@ def _vector_gradient(grad, input, out, ord, dim, keepdim):
     if order == 1:
         return _phase(input) * grad
     if order == 2:
-        return input * where(out == 0, 0.0, grad / out)
+        return grad * where(out == 0, 0.0, input / out)
     size = input.abs()
     if math.isinf(order):
         extreme = size.detach().amax if order > 0 else size.detach().amin
