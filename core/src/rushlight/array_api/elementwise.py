@@ -109,8 +109,14 @@ multiply = _binary("multiply", "``x1 * x2``.")
 nextafter = _binary("nextafter", "The number next to `x1` in the direction of `x2`.")
 not_equal = _binary("not_equal", "``x1 != x2``.")
 pow = _binary("pow", "``x1 ** x2``.")
-remainder = _binary("remainder", "``x1 % x2``, with the sign of `x2`.")
 subtract = _binary("subtract", "``x1 - x2``.")
+
+
+def remainder(x1, x2, /):
+    """``x1 % x2``, with the sign of `x2`, also where it is zero."""
+    x1, x2 = promoted(x1, x2)
+    found = rushlight.remainder(x1, x2)
+    return found if found.dtype.category < FLOAT else found.copysign(x2)
 
 
 def conj(x, /):

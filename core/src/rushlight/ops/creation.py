@@ -402,7 +402,7 @@ def full_like(
         return made.fill_(fill_value)
     if made._device is not devices.meta:
         fill_value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-        made._array[...] = held(fill_value, made._dtype)
+        (made._elements if made.is_nested else made)._array[...] = held(fill_value, made._dtype)
     return made.requires_grad_() if requires_grad else made
 
 

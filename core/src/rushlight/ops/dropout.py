@@ -92,7 +92,7 @@ def _kept(input, shape, p):
 def dropout(input, p=0.5, training=True, inplace=False):
     """In training each element is zeroed with probability `p`, the others divided by ``1 - p``."""
     if input.is_nested:
-        return input.with_elements(dropout(input.values(), p, training, inplace))
+        return input.with_elements(dropout(input._elements, p, training, inplace))
     return _apply(input, tuple(input.shape), p, training, inplace)
 
 

@@ -122,7 +122,7 @@ def embedding(
     _check_indices("embedding", input, weight)
     if input.is_nested:
         rows = embedding(
-            input.values(), weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
+            input._elements, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
         )
         return input.with_elements(rows)
     padding = _padding("embedding", padding_idx, weight.shape[0])

@@ -20,6 +20,7 @@ from rushlight.ops.nested_tensors import (
     unbind,
 )
 from rushlight.ops.normalization import _layer_norm
+from rushlight.tensor.layout import jagged
 
 
 def _inner(input, dim, name):
@@ -58,12 +59,36 @@ def matmul(input, other):
     """A product with a dense matrix, or of each sequence with its partner."""
     if not isinstance(input, NestedTensor):
         raise missing("matmul of a dense and a nested tensor")
+    if not isinstance(other, NestedTensor) and other.dim() == input.dim() == 3:
+        if len(other) != len(input):
+            raise RuntimeError(
+                f"matmul: expected {len(input)} matrices, got other of shape {list(other.shape)}"
+            )
+        products = [a @ b for a, b in zip(unbind(input), other.unbind(0), strict=True)]
+        if input._ragged == 2:
+            return _dense_or_nested(products, input._layout)
+        return make_nested(cat_dense(products), input._offsets, 1, input._layout)
     if not isinstance(other, NestedTensor):
         if other.dim() > 2 or input._ragged == input.dim() - 1:
             raise missing("matmul other than with a dense matrix along the last dimension")
         return input.with_elements(input._elements @ other)
     products = [a @ b for a, b in zip(unbind(input), unbind(other), strict=True)]
+    if input._ragged == input.dim() - 1 and other._ragged == other.dim() - 2:
+        return _dense_or_nested(products, input._layout)
     return as_nested_tensor(products, layout=input._layout)
+
+
+def _dense_or_nested(products, layout):
+    """Products in which no dimension is ragged: in jagged layout an ordinary tensor."""
+    return stack(products) if layout is jagged else as_nested_tensor(products, layout=layout)
+
+
+@rule("bmm")
+def bmm(input, mat2):
+    """The product of each matrix with its partner, of a nested or a dense tensor (B, N, K)."""
+    if input.dim() != 3 or mat2.dim() != 3:
+        raise RuntimeError(f"bmm: expected 3D tensors, got {input.dim()}D and {mat2.dim()}D ones")
+    return matmul(input, mat2)
 
 
 @rule("_layer_norm")
@@ -173,20 +198,22 @@ def transpose(input, dim0, dim1):
 
 @rule("unsqueeze")
 def unsqueeze(input, dim):
-    """A new dimension of one element behind the ragged one."""
+    """A new dimension of one element, anywhere behind the batch."""
     dim = dim % (input.dim() + 1)
-    if dim <= input._ragged:
-        raise missing("unsqueeze before the ragged dimension")
-    return input.with_elements(input._elements.unsqueeze(dim - 1))
+    if dim == 0:
+        raise missing("unsqueeze before the batch")
+    ragged = input._ragged + (dim <= input._ragged)
+    return make_nested(input._elements.unsqueeze(dim - 1), input._offsets, ragged, input._layout)
 
 
 @rule("squeeze")
 def squeeze(input, dim):
-    """Without a dimension of one element behind the ragged one."""
+    """Without a dimension of one element."""
     inner = _inner(input, dim, "squeeze")
-    if inner < input._ragged:
-        raise missing("squeeze before the ragged dimension")
-    return input.with_elements(input._elements.squeeze(inner))
+    if inner == input._ragged - 1 or input._elements.shape[inner] != 1:
+        return input
+    ragged = input._ragged - (inner < input._ragged - 1)
+    return make_nested(input._elements.squeeze(inner), input._offsets, ragged, input._layout)
 
 
 @rule("view", "reshape")
@@ -226,6 +253,82 @@ def chunk(input, chunks, dim=0):
     if inner < input._ragged:
         raise missing("chunk before or along the ragged dimension")
     return tuple(map(input.with_elements, input._elements.chunk(chunks, inner)))
+
+
+def _along(input, dim, name):
+    """A dimension of the elements behind the ragged one, for ops that take parts of it."""
+    inner = _inner(input, dim, name)
+    if inner < input._ragged:
+        raise missing(f"{name} before or along the ragged dimension")
+    return inner
+
+
+@rule("split")
+def split(tensor, split_size_or_sections, dim=0):
+    """Parts of given sizes along a dimension behind the ragged one."""
+    inner = _along(tensor, dim, "split")
+    parts = tensor._elements.split(split_size_or_sections, inner)
+    return tuple(map(tensor.with_elements, parts))
+
+
+@rule("narrow")
+def narrow(input, dim, start, length):
+    """A part of a dimension behind the ragged one."""
+    inner = _along(input, dim, "narrow")
+    return input.with_elements(input._elements.narrow(inner, start, length))
+
+
+@rule("select")
+def select(input, dim, index):
+    """A sequence, or all of them at one index of a dimension behind the ragged one."""
+    if dim % input.dim() == 0:
+        return input[index]
+    inner = _along(input, dim, "select")
+    return input.with_elements(input._elements.select(inner, index))
+
+
+@rule("expand")
+def expand(input, *sizes):
+    """Dimensions of one element behind the ragged one repeated; -1 leaves one as it is."""
+    sizes = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
+    if len(sizes) != input.dim() or sizes[0] not in (-1, len(input)):
+        raise missing("expand to more dimensions or along the batch")
+    inner = [-1 if isinstance(n, RaggedExtent) else n for n in sizes[1:]]
+    if inner[input._ragged - 1] != -1:
+        raise missing("expand along the ragged dimension")
+    return input.with_elements(input._elements.expand(inner))
+
+
+@rule("copy_")
+def copy_(self, src, non_blocking=False):
+    """Write the elements of a nested tensor of the same lengths."""
+    if not isinstance(src, NestedTensor) or not isinstance(self, NestedTensor):
+        raise missing("copy_ between nested and dense tensors")
+    if self._ragged != src._ragged or not np.array_equal(self._offsets, src._offsets):
+        raise RuntimeError(
+            "copy_ only supports Nested tensors that have same size: got sequences of the lengths "
+            f"{src.sequence_lengths().tolist()} for {self.sequence_lengths().tolist()}"
+        )
+    self._elements.copy_(src._elements)
+    return self
+
+
+NestedTensor.copy_ = copy_
+
+
+def _index_of(name):
+    def call(input, dim=None, keepdim=False):
+        function = find(name)
+        if dim is None:
+            return function(input._elements)
+        inner = _along(input, dim, name)
+        return input.with_elements(function(input._elements, inner, keepdim))
+
+    return rule(name)(call)
+
+
+_index_of("argmax")
+_index_of("argmin")
 
 
 @rule("cat", "concat", "concatenate")

@@ -76,8 +76,9 @@ class NestedTensor(ElementsTensor):
     layout = property(lambda self: self._layout, doc="`jagged` or `strided`.")
 
     def values(self):
-        """The elements of all sequences: (total, *), the ragged dimension in its place."""
-        return self._elements
+        """The elements of all sequences: (total, *), the ragged dimension in its place; of strided
+        layout (numel,)."""
+        return self._elements if self._layout is jagged else self._elements.reshape(-1)
 
     def offsets(self):
         """Where each sequence begins, and the end: (B + 1,)."""
@@ -86,6 +87,15 @@ class NestedTensor(ElementsTensor):
     def lengths(self):
         """None: the sequences lie one after the other without gaps."""
         return None
+
+    def _get_min_seqlen(self):
+        return int(self.sequence_lengths().min(initial=0 if len(self) == 0 else None))
+
+    def _get_max_seqlen(self):
+        return int(self.sequence_lengths().max(initial=0))
+
+    _min_seqlen = property(_get_min_seqlen, doc="The length of the shortest sequence.")
+    _max_seqlen = property(_get_max_seqlen, doc="The length of the longest sequence.")
 
     def with_elements(self, elements):
         """Other elements in the same sequences."""
@@ -217,14 +227,16 @@ def as_nested_tensor(ts, dtype=None, device=None, layout=None):
         )
     if not dims[0]:
         raise missing("a nested tensor of numbers")
-    if len({tuple(p.shape[1:]) for p in parts}) > 1:
+    ragged = [d for d in range(dims[0]) if len({p.shape[d] for p in parts}) > 1] or [0]
+    if len(ragged) > 1:
         raise RuntimeError(
-            "Cannot represent given tensor list as a nested tensor: only the first dimension of "
-            f"the tensors may differ, got the shapes {[tuple(p.shape) for p in parts]}"
+            "Cannot represent given tensor list as a nested tensor: only one dimension of the "
+            f"tensors may differ, got the shapes {[tuple(p.shape) for p in parts]}"
         )
-    offsets = np.concatenate([[0], np.cumsum([p.shape[0] for p in parts])]).astype(np.int64)
-    elements = cat([p if dtype is None else p.to(dtype) for p in parts])
-    return make_nested(elements, offsets, 1, layout)
+    dim = ragged[0]
+    offsets = np.concatenate([[0], np.cumsum([p.shape[dim] for p in parts])]).astype(np.int64)
+    dtype = parts[0].dtype if dtype is None else dtype
+    return make_nested(cat([p.to(dtype) for p in parts], dim), offsets, dim + 1, layout)
 
 
 def nested_tensor(
@@ -246,9 +258,14 @@ def nested_tensor_from_jagged(
     values, offsets=None, lengths=None, jagged_dim=None, min_seqlen=None, max_seqlen=None
 ):
     """A nested tensor over `values` (total, *), whose sequences begin at `offsets` (B + 1,) or have
-    the given `lengths` (B,)."""
-    if jagged_dim not in (None, 1):
-        raise missing("nested_tensor_from_jagged with jagged_dim other than 1")
+    the given `lengths` (B,). `jagged_dim` is their dimension in the result: the one before it of
+    `values` has the total."""
+    dim = 1 if jagged_dim is None else jagged_dim
+    if not 1 <= dim <= values.dim():
+        raise RuntimeError(
+            f"nested_tensor_from_jagged(): jagged_dim must be from 1 to {values.dim()} for values "
+            f"of shape {list(values.shape)}, got {dim}"
+        )
     if offsets is None and lengths is None:
         raise RuntimeError("nested_tensor_from_jagged(): At least one of offsets or lengths is "
                            "required.")  # fmt: skip
@@ -258,23 +275,30 @@ def nested_tensor_from_jagged(
         raise missing("nested_tensor_from_jagged with offsets and lengths (gaps)")
     else:
         starts = np.array(offsets._array, np.int64)
-    if starts[0] != 0 or starts[-1] != values.shape[0] or (np.diff(starts) < 0).any():
+    total = values.shape[dim - 1]
+    if starts[0] != 0 or starts[-1] != total or (np.diff(starts) < 0).any():
         raise RuntimeError(
             f"nested_tensor_from_jagged(): offsets must rise from 0 to the number of values "
-            f"{values.shape[0]}, got {starts.tolist()}"
+            f"{total}, got {starts.tolist()}"
         )
-    return make_nested(values, starts)
+    return make_nested(values, starts, dim)
 
 
-def narrow(tensor, dim, start, length, layout=jagged):
-    """The parts ``start[i] : start[i] + length[i]`` of the rows of a dense tensor (B, L, *)."""
-    if dim != 1 or layout is not jagged and layout != "jagged":
-        raise missing("narrow other than along dimension 1 in jagged layout")
+def narrow(tensor, dim, start, length, layout=strided):
+    """The parts ``start[i] : start[i] + length[i]`` of the rows of a dense tensor (B, L, *): in
+    strided layout one `start` and one `length` for all rows, in jagged layout also tensors (B,)."""
+    if dim != 1:
+        raise missing("narrow other than along dimension 1")
+    if layout == strided and not (isinstance(start, int) and isinstance(length, int)):
+        raise RuntimeError(
+            "start and length for torch.nested.narrow NT construction need to be numbers in "
+            "strided layout; give layout=jagged for tensors of them"
+        )
     rows = range(tensor.shape[0])
     starts, lengths = ([int(v)] * len(rows) if isinstance(v, int) else v.tolist()
                        for v in (start, length))  # fmt: skip
     return as_nested_tensor(
-        [tensor[i].narrow(0, starts[i], lengths[i]) for i in rows], layout=jagged
+        [tensor[i].narrow(0, starts[i], lengths[i]) for i in rows], layout=layout
     )
 
 
