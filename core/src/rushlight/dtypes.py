@@ -123,6 +123,19 @@ def _promote(a: dtype, b: dtype) -> dtype | None:
 PROMOTION = tuple(tuple(_promote(a, b) for b in ALL) for a in ALL)
 
 
+PYTHON_TYPES: dict = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def as_dtype(given):
+    """The dtype that Python's `bool`, `int`, `float` or `complex` stands for; else what was given.
+
+    >>> import rushlight
+    >>> rushlight.zeros(2, dtype=bool)
+    tensor([False, False])
+    """
+    return given if type(given) is dtype else PYTHON_TYPES.get(given, given)
+
+
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both, by PyTorch's table.
 
@@ -130,6 +143,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     >>> rushlight.promote_types(rushlight.int32, rushlight.float32)
     rushlight.float32
     """
+    type1, type2 = as_dtype(type1), as_dtype(type2)
     return PROMOTION[type1.code][type2.code] or refuse_promotion(type1, type2)
 
 
@@ -153,6 +167,7 @@ def refuse_limited(name: str, dtype: dtype) -> None:
 
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether PyTorch's casting rules let results of dtype `from_` be stored as `to`."""
+    from_, to = as_dtype(from_), as_dtype(to)
     if from_.category > to.category:
         return False
     return not (to is bool_ and from_ is not bool_)
@@ -195,7 +210,7 @@ class finfo:  # noqa: N801 - PyTorch's public name
     }
 
     def __init__(self, type: dtype | None = None):
-        type = (type or default.float).to_real()
+        type = as_dtype(type or default.float).to_real()
         if type.category != FLOAT:
             raise TypeError(f"finfo() requires a floating-point dtype, got {type}; use iinfo")
         self.dtype = type.name
@@ -230,6 +245,7 @@ class iinfo:  # noqa: N801 - PyTorch's public name
     """Limits of an integer dtype: ``bits, min, max``."""
 
     def __init__(self, type: dtype):
+        type = as_dtype(type)
         if type.category != INTEGER:
             raise TypeError(f"iinfo() requires an integer dtype, got {type}; use finfo")
         self.dtype, self.bits = type.name, 8 * type.itemsize

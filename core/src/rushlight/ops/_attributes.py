@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rushlight.backends import np
-from rushlight.dtypes import BOOL, INTEGER
+from rushlight.dtypes import BOOL, INTEGER, as_dtype
 from rushlight.errors import argument_error, type_name
 
-TRUTH, WHOLE = "bool", "int"
+TRUTH, WHOLE, DTYPE = "bool", "int", "dtype"
 _WHOLE = frozenset(
     "dim dim0 dim1 dim2 dims dimension diagonal offset start_dim end_dim chunks shifts k size "
     "sizes split_size split_sizes window_length n_fft upscale_factor downscale_factor".split()
@@ -29,7 +29,9 @@ _REFUSED = object()
 
 
 def kind_of(name, default, annotation):
-    """TRUTH, WHOLE, or None where anything goes."""
+    """TRUTH, WHOLE, DTYPE (which Python's types may stand for), or None where anything goes."""
+    if name == "dtype":
+        return DTYPE
     if type(default) is bool or annotation == "bool":
         return TRUTH if annotation in (None, "bool") else None
     if annotation is None:
@@ -45,6 +47,8 @@ def checked(op, values):
         if kind is TRUTH:
             if found is not bool:
                 values[position] = _truth(op.label, name, value)
+        elif kind is DTYPE:
+            values[position] = as_dtype(value) if found is type else value
         elif found is not int and not (optional and value is None):
             values[position] = whole(op.label, name, value)
     return values

@@ -8,7 +8,7 @@ from rushlight.compiler import xp
 from rushlight.dtypes import default, dtype
 from rushlight.errors import argument_error
 from rushlight.ops import _fast, _fast_inplace
-from rushlight.ops._attributes import TRUTH
+from rushlight.ops._attributes import DTYPE, TRUTH
 from rushlight.ops._doors import make_door
 from rushlight.ops._elementwise_doors import make_elementwise_door
 from rushlight.ops._op import TABLE, TENSOR
@@ -117,7 +117,8 @@ def _plain_types(op):
     """For each argument of a composite the types that need no look inside."""
     types = [_UNQUESTIONED] * len(op.names)
     for position, _, kind, optional in op.attributes:
-        types[position] = _TRUTH if kind == TRUTH else _WHOLE_OR_NONE if optional else _WHOLE
+        if kind != DTYPE:
+            types[position] = _TRUTH if kind == TRUTH else _WHOLE_OR_NONE if optional else _WHOLE
     return types
 
 

@@ -15,7 +15,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.dtypes import ALL, dtype
 from rushlight.ops import _arrays
-from rushlight.ops._attributes import TRUTH
+from rushlight.ops._attributes import DTYPE, TRUTH
 from rushlight.ops._limited import first_refused
 from rushlight.ops._op import OPTIONAL, REQUIRED, TENSOR, TENSORS
 from rushlight.ops._recording import record, record_view
@@ -161,7 +161,7 @@ class _Source:
         for at, _, kind, optional in self.op.attributes:
             if at == position and kind == TRUTH:
                 return f"type({text}) is not bool"
-            if at == position:
+            if at == position and kind != DTYPE:
                 other = f" and {text} is not None" if optional else ""
                 return f"type({text}) is not int{other} and not is_whole({text})"
         return f"type({text}) not in attributes and not is_plain({text})"

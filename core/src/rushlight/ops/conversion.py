@@ -103,13 +103,15 @@ _transfer.gradient(input=lambda grad, source: grad.to(source))
 def parse_to(args, kwargs):
     """The forms of ``to``: (dtype, device, other), ``copy`` and the rest by keyword."""
     dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
+    if type(dtype) is type:
+        dtype = dtypes.as_dtype(dtype)
     copy = kwargs.pop("copy", False)
     non_blocking = kwargs.pop("non_blocking", False)
     memory_format = kwargs.pop("memory_format", None)
     other = kwargs.pop("other", None)
     if kwargs:
         raise TypeError(f"to() received an invalid keyword argument: {next(iter(kwargs))}")
-    rest = list(args)
+    rest = [dtypes.as_dtype(v) if type(v) is type else v for v in args] if args else []
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
     if other is not None:

@@ -10,7 +10,7 @@ import types
 from rushlight import devices, dtypes
 from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
-from rushlight.dtypes import FLOAT, INTEGER, default, held, refuse_limited
+from rushlight.dtypes import FLOAT, INTEGER, as_dtype, default, held, refuse_limited
 from rushlight.errors import argument_error
 from rushlight.kernels import blocks, vectors
 from rushlight.kernels.prepared import Remembered
@@ -81,6 +81,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     tensor([[1, 2],
             [3, 4]])
     """
+    if dtype is not None:
+        dtype = as_dtype(dtype)
     if device is None and not requires_grad:
         array = plain_numbers(data, dtype)
         if array is not None:
@@ -218,7 +220,7 @@ def _filled(size, fill, dtype, device, requires_grad, out):
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
         )
-    dtype = default.float if dtype is None else dtype
+    dtype = default.float if dtype is None else as_dtype(dtype)
     device = devices.as_device(device)
     fill = fill if fill is None else held(fill, dtype)
     if device is devices.meta:
@@ -250,7 +252,7 @@ def empty(
 ):
     """A tensor of uninitialised memory."""
     if out is device is memory_format is None and not requires_grad:
-        made = _small(size, None, default.float if dtype is None else dtype)
+        made = _small(size, None, default.float if dtype is None else as_dtype(dtype))
         if made is not None:
             return made
     size = normalize_size(size)
@@ -273,7 +275,7 @@ def zeros(*size, out=None, dtype=None, layout=None, device=None, requires_grad=F
             [0., 0., 0.]])
     """
     if out is device is None and not requires_grad:
-        made = _small(size, 0, default.float if dtype is None else dtype)
+        made = _small(size, 0, default.float if dtype is None else as_dtype(dtype))
         if made is not None:
             return made
     return _filled(size, 0, dtype, device, requires_grad, out)
@@ -282,7 +284,7 @@ def zeros(*size, out=None, dtype=None, layout=None, device=None, requires_grad=F
 def ones(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """A tensor filled with 1."""
     if out is device is None and not requires_grad:
-        made = _small(size, 1, default.float if dtype is None else dtype)
+        made = _small(size, 1, default.float if dtype is None else as_dtype(dtype))
         if made is not None:
             return made
     return _filled(size, 1, dtype, device, requires_grad, out)
@@ -295,7 +297,7 @@ def _filled_quickly(size, value, dtype):
     for n in size:
         if type(n) is not int or n < 0:
             return None
-    dtype = default.float if dtype is None else dtype
+    dtype = default.float if dtype is None else as_dtype(dtype)
     if dtype.category != FLOAT:
         return None
     return make_tensor(blocks.filled(size, BY_CODE[dtype.code], value), dtype)
@@ -313,7 +315,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
             return made
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    dtype = filling_dtype(fill_value) if dtype is None else dtype
+    dtype = filling_dtype(fill_value) if dtype is None else as_dtype(dtype)
     return _filled((size,), fill_value, dtype, device, requires_grad, out)
 
 
@@ -356,7 +358,7 @@ def _like(fill):
         if (input.layout != "strided" or input.is_nested) and layout is None:
             options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
             return type(input).__torch_function__(make, (), (input,), options)
-        dtype = input._dtype if dtype is None else dtype
+        dtype = input._dtype if dtype is None else as_dtype(dtype)
         device = input._device if device is None else device
         made = _filled(input._array.shape, fill, dtype, device, requires_grad, None)
         home = made._device
@@ -448,6 +450,7 @@ def arange(
         dtype = out._dtype
     if dtype is None:
         dtype = default.float if any(isinstance(v, float) for v in values) else dtypes.int64
+    dtype = as_dtype(dtype)
     refuse_limited("arange", dtype)
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -480,7 +483,7 @@ def linspace(
 ):
     """`steps` numbers from `start` to `end`, both included, evenly spaced."""
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    dtype = default.float if dtype is None else dtype
+    dtype = default.float if dtype is None else as_dtype(dtype)
     if isinstance(steps, float):
         raise argument_error("linspace", "steps", "int", steps)
     if steps < 0:
@@ -518,7 +521,7 @@ def logspace(
     requires_grad=False,
 ):
     """`steps` numbers from ``base ** start`` to ``base ** end``, evenly spaced in the exponent."""
-    dtype = default.float if dtype is None else dtype
+    dtype = default.float if dtype is None else as_dtype(dtype)
     if dtype.category < FLOAT:
         start, end = (int(v.item() if isinstance(v, Tensor) else v) for v in (start, end))
     refuse_limited("logspace", dtype)
@@ -529,7 +532,7 @@ def logspace(
 
 def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """The identity matrix of `n` rows and `m` (default `n`) columns."""
-    dtype = default.float if dtype is None else dtype
+    dtype = default.float if dtype is None else as_dtype(dtype)
     for name, value in (("n", n), ("m", m)):
         if value is not None and value < 0:
             raise RuntimeError(f"eye: {name} must be greater or equal to 0, got {value}")

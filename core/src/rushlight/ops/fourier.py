@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, dtype_of
-from rushlight.dtypes import COMPLEX, FLOAT, default
+from rushlight.dtypes import COMPLEX, FLOAT, as_dtype, default
 from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import real
 from rushlight.ops.joining import cat
@@ -427,7 +427,7 @@ def _frequencies(name, values, n, d, dtype, device, requires_grad, out):
 
     if n < 1 and name == "fftfreq":
         raise RuntimeError(f"{name}: expected n of at least 1, got {n}")
-    dtype = default.float if dtype is None else dtype
+    dtype = default.float if dtype is None else as_dtype(dtype)
     if dtype.category < FLOAT:
         raise ValueError(f"{name} requires a floating point or complex dtype, got {dtype}")
     kind = BY_CODE[dtype.code]

@@ -8,7 +8,7 @@ import warnings
 from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, meta_array
-from rushlight.dtypes import default
+from rushlight.dtypes import as_dtype, default
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops.creation import _elsewhere, finish
@@ -19,7 +19,7 @@ from rushlight.tensor.tensor import Tensor
 
 def _strided(name, size, stride, dtype, device, requires_grad):
     size, stride = normalize_size((size,)), tuple(as_int(s, "stride", name) for s in stride)
-    dtype = default.float if dtype is None else dtype
+    dtype = default.float if dtype is None else as_dtype(dtype)
     if len(size) != len(stride):
         raise RuntimeError(
             f"{name}: dimensionality of sizes ({len(size)}) must match dimensionality of strides "

@@ -10,7 +10,7 @@ from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast
-from rushlight.dtypes import FLOAT, default
+from rushlight.dtypes import FLOAT, as_dtype, default
 from rushlight.kernels.normals import box_muller
 from rushlight.ops import drawing
 from rushlight.ops._inplace import check_writable, written
@@ -109,7 +109,7 @@ def _normals(mean, std, size, dtype, generator, device=devices.cpu):
 
 
 def _float(dtype, name, complex_too=False):
-    dtype = default.float if dtype is None else dtype
+    dtype = default.float if dtype is None else as_dtype(dtype)
     if dtype.category != FLOAT and not (complex_too and dtype.is_complex):
         raise RuntimeError(f'"{name}" not implemented for {dtype}')
     return dtype
@@ -220,8 +220,8 @@ def randint(
         made = drawing.whole(low, high, size, generator, device, requires_grad)
         if made is not None:
             return made
-    if dtype is None:
-        dtype = dtypes.int64 if out is None else out._dtype
+    usual = dtypes.int64 if out is None else out._dtype
+    dtype = usual if dtype is None else as_dtype(dtype)
     if dtype.category == dtypes.INTEGER:
         _check_holds(dtype, low, high - 1)
     elif dtype.is_complex:
@@ -271,8 +271,8 @@ def randperm(
     """A random permutation of 0 .. n-1."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
-    if dtype is None:
-        dtype = dtypes.int64 if out is None else out._dtype
+    usual = dtypes.int64 if out is None else out._dtype
+    dtype = usual if dtype is None else as_dtype(dtype)
     dtypes.refuse_limited("randperm", dtype)
     engine = _engine(generator, _place(device if out is None else out._device))
     with engine.lock:

@@ -7,7 +7,7 @@ import warnings
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
-from rushlight.dtypes import bool_, default, float64, int64, refuse_limited
+from rushlight.dtypes import as_dtype, bool_, default, float64, int64, refuse_limited
 from rushlight.errors import shape_text
 from rushlight.kernels import places
 from rushlight.ops._op import composite
@@ -100,7 +100,7 @@ def constant_pad_nd(input: Tensor, pad, value=0):
 def _triangle(name, chosen, row, col, offset, dtype, device):
     if row < 0 or col < 0:
         raise RuntimeError(f"{name}: row and col must be non-negative, got {row} and {col}")
-    dtype = int64 if dtype is None else dtype
+    dtype = int64 if dtype is None else as_dtype(dtype)
     refuse_limited(name, dtype)
     kind = BY_CODE[dtype.code]
     call = places.triangle(name == "triu_indices", row, col, offset, kind)
@@ -186,7 +186,7 @@ def range(
     count = int((end - start) / step) + 1
     made = arange(count, dtype=float64) * step + start
     return finish(
-        made.to(default.float if dtype is None else dtype)._array,
+        made.to(default.float if dtype is None else as_dtype(dtype))._array,
         dtype or default.float,
         device,
         requires_grad,

@@ -7,7 +7,7 @@ import math
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
-from rushlight.dtypes import FLOAT, default
+from rushlight.dtypes import FLOAT, as_dtype, default
 from rushlight.ops._op import composite
 from rushlight.ops.creation import finish
 
@@ -34,13 +34,13 @@ def bessel(count, size, beta):
 
 def made(array, dtype, device, requires_grad):
     """The tensor of a window that was computed in double precision."""
-    dtype = default.float if dtype is None else dtype
+    dtype = default.float if dtype is None else as_dtype(dtype)
     return finish(np.asarray(array, BY_CODE[dtype.code]), dtype, device, requires_grad)
 
 
 # ------------------------------------------------------------------------------------- top level
 def _window(name, length, periodic, formula, dtype, layout, device, requires_grad):
-    found = default.float if dtype is None else dtype
+    found = default.float if dtype is None else as_dtype(dtype)
     if str(layout) not in ("None", "strided", "rushlight.strided", "torch.strided"):
         raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout}")
     if found.category != FLOAT:
