@@ -148,9 +148,7 @@ from rushlight.ops.creation import (
     zeros,
     zeros_like,
 )
-from rushlight.ops.dropout import dropout
 from rushlight.ops.einsum import einsum
-from rushlight.ops.embedding import embedding
 from rushlight.ops.exponential import (
     digamma,
     erf,
@@ -210,7 +208,6 @@ from rushlight.ops.matrix import (
     mv,
     outer,
 )
-from rushlight.ops.normalization import batch_norm, layer_norm
 from rushlight.ops.pooling import avg_pool1d, max_pool1d, max_pool2d
 from rushlight.ops.random import (
     Generator,

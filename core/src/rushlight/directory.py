@@ -27,6 +27,8 @@ NAMES = {
         "IntTensor LongTensor ShortTensor"
     ),
     "inspection": (
+        "cond detach get_device get_num_interop_threads is_distributed is_inference is_signed "
+        "is_storage is_warn_always_enabled set_num_interop_threads set_warn_always while_loop "
         "_assert _check _check_index _check_is_size _check_type _check_value "
         "get_deterministic_debug_mode get_device_module get_float32_matmul_precision "
         "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "
@@ -43,6 +45,14 @@ NAMES = {
         "_chunk_cat _log_softmax_backward_data _native_batch_norm_legit _safe_softmax "
         "_segment_reduce _softmax_backward_data _unsafe_masked_index "
         "_unsafe_masked_index_put_accumulate"
+    ),
+    "nn.native_calls": (
+        "alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits convolution "
+        "cosine_embedding_loss ctc_loss dropout dropout_ embedding feature_alpha_dropout "
+        "feature_alpha_dropout_ feature_dropout feature_dropout_ frobenius_norm group_norm gru "
+        "gru_cell hinge_embedding_loss instance_norm kl_div layer_norm lstm lstm_cell "
+        "margin_ranking_loss native_dropout nuclear_norm pairwise_distance poisson_nll_loss "
+        "rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell triplet_margin_loss"
     ),
     "ops.storages": (
         "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage "

@@ -199,3 +199,81 @@ def _check_is_size(i, message=None, *, max=None) -> None:
     _check(i >= 0, message)
     if max is not None:
         _check(i <= max, message)
+
+
+def is_signed(input) -> bool:
+    """Whether the dtype has negative numbers."""
+    return input.is_signed()
+
+
+def is_inference(input) -> bool:
+    """Whether a tensor was made in inference mode."""
+    return input.is_inference()
+
+
+def is_distributed(input) -> bool:
+    """False: tensors that are spread over processes are of another class."""
+    return False
+
+
+def is_storage(obj) -> bool:
+    """Whether an object is a storage."""
+    from rushlight.ops.storages import TypedStorage, UntypedStorage
+
+    return isinstance(obj, TypedStorage | UntypedStorage)
+
+
+def get_device(input) -> int:
+    """The number of the GPU a tensor lies on, -1 for the CPU."""
+    return input.get_device()
+
+
+def detach(input):
+    """The tensor without its history; it shares the memory."""
+    return input.detach()
+
+
+_interop = [1]
+
+
+def get_num_interop_threads() -> int:
+    """What :func:`set_num_interop_threads` was given; operations run one after the other."""
+    return _interop[0]
+
+
+def set_num_interop_threads(int) -> None:
+    """Note a number of threads between operations, which nothing uses here."""
+    if int < 1:
+        raise RuntimeError(f"set_num_interop_threads expects a positive integer, got {int}")
+    _interop[0] = int
+
+
+_warn_always = [False]
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Ask for every warning each time; Python's filters decide that here."""
+    if type(b) is not bool:
+        raise TypeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _warn_always[0] = b
+    if b:
+        warnings.simplefilter("always")
+
+
+def is_warn_always_enabled() -> bool:
+    """What :func:`set_warn_always` was given."""
+    return _warn_always[0]
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    """``true_fn(*operands)`` if `pred` holds, else ``false_fn(*operands)``."""
+    return (true_fn if bool(pred) else false_fn)(*operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    """`carried_inputs` through `body_fn` again and again, as long as ``cond_fn`` holds for them."""
+    carried = tuple(carried_inputs)
+    while bool(cond_fn(*carried)):
+        found = body_fn(*carried)
+        carried = found if isinstance(found, tuple) else tuple(found)
+    return carried

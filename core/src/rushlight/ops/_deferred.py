@@ -80,7 +80,7 @@ RARE = {
         "to_sparse_csc to_sparse_csr values"
     ),
     "sharing": "is_shared share_memory_",
-    "memory_layout": "new_empty_strided resize resize_ resize_as resize_as_",
+    "memory_layout": "dim_order new_empty_strided resize resize_ resize_as resize_as_",
 }
 
 

@@ -241,15 +241,9 @@ def _filled(size, fill, dtype, device, requires_grad, out):
 
 
 def empty(
-    *size,
-    out=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
-    pin_memory=False,
+    *size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
     memory_format=None,
-):
+):  # fmt: skip
     """A tensor of uninitialised memory."""
     if out is device is memory_format is None and not requires_grad:
         made = _small(size, None, default.float if dtype is None else as_dtype(dtype))
@@ -267,7 +261,9 @@ def empty(
     return made
 
 
-def zeros(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+def zeros(
+    *size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+):
     """A tensor filled with 0.
 
     >>> rushlight.zeros(2, 3)
@@ -281,7 +277,9 @@ def zeros(*size, out=None, dtype=None, layout=None, device=None, requires_grad=F
     return _filled(size, 0, dtype, device, requires_grad, out)
 
 
-def ones(*size, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+def ones(
+    *size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+):
     """A tensor filled with 1."""
     if out is device is None and not requires_grad:
         made = _small(size, 1, default.float if dtype is None else as_dtype(dtype))
@@ -303,7 +301,10 @@ def _filled_quickly(size, value, dtype):
     return make_tensor(blocks.filled(size, BY_CODE[dtype.code], value), dtype)
 
 
-def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+def full(
+    size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+    pin_memory=False,
+):  # fmt: skip
     """A tensor filled with `fill_value`, whose kind decides the dtype."""
     if out is device is None and not requires_grad and type(fill_value) is float:
         if dtype in (None, default.float) and -_LARGE < fill_value < _LARGE:
@@ -334,8 +335,9 @@ def _small_like(array, fill, dtype):
 
 def _like(fill):
     def make(
-        input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
-    ):
+        input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+        memory_format=None,
+    ):  # fmt: skip
         if (
             type(input) in EXACT
             and dtype is device is memory_format is layout is None
@@ -389,15 +391,9 @@ for _function, _name in ((empty_like, "empty"), (zeros_like, "zeros"), (ones_lik
 
 
 def full_like(
-    input,
-    fill_value,
-    *,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
-    memory_format=None,
-):
+    input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False,
+    pin_memory=False, memory_format=None,
+):  # fmt: skip
     """A tensor filled with `fill_value`, with the shape, dtype and device of `input`."""
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
     if transforms.levels:
@@ -421,8 +417,9 @@ def _ramp(count, start, step):
 
 
 def arange(
-    start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False
-):
+    start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+    pin_memory=False,
+):  # fmt: skip
     """The numbers from `start` (default 0) up to, not including, `end`, every `step`.
 
     >>> rushlight.arange(3)
@@ -479,8 +476,9 @@ def arange(
 
 
 def linspace(
-    start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False
-):
+    start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+    pin_memory=False,
+):  # fmt: skip
     """`steps` numbers from `start` to `end`, both included, evenly spaced."""
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     dtype = default.float if dtype is None else as_dtype(dtype)
@@ -509,17 +507,9 @@ def linspace(
 
 
 def logspace(
-    start,
-    end,
-    steps,
-    base=10.0,
-    *,
-    out=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
-):
+    start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None,
+    requires_grad=False, pin_memory=False,
+):  # fmt: skip
     """`steps` numbers from ``base ** start`` to ``base ** end``, evenly spaced in the exponent."""
     dtype = default.float if dtype is None else as_dtype(dtype)
     if dtype.category < FLOAT:
@@ -530,7 +520,10 @@ def logspace(
     return _given(out, array, dtype, device, requires_grad)
 
 
-def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+def eye(
+    n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+    pin_memory=False,
+):  # fmt: skip
     """The identity matrix of `n` rows and `m` (default `n`) columns."""
     dtype = default.float if dtype is None else as_dtype(dtype)
     for name, value in (("n", n), ("m", m)):
@@ -575,7 +568,9 @@ def complex(real, imag, *, out=None):
     return made if out is None else _write(out, made)
 
 
-def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False):
+def scalar_tensor(
+    s, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+):
     """A 0-d tensor of the default float dtype."""
     make = tensor if dtype is None or dtype.category != INTEGER else functools.partial(full, ())
     dtype = dtype or default.float

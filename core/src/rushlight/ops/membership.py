@@ -63,7 +63,7 @@ def _check_isin(elements, test_elements):
         raise TypeError("isin(): at least one of elements and test_elements must be a Tensor")
 
 
-@composite(method=False)
+@composite(method=False, keywords={"element": "elements", "test_element": "test_elements"})
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """True where an element is one of `test_elements`; either may be a number.
 

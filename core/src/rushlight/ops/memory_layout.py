@@ -12,7 +12,8 @@ from rushlight.dtypes import as_dtype, default
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops.creation import _elsewhere, finish
-from rushlight.tensor.shape import as_int, normalize_size
+from rushlight.tensor.memory_format import iterated
+from rushlight.tensor.shape import as_int, normalize_size, strides_of
 from rushlight.tensor.storage import _root
 from rushlight.tensor.tensor import Tensor
 
@@ -159,5 +160,15 @@ def resize_as(self, tensor):
     return self.reshape(tuple(tensor.shape))
 
 
+def dim_order(self, *, ambiguity_check=False) -> tuple:
+    """The dimensions in the order in which they lie in memory, the slowest first."""
+    if ambiguity_check:
+        raise NotImplementedError(
+            "dim_order(ambiguity_check=...) is not available; ask is_contiguous(memory_format=...)"
+        )
+    return iterated(self._array.shape, (strides_of(self),))
+
+
+Tensor.dim_order = dim_order
 Tensor.resize_, Tensor.resize_as_ = resize_, resize_as_
 Tensor.resize, Tensor.resize_as = resize, resize_as

@@ -119,15 +119,9 @@ def _maker(name, sample, short, doc):
     quick, plain = short
 
     def make(
-        *size,
-        generator=None,
-        out=None,
-        dtype=None,
-        layout=None,
-        device=None,
-        requires_grad=False,
+        *size, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
         pin_memory=False,
-    ):
+    ):  # fmt: skip
         if out is None:
             made = quick(size, dtype, generator, device, requires_grad)
             if made is not None:
@@ -184,16 +178,18 @@ randn = _maker("randn", _normals, drawing.NORMAL, "Samples from the standard nor
 
 
 def rand_like(
-    input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
-):
+    input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+    memory_format=None,
+):  # fmt: skip
     """:func:`rand` in the shape, dtype and strides of `input`."""
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format).uniform_()
     return made.requires_grad_() if requires_grad else made
 
 
 def randn_like(
-    input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
-):
+    input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+    memory_format=None,
+):  # fmt: skip
     """:func:`randn` in the shape, dtype and strides of `input`."""
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format).normal_()
     return made.requires_grad_() if requires_grad else made
@@ -201,17 +197,9 @@ def randn_like(
 
 @transformable
 def randint(
-    low,
-    high=None,
-    size=None,
-    *,
-    generator=None,
-    out=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
-):
+    low, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
+    requires_grad=False, pin_memory=False,
+):  # fmt: skip
     """Integers from [low, high); ``randint(high, size)`` starts at 0."""
     if size is None:
         low, high, size = 0, low, high

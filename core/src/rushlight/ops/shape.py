@@ -307,6 +307,7 @@ permute.gradient(input=lambda grad, dims: grad.permute(_inverse(dims)))
     batching="dims",
     samples=lambda make: [((make(2, 3), 0, 1), {}), ((make(2, 3, 4), -1, 0), {})],
     aliases=("swapaxes", "swapdims"),
+    keywords={"axis0": "dim0", "axis1": "dim1"},
     inplace=True,
     made_by="swapped",
 )

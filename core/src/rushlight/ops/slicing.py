@@ -459,7 +459,12 @@ def chunk(input: Tensor, chunks, dim=0):
     return split(input, size, dim)
 
 
-@composite()
+@composite(
+    keywords={
+        name: "indices_or_sections"
+        for name in ("sections", "indices", "tensor_indices_or_sections")
+    }
+)
 def tensor_split(input: Tensor, indices_or_sections, dim=0):
     """Pieces at given indices, or a number of pieces whose sizes differ by at most one."""
     dim = wrap_dim(dim, input.dim())

@@ -63,19 +63,22 @@ def _split_along(name, input, parts, dim, least):
     return tensor_split(input, parts, dim)
 
 
-@composite(spread=True)
+_PLACES = {"sections": "indices_or_sections", "indices": "indices_or_sections"}
+
+
+@composite(spread=True, keywords=_PLACES)
 def hsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the second dimension (the first of a vector): equal ones, or at indices."""
     return _split_along("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1, 1)
 
 
-@composite(spread=True)
+@composite(spread=True, keywords=_PLACES)
 def vsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the first dimension: equal ones, or at indices."""
     return _split_along("vsplit", input, indices_or_sections, 0, 2)
 
 
-@composite(spread=True)
+@composite(spread=True, keywords=_PLACES)
 def dsplit(input: Tensor, indices_or_sections: Whole):
     """Pieces along the third dimension: equal ones, or at indices."""
     return _split_along("dsplit", input, indices_or_sections, 2, 3)

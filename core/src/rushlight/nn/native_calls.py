@@ -1,0 +1,282 @@
+"""Functions of the top level that take what :mod:`rushlight.nn.functional`'s take in another order.
+
+PyTorch's layers call them with everything spelled out; programs meet them as ``torch.embedding`` or
+``torch.lstm``. A `reduction` is a number here: 0 (their default) for none, 1 for the mean, 2 for
+the sum.
+"""
+
+from __future__ import annotations
+
+from rushlight.dtypes import bool_
+from rushlight.errors import argument_error
+from rushlight.nn import functional as F
+from rushlight.ops import dropout as noise
+from rushlight.ops.creation import empty_like
+from rushlight.ops.matrix_norm import linalg_matrix_norm, linalg_vector_norm
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def _reduction(op, value):
+    if type(value) is not int or not 0 <= value < 3:
+        raise argument_error(op, "reduction", "0 (none), 1 (mean) or 2 (sum)", value)
+    return _REDUCTIONS[value]
+
+
+# ------------------------------------------------------------------------------------ normalization
+def batch_norm(
+    input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=True
+):
+    """:func:`rushlight.nn.functional.batch_norm`, weight and bias before the running statistics."""
+    return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def instance_norm(
+    input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps,
+    cudnn_enabled=True,
+):  # fmt: skip
+    """:func:`rushlight.nn.functional.instance_norm`, weight and bias before the statistics."""
+    return F.instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
+    """:func:`rushlight.nn.functional.layer_norm`."""
+    return F.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+    """:func:`rushlight.nn.functional.group_norm`."""
+    return F.group_norm(input, num_groups, weight, bias, eps)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """:func:`rushlight.nn.functional.rms_norm`."""
+    return F.rms_norm(input, normalized_shape, weight, eps)
+
+
+# --------------------------------------------------------------------------------------- embeddings
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """Rows of `weight`, the table first; see :func:`rushlight.nn.functional.embedding`."""
+    padding_idx = None if padding_idx == -1 else padding_idx
+    return F.embedding(indices, weight, padding_idx, None, 2.0, scale_grad_by_freq, sparse)
+
+
+# ------------------------------------------------------------------------------------------ dropout
+def dropout(input, p, train):
+    """:func:`rushlight.nn.functional.dropout`."""
+    return F.dropout(input, p, train)
+
+
+def dropout_(input, p, train):
+    """In-place version of :func:`dropout`."""
+    return F.dropout(input, p, train, True)
+
+
+def alpha_dropout(input, p, train):
+    """:func:`rushlight.nn.functional.alpha_dropout`."""
+    return F.alpha_dropout(input, p, train)
+
+
+def alpha_dropout_(input, p, train):
+    """In-place version of :func:`alpha_dropout`."""
+    return F.alpha_dropout(input, p, train, True)
+
+
+def feature_dropout(input, p, train):
+    """Dropout of whole channels, of input with any number of dimensions behind them."""
+    return noise._channels(input, p, train, False)
+
+
+def feature_dropout_(input, p, train):
+    """In-place version of :func:`feature_dropout`."""
+    return noise._channels(input, p, train, True)
+
+
+def feature_alpha_dropout(input, p, train):
+    """:func:`rushlight.nn.functional.feature_alpha_dropout`."""
+    return F.feature_alpha_dropout(input, p, train)
+
+
+def feature_alpha_dropout_(input, p, train):
+    """In-place version of :func:`feature_alpha_dropout`."""
+    return F.feature_alpha_dropout(input, p, train, True)
+
+
+def native_dropout(input, p, train):
+    """Dropout and the mask of what it kept."""
+    if not train:
+        return input.clone(), empty_like(input, dtype=bool_).fill_(True)
+    kept = empty_like(input).bernoulli_(1 - p)
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    return input * kept * scale, kept.bool()
+
+
+# ------------------------------------------------------------------------------------------- losses
+def ctc_loss(
+    log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False
+):
+    """:func:`rushlight.nn.functional.ctc_loss`."""
+    reduction = _reduction("ctc_loss", reduction)
+    return F.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
+    )
+
+
+def kl_div(input, target, reduction=0, *, log_target=False):
+    """:func:`rushlight.nn.functional.kl_div`; the mean is over all elements."""
+    loss = F.kl_div(input, target, reduction="none", log_target=log_target)
+    reduction = _reduction("kl_div", reduction)
+    return loss if reduction == "none" else getattr(loss, reduction)()
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
+    """:func:`rushlight.nn.functional.binary_cross_entropy_with_logits`."""
+    reduction = _reduction("binary_cross_entropy_with_logits", reduction)
+    return F.binary_cross_entropy_with_logits(
+        input, target, weight, reduction=reduction, pos_weight=pos_weight
+    )
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
+    """:func:`rushlight.nn.functional.cosine_embedding_loss`."""
+    reduction = _reduction("cosine_embedding_loss", reduction)
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=reduction)
+
+
+def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
+    """:func:`rushlight.nn.functional.hinge_embedding_loss`."""
+    reduction = _reduction("hinge_embedding_loss", reduction)
+    return F.hinge_embedding_loss(input, target, margin, reduction=reduction)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
+    """:func:`rushlight.nn.functional.margin_ranking_loss`."""
+    reduction = _reduction("margin_ranking_loss", reduction)
+    return F.margin_ranking_loss(input1, input2, target, margin, reduction=reduction)
+
+
+def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+    """:func:`rushlight.nn.functional.poisson_nll_loss`."""
+    reduction = _reduction("poisson_nll_loss", reduction)
+    return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=reduction)
+
+
+def triplet_margin_loss(
+    anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, reduction=0
+):
+    """:func:`rushlight.nn.functional.triplet_margin_loss`."""
+    reduction = _reduction("triplet_margin_loss", reduction)
+    return F.triplet_margin_loss(
+        anchor, positive, negative, margin, p, eps, swap, reduction=reduction
+    )
+
+
+# ------------------------------------------------------------------------------------------- others
+def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
+    """:func:`rushlight.nn.functional.pairwise_distance`."""
+    return F.pairwise_distance(x1, x2, p, eps, keepdim)
+
+
+def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    """A convolution, transposed or not, of as many dimensions as `weight` has behind two."""
+    count = weight.dim() - 2
+    if count not in (1, 2, 3):
+        raise RuntimeError(f"convolution: weight must have 3 to 5 dimensions, got {weight.dim()}")
+    if transposed:
+        function = getattr(F, f"conv_transpose{count}d")
+        return function(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return getattr(F, f"conv{count}d")(input, weight, bias, stride, padding, dilation, groups)
+
+
+def frobenius_norm(input, dim=None, keepdim=False):
+    """The square root of the sum of squares over `dim` (all)."""
+    return linalg_vector_norm(input, 2, dim, keepdim)
+
+
+def nuclear_norm(input, dim=None, keepdim=False):
+    """The sum of singular values of matrices over two dimensions (the last)."""
+    return linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+
+
+# ---------------------------------------------------------------------------------- recurrent nets
+def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectional, batch_first,
+               **options):  # fmt: skip
+    from rushlight import nn
+    from rushlight.nn.utils.stateless import functional_call
+
+    if not isinstance(has_biases, bool):
+        raise NotImplementedError(
+            f"{kind.lower()}() of packed sequences: use rushlight.nn.{kind} on the result of "
+            "nn.utils.rnn.pack_padded_sequence"
+        )
+    module = getattr(nn, kind)(
+        params[0].shape[1], params[1].shape[1], layers, bias=has_biases, batch_first=batch_first,
+        dropout=p, bidirectional=bidirectional, device="meta", **options,
+    )  # fmt: skip
+    module.train(train)
+    names = [name for name, _ in module.named_parameters()]
+    if len(names) != len(params):
+        raise ValueError(f"{kind.lower()}: expected {len(names)} parameters, got {len(params)}")
+    return functional_call(module, dict(zip(names, params, strict=True)), (input, hx))
+
+
+def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+    """A long short-term memory: output, hidden and cell state; see :class:`rushlight.nn.LSTM`.
+    `params` are its weights and biases, layer by layer."""
+    out, (hidden, cell) = _recurrent(
+        "LSTM", input, tuple(hx), params, has_biases, num_layers, dropout, train, bidirectional,
+        batch_first,
+    )  # fmt: skip
+    return out, hidden, cell
+
+
+def gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+    """A gated recurrent unit: output and hidden state; see :class:`rushlight.nn.GRU`."""
+    return _recurrent(
+        "GRU", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
+
+
+def rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+    """An Elman network with tanh: output and hidden state; see :class:`rushlight.nn.RNN`."""
+    return _recurrent(
+        "RNN", input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
+        batch_first, nonlinearity="tanh",
+    )  # fmt: skip
+
+
+def rnn_relu(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+    """An Elman network with relu: output and hidden state; see :class:`rushlight.nn.RNN`."""
+    return _recurrent(
+        "RNN", input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
+        batch_first, nonlinearity="relu",
+    )  # fmt: skip
+
+
+def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of :func:`lstm`: the new hidden and cell state."""
+    hidden, cell = hx
+    gates = F.linear(input, w_ih, b_ih) + F.linear(hidden, w_hh, b_hh)
+    into, forget, new, out = gates.chunk(4, -1)
+    cell = forget.sigmoid() * cell + into.sigmoid() * new.tanh()
+    return out.sigmoid() * cell.tanh(), cell
+
+
+def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of :func:`gru`: the new hidden state."""
+    reset, update, new = F.linear(input, w_ih, b_ih).chunk(3, -1)
+    reset_hidden, update_hidden, new_hidden = F.linear(hx, w_hh, b_hh).chunk(3, -1)
+    new = (new + (reset + reset_hidden).sigmoid() * new_hidden).tanh()
+    return new + (update + update_hidden).sigmoid() * (hx - new)
+
+
+def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of :func:`rnn_tanh`: the new hidden state."""
+    return (F.linear(input, w_ih, b_ih) + F.linear(hx, w_hh, b_hh)).tanh()
+
+
+def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of :func:`rnn_relu`: the new hidden state."""
+    return (F.linear(input, w_ih, b_ih) + F.linear(hx, w_hh, b_hh)).relu()
