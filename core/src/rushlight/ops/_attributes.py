@@ -25,7 +25,7 @@ _NOT_WHOLE = (
     bool, float, complex, str, np.ndarray, np.inexact, np.bool_, type(None), tuple, list, range,
     Iterator, dict, set,
 )  # fmt: skip
-_REFUSED = object()
+_REFUSED, _INT = object(), {int}
 
 
 def kind_of(name, default, annotation):
@@ -67,7 +67,7 @@ def _truth(op, name, value):
 def whole(op, name, value):
     """One whole number or several, plain ones; a TypeError of the op `op` for anything else."""
     if isinstance(value, tuple | list):
-        if all(type(item) is int for item in value):
+        if _INT.issuperset(map(type, value)):
             return value
         items = [_one(item) for item in value]
         at = next((at for at, item in enumerate(items) if item is _REFUSED), None)

@@ -84,8 +84,15 @@ def _short_composite(op, general):
                 args.extend(rest)
                 given = len(args)
                 if given <= most and given + len(kwargs) >= least:
-                    if _all_plain(args, kwargs, plain, by_name):
-                        return body(*args, **kwargs)
+                    for value, types in zip(args, plain, strict=False):
+                        if type(value) not in types:
+                            break
+                    else:
+                        for name, value in kwargs.items():
+                            if type(value) not in by_name.get(name, ()):
+                                break
+                        else:
+                            return body(*args, **kwargs)
                 return general(*args, **kwargs)
             if b is _fast.UNSET:
                 if one:
@@ -100,17 +107,6 @@ def _short_composite(op, general):
         return general(*args, *rest, **kwargs)
 
     return _itself(call) if op.options.get("itself") else call
-
-
-def _all_plain(args, kwargs, plain, by_name):
-    """Whether each argument is of a type that its place takes without a question."""
-    for value, types in zip(args[1:], plain[1:], strict=False):
-        if type(value) not in types:
-            return False
-    for name, value in kwargs.items():
-        if type(value) not in by_name.get(name, ()):
-            return False
-    return True
 
 
 def _plain_types(op):

@@ -25,8 +25,8 @@ from rushlight.tensor.memory_format import (
     channels_last_3d,
     check_format,
     contiguous_format,
-    has_row_strides,
     is_laid_out,
+    lies_by_rows,
     preserve_format,
 )
 from rushlight.tensor.storage import storage_of
@@ -50,7 +50,7 @@ def _cast(input: Tensor, dtype):
 
 def _prepared_cast(input, dtype):
     target = BY_CODE[dtype.code]
-    if not has_row_strides(input):
+    if not lies_by_rows(input):
         return None
     return conversion.prepare(input, target) or vectors.converted(input, target)
 

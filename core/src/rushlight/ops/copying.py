@@ -55,7 +55,8 @@ turned.short.whole = True  # where a format is given; others are copied by NumPy
 
 def _clone_kernel(input, memory_format=None):
     """Small arrays that lie otherwise are turned by one call."""
-    if memory_format is None and lies_by_rows(input):
+    plain = input.flags.c_contiguous and (1 not in input.shape or lies_by_rows(input))
+    if memory_format is None and plain:
         found = input.copy() if 0 < input.nbytes < blocks.LEAST else blocks.copied(input)
         if found is not None:
             return found

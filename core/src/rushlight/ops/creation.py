@@ -343,7 +343,8 @@ def _like(fill):
             and dtype is device is memory_format is layout is None
             and not requires_grad
             and type(input._array) is np.ndarray
-            and lies_by_rows(input._array)
+            and input._array.flags.c_contiguous
+            and (1 not in input._array.shape or lies_by_rows(input._array))
             and input._array.size
             and devices.current.stack[-1] is devices.cpu
             and not STATE.levels

@@ -157,21 +157,19 @@ def empty_like(array, dtype):
     return np.ndarray(array.shape, dtype, memory.empty(array.size, dtype), 0, steps)
 
 
-def has_row_strides(array):
-    """Whether the strides of an array are those of rows, of dimensions of one element and of empty
-    arrays too, which NumPy leaves out when it asks for contiguity."""
-    step = array.itemsize
-    for found, n in zip(array.strides[::-1], array.shape[::-1], strict=True):
-        if found != step:
-            return False
+@functools.lru_cache(maxsize=1024)
+def _row_strides(shape, step):
+    strides = []
+    for n in reversed(shape):
+        strides.append(step)
         step *= n or 1
-    return True
+    return tuple(reversed(strides))
 
 
 def lies_by_rows(array):
-    """:func:`has_row_strides`, said sooner of most arrays."""
-    plain = 1 not in array.shape and 0 not in array.shape
-    return array.flags.c_contiguous if plain else has_row_strides(array)
+    """Whether the strides of an array are those of rows, of dimensions of one element and of empty
+    arrays too, which NumPy leaves out when it asks for contiguity."""
+    return array.strides == _row_strides(array.shape, array.itemsize)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -225,7 +223,7 @@ def empty_iterated(shape, dtype, operands):
 
 def as_input(array, result):
     """A result of the input's shape, copied to where it lies as a dense input does."""
-    if has_row_strides(array) and has_row_strides(result):
+    if array.flags.c_contiguous and result.flags.c_contiguous and 1 not in array.shape:
         return result
     if type(array) is np.ndarray and array.size:
         steps = dense_strides(array.shape, array.strides, array.itemsize, result.itemsize)
