@@ -1,6 +1,6 @@
 """Run the benchmarks of bench/ (see bench/README.md).
 
-python ci/bench.py [run | trainer | steps | ops | loader | graph | transforms ...] [OPTION ...]
+python ci/bench.py [run | trainer | steps | kernels | ops | loader | graph | ...] [OPTION ...]
 
 Without a name: bench/run.py. Options are passed on to every program that is named.
 """
@@ -15,7 +15,7 @@ from packages import ROOT
 
 
 def main(arguments):
-    known = {path.stem for path in (ROOT / "bench").glob("*.py")} - {"cases"}
+    known = {path.stem for path in (ROOT / "bench").glob("*.py")} - {"cases", "shapes"}
     chosen = list(itertools.takewhile(known.__contains__, arguments))
     for name in chosen or ["run"]:
         command = [sys.executable, str(ROOT / "bench" / f"{name}.py"), *arguments[len(chosen) :]]
