@@ -131,12 +131,15 @@ def test_several_results():
     got = construction.results(arrays)
     assert type(got) is tuple and all(t._array is a for t, a in zip(got, arrays, strict=True))
     assert construction.results(()) == ()
-    for other in (list(arrays), (arrays[0], None), (arrays[0].view(">f4"),), arrays * 3, 1):
+    some, none = construction.results((arrays[0], None))
+    assert some._array is arrays[0] and none is None
+    for other in (list(arrays), (arrays[0], 1), (arrays[0].view(">f4"),), arrays * 3, 1):
         assert construction.results(other) is NotImplemented
     before = [sys.getrefcount(o) for o in (arrays[1], rushlight.float32, arrays)]
     for _ in range(500):
         construction.results(arrays)
         construction.results((arrays[1], None))
+        construction.results((arrays[1], 1))
     assert [sys.getrefcount(o) for o in (arrays[1], rushlight.float32, arrays)] == before
 
 

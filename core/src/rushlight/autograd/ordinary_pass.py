@@ -15,6 +15,7 @@ from rushlight.autograd.accumulation import accumulate, summed, takeable
 from rushlight.autograd.anomaly import anomaly
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import Node
+from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import stack
 
 by_sequence = attrgetter("sequence")
@@ -45,9 +46,13 @@ def ordinary_pass(root, retain, taken=None):
         or anomaly.enabled
     ):
         return False
-    counts: dict = {}  # how many contributions each leaf will get
-    nodes = _below(start, counts)
-    if nodes is None or taken is not None and counts.keys() != taken.keys():
+    found = make.below(start)
+    if found is NotImplemented:
+        found = _below(start)
+    if found is None:
+        return False
+    nodes, counts = found
+    if taken is not None and counts.keys() != taken.keys():
         return False
     if len(nodes) > 2:
         nodes.sort(key=by_sequence, reverse=True)
@@ -64,9 +69,10 @@ def ordinary_pass(root, retain, taken=None):
     return True
 
 
-def _below(start, counts):
-    """The node and those below it; None where a hook is found, or a function of the user."""
-    nodes, seen = [start], {start}
+def _below(start):
+    """The node and those below it, and how many gradients each leaf will get; None where a hook is
+    found, or a function of the user."""
+    nodes, seen, counts = [start], {start}, {}
     for node in nodes:
         if (
             node.plan is None
@@ -87,7 +93,7 @@ def _below(start, counts):
                     counts[edge] = 1
                 else:
                     return None
-    return nodes
+    return nodes, counts
 
 
 def _run(nodes, counts, pending, retain, taken):
@@ -99,36 +105,45 @@ def _run(nodes, counts, pending, retain, taken):
         if grads is None:
             pieces = (None,) * len(node.edges)
         else:
-            pieces = NotImplemented  # an op's `backward` begins with `quick`, too
-            if node.shapes is node.metadata is None:
-                pieces = node.plan.quick(node, grads)
+            pieces = node.plan.quick(node, grads)  # an op's `backward` begins with it, too
             if pieces is NotImplemented:
                 pieces = node.op.backward(node, grads, False)
+            elif node.shapes is not node.metadata:  # one of them is there
+                pieces = node.op.fitted(node, pieces)
             if not retain and node.saved != ():  # nodes that saved nothing run again
                 node.saved = None
-        i = 0
-        for edge in node.edges:
-            if type(edge) is Node:
-                if edge.outputs == 1 and edge not in pending:
-                    if (piece := pieces[i]) is not None:
-                        pending[edge] = piece
-                else:
-                    numbers = node.numbers
-                    deliver(pending, owned, edge, 0 if numbers is None else numbers[i], pieces[i])
-            elif edge is not None:
-                piece = pieces[i]
-                left = counts[edge] = counts[edge] - 1
-                held = 3  # by `pieces`, by `piece` and by the call that counts
-                if edge in waiting:
-                    old, held = waiting.pop(edge), 2
-                    piece = old if piece is None else summed(owned, edge, old, piece)
-                    old = None
-                if left:
-                    if piece is not None:
-                        waiting[edge] = piece
-                elif taken is not None:
-                    taken[edge] = piece
-                elif piece is not None:
-                    lone = getrefcount(piece) <= held and takeable(piece)
-                    accumulate(edge, piece, False, lone)
-            i += 1
+        first = NotImplemented
+        if taken is None:
+            first = make.handed(node, pieces, pending, counts, waiting)
+        if first is not None:
+            first = 0 if first is NotImplemented else first
+            _hand(node, pieces, first, pending, counts, waiting, owned, taken)
+
+
+def _hand(node, pieces, first, pending, counts, waiting, owned, taken):
+    """Hand the gradients of a node, from that of the `first` edge on, to what is below it."""
+    for i in range(first, len(node.edges)):
+        edge = node.edges[i]
+        if type(edge) is Node:
+            if edge.outputs == 1 and edge not in pending:
+                if (piece := pieces[i]) is not None:
+                    pending[edge] = piece
+            else:
+                numbers = node.numbers
+                deliver(pending, owned, edge, 0 if numbers is None else numbers[i], pieces[i])
+        elif edge is not None:
+            piece = pieces[i]
+            left = counts[edge] = counts[edge] - 1
+            held = 3  # by `pieces`, by `piece` and by the call that counts
+            if edge in waiting:
+                old, held = waiting.pop(edge), 2
+                piece = old if piece is None else summed(owned, edge, old, piece)
+                old = None
+            if left:
+                if piece is not None:
+                    waiting[edge] = piece
+            elif taken is not None:
+                taken[edge] = piece
+            elif piece is not None:
+                lone = getrefcount(piece) <= held and takeable(piece)
+                accumulate(edge, piece, False, lone)

@@ -2,7 +2,8 @@
 
 ``rl_several``  (*arguments of a plan of ``rl_layout`` but the arrays to write): makes these arrays
                 and gives them as a tuple
-``rl_results``  (tuple of arrays): a tuple of tensors
+``rl_results``  (tuple of arrays or Nones): a tuple of tensors, Nones staying what they are
+``rl_plain``    (*tensors or Nones): None where all are plain tensors with arrays of NumPy's own
 
 Anything unusual is answered NotImplemented.
 """
@@ -21,7 +22,7 @@ from rushlight.backends.llvm_door import (
     TYPE_AT,
 )
 
-NAMES = ("results",)
+NAMES = ("results", "plain")
 (LAYOUT, CALL, ARRAY_TYPE, OUTPUTS, ARGUMENTS, FIRST) = range(6)  # words of a plan of rl_several
 MOST_DIMS, MOST_ARGUMENTS, MOST_OUTPUTS = 8, 24, 6
 OUTPUT = 2 + MOST_DIMS  # words of an output: dtype, number of dimensions, extents
@@ -35,24 +36,46 @@ def _results(maker):
     f.exit_unless(kind, "fallback")
     count, items = f.field(arrays, SIZE_AT), f.at(arrays, ITEMS_AT, "i8")
     f.exit_if(f.compare("ugt", count, MOST_OUTPUTS), "fallback")
-    dtypes = f.slot(MOST_OUTPUTS)
+    dtypes, none = f.slot(MOST_OUTPUTS), f.word(words.NONE)
     with f.loop(count) as i:
         array = f.load(items, i, "ptr")
-        f.check_arrays(array)
-        found = f.field(array, DTYPE_AT, "ptr")
-        arguments = f"ptr {f.word(words.BY_DTYPE)}, ptr {found}"
-        dtype = f.call("ptr", "@PyDict_GetItemWithError", arguments)
-        f.exit_if(f.compare("eq", dtype, "null", "ptr"), "unknown")
-        f.store(dtype, dtypes, i, "ptr")
+        with f.when(f.compare("ne", array, none, "ptr")):
+            f.check_arrays(array)
+            found = f.field(array, DTYPE_AT, "ptr")
+            arguments = f"ptr {f.word(words.BY_DTYPE)}, ptr {found}"
+            dtype = f.call("ptr", "@PyDict_GetItemWithError", arguments)
+            f.exit_if(f.compare("eq", dtype, "null", "ptr"), "unknown")
+            f.store(dtype, dtypes, i, "ptr")
     outs = f.call("ptr", "@PyTuple_New", f"i64 {count}")
     f.exit_if(f.compare("eq", outs, "null", "ptr"), "failed")
     with f.loop(count) as i:
-        out = f.made(f.load(items, i, "ptr"), f.load(dtypes, i, "ptr"), f.word(words.NONE))
-        f.call("i32", "@PyTuple_SetItem", f"ptr {outs}, i64 {i}, ptr {out}")
+        array, place = f.load(items, i, "ptr"), f.slot()
+        f.store(none, place, 0, "ptr")
+        missing = f.compare("eq", array, none, "ptr")
+        with f.when(missing):
+            f.held(none)
+        with f.when(f.value(f"xor i1 {missing}, true")):
+            f.store(f.made(array, f.load(dtypes, i, "ptr"), none), place, 0, "ptr")
+        f.call("i32", "@PyTuple_SetItem", f"ptr {outs}, i64 {i}, ptr {f.load(place, 0, 'ptr')}")
     f.do(f"ret ptr {outs}")
     f.lines.append("unknown:")
     f.call("void", "@PyErr_Clear", "")
     f.do("br label %fallback")
+    return f.finish()
+
+
+def _plain(maker):
+    f = maker("rl_plain", (0, MOST_ARGUMENTS))
+    none = f.word(words.NONE)
+    with f.loop("%count") as i:
+        x = f.load("%args", i, "ptr")
+        with f.when(f.compare("ne", x, none, "ptr")):
+            kind = f.field(x, TYPE_AT, "ptr")
+            with f.when(f.compare("ne", kind, f.word(words.CLASS), "ptr")):
+                parameter = f.compare("eq", kind, f.word(words.PARAMETER), "ptr")
+                f.exit_unless(parameter, "fallback")
+            f.check_arrays(f.load(f.slot_of(x, words.ARRAY_AT), 0, "ptr"))
+    f.do(f"ret ptr {f.held(none)}")
     return f.finish()
 
 
@@ -91,7 +114,7 @@ def _several(maker):
 
 def functions(maker):
     """IR texts."""
-    return [_results(maker), _several(maker)]
+    return [_results(maker), _plain(maker), _several(maker)]
 
 
 # ------------------------------------------------------------------------------------ Python's side

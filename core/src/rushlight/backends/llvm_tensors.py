@@ -29,8 +29,9 @@ from rushlight.backends.llvm_door import (
  VIEWS_AT, BASE_NAME, PATH_NAME, WRITABLE_NAME, ADD_VIEW, ARRAY_TYPE, INT, SLICE, TUPLE,
  ELLIPSIS, SLICE_OP, LEAF, NODE_CLASS, ONE, ZERO, NEXT, NODE_OP, NODE_EDGES, NODE_PLAN,
  NODE_OUTPUTS, NODE_SEQUENCE, NODE_SAVED, VERSION_AT, STORAGE_ARRAY_AT, INFERENCE_NAME,
- FALSE, PARAMETER, SIZE_CLASS, SIZED, MODES, VALUES_NAME, SHAPES_NAME,
- ITEMSIZE_AT) = range(43)  # fmt: skip
+ FALSE, PARAMETER, SIZE_CLASS, SIZED, MODES, VALUES_NAME, SHAPES_NAME, VERSIONS_NAME,
+ METADATA_NAME, GRAD_NAME, TENSOR_HOOKS, HOOKS, PRE_HOOKS, LEAF_HOOKS, POST_HOOKS, INDEX_NAME,
+ NUMBERS_NAME, LIST, BYTEARRAY, ITEMSIZE_AT) = range(55)  # fmt: skip
 BASE_AT, SIZE_AT = 48, 16  # of an array, of a list
 FEW = 16  # views in a storage's list, above which the list looks after itself
 DECLARATIONS = """declare void @Py_IncRef(ptr)
@@ -41,6 +42,12 @@ declare ptr @PyObject_GetAttr(ptr, ptr)
 declare i32 @PyObject_SetAttr(ptr, ptr, ptr)
 declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
 declare ptr @PyWeakref_NewRef(ptr, ptr)
+declare ptr @PyDict_New()
+declare i32 @PyDict_Contains(ptr, ptr)
+declare ptr @PySet_New(ptr)
+declare i32 @PySet_Contains(ptr, ptr)
+declare i32 @PySet_Add(ptr, ptr)
+declare i32 @PyDict_SetItem(ptr, ptr, ptr)
 declare ptr @PyList_New(i64)
 declare i32 @PyList_Append(ptr, ptr)
 declare ptr @PyTuple_New(i64)
@@ -55,6 +62,7 @@ declare i64 @PySlice_AdjustIndices(i64, ptr, ptr, i64)
 declare i32 @PyList_SetItem(ptr, i64, ptr)
 declare ptr @PyType_GenericAlloc(ptr, i64)
 declare ptr @PyLong_FromLongLong(i64)
+declare ptr @PyFloat_FromDouble(double)
 declare ptr @rl_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare i32 @rl_set_base(ptr, ptr)
 @_Py_NotImplementedStruct = external global i8"""
@@ -290,7 +298,9 @@ def _set_origin(f, source, step, out):
 
 def _families():
     from rushlight.backends import (
+        llvm_backward,
         llvm_known,
+        llvm_lists,
         llvm_pointwise,
         llvm_recording,
         llvm_results,
@@ -298,7 +308,10 @@ def _families():
         llvm_views,
     )
 
-    return llvm_views, llvm_recording, llvm_shapes, llvm_known, llvm_results, llvm_pointwise
+    return (
+        llvm_views, llvm_recording, llvm_backward, llvm_lists, llvm_shapes, llvm_known,
+        llvm_results, llvm_pointwise,
+    )  # fmt: skip
 
 
 def module(key: str) -> str:
@@ -351,7 +364,11 @@ class TensorDoors:
             raise RuntimeError("tensors have another layout than their class says")
         key = engine.key("tensors")
         engine.function(key, lambda: (module(key), 0, True))
-        names = [b"_base", b"_path", b"_writable", b"_inference", b"values", b"shapes"]
+        names = [
+            b"_base", b"_path", b"_writable", b"_inference", b"values", b"shapes", b"versions",
+            b"metadata", b"_grad", b"tensor_hooks", b"hooks", b"pre_hooks", b"_hooks",
+            b"_post_hooks", b"_index", b"numbers",
+        ]  # fmt: skip
         self.kept = [(), kind.add_view, *(_interned(n) for n in names)]
         new = ctypes.c_int64.from_address(id(object) + _NEW_AT).value
         words = [
@@ -361,8 +378,8 @@ class TensorDoors:
             id(leaf), id(type(node)), id(1), id(0), id(sequence),
             *(slot_offset(type(node), s) for s in of_node), slot_offset(kind, "version"),
             slot_offset(kind, "array"), id(self.kept[5]), id(False), id(parameter), id(size),
-            id(sized), id(state) + slot_offset(type(state), "modes"), *map(id, self.kept[6:8]),
-            slot_offset(type(dtype), "itemsize"),
+            id(sized), id(state) + slot_offset(type(state), "modes"), *map(id, self.kept[6:18]),
+            id(list), id(bytearray), slot_offset(type(dtype), "itemsize"),
         ]  # fmt: skip
         self.kept += [
             cls,

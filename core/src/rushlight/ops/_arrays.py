@@ -19,7 +19,7 @@ from rushlight.backends.arrays import (
 from rushlight.dtypes import FIRST_LIMITED
 from rushlight.errors import argument_error
 from rushlight.ops._op import OPTIONAL, TENSORS
-from rushlight.ops._recording import argument_name, record
+from rushlight.ops._recording import argument_name, note, record
 from rushlight.ops._rules import result_type
 from rushlight.tensor import construction as make
 from rushlight.tensor.tensor import EXACT, Parameter, Tensor, make_tensor
@@ -101,7 +101,7 @@ def record_outputs(op, tensors, values, outs):
         return
     if not op.formulas and op.joint is None:
         raise NotImplementedError(f"the derivative of '{op.name}' is not implemented")
-    record(op, tensors, values, outs)
+    note(op, tensors, values, outs)
 
 
 def _positional(op, arrays):

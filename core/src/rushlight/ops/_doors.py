@@ -18,7 +18,7 @@ from rushlight.ops import _arrays
 from rushlight.ops._attributes import DTYPE, TRUTH
 from rushlight.ops._limited import first_refused
 from rushlight.ops._op import OPTIONAL, REQUIRED, TENSOR, TENSORS
-from rushlight.ops._recording import record, record_view
+from rushlight.ops._recording import note, record, record_view
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import memory_format
@@ -246,7 +246,7 @@ class _Source:
         if not op.formulas and op.joint is None and op.kind != "view":
             action = f"refuse(op, ({', '.join(self.tensors)},), [], None)"
         else:
-            action = f"record(op, ({', '.join(self.tensors)},), {values}, {out})"
+            action = f"note(op, ({', '.join(self.tensors)},), {values}, {out})"
         return [f"if ({' or '.join(asks)}) and mode.recording:", f"    {action}"]
 
     def _recording_list(self, out):
@@ -255,7 +255,7 @@ class _Source:
             "if mode.recording:",
             f"    for v in {self.listed}:",
             "        if v._node is not None:",
-            f"            record(op, tuple({self.listed}), {values}, {out})",
+            f"            note(op, tuple({self.listed}), {values}, {out})",
             "            break",
         ]
 
@@ -412,7 +412,8 @@ def _finished(op, tensors, values, outs):
     """Several results as tensors: marked, recorded and named."""
     if STATE.inference and mode.inference:
         for out in outs:
-            out._inference = True
+            if out is not None:
+                out._inference = True
     if mode.recording:
         for tensor in tensors:
             if tensor is not None and tensor._node is not None:
@@ -425,7 +426,7 @@ def _finished(op, tensors, values, outs):
 _ndarray, _by_dtype = np.ndarray, BY_ARRAY_DTYPE
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
-    "make": make, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record,
+    "make": make, "by_dtype": BY_ARRAY_DTYPE, "mode": mode, "record": record, "note": note,
     "record_view": record_view,
     "STATE": STATE,
     "attributes": _ATTRIBUTES, "is_plain": is_plain, "is_whole": _is_whole,

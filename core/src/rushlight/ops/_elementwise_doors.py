@@ -17,7 +17,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.ops._doors import built, texts_of
 from rushlight.ops._elementwise import _EXACT, Call
 from rushlight.ops._op import ATTRIBUTE, OPTIONAL, TENSOR
-from rushlight.ops._recording import record
+from rushlight.ops._recording import note
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
@@ -253,7 +253,7 @@ class _Source:
         if self.op.options.get("differentiable", True):
             lines += [
                 f"if ({self._live()}) and mode.recording:",
-                f"    record(op, ({', '.join(self.tensors)},), [{', '.join(self.saved)}], (out,))",
+                f"    note(op, ({', '.join(self.tensors)},), [{', '.join(self.saved)}], (out,))",
             ]
         return "\n    ".join([*lines, "return out"])
 
@@ -280,6 +280,6 @@ class _Source:
 
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
-    "make": make, "mode": mode, "STATE": STATE, "record": record, "learn": _learn,
+    "make": make, "mode": mode, "STATE": STATE, "note": note, "learn": _learn,
     "numbers": _NUMBERS, "static": _STATIC, "storage_of": storage_of,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rushlight.autograd.mode import mode
 from rushlight.dtypes import ALL
-from rushlight.ops._recording import record, record_one, record_two
+from rushlight.ops._recording import note, record_one, record_two
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Parameter, Tensor
@@ -84,7 +84,7 @@ def binary(op, general):
                         if STATE.inference and mode.inference:
                             out._inference = True
                         if input._node is not None and recorded and mode.recording:
-                            record(op, (input, None), [None, other, *op.defaults[2:]], (out,))
+                            note(op, (input, None), [None, other, *op.defaults[2:]], (out,))
                         return out
         return general(input, other, *args, **kwargs)
 

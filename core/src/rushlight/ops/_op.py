@@ -53,6 +53,7 @@ class Op:
         "options",
         "outputs",
         "plans",
+        "recipes",
         "positional",
         "required",
         "rule",
@@ -73,6 +74,7 @@ class Op:
         self.cpu_kernel, self.inplace_doors = body, {}
         self.offered = set()  # kernels that the short ways know
         self.recipe = None  # how machine code records the latest kind of call
+        self.recipes = {}  # how it records calls of any tensors, by their pattern
         ranks = options.get("keeps_format")
         if ranks:
             self.cpu_kernel = _keeping_format(body, ranks)

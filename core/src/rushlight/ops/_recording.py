@@ -71,8 +71,7 @@ def record(op, tensors, values, outs, complete=True):
     node.sequence = next_sequence()
     plan = op.plans.get(key)
     if plan is None:
-        marks = [(t is not None) + (e is not None) for t, e in zip(tensors, edges, strict=True)]
-        plan = op.plans[key] = make_plan(op, tuple(marks), values)
+        plan = _planned(op, key, tensors, edges, values)
     node.plan = plan
     if values is not None:
         node.values = values
@@ -146,6 +145,32 @@ def _recipe(op, plan, marks):
         found = plan.recipes[marks] = np.array(words, np.int64)
         _in_recipes.append(plan)
     return found
+
+
+def _planned(op, key, tensors, edges, values):
+    """The plan of a new pattern, whose key it is."""
+    marks = [(t is not None) + (e is not None) for t, e in zip(tensors, edges, strict=True)]
+    plan = op.plans[key] = make_plan(op, tuple(marks), values)
+    if op.outputs == 1:
+        op.recipes[key] = _recipe_of(op, plan)
+    return plan
+
+
+def _recipe_of(op, plan):
+    """What :func:`note` must know of a pattern."""
+    words = [id(op), id(plan), int(plan.needs_shapes), len(plan.outputs), len(plan.inputs)]
+    _in_recipes.append(plan)
+    return np.array([*words, *plan.inputs, *plan.outputs], np.int64)
+
+
+def note(op, tensors, values, outs):
+    """:func:`record`, by machine code where nothing is unusual."""
+    if (
+        saving.active.count
+        or anomaly.enabled
+        or make.noted(op.recipes, tensors, values, outs) is NotImplemented
+    ):
+        record(op, tensors, values, outs)
 
 
 def record_view(op, input, values, out):
@@ -335,7 +360,14 @@ def backward(op, node, grad, create):
         pieces = node.plan.pull(node, grad, saved, node.values or op.defaults)
     if node.shapes is None and node.metadata is None:
         return pieces
+    return fitted(node, pieces)
+
+
+def fitted(node, pieces):
+    """Gradients in the shapes and dtypes of the tensors that they are of."""
     shapes = node.shapes
+    if make.fits(pieces, shapes, node.metadata) is None:
+        return pieces
     fitted = []
     for i, piece in enumerate(pieces):
         if piece is not None:
@@ -348,6 +380,7 @@ def backward(op, node, grad, create):
 
 
 Op.backward = backward
+Op.fitted = staticmethod(fitted)
 Op.unpack_saved = staticmethod(lambda node: unpack(node, True))
 
 

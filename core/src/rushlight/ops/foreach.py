@@ -7,8 +7,9 @@ import importlib
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
-from rushlight.dtypes import COMPLEX, FLOAT
+from rushlight.dtypes import COMPLEX, FLOAT, float32
 from rushlight.kernels import foreach as kernels
+from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, make_tensor
 
@@ -17,6 +18,10 @@ def _arrays(tensors):
     """The arrays of tensors; complex ones as arrays of pairs of reals."""
     if tensors is None:
         return None
+    if tensors and tensors[0]._dtype.category != COMPLEX:
+        found = make.arrays(tensors)
+        if found is not NotImplemented:
+            return found
     return [t._array if t._dtype.category != COMPLEX else _paired(t._array) for t in tensors]
 
 
@@ -37,6 +42,8 @@ def _on_device(name):
 
 
 def _written(*lists):
+    if make.written(*lists) is None:
+        return
     for tensors in lists:
         if tensors is not None:
             for tensor in tensors:
@@ -73,6 +80,9 @@ def clip_(tensors, norm, limit):
 
 def count_steps(states):
     """Add one to the ``step`` of every state; the new numbers as floats."""
+    steps = make.counted(states, "step", float32)
+    if steps is not NotImplemented:
+        return steps
     steps, counted = [], []
     for state in states:
         count = state["step"]._array

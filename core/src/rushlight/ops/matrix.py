@@ -13,7 +13,7 @@ from rushlight.kernels import totals, vectors
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import FLOAT32, is_low_precision
 from rushlight.kernels.prepared import by_layout, by_layouts
-from rushlight.ops._direct import on_arrays, tensor_of
+from rushlight.ops._direct import on_arrays, tensors_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
 from rushlight.ops.arithmetic import conj_of
@@ -349,12 +349,9 @@ def _linear_backward(grad, input, weight, needs):
     back = None
     if needs[0]:
         back = kernels.matmul(rows, weight)
-        back = tensor_of(back if flat is input else back.reshape(input.shape))
-    return (
-        back,
-        tensor_of(kernels.matmul(rows.T, flat)) if needs[1] else None,
-        tensor_of(_row_sum(rows)) if needs[2] else None,
-    )
+        back = back if flat is input else back.reshape(input.shape)
+    products = kernels.matmul(rows.T, flat) if needs[1] else None
+    return tensors_of((back, products, _row_sum(rows) if needs[2] else None))
 
 
 @linear.gradients("input", "weight", "bias")

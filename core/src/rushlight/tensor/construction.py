@@ -111,9 +111,11 @@ def _not_compiled(*args):
 
 # Views made whole, where nothing is unusual (:mod:`rushlight.backends.llvm_views`).
 indexed = reshaped = permuted = swapped = expanded = windowed = parts = _not_compiled
-recorded = viewed = _not_compiled  # :mod:`rushlight.backends.llvm_recording`
+recorded = viewed = noted = _not_compiled  # :mod:`rushlight.backends.llvm_recording`
+arrays = written = counted = _not_compiled  # :mod:`rushlight.backends.llvm_lists`
+below = fits = handed = _not_compiled  # :mod:`rushlight.backends.llvm_backward`
 dense = cleared = _not_compiled  # :mod:`rushlight.backends.llvm_shapes`
-results = _not_compiled  # :mod:`rushlight.backends.llvm_results`
+results = plain = _not_compiled  # :mod:`rushlight.backends.llvm_results`
 _slice_op = None
 
 
@@ -144,8 +146,8 @@ def _compile(engine):
 
 _COMPILED = (
     "made", "result", "view", "indexed", "reshaped", "permuted", "swapped", "expanded",
-    "windowed", "parts", "recorded", "viewed", "dense", "cleared",
-    "results",
+    "windowed", "parts", "recorded", "viewed", "noted", "below", "fits", "handed", "dense",
+    "cleared", "results", "plain", "arrays", "written", "counted",
 )  # fmt: skip
 
 
