@@ -356,6 +356,7 @@ moveaxis = movedim
 ger = outer
 fix = trunc
 concat = concatenate = cat
+newaxis = None
 half, short, long, double = float16, int16, int64, float64
 chalf, cfloat, cdouble = complex32, complex64, complex128
 float, int = float32, int32
@@ -594,6 +595,7 @@ __all__ = [
     "multiply",
     "mv",
     "nan",
+    "newaxis",
     "nanmean",
     "nansum",
     "narrow",

@@ -32,7 +32,7 @@ NAMES = {
         "_assert _check _check_index _check_is_size _check_type _check_value "
         "get_deterministic_debug_mode get_device_module get_float32_matmul_precision "
         "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "
-        "set_float32_matmul_precision typename"
+        "set_float32_matmul_precision set_flush_denormal typename"
     ),
     "chains": "compile",
     "errors": "OutOfMemoryError",
@@ -60,6 +60,10 @@ NAMES = {
         "ShortStorage TypedStorage UntypedStorage"
     ),
     "tensor.layout": "jagged",
+    "symbolic_numbers": ("sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum"),
+    "autograd.anomaly": "is_anomaly_check_nan_enabled set_anomaly_enabled",
+    "nn.functional": "celu_ rrelu_ selu_ threshold_",
+    "utils.dlpack": "to_dlpack",
     "ops.sparse_products": "spmm sspaddmm",
     "sparse": (
         "hspmm smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor "

@@ -277,3 +277,10 @@ def while_loop(cond_fn, body_fn, carried_inputs):
         found = body_fn(*carried)
         carried = found if isinstance(found, tuple) else tuple(found)
     return carried
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Ask that denormal numbers become zero; False, since kernels here always keep them."""
+    if not isinstance(mode, bool):
+        raise TypeError(f"set_flush_denormal expects a bool, but got {type(mode).__name__}")
+    return False

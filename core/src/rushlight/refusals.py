@@ -49,6 +49,22 @@ ADVICE = {
     "quint8": "use uint8 and a scale of your own",
     "qint32": "use int32 and a scale of your own",
     "classes": "write the class in Python",
+    "embedding_bag": "use nn.functional.embedding_bag, whose arguments are input, weight, offsets",
+    "embedding_renorm_": "use nn.functional.embedding with max_norm",
+    "from_file": "use from_numpy(numpy.memmap(...))",
+    "saddmm": "use sparse.addmm",
+    "dsmm": "use mm",
+    "hsmm": "use mm, and to_sparse on the result",
+    "resize_as_sparse_": "use sparse_coo_tensor with the new size",
+    "fake_quantize_per_tensor_affine": "round and clamp the scaled tensor in an autograd.Function",
+    "fake_quantize_per_channel_affine": "round and clamp the scaled tensor in an autograd.Function",
+    "quantize_per_channel": "use bfloat16 or float16 tensors",
+    "quantize_per_tensor_dynamic": "use bfloat16 or float16 tensors",
+    "dequantize": "use bfloat16 or float16 tensors",
+    "norm_except_dim": "use linalg.vector_norm over the other dimensions, keepdim=True",
+    "sym_fresh_size": "sizes are Python's numbers here",
+    "float8_e8m0fnu": "use bfloat16 or float16",
+    "float4_e2m1fn_x2": "use bfloat16 or float16",
     "futures": "use concurrent.futures",
     "package": "use rushlight.save and rushlight.load",
     "utils.cpp_extension": "write the operation in Python, with rushlight.autograd.Function for "
@@ -115,7 +131,10 @@ ABSENT = frozenset(
 NAMES = frozenset(
     "quantize_per_tensor float8_e4m3fn float8_e5m2 "
     "float8_e4m3fnuz float8_e5m2fnuz qint8 quint8 qint32 "
-    "classes".split()
+    "classes embedding_bag embedding_renorm_ from_file saddmm dsmm hsmm resize_as_sparse_ "
+    "fake_quantize_per_tensor_affine fake_quantize_per_channel_affine quantize_per_channel "
+    "quantize_per_tensor_dynamic dequantize norm_except_dim sym_fresh_size float8_e8m0fnu "
+    "float4_e2m1fn_x2".split()
 )
 
 

@@ -101,3 +101,22 @@ def test_unbiased_in_the_place_of_dim():
     assert x.var(False).item() == pytest.approx(torch.arange(6.0).var(False).item())
     with pytest.raises(TypeError):
         x.var(0, 1)
+
+
+@pytest.mark.parametrize("name", ["outer", "cdist", "take_along_dim"])
+def test_every_tensor_of_a_composite_is_asked_for(name):
+    for library in (rushlight, torch):
+        x = library.rand(3) if name == "outer" else library.rand(3, 3)
+        with pytest.raises(TypeError, match=f"{name}.*Tensor"):
+            getattr(library, name)(x, "a")
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_take_no_other_keywords(name):
+    for library in (rushlight, torch):
+        x = library.rand(3, 3)
+        for keywords in ({"bogus": 1}, {"keepdim": True}):
+            with pytest.raises(TypeError, match=name):
+                getattr(library, name)(x, **keywords)
+        assert getattr(library, name)(x, other=x).tolist() == x.tolist()
+        assert getattr(library, name)(x, dim=1, keepdim=True)[0].shape == (3, 1)

@@ -71,3 +71,13 @@ def _switch(enabled, check_nan):
 def is_anomaly_enabled() -> bool:
     """Whether anomaly mode is on."""
     return anomaly.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode looks for nan."""
+    return anomaly.check_nan
+
+
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Turn anomaly mode on or off."""
+    _switch(bool(mode), bool(check_nan))

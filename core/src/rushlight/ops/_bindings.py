@@ -11,7 +11,7 @@ from rushlight.ops import _fast, _fast_inplace
 from rushlight.ops._attributes import DTYPE, TRUTH
 from rushlight.ops._doors import make_door
 from rushlight.ops._elementwise_doors import make_elementwise_door
-from rushlight.ops._op import TABLE, TENSOR
+from rushlight.ops._op import OPTIONAL, TABLE, TENSOR
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import (
     STATE,
@@ -112,6 +112,8 @@ def _short_composite(op, general):
 def _plain_types(op):
     """For each argument of a composite the types that need no look inside."""
     types = [_UNQUESTIONED] * len(op.names)
+    for position, optional in _asked_for(op):
+        types[position] = EXACT | {type(None)} if optional else EXACT
     for position, _, kind, optional in op.attributes:
         if kind != DTYPE:
             types[position] = _TRUTH if kind == TRUTH else _WHOLE_OR_NONE if optional else _WHOLE
@@ -196,16 +198,30 @@ def _add_device_door(op, doors, form):
         doors[form] = importlib.import_module("rushlight.ops._cuda_doors").make(op, form)
 
 
+def _asked_for(op):
+    """The positions of arguments that must be tensors, and whether they may be None."""
+    if op.options.get("numbers"):
+        return ()
+    return tuple(
+        (position, kind == OPTIONAL)
+        for position, kind in enumerate(op.kinds)
+        if kind == OPTIONAL or kind == TENSOR and position in op.strict
+    )
+
+
 def _runner(op):
     """How bound values are executed, by the op's kind."""
     kind = op.kind
     if kind == "composite":
         body, positional, names = op.body, op.positional, op.names
-        first = op.kinds[:1] == (TENSOR,) and not op.options.get("numbers")
+        asked = _asked_for(op)
 
         def run(values):
-            if first and not isinstance(values[0], Tensor) and not xp.is_traced(values[0]):
-                raise argument_error(op.name, names[0], "Tensor", values[0])
+            for position, optional in asked:
+                value = values[position]
+                if not isinstance(value, Tensor) and not (optional and value is None):
+                    if not xp.is_traced(value):
+                        raise argument_error(op.name, names[position], "Tensor", value)
             if len(values) == positional:
                 return body(*values)
             keywords = dict(zip(names[positional:], values[positional:], strict=True))

@@ -294,7 +294,7 @@ softshrink.gradient(
 )
 
 
-@_float(domain=away_from(-0.5, 0.5))
+@_float(domain=away_from(-0.5, 0.5), method=True)
 def hardshrink(input, lambd=0.5):
     """`input` where its absolute value exceeds `lambd`, else zero."""
     return xp.where((input >= -lambd) & (input <= lambd), 0, input)

@@ -371,9 +371,11 @@ def _extreme(kind):
             from rushlight.ops import arithmetic
 
             binary = arithmetic.maximum if kind == "max" else arithmetic.minimum
-            return binary(input, other)
-        if not args and "dim" not in kwargs and "axis" not in kwargs:
+            return binary(input, *args, **kwargs)
+        if not args and not kwargs:
             return pick(input)
+        if not args and "dim" not in kwargs and "axis" not in kwargs:
+            raise TypeError(f"{kind}() received {list(kwargs)}, expected dim, keepdim or other")
         return (_max_dim if kind == "max" else _min_dim)(input, *args, **kwargs)
 
     return call

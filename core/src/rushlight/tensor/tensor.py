@@ -88,6 +88,7 @@ class Tensor:
     is_sparse_csr = False
     is_quantized = False
     is_nested = False
+    is_mkldnn = is_mps = is_xpu = is_xla = is_mtia = is_ipu = is_maia = is_vulkan = False
     layout = strided
 
     def __len__(self):

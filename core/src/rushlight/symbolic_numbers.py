@@ -1,0 +1,57 @@
+"""``sym_int``, ``sym_max`` and the like: PyTorch's functions for sizes of traced programs.
+
+Sizes are Python's numbers here, always, so these are Python's own operations on them.
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def sym_int(a) -> int:
+    """A number cut towards zero."""
+    return math.trunc(a)
+
+
+def sym_float(a) -> float:
+    """A number as a float."""
+    return float(a)
+
+
+def sym_not(a) -> bool:
+    """The opposite of a truth value."""
+    return not a
+
+
+def sym_max(a, b):
+    """The larger of two numbers; a float where either is one."""
+    return _joined(max(a, b), a, b)
+
+
+def sym_min(a, b):
+    """The smaller of two numbers; a float where either is one."""
+    return _joined(min(a, b), a, b)
+
+
+def _joined(found, *numbers):
+    return float(found) if any(isinstance(number, float) for number in numbers) else found
+
+
+def sym_sum(args):
+    """The sum of several numbers."""
+    return sum(args)
+
+
+def sym_sqrt(a) -> float:
+    """The square root."""
+    return math.sqrt(a)
+
+
+def sym_ite(b, t, f):
+    """`t` if `b` is true, else `f`; both must be of one type."""
+    if not isinstance(b, bool) or type(t) is not type(f):
+        raise AssertionError(
+            f"sym_ite: expected a bool and two values of one type, got {type(b).__name__}, "
+            f"{type(t).__name__} and {type(f).__name__}"
+        )
+    return t if b else f
