@@ -31,6 +31,9 @@ STEPS, EPOCHS = 20, 50
 TOLERANCE = {"float64": 1e-6, "complex128": 1e-6, "float32": 2e-4, "complex64": 2e-4}
 
 
+WIDER = {"float32": "float64", "complex64": "complex128"}
+
+
 class Difference(AssertionError):
     """Something that is not PyTorch's."""
 
@@ -137,6 +140,23 @@ def same_params(ours, theirs, what, tolerance):
         close(a, b, f"{what}, parameter {i}", tolerance)
 
 
+def as_near(ours, theirs, entry, variant, steps):
+    """Whether our rounding errors after so many steps are at most twice PyTorch's own, which the
+    same steps in twice the precision show: some optimizers magnify the last bits."""
+    import torch
+
+    exact = Run(torch, entry.name, variant, WIDER[str(theirs.params[0].dtype)[6:]],
+                matrices=entry.matrices).go(steps)  # fmt: skip
+    off = [
+        max(
+            float((torch.as_tensor(p.detach().numpy()).to(e.dtype) - e.detach()).abs().max())
+            for p, e in zip(run.params, exact.params, strict=True)
+        )
+        for run in (ours, theirs)
+    ]
+    return off[0] <= 2 * off[1]
+
+
 class Entry:
     """One optimizer of the table."""
 
@@ -181,8 +201,12 @@ def check_trajectory(entry, kwargs):
         for dtype in kinds:
             pair = entry.pair(variant, dtype=dtype)
             for step in range(STEPS):
-                same_params(*[r.go(1) for r in pair], f"{variant} {dtype} step {step}",
-                            TOLERANCE[dtype])  # fmt: skip
+                ours, theirs = (r.go(1) for r in pair)
+                try:
+                    same_params(ours, theirs, f"{variant} {dtype} step {step}", TOLERANCE[dtype])
+                except Difference:
+                    if dtype not in WIDER or not as_near(ours, theirs, entry, variant, step + 1):
+                        raise
     if entry.info.supports_param_groups:
         ours, theirs = entry.pair(kwargs, grouped=True)
         same_params(ours.go(STEPS), theirs.go(STEPS), "groups", 1e-6)

@@ -186,3 +186,11 @@ def test_rare_optimizers_are_imported_at_need():
     assert set(torch.optim.swa_utils.__all__) == set(rushlight.optim.swa_utils.__all__)
     with pytest.raises(AttributeError, match="Adam2"):
         rushlight.optim.Adam2  # noqa: B018 - the access is what is tested
+
+
+def test_sparse_adam_takes_dense_parameters_only():
+    for library in (rushlight, torch):
+        sparse = library.zeros(3, layout=library.sparse_coo)
+        for given in ([sparse], [{"params": [sparse]}]):
+            with pytest.raises(ValueError, match="SparseAdam requires dense parameter tensors"):
+                library.optim.SparseAdam(given)

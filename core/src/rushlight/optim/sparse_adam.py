@@ -6,6 +6,11 @@ from rushlight.autograd.mode import no_grad
 from rushlight.ops.creation import zeros_like
 from rushlight.optim.optimizer import Optimizer
 from rushlight.optim.options import check_betas, check_single
+from rushlight.tensor.tensor import Tensor
+
+
+def _is_sparse(parameter):
+    return parameter.layout != "strided"
 
 
 class SparseAdam(Optimizer):
@@ -21,17 +26,18 @@ class SparseAdam(Optimizer):
                 raise ValueError(f"Invalid {name}: {value}")
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        places = [
-            [i, j]
-            for i, group in enumerate(self.param_groups)
-            for j, parameter in enumerate(group["params"])
-            if parameter.is_complex()
-        ]
-        if places:
-            raise ValueError(
-                f"Complex params at indices {places}: SparseAdam does not support complex "
-                "parameters"
-            )
+        for kind, is_one, wanted in (
+            ("Sparse", _is_sparse, "requires dense parameter tensors"),
+            ("Complex", Tensor.is_complex, "does not support complex parameters"),
+        ):
+            places = [
+                [i, j]
+                for i, group in enumerate(self.param_groups)
+                for j, parameter in enumerate(group["params"])
+                if is_one(parameter)
+            ]
+            if places:
+                raise ValueError(f"{kind} params at indices {places}: SparseAdam {wanted}")
 
     def step(self, closure=None):
         """Evaluate the closure and update; raises RuntimeError for dense gradients."""
