@@ -20,6 +20,7 @@ from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, through_levels
 from rushlight.tensor.dispatch import stack as transforms
 from rushlight.tensor.interchange import array_of_data
+from rushlight.tensor.layout import in_layout, only_strided
 from rushlight.tensor.memory_format import (
     check_format,
     contiguous_format,
@@ -245,6 +246,8 @@ def empty(
     memory_format=None,
 ):  # fmt: skip
     """A tensor of uninitialised memory."""
+    if layout is not None and layout != "strided":
+        return in_layout(zeros(*size, dtype=dtype, device=device), layout, requires_grad)
     if out is device is memory_format is None and not requires_grad:
         made = _small(size, None, default.float if dtype is None else as_dtype(dtype))
         if made is not None:
@@ -270,6 +273,8 @@ def zeros(
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
+    if layout is not None and layout != "strided":
+        return in_layout(zeros(*size, dtype=dtype, device=device), layout, requires_grad)
     if out is device is None and not requires_grad:
         made = _small(size, 0, default.float if dtype is None else as_dtype(dtype))
         if made is not None:
@@ -281,6 +286,8 @@ def ones(
     *size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
 ):
     """A tensor filled with 1."""
+    if layout is not None:
+        only_strided("ones", layout)
     if out is device is None and not requires_grad:
         made = _small(size, 1, default.float if dtype is None else as_dtype(dtype))
         if made is not None:
@@ -306,6 +313,8 @@ def full(
     pin_memory=False,
 ):  # fmt: skip
     """A tensor filled with `fill_value`, whose kind decides the dtype."""
+    if layout is not None:
+        only_strided("full", layout)
     if out is device is None and not requires_grad and type(fill_value) is float:
         if dtype in (None, default.float) and -_LARGE < fill_value < _LARGE:
             made = _small((size,), fill_value, default.float)
@@ -363,6 +372,11 @@ def _like(fill):
             return type(input).__torch_function__(make, (), (input,), options)
         dtype = input._dtype if dtype is None else as_dtype(dtype)
         device = input._device if device is None else device
+        if layout is not None and layout != "strided":
+            if fill == 1:
+                only_strided("ones_like", layout)
+            made = zeros(input._array.shape, dtype=dtype, device=device)
+            return in_layout(made, layout, requires_grad)
         made = _filled(input._array.shape, fill, dtype, device, requires_grad, None)
         home = made._device
         if home is not devices.meta:
@@ -396,6 +410,7 @@ def full_like(
     pin_memory=False, memory_format=None,
 ):  # fmt: skip
     """A tensor filled with `fill_value`, with the shape, dtype and device of `input`."""
+    only_strided("full_like", layout)
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
     if transforms.levels:
         return made.fill_(fill_value)
@@ -426,6 +441,7 @@ def arange(
     >>> rushlight.arange(3)
     tensor([0, 1, 2])
     """
+    only_strided("arange", layout)
     if end is None:
         start, end = 0, start
     if (
@@ -481,6 +497,7 @@ def linspace(
     pin_memory=False,
 ):  # fmt: skip
     """`steps` numbers from `start` to `end`, both included, evenly spaced."""
+    only_strided("linspace", layout)
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     dtype = default.float if dtype is None else as_dtype(dtype)
     if isinstance(steps, float):
@@ -512,6 +529,7 @@ def logspace(
     requires_grad=False, pin_memory=False,
 ):  # fmt: skip
     """`steps` numbers from ``base ** start`` to ``base ** end``, evenly spaced in the exponent."""
+    only_strided("logspace", layout)
     dtype = default.float if dtype is None else as_dtype(dtype)
     if dtype.category < FLOAT:
         start, end = (int(v.item() if isinstance(v, Tensor) else v) for v in (start, end))
@@ -526,6 +544,7 @@ def eye(
     pin_memory=False,
 ):  # fmt: skip
     """The identity matrix of `n` rows and `m` (default `n`) columns."""
+    only_strided("eye", layout)
     dtype = default.float if dtype is None else as_dtype(dtype)
     for name, value in (("n", n), ("m", m)):
         if value is not None and value < 0:

@@ -29,6 +29,7 @@ from rushlight.ops.generators import (  # noqa: F401 - names that are looked for
     set_rng_state,
 )
 from rushlight.tensor.dispatch import readable, stack, through_levels
+from rushlight.tensor.layout import only_strided
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -122,6 +123,8 @@ def _maker(name, sample, short, doc):
         *size, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
         pin_memory=False,
     ):  # fmt: skip
+        if layout is not None:
+            only_strided(name, layout)
         if out is None:
             made = quick(size, dtype, generator, device, requires_grad)
             if made is not None:
@@ -182,6 +185,8 @@ def rand_like(
     memory_format=None,
 ):  # fmt: skip
     """:func:`rand` in the shape, dtype and strides of `input`."""
+    if layout is not None:
+        only_strided("rand_like", layout)
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format).uniform_()
     return made.requires_grad_() if requires_grad else made
 
@@ -191,6 +196,8 @@ def randn_like(
     memory_format=None,
 ):  # fmt: skip
     """:func:`randn` in the shape, dtype and strides of `input`."""
+    if layout is not None:
+        only_strided("randn_like", layout)
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format).normal_()
     return made.requires_grad_() if requires_grad else made
 
@@ -201,6 +208,8 @@ def randint(
     requires_grad=False, pin_memory=False,
 ):  # fmt: skip
     """Integers from [low, high); ``randint(high, size)`` starts at 0."""
+    if layout is not None:
+        only_strided("randint", layout)
     if size is None:
         low, high, size = 0, low, high
     _check_bounds(low, high)
@@ -257,6 +266,8 @@ def randperm(
     pin_memory=False,
 ):
     """A random permutation of 0 .. n-1."""
+    if layout is not None:
+        only_strided("randperm", layout)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     usual = dtypes.int64 if out is None else out._dtype
@@ -301,6 +312,8 @@ def normal(
     requires_grad=False,
 ):
     """Normal samples with means and standard deviations given as numbers or tensors."""
+    if layout is not None:
+        only_strided("normal", layout)
     _check_std(std)
     found = [v._dtype for v in (mean, std, out) if isinstance(v, Tensor)]
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
