@@ -138,6 +138,8 @@ def _run(func, dims, leaves, spec, size, out_dims, randomness, kwargs):
         results = func(*tree_unflatten(wrapped, spec), **kwargs)
         outs, out_spec = tree_flatten(results)
         places = prefix_leaves(out_dims, out_spec)
+        if out_spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
+            places = list(out_dims)
         if places is None:
             raise ValueError(
                 f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
@@ -155,6 +157,8 @@ def _released(out, place, level, func, out_dims):
     """A result with all examples in the dimension asked for."""
     name = _name(func)
     if not isinstance(out, Tensor):
+        if place is None:
+            return out
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}. Did you "
             "mean to set out_dims= to None for output?"

@@ -10,8 +10,9 @@ from rushlight.func.reverse import _identity, _with_aux, jacrev
 from rushlight.func.trees import (
     argument,
     check_argnums,
+    check_real,
     flat_tensors,
-    map_tensors,
+    unwrapped,
     with_argument,
 )
 from rushlight.ops._differentiation import pullback, zero_like
@@ -38,11 +39,12 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     leaves, spec = flat_tensors(primals, "jvp(f, primals, tangents)", "primals")
     moves, move_spec = flat_tensors(tangents, "jvp(f, primals, tangents)", "tangents")
     _check_tangents(leaves, moves, spec, move_spec)
-    for leaf in leaves:
-        if leaf._dtype.category < FLOAT:
-            raise ValueError(
-                f"Expected primal to be floating point or complex, but got: {leaf._dtype}"
-            )
+    for tensors, what in ((leaves, "primal"), (moves, "tangent")):
+        for leaf in tensors:
+            if leaf._dtype.category < FLOAT:
+                raise ValueError(
+                    f"Expected {what} to be floating point or complex, but got: {leaf._dtype}"
+                )
     if not leaves:
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals to contain at least one Tensor."
@@ -56,7 +58,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     values = [shed(o, level) for o in outs]
     found = [_tangent(o, v, level, strict) for o, v in zip(outs, values, strict=True)]
     result = tree_unflatten(values, out_spec), tree_unflatten(found, out_spec)
-    return (*result, map_tensors(aux, lambda t: shed(t, level))) if has_aux else result
+    return (*result, unwrapped(aux, lambda t: shed(t, level))) if has_aux else result
 
 
 def _tangent(out, value, level, strict):
@@ -71,7 +73,7 @@ def _tangent(out, value, level, strict):
 
 
 def _check_tangents(leaves, moves, spec, move_spec):
-    if len(leaves) != len(moves):
+    if spec != move_spec:
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
             f"structure. For example, if primals is a tuple of 3 tensors, tangents also must be. "
@@ -94,6 +96,9 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     def wrapper(*args, **kwargs):
         inputs = argument(args, argnums)
         leaves, in_spec = flat_tensors(inputs, "jacfwd", "the arguments")
+        if not leaves:
+            raise RuntimeError("jacfwd: Expected the arguments to contain at least one Tensor.")
+        check_real(leaves, "jacfwd", "inputs")
         columns, seen = [], {}
 
         def chosen(tree):
@@ -110,6 +115,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
                 ]  # fmt: skip
                 found = jvp(chosen, (inputs,), (tree_unflatten(given, in_spec),), has_aux=has_aux)
                 flat, seen["spec"] = tree_flatten(found[1])
+                check_real(flat, "jacfwd", "outputs")
                 seen["shapes"] = [tuple(t.shape) for t in flat]
                 aux = tree_flatten(found[2])[0] if has_aux else []
                 seen["aux"] = tree_flatten(found[2])[1] if has_aux else None
@@ -159,6 +165,12 @@ def linearize(func, *primals):
         """The derivative along the tangents."""
         moves, move_spec = flat_tensors(tangents, "linearize", "the tangents")
         _check_tangents(leaves, moves, spec, move_spec)
+        for number, (p, t) in enumerate(zip(leaves, moves, strict=True)):
+            if p._dtype is not t._dtype:
+                raise RuntimeError(
+                    f"linearize: tangent:{number} has dtype {t._dtype}; expected that of its "
+                    f"primal, {p._dtype}"
+                )
         return tree_unflatten(transpose(moves), seen["spec"])
 
     return tree_unflatten(outputs, seen["spec"]), push

@@ -10,8 +10,9 @@ from rushlight.func.batching import vmap
 from rushlight.func.trees import (
     argument,
     check_argnums,
+    check_real,
     flat_tensors,
-    map_tensors,
+    unwrapped,
     with_argument,
 )
 from rushlight.ops._differentiation import grad_level, zero_like
@@ -73,7 +74,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
         value = level.release(output)
         gradient = tree_unflatten(pieces, spec)
         if has_aux:
-            return gradient, (value, map_tensors(aux, level.release))
+            return gradient, (value, unwrapped(aux, level.release))
         return gradient, value
 
     return wrapper
@@ -136,13 +137,16 @@ def _pulled(func, primals, has_aux):
         if has_aux:
             output, aux = _with_aux("vjp(f, *primals)", output)
     outs, out_spec = flat_tensors(output, "vjp(f, *primals)", "f(*primals)")
+    _check_outputs(outs)
 
-    def pull(*cotangents):
-        """The gradients for cotangents like the outputs."""
-        tree = cotangents[0] if len(cotangents) == 1 else cotangents
-        given, given_spec = tree_flatten(tree)
+    def pull(cotangents, retain_graph=True, create_graph=None):
+        """The gradients for cotangents like the outputs; the graph is kept for further calls
+        unless `retain_graph` is False. They are differentiable where somebody outside asks for it
+        and `create_graph` is not False."""
+        given, given_spec = tree_flatten(cotangents)
         _check_cotangents(given, given_spec, outs, out_spec)
-        found = level.gradients(outs, tracked, given)
+        create = False if create_graph is False else None  # what is recorded is found out
+        found = level.gradients(outs, tracked, given, create, retain_graph)
         pieces = [
             zero_like(leaf) if g is None else g for leaf, g in zip(leaves, found, strict=True)
         ]
@@ -150,17 +154,36 @@ def _pulled(func, primals, has_aux):
         return tuple(result)
 
     released = [level.release(o) for o in outs]
-    return released, out_spec, pull, map_tensors(aux, level.release) if has_aux else None
+    return released, out_spec, pull, unwrapped(aux, level.release) if has_aux else None
+
+
+def _check_outputs(outs):
+    """Raise RuntimeError unless there are outputs, all of floating point or complex dtype."""
+    if not outs:
+        raise RuntimeError(
+            "vjp(f, *primals): Expected f to be a function that has non-empty output (got output = "
+            "[])"
+        )
+    for out in outs:
+        if out._dtype.category < FLOAT:
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                f"Tensor with dtype {out._dtype}"
+            )
 
 
 def _check_cotangents(given, given_spec, outs, out_spec):
-    if len(given) != len(outs):
+    if given_spec != out_spec:
         raise RuntimeError(
             f"Expected pytree structure of cotangents to be the same as pytree structure of "
             f"outputs to the function. cotangents: {given_spec}, primal output: {out_spec}"
         )
     for v, o in zip(given, outs, strict=True):
-        if isinstance(v, Tensor) and v._array.shape != o._array.shape:
+        if v is not None and not isinstance(v, Tensor):
+            raise TypeError(
+                f"vjp: cotangents can be either Tensors or None, but got {type(v).__name__}"
+            )
+        if v is not None and v._array.shape != o._array.shape:
             raise RuntimeError(
                 f"vjp: a cotangent has shape {list(v.shape)}; expected that of the output, "
                 f"{list(o.shape)}"
@@ -180,14 +203,10 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
             return func(*with_argument(args, argnums, tree), **kwargs)
 
         inputs = argument(args, argnums)
-        outputs, spec, pull, aux = _pulled(chosen, (inputs,), has_aux)
-        for out in outputs:
-            if out._dtype.category < FLOAT:
-                raise RuntimeError(
-                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
-                    f"Tensor with dtype {out._dtype}"
-                )
         leaves, in_spec = tree_flatten(inputs)
+        check_real(leaves, "jacrev", "inputs")
+        outputs, spec, pull, aux = _pulled(chosen, (inputs,), has_aux)
+        check_real(outputs, "jacrev", "outputs")
         rows = [_rows(pull, outputs, spec, k, chunk_size) for k in range(len(outputs))]
         blocks = []
         for out, row in zip(outputs, rows, strict=True):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict
+
+from rushlight.dtypes import COMPLEX
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
@@ -18,29 +21,45 @@ def flat_tensors(tree, name, what):
     return leaves, spec
 
 
+def check_real(leaves, name, what):
+    """Raise RuntimeError where one of a Jacobian's inputs or outputs is complex."""
+    for number, leaf in enumerate(leaves):
+        if isinstance(leaf, Tensor) and leaf._dtype.category == COMPLEX:
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened "
+                f"input idx: {number}"
+            )
+
+
 def map_tensors(tree, change):
     """The structure with every tensor in it replaced by ``change(tensor)``."""
     leaves, spec = tree_flatten(tree)
     return tree_unflatten([change(v) if isinstance(v, Tensor) else v for v in leaves], spec)
 
 
+def unwrapped(aux, change):
+    """What a function gives beside its result: tensors, each by ``change(tensor)``."""
+    leaves, spec = tree_flatten(aux)
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
+    return tree_unflatten([change(leaf) for leaf in leaves], spec)
+
+
+_DICTS = (dict, OrderedDict, defaultdict)
+
+
 def prefix_leaves(prefix, spec: TreeSpec):
     """A structure's leading part, such as ``in_dims``, spread over all leaves below each of its
     own; None where the two do not fit."""
-    if spec.is_leaf():
-        return None if isinstance(prefix, (tuple, list, dict)) else [prefix]
     if prefix is None or not isinstance(prefix, (tuple, list, dict)):
         return [prefix] * spec.num_leaves
-    leaves, own = tree_flatten(prefix, is_leaf=lambda v: v is None or isinstance(v, int))
-    if own.is_leaf():
-        return [leaves[0]] * spec.num_leaves
-    alike = own.type is spec.type or {own.type, spec.type} <= {tuple, list}
-    if not alike or own.num_children != spec.num_children:
+    if spec.is_leaf():
         return None
-    if isinstance(prefix, dict):
-        children = list(prefix.values())
-    else:
-        children = list(prefix)
+    _, own = tree_flatten(prefix, is_leaf=lambda v: v is not prefix)
+    if own.num_children != spec.num_children or not _alike(own, spec):
+        return None
+    children = list(prefix.values() if isinstance(prefix, dict) else prefix)
     found = []
     for child, below in zip(children, spec.children_specs, strict=True):
         part = prefix_leaves(child, below)
@@ -48,6 +67,17 @@ def prefix_leaves(prefix, spec: TreeSpec):
             return None
         found += part
     return found
+
+
+def _alike(own, spec):
+    """Whether two roots are of one kind: a dict of any class fits one with the same keys."""
+    if own.type in _DICTS and spec.type in _DICTS:
+        return set(_keys(own)) == set(_keys(spec))
+    return own.type is spec.type and own.context == spec.context
+
+
+def _keys(spec):
+    return spec.context[1] if spec.type is defaultdict else spec.context
 
 
 def argument(args, argnums):
@@ -60,6 +90,9 @@ def argument(args, argnums):
                 f"Got argnum={number}, but only {count} positional inputs; expected an argnum "
                 f"from {-count} to {count - 1}"
             )
+    places = tuple(number % count for number in numbers)
+    if len(set(places)) != len(places):
+        raise RuntimeError(f"argnums elements must be unique, got {places}")
     if isinstance(argnums, int):
         return args[argnums]
     return tuple(args[n] for n in numbers)

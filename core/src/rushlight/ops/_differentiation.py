@@ -33,7 +33,8 @@ class _OrdinaryLevel:
         """The tensor as something to differentiate by."""
         if tensor.requires_grad and self.outer:
             return tensor.view_as(tensor)
-        leaf = tensor.detach().requires_grad_()
+        leaf = tensor.clone() if tensor.is_inference() and not mode.inference else tensor.detach()
+        leaf.requires_grad_()
         leaf._transform = self
         return leaf
 
@@ -114,7 +115,7 @@ class _WrappingLevel(TrackingLevel):
                 inputs,
                 [v for _, v in pairs],
                 retain_graph=retain,
-                create_graph=mode.recording,
+                create_graph=mode.recording and create is not False,
                 allow_unused=True,
             )
         finally:

@@ -15,7 +15,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.ops import _wrapped_writes as writes
 from rushlight.ops._fusion import FusedFormula
 from rushlight.ops._op import TENSORS
-from rushlight.ops._recording import _match_dtype, record
+from rushlight.ops._recording import fitted, record
 from rushlight.ops._wrappers import (
     Level,
     Wrapped,
@@ -107,9 +107,10 @@ def _record(level, op, tensors, values, outs):
     attributes = [None if isinstance(v, Tensor) else v for v in values]
     slots = [lifted(o, level) if isinstance(o, Tensor) else o for o in outs]
     node = record(op, tensors, attributes, slots)
-    node.op = _LevelOp(op, level)
+    plan, node.plan = node.plan, None  # an ordinary pass would run it on placeholders
+    node.op = _LevelOp(op, level, plan)
     if node.saved:
-        inputs = len(node.plan.inputs)
+        inputs = len(plan.inputs)
         for i in range(inputs, len(node.saved)):
             number = node.saved[i][3]
             node.saved[i] = (wrap(Tracked, slots[number]._inner, level), number)
@@ -119,27 +120,18 @@ def _record(level, op, tensors, values, outs):
 class _LevelOp:
     """The op of a recorded call of a level, as the engine calls it."""
 
-    __slots__ = ("level", "name", "node_name", "op")
+    __slots__ = ("level", "name", "node_name", "op", "plan")
     pulls = {}
 
-    def __init__(self, op, level):
-        self.op, self.level = op, level
+    def __init__(self, op, level, plan):
+        self.op, self.level, self.plan = op, level, plan
         self.name, self.node_name = op.name, op.node_name
 
     def backward(self, node, grads, create):
         """Run the formulas: on the tensors below where the level's own transform asks."""
         saved = self._saved(node, create)
         values = node.values or self.op.defaults
-        pieces = self._pull(node.plan)(node, grads, saved, values)
-        shapes, fitted = node.shapes, []
-        for i, piece in enumerate(pieces):
-            if piece is not None:
-                if shapes is not None and piece._array.shape != shapes[i]:
-                    piece = piece.sum_to_size(shapes[i])
-                if node.metadata is not None and piece._dtype is not node.metadata[i]:
-                    piece = _match_dtype(piece, node.metadata[i])
-            fitted.append(piece)
-        return fitted
+        return fitted(node, self._pull(self.plan)(node, grads, saved, values))
 
     def _saved(self, node, create):
         if node.saved is None:

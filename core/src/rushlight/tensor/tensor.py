@@ -200,7 +200,7 @@ class Tensor:
 
     def register_hook(self, hook) -> HookHandle:
         """Call ``hook(grad)`` with this tensor's complete gradient; a result replaces it."""
-        if not self.requires_grad:
+        if self._node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is LEAF:
             self._hooks = self._hooks if self._hooks is not None else {}
