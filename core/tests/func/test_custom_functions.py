@@ -139,3 +139,44 @@ def test_missing_rules_are_errors():
     with pytest.raises(NotImplementedError, match="jvp"):
         jvp(Plain.apply, (X,), (X,))
     assert grad(lambda x: Plain.apply(x).sum())(X).tolist() == [2.0] * 3
+
+
+class Saving(Function):
+    """Saves an output, and has no forward mode."""
+
+    @staticmethod
+    def forward(x):
+        return x.exp(), x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output[0])
+
+    @staticmethod
+    def backward(ctx, grad, other):
+        return grad * ctx.saved_tensors[0] + other * 2
+
+
+@pytest.mark.parametrize("transform", [jacfwd, hessian, lambda f: lambda x: jvp(f, (x,), (x,))])
+def test_a_function_that_saves_outputs_says_that_it_has_no_jvp(transform):
+    with pytest.raises(NotImplementedError, match="implement the jvp function"):
+        transform(lambda x: Saving.apply(x * 1)[0].sum())(X)
+
+
+@pytest.mark.parametrize(
+    ("result", "match"),
+    [
+        (lambda x: x, "two returns"),
+        (lambda x: (x, 0, 0), "two returns"),
+        (lambda x: (x, (0, 0)), "incompatible"),
+        (lambda x: ((x, x), (0,)), "incompatible"),
+    ],
+)
+def test_what_a_vmap_staticmethod_may_return(result, match):
+    class Given(Saving):
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return result(x)
+
+    with pytest.raises(RuntimeError, match=match):
+        vmap(Given.apply)(rushlight.stack([X, X]))

@@ -112,8 +112,10 @@ def _forward(cls, args, level):
             for p, t in zip(primals, tangents, strict=True)
         ]  # fmt: skip
         context._freeze(outs, None)
-        context._saved = tuple(getattr(context, "_forward_saved", context._saved))
-        context._versions = tuple(0 if t is None else t._writes for t in context._saved)
+        forward = getattr(context, "_forward_saved", None)
+        if forward is not None:
+            context._saved = tuple(forward)
+            context._versions = tuple(0 if t is None else t._writes for t in forward)
         found = _flat(cls.jvp(context, *moves))
     if len(found) != len(outs):
         raise RuntimeError(
@@ -143,8 +145,8 @@ def _batch(cls, args, level):
     if custom:
         dims = tuple(0 if is_batched(a, level) else None for a in args)
         with below(level):
-            result, out_dims = cls.vmap(VmapInfo(level.size, level.randomness), dims, *inner)
-        places = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(_flat(result))
+            found = cls.vmap(VmapInfo(level.size, level.randomness), dims, *inner)
+        result, places = _places(found)
         return _like(result, [
             r if d is None else batched(r.movedim(d, 0), level)
             for r, d in zip(_flat(result), places, strict=True)
@@ -160,6 +162,26 @@ def _batch(cls, args, level):
     with below(level):
         result = rule.apply(*inner)
     return _like(result, [batched(r, level) if isinstance(r, Tensor) else r for r in _flat(result)])
+
+
+def _places(found):
+    """What a ``vmap`` staticmethod gave: the outputs, and the mapped dimension of each."""
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with "
+            f"pytree structure compatible with the output. Got a {type(found)} instead"
+        )
+    result, out_dims = found
+    many = len(_flat(result))
+    if not isinstance(out_dims, (tuple, list)):
+        return result, (out_dims,) * many
+    if not isinstance(result, tuple) or len(out_dims) != many:
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) "
+            f"tuple: out_dims={out_dims} for an output that is "
+            f"{f'a tuple of {many}' if isinstance(result, tuple) else type(result).__name__}"
+        )
+    return result, out_dims
 
 
 def _generated(cls, mapped, size, randomness):
