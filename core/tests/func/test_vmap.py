@@ -361,3 +361,38 @@ def test_implicit_gradients_for_each_example():
     leaf = rows.clone().requires_grad_()
     rushlight.distributions.Gamma(leaf, leaf).rsample().sum().backward()
     assert rushlight.allclose(found, leaf.grad)
+
+
+@pytest.mark.parametrize("draw", [rushlight.rand_like, rushlight.randn_like])
+def test_randomness_of_tensors_like_one_that_is_shared(draw):
+    shared = rushlight.ones(5)
+    different = vmap(lambda _: draw(shared), randomness="different")(rushlight.zeros(4))
+    assert different.shape == (4, 5) and different[0].tolist() != different[1].tolist()
+    same = vmap(lambda _: draw(shared), randomness="same")(rushlight.zeros(4))
+    assert same[0].tolist() == same[3].tolist()
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        vmap(lambda _: draw(shared))(rushlight.zeros(4))
+
+
+def test_bernoulli_in_place_with_a_tensor_of_chances():
+    chances = rushlight.tensor([[0.0, 1.0, 0.5], [1.0, 0.0, 0.5]])
+
+    def fill(p):
+        return p.clone().bernoulli_(p)
+
+    found = vmap(fill, randomness="different")(chances)
+    assert found[:, :2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    shared = vmap(lambda t: t.clone().bernoulli_(chances[0]), randomness="same")(chances)
+    assert shared[0].tolist() == shared[1].tolist()
+    with pytest.raises(RuntimeError, match="same randomness"):
+        vmap(fill, randomness="same")(chances)
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        vmap(fill)(chances)
+
+
+def test_one_hot_needs_the_number_of_classes():
+    labels = rushlight.tensor([1, 2])
+    with pytest.raises(RuntimeError, match="positive num_classes"):
+        vmap(rushlight.nn.functional.one_hot)(labels)
+    found = vmap(lambda t: rushlight.nn.functional.one_hot(t, 3))(labels)
+    assert found.tolist() == [[0, 1, 0], [0, 0, 1]]

@@ -50,6 +50,15 @@ def per_example(tensor):
     return tensor + nothing  # so that levels above this one see an op
 
 
+def model(tensor):
+    """What a random tensor like this one is made like: one for each example of the innermost
+    `vmap` where draws differ."""
+    level = _innermost()
+    if level is None or level.randomness != "different":
+        return tensor
+    return per_example(tensor.detach())
+
+
 def draw(function, args, kwargs):
     """A random function's result, as the innermost `vmap` wants it."""
     level = _innermost()

@@ -373,6 +373,11 @@ def one_hot(tensor, num_classes=-1):
         found = _hot(tensor._array, num_classes)
         if found is not None:
             return tensor_of(found)
+    if num_classes == -1 and getattr(tensor, "_level", None) is not None and not readable(tensor):
+        raise RuntimeError(
+            "one_hot: num_classes=-1 reads the largest class, which is not possible inside of "
+            "vmap; please provide an explicit positive num_classes argument"
+        )
     known = tensor.numel() and (num_classes == -1 or readable(tensor))
     if known and int(tensor.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")

@@ -180,14 +180,21 @@ rand = _maker("rand", _uniforms, drawing.UNIFORM, "Uniform samples from [0, 1)."
 randn = _maker("randn", _normals, drawing.NORMAL, "Samples from the standard normal distribution.")
 
 
+def _empty_like(name, input, layout, dtype, device, memory_format):
+    """What a function of this name fills: one for each example of a `vmap` where draws differ."""
+    if layout is not None:
+        only_strided(name, layout)
+    if stack.levels:
+        input = importlib.import_module("rushlight.ops._batching_random").model(input)
+    return empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
+
+
 def rand_like(
     input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
     memory_format=None,
 ):  # fmt: skip
     """:func:`rand` in the shape, dtype and strides of `input`."""
-    if layout is not None:
-        only_strided("rand_like", layout)
-    made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format).uniform_()
+    made = _empty_like("rand_like", input, layout, dtype, device, memory_format).uniform_()
     return made.requires_grad_() if requires_grad else made
 
 
@@ -196,9 +203,7 @@ def randn_like(
     memory_format=None,
 ):  # fmt: skip
     """:func:`randn` in the shape, dtype and strides of `input`."""
-    if layout is not None:
-        only_strided("randn_like", layout)
-    made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format).normal_()
+    made = _empty_like("randn_like", input, layout, dtype, device, memory_format).normal_()
     return made.requires_grad_() if requires_grad else made
 
 
@@ -255,16 +260,9 @@ def randint_like(input, low, high=None, *, dtype=None, device=None, **options):
 
 @transformable
 def randperm(
-    n,
-    *,
-    generator=None,
-    out=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
+    n, *, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
     pin_memory=False,
-):
+):  # fmt: skip
     """A random permutation of 0 .. n-1."""
     if layout is not None:
         only_strided("randperm", layout)
@@ -543,6 +541,8 @@ def bernoulli_(self, p=0.5, *, generator=None):
             return self
         return _fill(self, draw, generator)
     _float(p._dtype, "bernoulli_")
+    if stack.levels:
+        return self.copy_(bernoulli(p.expand_as(self), generator=generator))
     try:
         chances = np.broadcast_to(p._array, self._array.shape)
     except ValueError:
