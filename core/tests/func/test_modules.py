@@ -146,3 +146,11 @@ def test_jacobian_of_a_recurrent_layer():
     reverse = rushlight.func.jacrev(run)(x)
     assert reverse.shape == (4, 1, 2, 4, 1, 3)
     assert rushlight.allclose(reverse, rushlight.func.jacfwd(run)(x))
+
+
+def test_functional_call_with_names_of_parts_that_are_not_there():
+    layer = nn.Sequential(nn.Linear(2, 2))
+    with pytest.raises(AttributeError, match="other"):
+        functional_call(layer, {"other.weight": rushlight.ones(2, 2)}, rushlight.ones(1, 2))
+    found = functional_call(layer, {"0.other": rushlight.ones(2)}, rushlight.ones(1, 2))
+    assert found.tolist() == layer(rushlight.ones(1, 2)).tolist()

@@ -250,12 +250,12 @@ def test_fusion():
     same(run)
 
 
-@pytest.mark.filterwarnings("ignore:`torch.nn.utils.stateless:FutureWarning")
 def test_functional_call_and_skip_init():
     def run(library):
         layer = library.nn.Linear(3, 2)
         other = {"weight": values(library, 2, 3, seed=4)}
-        found = library.nn.utils.stateless.functional_call(layer, other, values(library, 1, 3))
+        with pytest.warns(FutureWarning, match="func.functional_call"):
+            found = library.nn.utils.stateless.functional_call(layer, other, values(library, 1, 3))
         made = library.nn.utils.skip_init(library.nn.Linear, 3, 2)
         return [found, layer.weight, tuple(made.weight.shape)]
 

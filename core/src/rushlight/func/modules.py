@@ -84,6 +84,7 @@ def _places(module, tensors, tie_weights, strict):
                     f"Error(s) in reparametrizing for {type(module).__name__}:\n\tUnexpected "
                     f"key(s): '{name}'."
                 )
+            module.get_submodule(name.rpartition(".")[0])  # AttributeError where it is not there
             continue  # as PyTorch does
         table, key = tables[name]
         for other in tied.get(id(table[key]), [name]):

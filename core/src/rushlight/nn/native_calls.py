@@ -204,7 +204,7 @@ def nuclear_norm(input, dim=None, keepdim=False):
 def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectional, batch_first,
                **options):  # fmt: skip
     from rushlight import nn
-    from rushlight.nn.utils.stateless import functional_call
+    from rushlight.nn.utils.stateless import called
 
     if not isinstance(has_biases, bool):
         raise NotImplementedError(
@@ -219,7 +219,7 @@ def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectio
     names = [name for name, _ in module.named_parameters()]
     if len(names) != len(params):
         raise ValueError(f"{kind.lower()}: expected {len(names)} parameters, got {len(params)}")
-    return functional_call(module, dict(zip(names, params, strict=True)), (input, hx))
+    return called(module, dict(zip(names, params, strict=True)), (input, hx))
 
 
 def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 
 from rushlight.tensor.tensor import Tensor
 
@@ -60,9 +61,21 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
 def functional_call(
     module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False
 ):
-    """``module(*args, **kwargs)`` with the given tensors (a dict by name) in place of its own."""
+    """``module(*args, **kwargs)`` with the given tensors (a dict by name) in place of its own; the
+    former name of :func:`rushlight.func.functional_call`."""
+    warnings.warn(
+        "`rushlight.nn.utils.stateless.functional_call` is deprecated. Please use "
+        "`rushlight.func.functional_call` instead which is a drop-in replacement.",
+        FutureWarning,
+        stacklevel=2,
+    )
     args = () if args is None else args
     args = args if isinstance(args, tuple) else (args,)
+    return called(module, parameters_and_buffers, args, kwargs, tie_weights, strict)
+
+
+def called(module, parameters_and_buffers, args, kwargs=None, tie_weights=True, strict=False):
+    """``module(*args, **kwargs)`` with the given tensors."""
     for name, value in parameters_and_buffers.items():
         if not isinstance(value, Tensor):
             raise TypeError(f"functional_call: {name} is {type(value).__name__}, not a Tensor")
