@@ -40,6 +40,7 @@ NAMES = {
         "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad"
     ),
     "func": "vmap",
+    "library.tags": "Tag",
     "serialization": "load safetensors save",
     "ops.private_names": (
         "_chunk_cat _log_softmax_backward_data _native_batch_norm_legit _safe_softmax "

@@ -82,6 +82,9 @@ ADVICE = {
     "library.CustomOpDef.register_torch_dispatch": _MODES,
     "library.register_torch_dispatch": _MODES,
     "library.CustomOpDef.register_effect": "call the operator: calls keep their order",
+    "library.wrap_triton": "write the kernel with Numba, or as CUDA C++ through CuPy",
+    "library.capture_triton": "write the kernel with Numba, or as CUDA C++ through CuPy",
+    "library.fallthrough_kernel": "leave the key without a kernel",
     "library.Library.fallback": "use overrides.TorchFunctionMode",
     "utils.checkpoint.GraphExecGroup": "use several checkpoints, each with a backward of its own",
     "utils.checkpoint.SAC_IGNORED_OPS": "name the ops in create_selective_checkpoint_contexts; "

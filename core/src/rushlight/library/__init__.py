@@ -26,6 +26,7 @@ from rushlight.library.definitions import (
     define,
     get_ctx,
     impl,
+    impl_abstract,
     register_autocast,
     register_autograd,
     register_fake,
@@ -37,7 +38,6 @@ from rushlight.library.operators import Operator as OpOverload
 from rushlight.library.operators import Packet as OpOverloadPacket
 from rushlight.library.schema import infer_schema
 
-impl_abstract = register_fake  # its former name
 __getattr__ = refusals.rest_of(__name__)
 
 __all__ = [

@@ -246,9 +246,10 @@ class AtenOverload:
         return overload.overloadpacket(*args, **kwargs)
 
     def __repr__(self):
-        return f"aten.{self.__name__}.{self._overloadname}"
+        return f"<OpOverload(op='aten.{self.__name__}', overload='{self._overloadname}')>"
 
-    __str__ = __repr__
+    def __str__(self):
+        return f"aten.{self.__name__}.{self._overloadname}"
 
 
 class AtenPacket:
@@ -283,9 +284,10 @@ class AtenPacket:
         return packet._function(*args, **kwargs)
 
     def __repr__(self):
-        return f"aten.{self.__name__}"
+        return f"<OpOverloadPacket(op='{self}')>"
 
-    __str__ = __repr__
+    def __str__(self):
+        return f"aten.{self.__name__}"
 
 
 class AtenNamespace:

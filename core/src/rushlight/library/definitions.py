@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
+from rushlight.devices import device
 from rushlight.library import operators
 from rushlight.library.operators import COMPOSITE, Operator
 from rushlight.library.schema import infer_schema, parse
+from rushlight.library.tags import Tag
 from rushlight.refusals import refusal
 
 _KEYS = {
@@ -30,7 +34,7 @@ class CustomOpDef:
         self.__wrapped__ = function
         self._disabled = {}
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         """Run the operator."""
         return self._opoverload(*args, **kwargs)
 
@@ -81,7 +85,7 @@ class CustomOpDef:
 
     def register_autocast(self, device_type, cast_inputs):
         """Inside of `autocast` for this device, floating-point arguments become `cast_inputs`."""
-        self._opoverload.autocast[device_type] = cast_inputs
+        register_autocast(self, device_type, cast_inputs)
 
 
 class _Switch:
@@ -113,7 +117,8 @@ class _Switch:
 def _device_types(device_types):
     if device_types is None:
         return (None,)
-    return (device_types,) if isinstance(device_types, str) else tuple(device_types)
+    kinds = (device_types,) if isinstance(device_types, str) else tuple(device_types)
+    return tuple(device(kind).type for kind in kinds)
 
 
 def _set_autograd(operator, backward, setup_context, shown):
@@ -167,6 +172,7 @@ def custom_op(
                     "which is different from what was provided to us in `mutates_args`."
                 )
         made = CustomOpDef(space, base, found, function)
+        made._opoverload.tags = _tags(tags)
         for kind in _device_types(device_types):
             made._opoverload.kernels[kind] = function
         return made
@@ -231,7 +237,7 @@ def register_vmap(op, func=None, /, *, lib=None):
 
 def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
     """Register the dtype that `autocast` for this device gives floating-point arguments."""
-    _operator(op).autocast[device_type] = cast_inputs
+    _operator(op).autocast[device(device_type).type] = cast_inputs
 
 
 class Library:
@@ -241,11 +247,15 @@ class Library:
     ``"IMPL"`` (implementations only). Its operators are forgotten with :meth:`_destroy`.
     """
 
-    _owned: set[str] = {"aten", "prim", "prims"}
+    _owned: set[str] = {"aten"}
 
     def __init__(self, ns, kind, dispatch_key=""):
         if kind not in ("DEF", "FRAGMENT", "IMPL"):
             raise ValueError(f"Unsupported library kind: {kind}")
+        if ns in ("prim", "prims"):
+            raise ValueError(
+                f"{ns} is a reserved namespace. Please try creating a library with another name."
+            )
         if kind == "DEF":
             if ns in self._owned:
                 raise RuntimeError(
@@ -264,13 +274,24 @@ class Library:
         """Define an operator by its schema; returns its name."""
         if self.kind == "IMPL":
             raise RuntimeError("define() needs a Library of kind 'DEF' or 'FRAGMENT'")
-        operator = operators.add(Operator(parse(schema, self.ns)))
+        found = parse(schema, self.ns)
+        if not found.name.startswith(self.ns + "::"):
+            raise RuntimeError(
+                f"define: the schema's namespace is that of {found.name}; expected the library's, "
+                f"{self.ns}"
+            )
+        operator = operators.add(Operator(found))
+        operator.tags = _tags(tags)
         self._defined.append(operator)
-        return operator.__name__
+        return found.name if schema.lstrip().startswith(found.name) else operator.__name__
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=True) -> None:
         """Implement an operator for a dispatch key: ``"CPU"``, ``"Meta"``, ``"Autograd"``,
         ``"CompositeImplicitAutograd"`` or ``"CompositeExplicitAutograd"``."""
+        if not callable(fn):
+            raise TypeError(
+                f"impl: Input function is required to be a callable but found type {type(fn)}"
+            )
         if isinstance(op_name, str):
             name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
             operator = operators.find(name)
@@ -314,9 +335,13 @@ def define(qualname, schema=None, *, lib=None, tags=()):
             return function
 
         return decorate
-    if "::" not in qualname:
+    if not isinstance(qualname, str) or "::" not in qualname:
         raise ValueError(f"define: expected a name 'namespace::name', got {qualname!r}")
-    operators.add(Operator(parse(qualname + schema)))
+    if not isinstance(schema, str) or not schema.lstrip().startswith("("):
+        raise ValueError(
+            f'define: expected schema to look like "(Tensor x) -> Tensor" but got {schema!r}'
+        )
+    operators.add(Operator(parse(qualname + schema))).tags = _tags(tags)
     return None
 
 
@@ -342,6 +367,22 @@ def impl(qualname, types, func=None, *, lib=None):
         return register
     register(func)
     return None
+
+
+def _tags(tags):
+    """The tags of an operator, of which one may stand alone."""
+    return [tags] if isinstance(tags, Tag) else list(tags or ())
+
+
+def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
+    """The former name of :func:`register_fake`."""
+    warnings.warn(
+        "`rushlight.library.impl_abstract` was renamed to `rushlight.library.register_fake`. "
+        "Please use that instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return register_fake(qualname, func, lib=lib)
 
 
 def get_ctx():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from rushlight import devices
+from rushlight import devices, dtypes
 from rushlight.autograd.mode import no_grad
 from rushlight.backends import np
 from rushlight.library.recording import generated_function
@@ -49,12 +49,14 @@ class Operator:
         return getattr(NAMESPACES[self.namespace], self.__name__)
 
     def __repr__(self):
+        name = f"{self.namespace}.{self.__name__}"
+        return f"<OpOverload(op='{name}', overload='{self._overloadname}')>"
+
+    def __str__(self):
         return f"{self.namespace}.{self.__name__}.{self._overloadname}"
 
-    __str__ = __repr__
-
     # ------------------------------------------------------------------ calling
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         """Run the operator on bound arguments."""
         if STATE.modes and stack.interpreters:
             return interpret(self, args, kwargs)
@@ -84,6 +86,7 @@ class Operator:
         for value, write in zip(values, written, strict=True):
             for tensor in _tensors(value) if write else ():
                 storage_of(tensor).version += 1
+        self._schema.check_result(result)
         self._check_aliases(values, result)
         return result
 
@@ -101,11 +104,15 @@ class Operator:
         if kind == "meta" and self.fake is not None:
             return self.fake
         kernel = self.kernels.get(kind) or self.kernels.get(COMPOSITE)
-        kernel = kernel or (None if kind == "meta" else self.kernels.get(None))
+        if kind != "meta" or not self._custom:
+            kernel = kernel or self.kernels.get(None)
         if kernel is not None:
             return kernel
         if kind == "meta":
-            raise RuntimeError(
+            if self._custom and self._schema.is_mutable and not self._schema.returns:
+                return _nothing
+            kind_of_error = RuntimeError if self._custom else NotImplementedError
+            raise kind_of_error(
                 f"There was no fake impl registered for {self.name()}: tensors on the meta device "
                 f"need one. Please use `{self.__name__}.register_fake` to add a fake impl."
             )
@@ -138,6 +145,10 @@ class Operator:
         return values
 
 
+def _nothing(*args, **kwargs):
+    """What an operator that only writes to its arguments does without data."""
+
+
 def _detached(value):
     """What a kernel is given: tensors whose elements NumPy may look at."""
     if isinstance(value, Tensor):
@@ -148,7 +159,12 @@ def _detached(value):
 def _cast(value, dtype, kind):
     if isinstance(value, list | tuple):
         return type(value)(_cast(v, dtype, kind) for v in value)
-    if isinstance(value, Tensor) and value.is_floating_point() and value.device.type == kind:
+    if (
+        isinstance(value, Tensor)
+        and value.is_floating_point()
+        and value._dtype is not dtypes.float64
+        and value.device.type == kind
+    ):
         return value.to(dtype)
     return value
 
@@ -185,7 +201,7 @@ class Packet:
             f"'{name}'"
         )
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         """The first overload whose schema takes the arguments."""
         operators = list(self._overloads.values())
         if len(operators) == 1:
@@ -200,9 +216,10 @@ class Packet:
         raise RuntimeError(f"{self}: no overload takes these arguments. Schemas: {texts}")
 
     def __repr__(self):
-        return f"{self._namespace}.{self.__name__}"
+        return f"<OpOverloadPacket(op='{self}')>"
 
-    __str__ = __repr__
+    def __str__(self):
+        return f"{self._namespace}.{self.__name__}"
 
 
 class Namespace:

@@ -3,7 +3,10 @@ called with the arguments as the schema has them."""
 
 from __future__ import annotations
 
+import contextlib
+
 from rushlight.autograd.function import Function
+from rushlight.library.schema import REQUIRED
 from rushlight.ops.joining import stack as stack_tensors
 
 
@@ -30,7 +33,8 @@ def generated_function(operator):
             given["keyword_only_inputs"] = dict(
                 zip(names, values[layout.positional :], strict=True)
             )
-        operator.setup_context(**given)
+        with _needs(ctx, layout):
+            operator.setup_context(**given)
 
     def backward(ctx, *grads):
         if operator.backward is None:
@@ -40,14 +44,9 @@ def generated_function(operator):
             )
         if schema.returns == ("Tensor[]",):
             grads = (list(grads),)
-        found = operator.backward(ctx, *grads)
-        found = list(found) if isinstance(found, tuple) else [found]
-        expected = layout.positional
-        if len(found) != expected:
-            raise RuntimeError(
-                f"{operator}: the autograd formula returned {len(found)} gradients; expected "
-                f"{expected}, one for each positional argument"
-            )
+        with _needs(ctx, layout):
+            found = operator.backward(ctx, *grads)
+        found = _padded(operator, found, layout.positional)
         return layout.flat_gradients(operator, found, ctx._lengths)
 
     def vmap(info, in_dims, *flat):
@@ -57,8 +56,10 @@ def generated_function(operator):
         arguments = values[: layout.positional]
         names = [a.name for a in schema.arguments[layout.positional :]]
         rest = dict(zip(names, values[layout.positional :], strict=True))
-        result, out_dims = operator.vmap(info, tuple(dims[: layout.positional]), *arguments, **rest)
-        return layout.flat_result(result), out_dims
+        found = operator.vmap(info, tuple(dims[: layout.positional]), *arguments, **rest)
+        if not isinstance(found, tuple) or len(found) != 2:
+            return found  # refused where a `vmap` of any function is called
+        return layout.flat_result(found[0]), found[1]
 
     members = {"forward": forward, "setup_context": setup_context, "backward": backward,
                "vmap": vmap}  # fmt: skip
@@ -73,6 +74,32 @@ def generated_function(operator):
 
     made.call = staticmethod(call)
     return made
+
+
+def _padded(operator, found, expected):
+    """The gradients of a formula, one for each of the `expected` arguments: trailing options need
+    not be mentioned."""
+    found = list(found) if isinstance(found, tuple) else [found]
+    rest = operator._schema.arguments[len(found) : expected]
+    if all(a.type != "Tensor" and a.default is not REQUIRED for a in rest):
+        found += [None] * len(rest)
+    if len(found) != expected:
+        raise RuntimeError(
+            f"{operator}: the autograd formula returned {len(found)} gradients; expected "
+            f"{expected}, one for each positional argument"
+        )
+    return found
+
+
+@contextlib.contextmanager
+def _needs(ctx, layout):
+    """Inside, `needs_input_grad` lies as the positional arguments do: a list for a list."""
+    flat = ctx.needs_input_grad
+    ctx.needs_input_grad = tuple(layout.values(flat, ctx._lengths)[: layout.positional])
+    try:
+        yield
+    finally:
+        ctx.needs_input_grad = flat
 
 
 class Layout:

@@ -40,6 +40,9 @@ _PYTHON = {
     "str": str,
     "ScalarType": dtypes.dtype,
 }
+_TYPES = {*_PYTHON, "Device", "Dimname", "Generator", "Layout", "MemoryFormat", "QScheme",
+          "Storage", "Stream", "complex"}  # fmt: skip
+_LISTED = {"Tensor", "Tensor?", "SymInt", "float", "bool", "Scalar"}
 _ARGUMENT = re.compile(
     r"(?P<type>\w+)(\((?P<alias>\w+!?)\))?(?P<rest>(\?|\[\d*\])*)"
     r" +(?P<name>\w+)(=(?P<default>.*))?$"
@@ -63,6 +66,20 @@ class Argument:
         return self.alias.endswith("!")
 
     @property
+    def kwarg_only(self) -> bool:
+        """Whether it is given by name only."""
+        return self.keyword_only
+
+    @property
+    def default_value(self):
+        """Its default; None where there is none."""
+        return None if self.default is REQUIRED else self.default
+
+    def has_default_value(self) -> bool:
+        """Whether it may be left out."""
+        return self.default is not REQUIRED
+
+    @property
     def is_tensor_list(self) -> bool:
         """Whether it is a list of tensors."""
         return self.type == "Tensor" and "[" in self.shape
@@ -72,7 +89,10 @@ class Argument:
         if self.default is REQUIRED:
             return f"{text} {self.name}"
         value = self.default
-        shown = '"' + value + '"' if isinstance(value, str) else str(value)
+        if isinstance(value, str | devices.device):
+            shown = f'"{value}"'
+        else:
+            shown = str(value).rpartition(".")[2] if isinstance(value, dtypes.dtype) else str(value)
         return f"{text} {self.name}={shown}"
 
 
@@ -84,6 +104,11 @@ class Schema:
     arguments: tuple[Argument, ...]
     returns: tuple[str, ...]
     overload: str = ""
+
+    @property
+    def overload_name(self) -> str:
+        """Which of the operators of its name it is; empty for the default."""
+        return self.overload
 
     @property
     def is_mutable(self) -> bool:
@@ -127,6 +152,29 @@ class Schema:
         for position, (argument, value) in enumerate(zip(self.arguments, values, strict=True)):
             self._check(argument, value, position)
         return values
+
+    def check_result(self, result):
+        """Raise RuntimeError or TypeError unless a kernel's result is what the schema says."""
+        if not self.returns:
+            if result is not None:
+                raise RuntimeError(
+                    f"Expected the kernel of {self.name} to return None, as its schema says, but "
+                    f"it returned a {type(result).__name__}"
+                )
+            return
+        many = len(self.returns) > 1
+        if many and not isinstance(result, tuple | list):
+            raise TypeError(
+                f"{self.name}: expected a tuple of {len(self.returns)} results, got an object of "
+                f"type '{type(result).__name__}', which is not a sequence"
+            )
+        for kind, value in zip(self.returns, result if many else (result,), strict=False):
+            wanted = _PYTHON.get(kind)
+            if wanted is not None and value is not None and not isinstance(value, wanted):
+                raise RuntimeError(
+                    f"{self.name}: expected a result of type {kind}, got one of type "
+                    f"{type(value).__name__}"
+                )
 
     def _check(self, argument, value, position):
         kind = _PYTHON.get(argument.type)
@@ -191,15 +239,28 @@ def _argument(word, keyword_only, text):
     found = _ARGUMENT.match(word)
     if found is None:
         raise RuntimeError(f"cannot read the argument {word!r} of the schema {text!r}")
+    if found["type"] not in _TYPES:
+        raise RuntimeError(
+            f"unknown type specifier {found['type']!r} in the schema {text!r}; expected one of "
+            f"{sorted(_TYPES)}"
+        )
     default = found["default"]
     return Argument(
         found["name"],
         found["type"],
         found["rest"],
-        REQUIRED if default is None else _value(default),
+        REQUIRED if default is None else _default(found["type"], default),
         found["alias"] or "",
         keyword_only,
     )
+
+
+def _default(kind, text):
+    """The default of an argument of a type, from its text."""
+    value = _value(text)
+    if kind == "ScalarType" and isinstance(value, str):
+        return getattr(dtypes, value)
+    return devices.device(value) if kind == "Device" and isinstance(value, str) else value
 
 
 def _value(text):
@@ -224,6 +285,11 @@ def infer_schema(
         raise ValueError(f"infer_schema(func): {what} Got func with signature {signature})")
 
     unknown = mutates_args == "unknown"
+    if isinstance(mutates_args, str) and not unknown:
+        raise ValueError(
+            "mutates_args must either be a sequence of the names of the arguments that are mutated "
+            f"or the string 'unknown', got {mutates_args!r}"
+        )
     mutated = set() if unknown else set(mutates_args)
     arguments = []
     for position, (name, parameter) in enumerate(signature.parameters.items()):
@@ -234,7 +300,7 @@ def infer_schema(
         found = _type(hints[name])
         if found is None:
             refuse(f"Parameter {name} has unsupported type {parameter.annotation}.")
-        if not isinstance(parameter.default, int | float | str | bool | type(None) | type):
+        if not _may_be_default(parameter.default):
             refuse(f"Parameter {name} has an unsupported default value {parameter.default!r}.")
         kind, shape = found
         by_name = parameter.kind is parameter.KEYWORD_ONLY
@@ -257,6 +323,11 @@ def infer_schema(
     if returns is None:
         refuse(f"Return has unsupported type {signature.return_annotation}.")
     return str(Schema(op_name or "", tuple(arguments), returns))
+
+
+def _may_be_default(value):
+    kinds = int | float | bool | type(None) | dtypes.dtype | devices.device
+    return value is REQUIRED or isinstance(value, kinds) or type(value) is str
 
 
 def _hints(function, signature):
@@ -282,18 +353,25 @@ def _type(hint):
             found = _type(rest.pop())
         if found is None or (type(None) in inner and found[1].endswith("?")):
             return None
+        if type(None) in inner and found[0] == "Tensor" and found[1]:
+            return None  # an empty list says the same
         return (found[0], found[1] + "?") if type(None) in inner else found
     if origin in (list, Sequence) and len(inner) == 1:
         found = _type(inner[0])
-        return None if found is None or "[" in found[1] else (found[0], found[1] + "[]")
+        if found is None or found[0] + found[1] not in _LISTED:
+            return None
+        return found[0], found[1] + "[]"
     return None
+
+
+_RETURNED = {"Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"}
 
 
 def _returns(hint):
     if hint is type(None):
         return ()
     parts = typing.get_args(hint) if typing.get_origin(hint) is tuple else (hint,)
-    found = [_type(p) for p in parts]
-    if any(f is None or f[1] not in ("", "[]") for f in found):
+    found = [None if typing.get_origin(p) is Sequence else _type(p) for p in parts]
+    if any(f is None or f[0] + f[1] not in _RETURNED for f in found):
         return None
     return tuple(a + b for a, b in found)

@@ -1,0 +1,38 @@
+"""What a program may say of an operator it defines."""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = ["Tag"]
+
+
+class Tag(enum.Enum):
+    """A property of an operator, given as ``tags=`` where it is defined and kept in its ``tags``.
+    They are for programs that ask: nothing runs differently because of one.
+
+    >>> import rushlight
+    >>> rushlight.Tag.pointwise.name
+    'pointwise'
+    """
+
+    core = 0
+    cudagraph_unsafe = 1
+    data_dependent_output = 2
+    dynamic_output_shape = 3
+    flexible_layout = 4
+    generated = 5
+    inplace = 6
+    inplace_view = 7
+    maybe_aliasing_or_mutating = 8
+    needs_contiguous_strides = 9
+    needs_exact_strides = 10
+    needs_fixed_stride_order = 11
+    nondeterministic_bitwise = 12
+    nondeterministic_seeded = 13
+    out = 14
+    out_variant = 15
+    pointwise = 16
+    pt2_compliant_tag = 17
+    reduction = 18
+    view_copy = 19
