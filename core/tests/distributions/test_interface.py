@@ -27,6 +27,7 @@ BAD = {
     "value_shape": lambda D, lib: D.Normal(lib.zeros(2), 1.0).log_prob(lib.zeros(3)),
     "value_event": lambda D, lib: D.Dirichlet(lib.ones(2)).log_prob(lib.ones(3) / 3),
     "value_type": lambda D, lib: D.Normal(0.0, 1.0).log_prob(1.0),
+    "value_type_folded": lambda D, lib: D.HalfCauchy(1.0).log_prob(1.0),
     "value_nan": lambda D, lib: D.Normal(0.0, 1.0).log_prob(lib.tensor(float("nan"))),
     "value_support": lambda D, lib: D.Exponential(1.0).log_prob(lib.tensor(-1.0)),
     "neither": lambda D, lib: D.Bernoulli(),
@@ -210,8 +211,24 @@ def test_dtypes_of_numbers():
     assert D.Normal(0.0, 1.0).sample((2,)).dtype is rushlight.float32
 
 
+@pytest.mark.parametrize("concentration", [[0.3, 0.4], [0.0, 0.6], [0.3, -0.4]])
+def test_support_of_the_generalised_pareto(concentration):
+    ours = D.GeneralizedPareto(0.0, 1.0, T(concentration))
+    reference = theirs.GeneralizedPareto(0.0, 1.0, torch.tensor(concentration))
+    assert type(ours.support).__name__ == type(reference.support).__name__
+    for value in (-1.0, 0.0, 1.0, 3.0):
+        found = ours.support.check(T(value)).tolist()
+        assert found == reference.support.check(torch.tensor(value)).tolist()
+
+
+def test_below_its_support_the_generalised_pareto_has_no_cdf():
+    ours = D.GeneralizedPareto(0.0, 1.0, T([0.3, 0.0, -0.4]), validate_args=False)
+    assert all(np.isnan(ours.cdf(T(-1.0)).tolist()))
+    assert not any(np.isnan(ours.cdf(T(0.0)).tolist()))
+
+
 def test_sample_n_is_deprecated():
-    with pytest.warns(UserWarning, match="sample_n"):
+    with pytest.warns(FutureWarning, match="sample_n"):
         assert tuple(D.Normal(0.0, 1.0).sample_n(3).shape) == (3,)
 
 

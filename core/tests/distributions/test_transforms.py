@@ -345,3 +345,9 @@ def test_dependent_constraints():
     assert set(constraints.__all__) == set(theirs.constraints.__all__)
     assert set(transforms.__all__) == set(theirs.transforms.__all__)
     assert set(ours.__all__) == set(theirs.__all__)
+
+
+def test_jacobians_of_no_events():
+    transform = transforms.AffineTransform(rushlight.zeros(3), rushlight.ones(3) * 2, event_dim=1)
+    empty = rushlight.zeros(0, 3)
+    assert tuple(transform.log_abs_det_jacobian(empty, empty).shape) == (0,)

@@ -143,7 +143,9 @@ class Distribution:
 
     def sample_n(self, n):
         """``sample((n,))``; deprecated, as in PyTorch."""
-        warnings.warn("sample_n(n) is deprecated: use .sample((n,))", UserWarning, stacklevel=2)
+        warnings.warn(
+            "`sample_n(n)` is deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2
+        )
         return self.sample(Size((n,)))
 
     def log_prob(self, value):

@@ -65,8 +65,9 @@ class GeneralizedPareto(Distribution):
         return log1p(-self.log_survival_function(value).exp())
 
     def cdf(self, value):
-        """``P(X <= value)``."""
-        return -expm1(self.log_survival_function(value))
+        """``P(X <= value)``; nan where that formula gives less than 0, which is below loc."""
+        found = -expm1(self.log_survival_function(value))
+        return where(found < 0, math.nan, found)
 
     def icdf(self, value):
         """``loc + scale ((1 - value)**(-c) - 1) / c``."""
@@ -102,8 +103,6 @@ class GeneralizedPareto(Distribution):
     def support(self):
         """From loc on, up to ``loc - scale / c`` for negative c."""
         negative = self.concentration < 0
-        if not bool(negative.any()):
-            return constraints.greater_than_eq(self.loc)
         safe = where(negative, self.concentration, -1.0)
         upper = where(negative, self.loc - self.scale / safe, full_like(self.loc, math.inf))
         return constraints.interval(self.loc, upper)

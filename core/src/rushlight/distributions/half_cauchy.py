@@ -29,5 +29,7 @@ class HalfCauchy(Folded):
 
     def log_prob(self, value):
         """The Cauchy's log density and log 2, in the dtype of `scale`; ``-inf`` below 0."""
+        if self._validate_args:
+            self._validate_sample(value)
         scale = self.scale
         return super().log_prob(as_tensor(value, dtype=scale.dtype, device=scale.device))

@@ -65,9 +65,7 @@ def _standard_normal(shape, dtype, device):
 
 def _sum_rightmost(value, dim):
     """The sum over the last `dim` dimensions."""
-    if dim == 0:
-        return value
-    return value.reshape(tuple(value.shape[: value.dim() - dim]) + (-1,)).sum(-1)
+    return value.sum(tuple(range(-dim, 0))) if dim else value
 
 
 def logits_to_probs(logits, is_binary=False):
