@@ -137,3 +137,9 @@ def test_control_flow_and_questions():
     assert rushlight.is_storage(x.untyped_storage())
     assert not rushlight.is_storage(x)
     assert rushlight.get_num_interop_threads() >= 1
+
+
+def test_margin_ranking_wants_one_number_of_dimensions():
+    arguments = (rushlight.ones(4, 3), rushlight.ones(4, 3), rushlight.ones(3))
+    with pytest.raises(RuntimeError, match="number of dimensions"):
+        rushlight.nn.functional.margin_ranking_loss(*arguments)

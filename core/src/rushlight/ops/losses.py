@@ -432,6 +432,11 @@ def margin_ranking_loss(
 ):
     """``max(0, -target * (input1 - input2) + margin)``."""
     reduction = reduction_of(reduction, size_average, reduce)
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss: expected input1, input2 and target of the same number of "
+            f"dimensions, got {list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}"
+        )
     return _reduce((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
