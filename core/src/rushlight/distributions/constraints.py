@@ -22,6 +22,7 @@ from rushlight import (
 from rushlight import (
     stack as stack_tensors,
 )
+from rushlight.distributions.utils import all_true
 
 __all__ = [
     "Constraint",
@@ -352,7 +353,7 @@ class _Symmetric(_Square):
     def check(self, value):
         """Which matrices are symmetric."""
         square = super().check(value)
-        if not bool(square.all()):
+        if not all_true(square):
             return square
         return isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
 
@@ -363,7 +364,7 @@ class _PositiveSemidefinite(_Symmetric):
     def check(self, value):
         """Which matrices are positive semidefinite."""
         symmetric = super().check(value)
-        if not bool(symmetric.all()):
+        if not all_true(symmetric):
             return symmetric
         return linalg.eigvalsh(value).ge(0).all(-1)
 
@@ -374,7 +375,7 @@ class _PositiveDefinite(_Symmetric):
     def check(self, value):
         """Which matrices are positive definite."""
         symmetric = super().check(value)
-        if not bool(symmetric.all()):
+        if not all_true(symmetric):
             return symmetric
         return linalg.cholesky_ex(value).info.eq(0)
 

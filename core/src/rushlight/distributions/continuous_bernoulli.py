@@ -6,7 +6,7 @@ from rushlight import Size, log, log1p, no_grad, rand, where
 from rushlight.distributions import constraints
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.probabilities import BinaryProbabilities
-from rushlight.distributions.utils import broadcast_all, clamp_probs
+from rushlight.distributions.utils import all_true, broadcast_all, clamp_probs
 from rushlight.nn.functional import binary_cross_entropy_with_logits
 
 __all__ = ["ContinuousBernoulli"]
@@ -29,7 +29,7 @@ class ContinuousBernoulli(BinaryProbabilities, ExponentialFamily):
         self._take(probs, logits)
         if probs is not None:
             if validate_args is not None and validate_args:
-                if not bool(self.arg_constraints["probs"].check(self.probs).all()):
+                if not all_true(self.arg_constraints["probs"].check(self.probs)):
                     raise ValueError(
                         f"ContinuousBernoulli: probs must lie between 0 and 1; got {self.probs}"
                     )

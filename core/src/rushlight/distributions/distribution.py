@@ -6,7 +6,7 @@ import warnings
 
 from rushlight import Size, Tensor, exp, no_grad
 from rushlight.distributions import constraints
-from rushlight.distributions.utils import lazy_property
+from rushlight.distributions.utils import all_true, lazy_property
 from rushlight.errors import shape_text
 
 __all__ = ["Distribution"]
@@ -62,7 +62,7 @@ class Distribution:
             if name not in self.__dict__ and lazy:
                 continue  # not given, so derived from what was given
             value = getattr(self, name)
-            if not bool(constraint.check(value).all()):
+            if not all_true(constraint.check(value)):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape "
                     f"{tuple(value.shape)}) of {self!r} to satisfy {constraint!r}, but found "
@@ -204,7 +204,7 @@ class Distribution:
             return
         if support is None:
             raise ValueError(f"{type(self).__name__}: its support is None, so nothing is valid")
-        if not bool(support.check(value).all()):
+        if not all_true(support.check(value)):
             raise ValueError(
                 f"Expected value (Tensor of shape {tuple(value.shape)}) to be within the support "
                 f"({support!r}) of {self!r}, but found invalid values:\n{value}"

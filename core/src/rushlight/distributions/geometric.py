@@ -6,7 +6,7 @@ from rushlight import Size, finfo, log1p, no_grad, zeros_like
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.probabilities import BinaryProbabilities
-from rushlight.distributions.utils import broadcast_all
+from rushlight.distributions.utils import all_true, broadcast_all
 from rushlight.nn.functional import binary_cross_entropy_with_logits
 
 __all__ = ["Geometric"]
@@ -23,7 +23,7 @@ class Geometric(BinaryProbabilities, Distribution):
         self._take(probs, logits)
         shape = Size() if self._is_number else self._param.size()
         super().__init__(shape, validate_args=validate_args)
-        if self._validate_args and probs is not None and not bool((self.probs > 0).all()):
+        if self._validate_args and probs is not None and not all_true(self.probs > 0):
             raise ValueError(
                 f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of "
                 f"{self!r} to be positive, but found invalid values:\n"

@@ -29,7 +29,7 @@ from rushlight.distributions.pareto import Pareto
 from rushlight.distributions.poisson import Poisson
 from rushlight.distributions.transformed_distribution import TransformedDistribution
 from rushlight.distributions.uniform import Uniform
-from rushlight.distributions.utils import _sum_rightmost, euler_constant
+from rushlight.distributions.utils import _sum_rightmost, all_true, euler_constant
 from rushlight.nn.functional import softplus
 
 
@@ -58,7 +58,7 @@ def _beta(p, q):
 
 @register_kl(Binomial, Binomial)
 def _binomial(p, q):
-    if bool((p.total_count < q.total_count).any()):
+    if not all_true(p.total_count >= q.total_count):
         raise NotImplementedError(
             "KL between Binomials is not implemented where q.total_count exceeds p.total_count. "
             "Instead: sum over p.enumerate_support()"

@@ -8,7 +8,7 @@ from rushlight import Size, cos, double, no_grad, rand, special, where, zeros
 from rushlight import bool as bool_
 from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
-from rushlight.distributions.utils import broadcast_all, lazy_property
+from rushlight.distributions.utils import all_true, broadcast_all, lazy_property
 
 __all__ = ["VonMises"]
 
@@ -57,7 +57,7 @@ class VonMises(Distribution):
             loc, k = self._loc.expand(shape), self._concentration.expand(shape)
             r, angle = self._proposal_r.expand(shape), zeros(shape, dtype=double)
             done = zeros(shape, dtype=bool_)
-            while not bool(done.all()):
+            while not all_true(done):
                 u1, u2, u3 = rand((3, *shape), dtype=double, device=loc.device).unbind()
                 z = cos(math.pi * u1)
                 f = (1 + r * z) / (r + z)

@@ -25,7 +25,7 @@ from rushlight.distributions import constraints
 from rushlight.distributions.chi2 import Chi2
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.multivariate_normal import _precision_to_scale_tril, check_one_matrix
-from rushlight.distributions.utils import lazy_property
+from rushlight.distributions.utils import all_true, lazy_property
 
 __all__ = ["Wishart"]
 
@@ -86,11 +86,11 @@ class Wishart(ExponentialFamily):
             batch = broadcast_shapes(matrix.shape[:-2], df.shape)
         batch, event = tuple(batch), tuple(matrix.shape[-2:])
         self.df = df.expand(batch)
-        if bool((self.df <= event[-1] - 1).any()):
+        if not all_true(~(self.df <= event[-1] - 1)):
             raise ValueError(f"Wishart: df must be greater than n - 1 = {event[-1] - 1}, got {df}")
         setattr(self, name, matrix.expand(batch + event))
         super().__init__(batch, event, validate_args=validate_args)
-        if bool((self.df < event[-1]).any()):
+        if not all_true(~(self.df < event[-1])):
             warnings.warn(
                 "Wishart: df below the size of the matrices; samples may be singular",
                 stacklevel=2,
@@ -106,7 +106,8 @@ class Wishart(ExponentialFamily):
     def _diagonal(self, batch):
         """The squares of the diagonal of a factor of a sample of the identity."""
         n = self._event_shape[-1]
-        steps = arange(n, dtype=self.df.dtype, device=self.df.device)
+        dtype = self._unbroadcasted_scale_tril.dtype
+        steps = arange(n, dtype=dtype, device=self.df.device)
         return Chi2(df=self.df.unsqueeze(-1) - steps.expand((*batch, n)))
 
     def _expand_parameters(self, owner, new, batch_shape):
@@ -176,7 +177,7 @@ class Wishart(ExponentialFamily):
         sample = self._bartlett_sampling(sample_shape)
         singular = ~self.support.check(sample)
         for _ in range(max_try_correction):
-            if not bool(singular.any()):
+            if all_true(~singular):
                 break
             warnings.warn("Wishart: a sample is singular and is drawn anew", stacklevel=2)
             fresh = self._bartlett_sampling(sample_shape)

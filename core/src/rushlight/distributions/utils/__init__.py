@@ -23,6 +23,7 @@ from rushlight import (
     tril_indices,
     zeros,
 )
+from rushlight.tensor.dispatch import innermost
 
 __all__ = [
     "broadcast_all",
@@ -64,7 +65,8 @@ def _standard_normal(shape, dtype, device):
 
 
 def _sum_rightmost(value, dim):
-    """The sum over the last `dim` dimensions."""
+    """The sum over the last `dim` dimensions, or all that there are."""
+    dim = min(dim, value.dim())
     return value.sum(tuple(range(-dim, 0))) if dim else value
 
 
@@ -83,6 +85,11 @@ def probs_to_logits(probs, is_binary=False):
     """The inverse of :func:`logits_to_probs`, finite for probabilities 0 and 1 too."""
     clamped = clamp_probs(probs)
     return log(clamped) - log1p(-clamped) if is_binary else log(clamped)
+
+
+def all_true(condition):
+    """Whether a condition holds everywhere: for all examples, where a `vmap` maps over them."""
+    return bool(innermost(condition).all())
 
 
 def kept_positive(value):
