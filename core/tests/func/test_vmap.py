@@ -396,3 +396,20 @@ def test_one_hot_needs_the_number_of_classes():
         vmap(rushlight.nn.functional.one_hot)(labels)
     found = vmap(lambda t: rushlight.nn.functional.one_hot(t, 3))(labels)
     assert found.tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda lib, t: t.argmax(),
+        lambda lib, t: t.roll(1),
+        lambda lib, t: t.median(),
+        lambda lib, t: lib.nn.functional.layer_norm(t, (3,)),
+        lambda lib, t: lib.ones(4, 3)[t.argmax()],
+    ],
+)
+def test_no_examples_at_all(function):
+    def make(lib, f):
+        return f.vmap(lambda t: function(lib, t))(lib.zeros(0, 3))
+
+    agree(make)

@@ -8,6 +8,7 @@ with one warning for each op; `fallbacks` counts these loops by name.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 
@@ -104,6 +105,13 @@ class VmapLevel(Level):
 def batched(inner, level):
     """A wrapper around all examples."""
     return wrap(Batched, inner, level, inner._array.shape[1:])
+
+
+def in_rows(inner, level):
+    """All examples, each as one row; there may be none."""
+    size = level.size
+    count = inner.numel() // size if size else math.prod(inner._array.shape[1:])
+    return inner.reshape(size, count)
 
 
 def is_batched(value, level):

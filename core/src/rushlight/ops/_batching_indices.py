@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.dtypes import bool_, uint8
-from rushlight.ops._batching import batched, front, is_batched
+from rushlight.ops._batching import batched, front, in_rows, is_batched
 from rushlight.ops._batching_rules import rule, shifted
 from rushlight.ops._op import TABLE
 from rushlight.ops._wrappers import Wrapped, call_op
@@ -100,7 +100,7 @@ def _index_select(level, op, values):
     if not ndim:
         return front(input, level).view_as(front(input, level))
     dim = wrap_dim(dim, ndim)
-    flat = index._inner.reshape(level.size, -1)
+    flat = in_rows(index._inner, level)
     spread = _spread(flat, dim, input._array.shape)
     return _function("gather")(front(input, level), dim + 1, spread)
 
@@ -121,7 +121,7 @@ def _index_writes(level, op, values):
         if isinstance(source, Tensor) and source._array.ndim == 1:
             source = source.reshape((level.size, *(1,) * ndim))
         return call_op(op, [base, dim + 1, index, source, *values[4:]])
-    flat = index._inner.reshape(level.size, -1)
+    flat = in_rows(index._inner, level)
     shape = list(input._array.shape)
     shape[dim] = flat._array.shape[1]
     spread = _spread(flat, dim, shape)
@@ -142,11 +142,11 @@ def _take(level, op, values):
     input, index = values
     if not is_batched(input, level):
         return op.function(input, index._inner)
-    flat = input._inner.reshape(level.size, -1)
+    flat = in_rows(input._inner, level)
     places = front(index, level)
     count = flat._array.shape[1]
     places = _function("where")(places < 0, places + count, places)
-    found = _function("gather")(flat, 1, places.reshape(level.size, -1))
+    found = _function("gather")(flat, 1, in_rows(places, level))
     return found.reshape(tuple(places.shape))
 
 
@@ -209,7 +209,7 @@ def _searchsorted(level, op, values):
         return call_op(op, [ordered, input._inner, *values[2:]])
     shape = front(input, level)
     if ordered._array.ndim == 1 and input._array.ndim != 1:
-        flat = shape.reshape(level.size, -1)
+        flat = in_rows(shape, level)
         found = _searchsorted_rows(level, op, values, flat)
         return found.reshape(tuple(shape.shape))
     return _searchsorted_rows(level, op, values, shape)

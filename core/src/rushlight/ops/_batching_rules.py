@@ -16,6 +16,7 @@ from rushlight.ops._batching import (
     batched,
     elementwise,
     front,
+    in_rows,
     is_batched,
     unbatched,
 )
@@ -90,7 +91,7 @@ def with_dims(level, op, values):
         if dim is None or dim == () and op.name != "flip":
             if op.name in _FLATTENING:
                 whole = tuple(found[first]._array.shape)
-                found[first] = found[first].reshape(level.size, -1)
+                found[first] = in_rows(found[first], level)
                 found[at] = 1 if op.name != "roll" else (1,)
                 continue
             found[at] = tuple(range(1, ndim + 1))
@@ -143,7 +144,7 @@ def _clone(level, op, values):
 
 @rule("_median_of_all")
 def _median_of_all(level, op, values):
-    rows = values[0]._inner.reshape(level.size, -1)
+    rows = in_rows(values[0]._inner, level)
     median = TABLE["_nanmedian" if values[1] else "_median"].function
     return median(rows, 1, False)[0]
 
@@ -441,14 +442,14 @@ def _layer_norm(level, op, values):
     inner = front(input, level)
     if not is_batched(weight, level) and not is_batched(bias, level):
         out, mean, rstd = op.function(inner, size, weight, bias, eps)
-        return out, mean.reshape(level.size, -1), rstd.reshape(level.size, -1)
+        return out, in_rows(mean, level), in_rows(rstd, level)
     out, mean, rstd = op.function(inner, size, None, None, eps)
     rows = out.reshape(level.size, -1, size)
     if weight is not None:
         rows = rows * front(weight, level).reshape(level.size, 1, size)
     if bias is not None:
         rows = rows + front(bias, level).reshape(level.size, 1, size)
-    mean, rstd = mean.reshape(level.size, -1), rstd.reshape(level.size, -1)
+    mean, rstd = in_rows(mean, level), in_rows(rstd, level)
     return rows.reshape(tuple(out.shape)), mean, rstd
 
 
