@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
+from rushlight.utils._pytree import tree_flatten, tree_unflatten
 
 
 def is_tensor(obj) -> bool:
@@ -266,8 +268,21 @@ def is_warn_always_enabled() -> bool:
 
 
 def cond(pred, true_fn, false_fn, operands=()):
-    """``true_fn(*operands)`` if `pred` holds, else ``false_fn(*operands)``."""
-    return (true_fn if bool(pred) else false_fn)(*operands)
+    """``true_fn(*operands)`` if `pred` holds, else ``false_fn(*operands)``; where `vmap` maps over
+    `pred`, both are computed and each example takes its own."""
+    if getattr(pred, "_level", None) is None or readable(pred):
+        return (true_fn if bool(pred) else false_fn)(*operands)
+    from rushlight.ops.comparison import where
+
+    (ours, spec), (theirs, other) = (
+        tree_flatten(true_fn(*operands)),
+        tree_flatten(false_fn(*operands)),
+    )
+    if spec != other:
+        raise RuntimeError(
+            f"cond: true_fn and false_fn must give results of one structure; got {spec} and {other}"
+        )
+    return tree_unflatten([where(pred, a, b) for a, b in zip(ours, theirs, strict=True)], spec)
 
 
 def while_loop(cond_fn, body_fn, carried_inputs):

@@ -413,3 +413,58 @@ def test_no_examples_at_all(function):
         return f.vmap(lambda t: function(lib, t))(lib.zeros(0, 3))
 
     agree(make)
+
+
+def rows(lib):
+    return (numbers(lib, 4, 3) - 0.8) * 3
+
+
+@pytest.mark.parametrize("padding", [None, 1])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")
+def test_gradients_of_bags_of_rows(mode, padding):
+    def make(lib, f):
+        bags = lib.tensor([[0, 2], [1, 1], [2, 3]])
+
+        def loss(weight, bag):
+            found = lib.nn.functional.embedding_bag(
+                bag[None], weight, mode=mode, padding_idx=padding
+            )
+            return found.pow(2).sum()
+
+        each = f.vmap(f.grad(loss), in_dims=(None, 0))(rows(lib), bags)
+        tables = f.vmap(f.grad(loss), in_dims=(0, None))(
+            lib.stack([rows(lib), rows(lib) * 2]), bags[0]
+        )
+        return each, tables
+
+    agree(make)
+
+
+def test_bags_of_different_lengths_have_no_maxima_inside_of_transforms():
+    def loss(weight):
+        flat, starts = rushlight.tensor([0, 2, 1]), rushlight.tensor([0, 2])
+        return rushlight.nn.functional.embedding_bag(flat, weight, starts, mode="max").sum()
+
+    with pytest.raises(NotImplementedError, match="bags of one length"):
+        vmap(grad(loss))(rushlight.ones(2, 4, 3))
+
+
+def test_a_mask_that_all_examples_share():
+    agree(
+        lambda lib, f: f.vmap(lambda t: t.masked_select(lib.tensor([True, False, True])))(rows(lib))
+    )
+
+
+def test_both_branches_where_examples_decide():
+    agree(
+        lambda lib, f: f.vmap(
+            lambda t: (
+                lib.where(t.sum() > 0, t * 2, t * 3)
+                if lib is torch
+                else lib.cond(t.sum() > 0, lambda q: q * 2, lambda q: q * 3, (t,))
+            )
+        )(rows(lib))
+    )
+    with pytest.raises(RuntimeError, match="one structure"):
+        vmap(lambda t: rushlight.cond(t.sum() > 0, lambda: (t,), lambda: t))(rushlight.ones(2, 3))

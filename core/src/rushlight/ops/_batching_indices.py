@@ -222,7 +222,17 @@ def _searchsorted_rows(level, op, values, rows):
     )
 
 
-@rule("_nonzero masked_select")
+@rule("masked_select")
+def _masked_select(level, op, values):
+    input, mask = values
+    if is_batched(mask, level):
+        return _dynamic(level, op, values)
+    shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
+    places = mask.expand(shape).reshape(-1).nonzero().squeeze(1)
+    return input.expand(shape).reshape(-1).index_select(0, places)
+
+
+@rule("_nonzero")
 def _dynamic(level, op, values):
     raise RuntimeError(
         f"vmap: We do not support batching operators that can output dynamic shape. Attempted to "

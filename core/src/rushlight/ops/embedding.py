@@ -222,6 +222,8 @@ def _embedding_bag_gradient(
 
 def _max_rows(grad, weight, indices, offsets, include_last_offset, padding_idx):
     """Each gradient element added at the row that held its column's maximum."""
+    if any(getattr(t, "_level", None) is not None for t in (grad, weight, indices)):
+        return _max_rows_of_examples(grad, weight, indices, padding_idx)
     from rushlight.backends import np
     from rushlight.ops.creation import beside, zeros
 
@@ -238,6 +240,21 @@ def _max_rows(grad, weight, indices, offsets, include_last_offset, padding_idx):
     flat = zeros(weight.numel(), dtype=grad.dtype, device=grad._device)
     values = grad.reshape(-1).index_select(0, beside(grad, found))
     return flat.index_add(0, beside(grad, target), values).reshape(tuple(weight.shape))
+
+
+def _max_rows_of_examples(grad, weight, indices, padding_idx):
+    """The same by operations that function transforms know."""
+    if indices.dim() != 2:
+        raise NotImplementedError(
+            "embedding_bag: gradients of mode 'max' inside of function transforms need bags of one "
+            "length; give the indices as (B, L), padded with padding_idx"
+        )
+    counted = (indices != padding_idx).unsqueeze(-1)
+    rows = weight.index_select(0, indices.reshape(-1)).reshape((*indices.shape, weight.shape[1]))
+    place = rows.masked_fill(counted.logical_not(), -float("inf")).argmax(1)
+    grad = grad * counted.any(1)
+    table = grad.new_zeros(tuple(weight.shape))
+    return table.scatter_add(0, indices.gather(1, place), grad)
 
 
 def _bag_places(indices, offsets, include_last_offset):
@@ -260,12 +277,9 @@ def _bag_places(indices, offsets, include_last_offset):
 
 
 def _bag_scale(flat, places, padding_idx, grad):
-    from rushlight.backends import np
-    from rushlight.ops.creation import beside
-
-    counted = flat._array != padding_idx
-    counts = np.bincount(places._array, weights=counted, minlength=grad.shape[0])
-    return beside(grad, (1.0 / np.maximum(counts, 1))[places._array][:, None]).to(grad.dtype)
+    counted = (flat != padding_idx).to(grad.dtype)
+    counts = grad.new_zeros(grad.shape[0]).index_add(0, places, counted).clamp(min=1)
+    return counts.reciprocal().index_select(0, places).unsqueeze(1)
 
 
 @op(
