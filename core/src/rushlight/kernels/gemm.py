@@ -1,9 +1,10 @@
 """Compiled matrix products: plans and range kernels behind :mod:`rushlight.kernels.matrix`.
 
 Large float32 products: one item of work is a group of B panels times a range of rows of A. The
-item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies, also
-where its rows are multiples of 4096 bytes apart and share their cache sets: copying A first cost
-more than it won. Products with few columns, one row or little work, float64, and
+item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies. Where
+the rows of A are multiples of 4096 bytes apart, all of a tile would share one set of the first
+cache, so they are copied apart, tile by tile; a panel with half of its columns or fewer takes the
+narrow tile. Products with few columns, one row or little work, float64, and
 batches of small matrices go to OpenBLAS at one thread, in chunks over the pool. The chunks depend
 on shapes only. This module imports the compiler: import it at first need.
 """
@@ -35,14 +36,14 @@ from rushlight.backends.microkernel import (
     transpose,
 )
 from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
-from rushlight.backends.worker_pool import scratch
+from rushlight.backends.worker_pool import memcpy, scratch
 from rushlight.kernels.execution import language_type
 from rushlight.kernels.precision import planes_of_float32
 
 # Argument words. The first four are given at each call.
 A, B, C, BIAS, M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(13)
-ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B = range(13, 20)
-WORDS = 20
+ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B, SPREAD, LAST_TILE = range(13, 22)
+WORDS = 22
 
 MAX_DEPTH = 4096  # a panel of this depth takes half of a 1 MB L2
 L2_BUDGET = 512 * 1024  # bytes of packed B in one item
@@ -53,6 +54,8 @@ SPLIT_SIDES = 50  # m * n / (m + n) from which splitting (m + n) * k values pays
 HERE_COLUMNS, HERE_LIMIT = 768, 640 << 10
 SPLIT_WORK = 1_500_000  # multiply-adds from which two more launches pay
 HALF_SIDES = 12  # the same where operands are bfloat16 already
+CROWDED = 4096  # bytes between rows that share one set of the first cache
+WAYS = 8  # rows that such a set holds
 ITEMS = 16  # parts of a large product
 
 
@@ -65,21 +68,31 @@ def pack_b(b, row, transposed, k, depth, column, columns, target):
         pack_rows(b + k * row + 4 * column, row, target, depth, columns)
 
 
+@function
+def copy_apart(target, target_row, source, source_row, rows, columns):
+    """Rows of floats, to where their distance is another."""
+    for r in range(rows):
+        memcpy(target + r * target_row, source + r * source_row, 4 * columns)
+
+
 @range_kernel
 def panel_kernel(args, lo, hi, tid):
     """Items: groups of panels times parts of the rows."""
     g = array(i64, args)
     m, n, k_total, group_size, row_parts = g[M], g[N], g[K], g[GROUP], g[ROW_PARTS]
-    a_row, a_k, c_row, bias, tile = g[A_ROW], g[A_K], g[C_ROW], g[BIAS], g[TILE]
+    a_row, a_k, c_row, bias = g[A_ROW], g[A_K], g[C_ROW], g[BIAS]
+    tile, last_tile = g[TILE], g[LAST_TILE]
     max_depth = min(k_total, g[DEPTH])
     panel_bytes = max_depth * PANEL * 4
-    packed = scratch(tid, group_size * panel_bytes)
+    spread = g[SPREAD]
+    packed = scratch(tid, group_size * panel_bytes + MAX_ROWS * spread)
+    copied = packed + group_size * panel_bytes
     block = stack(TILE_WORDS)
     segment = stack(2)
     array(i64, segment)[0] = 0
     array(i64, segment)[1] = 0
     p = array(i64, block)
-    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a_row, a_k, c_row
+    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = spread if spread != 0 else a_row, a_k, c_row
     p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = segment, 1, 0
     packed_group = i64(-1)
     for item in range(lo, hi):
@@ -101,6 +114,9 @@ def panel_kernel(args, lo, hi, tid):
                 row, size = split(rows, MAX_ROWS, t)
                 row += first_row
                 p[mk.A] = g[A] + row * a_row + k * a_k
+                if spread != 0:
+                    copy_apart(copied, spread, p[mk.A], a_row, size, depth)
+                    p[mk.A] = copied
                 for j in range(first_panel, last_panel):
                     column = j * PANEL
                     p[mk.START] = START_ZERO
@@ -112,7 +128,7 @@ def panel_kernel(args, lo, hi, tid):
                     p[mk.B] = packed + (j - first_panel) * panel_bytes
                     p[mk.C] = g[C] + row * c_row + 4 * column
                     p[mk.COLUMNS] = n - column
-                    call_tile(tile, size, block)
+                    call_tile(last_tile if column + PANEL >= n else tile, size, block)
 
 
 @function
@@ -253,11 +269,17 @@ class Product:
         group = 1
         if m * k * 4 > L2_BUDGET // 2:  # a small A stays in L2 anyway
             group = max(1, min(L2_BUDGET // (words[DEPTH] * PANEL * 4), panels // ITEMS))
+        if not transposed and words[A_ROW] % CROWDED == 0 and min(m, MAX_ROWS) > WAYS:
+            words[SPREAD] = 4 * words[DEPTH] + 64
+            group = max(group, min(panels, 4, L2_BUDGET // (words[DEPTH] * PANEL * 4)))
         groups = -(-panels // group)
         parts = max(1, min(-(-ITEMS // groups), m // (4 * MAX_ROWS)))
         words[GROUP], words[ROW_PARTS] = group, parts
-        tiles = mk.COLUMNS_OF_A if transposed else mk.ROWS
-        words[TILE] = tiles.need(*{m * (i + 1) // parts - m * i // parts for i in range(parts)})
+        wide, narrow = mk.ROWS, mk.NARROW_ROWS
+        if transposed:
+            wide, narrow = mk.COLUMNS_OF_A, mk.NARROW_COLUMNS_OF_A
+        rows = {m * (i + 1) // parts - m * i // parts for i in range(parts)}
+        words[TILE], words[LAST_TILE] = mk.need_both(wide, narrow, n, *rows)
         items = groups * parts
         grain = items if m * n * k < INLINE_WORK else 1
         return threads.plan(panel_kernel.address(), items, grain, words)
