@@ -229,21 +229,3 @@ def test_short_rows(rng, dtype):
             got = normalization.layer_norm_forward(x, n, row, other, 1e-2)
             want = normalization.layer_norm_forward.reference(x, n, row, other, 1e-2)
             assert all(close(a, b, bound) for a, b in zip(got, want, strict=True))
-
-
-@compiled_only
-@pytest.mark.parametrize("shape", [(2, 6, 3, 5), (3, 4), (1, 6, 700)])
-def test_groups(rng, dtype, shape):
-    small = importlib.import_module("rushlight.kernels.small_normalization")
-    x, weight, bias = batch_problem(rng, shape, dtype, True)
-    spread = (1, -1, *[1] * (len(shape) - 2))
-    for count in (1, 2, shape[1]):
-        rows = x.astype(np.float64).reshape(shape[0], count, -1)
-        centred = rows - rows.mean(2, keepdims=True)
-        want = (centred / np.sqrt(rows.var(2, keepdims=True) + 1e-2)).reshape(shape)
-        for row, other in ((weight, bias), (weight, None), (None, bias), (None, None)):
-            got = small.groups(x, count, row, other, 1e-2)
-            exact = want if row is None else want * row.reshape(spread)
-            exact = exact if other is None else exact + other.reshape(spread)
-            assert got.dtype == dtype and close(got, exact, 2e-5 if dtype == np.float32 else 1e-11)
-    assert small.groups(x.T, 1, None, None, 1e-2) is None

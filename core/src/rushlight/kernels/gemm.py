@@ -1,12 +1,12 @@
 """Compiled matrix products: plans and range kernels behind :mod:`rushlight.kernels.matrix`.
 
 Large float32 products: one item of work is a group of B panels times a range of rows of A. The
-item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies. Where
-the rows of A are multiples of 4096 bytes apart, all of a tile would share one set of the first
-cache, so they are copied apart, tile by tile; a panel with half of its columns or fewer takes the
-narrow tile. Products with few columns, one row or little work, float64, and
-batches of small matrices go to OpenBLAS at one thread, in chunks over the pool. The chunks depend
-on shapes only. This module imports the compiler: import it at first need.
+item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies.
+Where the rows of A are multiples of 4096 bytes apart, all of a tile would share one set of the
+first cache, so they are copied apart, tile by tile; a panel with half of its columns or fewer takes
+the narrow tile. Products with few columns, one row or little work, float64, and batches of small
+matrices go to OpenBLAS at one thread, in chunks over the pool. The chunks depend on shapes only.
+This module imports the compiler: import it at first need.
 """
 
 from __future__ import annotations

@@ -15,7 +15,16 @@ from rushlight.backends import np, threads
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.backends.memory import empty
 
-__all__ = ["Remembered", "Short", "by_layout", "by_layouts", "nothing", "prepared", "stays"]
+__all__ = [
+    "Remembered",
+    "Short",
+    "by_layout",
+    "by_layouts",
+    "called",
+    "nothing",
+    "prepared",
+    "stays",
+]
 
 LIMIT = 1024  # layouts remembered by one function
 _HUGE = 1 << 22  # bytes from which NumPy makes the result: it asks for huge pages then
@@ -113,6 +122,14 @@ def _by_launch(code, items, grain, inputs, outputs, words, numbers, head):
         return made[0] if len(made) == 1 else tuple(made)
 
     return call
+
+
+def called(call, arrays, *numbers):
+    """The results of a prepared call; arrays that are not aligned are copied first."""
+    found = call(*arrays, *numbers)
+    if found is NotImplemented:
+        found = call(*[np.array(a) for a in arrays], *numbers)
+    return found
 
 
 class Remembered(dict):

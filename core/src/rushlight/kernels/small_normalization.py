@@ -1,5 +1,5 @@
 """Batch normalization of small arrays by one call each: in training, with given statistics, and the
-running averages; and group normalization.
+running averages.
 
 The kernels of training are those of :mod:`rushlight.kernels.normalization`, one after the other.
 """
@@ -20,10 +20,10 @@ from rushlight.backends.kernel_language import (
 )
 from rushlight.backends.worker_pool import scratch
 from rushlight.kernels import normalization as whole
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, language_type
 from rushlight.kernels.prepared import Remembered, prepared
 
-__all__ = ["batch_eval", "batch_train", "fold", "groups"]
+__all__ = ["batch_eval", "batch_train", "fold"]
 
 MOST = 1 << 15  # elements that one thread normalizes
 # Words of a prepared call in training: a number, three results, the input, WEIGHT and BIAS (or the
@@ -71,30 +71,6 @@ def eval_planes(args, lo, hi, tid):
 
 
 @range_kernel
-def group_rows(args, lo, hi, tid):
-    """Items are groups of channels of an image. Words: a number, the result, the input, WEIGHT,
-    BIAS, eps; then which of the two there are, groups, channels and elements of one, elements of a
-    channel."""
-    g = array(i64, args)
-    size, eps, given, per = 4 if real is f32 else 8, array(f64, args)[5], g[6], g[8]
-    n, s, groups = g[9], g[10], g[7]
-    for item in range(lo, hi):
-        x = array(real, g[2] + size * item * n)
-        mean = real(whole.run_sum(x, n) / f64(n))
-        rstd = real(1.0 / square_root(whole.run_squares(x, n, mean) / f64(n) + eps))
-        for c in range(per):
-            channel, scale, shift = item % groups * per + c, real(1), real(0)
-            if given % 2 == 1:
-                scale = array(real, g[3])[channel]
-            if given >= 2:
-                shift = array(real, g[4])[channel]
-            source = array(real, g[2] + size * (item * n + c * s))
-            target = array(real, g[1] + size * (item * n + c * s))
-            for i in range(s):
-                target[i] = (source[i] - mean) * rstd * scale + shift
-
-
-@range_kernel
 def fold_channels(args, lo, hi, tid):
     """The one item. Words: running mean, running variance, mean, invstd, their number, momentum,
     eps, what turns the biased variance into the unbiased one."""
@@ -109,7 +85,7 @@ def fold_channels(args, lo, hi, tid):
         running_var[i] = real(f64(running_var[i]) * (1.0 - momentum) + momentum * variance)
 
 
-_trained, _evaluated, _grouped, _folds = (Remembered() for _ in range(4))
+_trained, _evaluated, _folds = (Remembered() for _ in range(3))
 
 
 def _rows_fit(shape, dtype, rows):
@@ -178,35 +154,6 @@ def _prepare_eval(input, weight, bias, mean, var):
     words = [given, channels, input.size // (n * channels)]
     outputs = [(input.shape, input.dtype)]
     return prepared(code, n * channels, n * channels, arrays, outputs, words, "f")
-
-
-def groups(input, count, weight, bias, eps):
-    """Groups of channels of a dense array (N, C, ...) normalized; None where the general way is to
-    take it."""
-    key = input.shape, input.strides, input.dtype, count, weight is None, bias is None
-    found = _grouped.get(key, _grouped)
-    if found is _grouped:
-        found = _grouped.keep(key, _prepare_groups(input, count, weight, bias))
-    if found is None or not _rows_fit(input.shape[1:2], input.dtype, (weight, bias)):
-        return None
-    result = found(input, input if weight is None else weight, input if bias is None else bias, eps)
-    return None if result is NotImplemented else result
-
-
-def _prepare_groups(input, count, weight, bias):
-    if REFERENCE or not input.size or input.ndim < 2 or input.dtype not in COMPILED_DTYPES:
-        return None
-    if not input.flags.c_contiguous or type(count) is not int:
-        return None
-    n, channels = input.shape[:2]
-    items, per = n * count, channels // count
-    size = input.size // items
-    given = (weight is not None) + 2 * (bias is not None)
-    arrays = [input, *(input if row is None else row for row in (weight, bias))]
-    words = [given, count, per, size, size // per]
-    code = group_rows.address(real=language_type(input.dtype))
-    outputs = [(input.shape, input.dtype)]
-    return prepared(code, items, chunk(items, 3 * size), arrays, outputs, words, "f")
 
 
 def fold(running_mean, running_var, mean, invstd, momentum, eps, count):

@@ -42,6 +42,7 @@ from rushlight.ops.dropout import (
 from rushlight.ops.dropout import dropout as dropout
 from rushlight.ops.embedding import embedding, embedding_bag, one_hot
 from rushlight.ops.exponential import sigmoid
+from rushlight.ops.group_normalization import group_norm, instance_norm
 from rushlight.ops.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -64,8 +65,6 @@ from rushlight.ops.losses import (
 from rushlight.ops.matrix import bilinear, linear
 from rushlight.ops.normalization import (
     batch_norm,
-    group_norm,
-    instance_norm,
     layer_norm,
     local_response_norm,
     normalize,

@@ -393,81 +393,6 @@ def _attention(level, op, values):
     return _split_first(call_op(op, found), level.size, rows)
 
 
-@rule("_batch_norm")
-def _batch_norm(level, op, values):
-    """All examples' channels side by side."""
-    input, weight, bias, eps = values
-    inner = front(input, level)
-    size, channels = level.size, input._array.shape[1]
-    joined = _channels_joined(inner)
-    weight, bias = (None if v is None else front(v, level).reshape(-1) for v in (weight, bias))
-    out, mean, invstd = op.function(joined, weight, bias, eps)
-    return (
-        _channels_split(out, size, channels),
-        mean.reshape(size, channels),
-        invstd.reshape(size, channels),
-    )
-
-
-def _channels_joined(inner):
-    """(B, N, C, ...) as (N, B * C, ...)."""
-    moved = inner.transpose(0, 1)
-    shape = moved._array.shape
-    return moved.reshape((shape[0], shape[1] * shape[2], *shape[3:]))
-
-
-def _channels_split(tensor, size, channels):
-    """(N, B * C, ...) as (B, N, C, ...)."""
-    shape = tensor._array.shape
-    return tensor.reshape((shape[0], size, channels, *shape[2:])).transpose(0, 1)
-
-
-@rule("_batch_norm_backward")
-def _batch_norm_backward(level, op, values):
-    grad, input, weight, mean, invstd = values
-    size, channels = level.size, input._array.shape[1]
-    grad, joined = (_channels_joined(front(v, level)) for v in (grad, input))
-    vectors = [None if v is None else front(v, level).reshape(-1) for v in (weight, mean, invstd)]
-    found = op.function(grad, joined, *vectors)
-    return (
-        _channels_split(found[0], size, channels),
-        found[1].reshape(size, channels),
-        found[2].reshape(size, channels),
-    )
-
-
-@rule("_layer_norm")
-def _layer_norm(level, op, values):
-    input, size, weight, bias, eps = values
-    inner = front(input, level)
-    if not is_batched(weight, level) and not is_batched(bias, level):
-        out, mean, rstd = op.function(inner, size, weight, bias, eps)
-        return out, in_rows(mean, level), in_rows(rstd, level)
-    out, mean, rstd = op.function(inner, size, None, None, eps)
-    rows = out.reshape(level.size, -1, size)
-    if weight is not None:
-        rows = rows * front(weight, level).reshape(level.size, 1, size)
-    if bias is not None:
-        rows = rows + front(bias, level).reshape(level.size, 1, size)
-    mean, rstd = in_rows(mean, level), in_rows(rstd, level)
-    return rows.reshape(tuple(out.shape)), mean, rstd
-
-
-@rule("_layer_norm_backward")
-def _layer_norm_backward(level, op, values):
-    """Written out: the kernel adds the gradients of weight and bias up over all rows."""
-    grad, input, weight, mean, rstd, size = values
-    rows = [front(t, level).reshape(level.size, -1, size) for t in (grad, input)]
-    mean, rstd = (front(t, level).reshape(level.size, -1, 1) for t in (mean, rstd))
-    normal = (rows[1] - mean) * rstd
-    scaled = rows[0]
-    if weight is not None:
-        scaled = scaled * front(weight, level).reshape(level.size, 1, size)
-    inner = scaled - scaled.mean(2, True) - normal * (scaled * normal).mean(2, True)
-    whole = (level.size, *input._array.shape)
-    return (inner * rstd).reshape(whole), (rows[0] * normal).sum(1), rows[0].sum(1)
-
-
 @rule("_cross_entropy")
 def _cross_entropy(level, op, values):
     """Written out with other ops: each example has a mean of its own."""
@@ -532,6 +457,7 @@ def families():
         _batching_convolution,
         _batching_indices,
         _batching_matrix,
+        _batching_norms,
     )
 
 

@@ -168,6 +168,22 @@ def layer_normalized(input, size, *_options):
     return [like(input), runs, runs]
 
 
+def group_normalized(input, groups, *_options):
+    """The result, and a mean and an inverse deviation for every group of channels of an image."""
+    runs = (input.shape[0] * groups,), dtype_of(input)
+    return [like(input), runs, runs]
+
+
+def rms_normalized(input, size, *_options):
+    """The result, and an inverse root mean square for every run of `size` elements."""
+    return layer_normalized(input, size)[:2]
+
+
+def rms_gradients(grad, input, _weight, _rstd, size):
+    """Gradients of the input and of the weight of a run's elements."""
+    return layer_gradients(grad, input, None, None, None, size)[:2]
+
+
 def batch_gradients(_grad, input, *_saved):
     """Gradients of the input and of what every channel has."""
     channels = (input.shape[1],), dtype_of(input)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 
 from rushlight.ops._op import composite
-from rushlight.ops.normalization import _channels, _normalized, batch_norm, group_norm, layer_norm
+from rushlight.ops.group_normalization import group_norm
+from rushlight.ops.normalization import _channels, _normalized, batch_norm, layer_norm
 from rushlight.tensor.tensor import Tensor
 
 

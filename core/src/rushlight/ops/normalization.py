@@ -8,9 +8,10 @@ import math
 
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
-from rushlight.dtypes import FLOAT
+from rushlight.dtypes import FLOAT, finfo, float32
 from rushlight.errors import shape_text
 from rushlight.kernels import normalization as kernels
+from rushlight.kernels import rms_normalization as rms_kernels
 from rushlight.ops._direct import tensor_of, unrecorded
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import (
@@ -18,8 +19,9 @@ from rushlight.ops._shape_rules import (
     batch_normalized,
     layer_gradients,
     layer_normalized,
+    rms_gradients,
+    rms_normalized,
 )
-from rushlight.ops.copying import in_format_of
 from rushlight.ops.weighted_sums import addcmul
 from rushlight.tensor.dispatch import innermost, readable, stack
 from rushlight.tensor.storage import storage_of
@@ -92,6 +94,21 @@ def _batch_norm_gradient(grad, input, weight, eps, out1, out2, needs):
     )
 
 
+def check_dtypes(name, input, *vectors):
+    """Raise unless the input is floating and vectors are of its dtype, or float32 where it is of
+    low precision."""
+    dtype = input.dtype
+    if dtype.category != FLOAT:
+        raise NotImplementedError(f"{name}: not implemented for dtype {dtype}; use a floating one")
+    for vector in vectors:
+        if vector is not None and vector.dtype is not dtype:
+            if vector.dtype is not float32 or dtype.itemsize != 2:
+                raise RuntimeError(
+                    f"{name}: mixed dtypes: expected weight, bias and statistics of {dtype}"
+                    f"{' or float32' if dtype.itemsize == 2 else ''}, got {vector.dtype}"
+                )
+
+
 def batch_norm(
     input,
     running_mean,
@@ -116,8 +133,12 @@ def batch_norm(
         raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
     if not size:
         return _nothing_normalized(input, weight, bias)
-    channels = shape[1]
+    channels, dtype = shape[1], input._dtype
+    if dtype.category != FLOAT:
+        check_dtypes("batch_norm", input)
     for i, vector in enumerate((running_mean, running_var, weight, bias)):
+        if vector is not None and vector._dtype is not dtype:
+            check_dtypes("batch_norm", input, vector)
         if vector is not None and vector._array.size != channels:
             name = ("running_mean", "running_var", "weight", "bias")[i]
             raise RuntimeError(
@@ -318,80 +339,80 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     (Ba, Kiros and Hinton, 2016.)
     """
     size = _normalized("layer_norm", input, normalized_shape, weight, bias)
+    dtype = input._dtype
+    if (
+        dtype.category != FLOAT
+        or (weight is not None and weight._dtype is not dtype)
+        or (bias is not None and bias._dtype is not dtype)
+    ):
+        check_dtypes("layer_norm", input, weight, bias)
     if weight is not None and weight._array.ndim != 1:
         weight = weight.reshape(-1)
     if bias is not None and bias._array.ndim != 1:
         bias = bias.reshape(-1)
-    if unrecorded(input, weight, bias) and input._dtype.category == FLOAT:
+    if unrecorded(input, weight, bias):
         rows = (None if row is None else row._array for row in (weight, bias))
         return tensor_of(_layer_norm.op.cpu_kernel(input._array, size, *rows, eps)[0])
     return _layer_norm(input, size, weight, bias, eps)[0]
 
 
+def _rms_samples(make):
+    return [((make(4, 3, 5), 5, make(5), 1e-5), {}), ((make(6, 2, 3), 6, None, 1e-3), {})]
+
+
+@op(meta=rms_normalized, method=False, samples=_rms_samples, node="FusedRmsNorm")
+def _rms_norm(input: Tensor, size, weight: Tensor | None, eps):
+    """Runs of the last `size` elements over their root mean square; also its inverse."""
+    return rms_kernels.rms_norm_forward(input, size, weight, eps)
+
+
+@op(
+    meta=rms_gradients,
+    method=False,
+    differentiable=False,
+    tested_by="_rms_norm",
+    samples=lambda make: [],
+)
+def _rms_norm_backward(grad: Tensor, input: Tensor, weight: Tensor | None, rstd: Tensor, size):
+    """Both gradients of RMS normalization by one kernel."""
+    return rms_kernels.rms_norm_backward(grad, input, weight, rstd, size)
+
+
+@_rms_norm.gradients("input", "weight")
+def _rms_norm_gradient(grad, input, size, weight, eps, out1, needs):
+    if not mode.recording:
+        first, row = _rms_norm_backward(grad, input, weight, out1, size)
+        return first, row.to(input.dtype) if needs[1] else None
+    shape = tuple(input.shape)
+    rows, grad = input.reshape(-1, size), grad.reshape(-1, size)
+    rstd = ((rows * rows).mean(1, True) + eps).rsqrt()
+    normal = rows * rstd
+    scaled = grad if weight is None else grad * weight.reshape(-1)
+    inner = scaled - normal * (scaled * normal).mean(1, True)
+    return (inner * rstd).reshape(shape), (grad * normal).sum(0) if needs[1] else None
+
+
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """The last dimensions divided by their root mean square, and scaled.
+    """The last dimensions (`normalized_shape`) divided by their root mean square, and scaled.
 
-    (Zhang and Sennrich, 2019.)
+    `eps` is added to the mean square; None: that of the dtype computed in, float32 for what is
+    narrower. (Zhang and Sennrich, 2019.)
     """
-    from rushlight.dtypes import finfo
-
-    _normalized("rms_norm", input, normalized_shape, weight)
+    size = _normalized("rms_norm", input, normalized_shape, weight)
+    dtype = input.dtype
+    if dtype.category < FLOAT:
+        raise NotImplementedError(f"rms_norm: not implemented for dtype {dtype}")
+    if eps is None:
+        eps = finfo(float32 if dtype.itemsize == 2 else dtype).eps
+    if dtype.category == FLOAT and (
+        weight is None or weight.dtype is dtype or weight.dtype is float32 and dtype.itemsize == 2
+    ):
+        weight = weight if weight is None or weight.dim() == 1 else weight.reshape(-1)
+        return _rms_norm(input, size, weight, eps)[0]
     count = 1 if isinstance(normalized_shape, int) else len(normalized_shape)
     dims = tuple(range(-count, 0))
-    eps = finfo(input.dtype).eps if eps is None else eps
     out = input * ((input * input).mean(dims, True) + eps).rsqrt()
-    return out if weight is None else out * weight
-
-
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
-    """Groups of channels of (N, C, ...) with mean 0 and variance 1. (Wu and He, 2018.)"""
-    if input.dim() < 2:
-        raise RuntimeError(
-            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
-        )
-    if input.shape[1] % num_groups:
-        raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of "
-            f"shape {shape_text(input.shape)} and num_groups={num_groups}"
-        )
-    if not input.numel():
-        return _nothing_normalized(input, weight, bias)
-    if type(eps) is float and unrecorded(input, weight, bias):
-        rows = (None if row is None else row._array for row in (weight, bias))
-        found = _small().groups(input._array, num_groups, *rows, eps)
-        if found is not None:
-            return tensor_of(found)
-    rows = input.reshape(input.shape[0], num_groups, -1)
-    out = _layer_norm(rows, rows.shape[-1], None, None, eps)[0].reshape(tuple(input.shape))
-    out = in_format_of(input, out)
-    out = out if weight is None else out * _channels(weight, input.dim())
-    return out if bias is None else out + _channels(bias, input.dim())
-
-
-def instance_norm(
-    input,
-    running_mean=None,
-    running_var=None,
-    weight=None,
-    bias=None,
-    use_input_stats=True,
-    momentum=0.1,
-    eps=1e-05,
-):
-    """Every channel of every sample of (N, C, ...) with mean 0 and variance 1."""
-    n, c = input.shape[:2]
-    if not use_input_stats:
-        return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
-    merged = input.reshape(1, n * c, *input.shape[2:])
-    means = running_mean.repeat(n) if running_mean is not None else None
-    variances = running_var.repeat(n) if running_var is not None else None
-    out = batch_norm(merged, means, variances, None, None, True, momentum, eps)
-    if running_mean is not None:
-        running_mean.copy_(means.reshape(n, c).mean(0))
-        running_var.copy_(variances.reshape(n, c).mean(0))
-    out = out.reshape(tuple(input.shape))
-    out = out if weight is None else out * _channels(weight, input.dim())
-    return out if bias is None else out + _channels(bias, input.dim())
+    return out if weight is None else (out * weight).to(dtype)
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):

@@ -252,8 +252,12 @@ def handwritten(family, name):
     return None
 
 
-# Families of the CPU that are several on a device.
-_PARTS = {"line": ("scan", "sorting", "indexing")}
+# Families of the CPU that are several on a device, or have another name there.
+_PARTS = {
+    "line": ("scan", "sorting", "indexing"),
+    "group_normalization": ("normalization",),
+    "rms_normalization": ("normalization",),
+}
 
 
 def _family(family):

@@ -1,0 +1,235 @@
+"""Group normalization of (N, C, *S), forward and backward, each by one compiled call.
+
+An item is a group of channels of one image. Means and variances take two passes (no cancellation).
+The backward pass adds grad and grad * (x - mean) up channel by channel: from these sums follow the
+gradient of the input and each image's part of the gradients of weight and bias, which are float64
+and added in order, so results do not depend on threads. (Wu and He, 2018.)
+"""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.backends.kernel_language import (
+    array,
+    f32,
+    f64,
+    i64,
+    independent,
+    range_kernel,
+    real,
+    square_root,
+)
+from rushlight.kernels.conversion import cast
+from rushlight.kernels.execution import (
+    FLOAT64,
+    chunk,
+    compute_array,
+    compute_dtype,
+    language_type,
+    referenced_by,
+)
+from rushlight.kernels.normalization import gradient_sums, run_squares, run_sum
+from rushlight.kernels.prepared import Remembered, called, prepared
+
+__all__ = ["group_norm_backward", "group_norm_forward"]
+
+# Words of a prepared call: a number, the results, the arrays (the input in place of a weight or
+# bias that is not there), eps in the forward pass; then which of the two are there, groups,
+# channels of a group, elements of a group and of a channel.
+_GIVEN, _GROUPS, _PER, _N, _S = range(8, 13)
+
+
+@range_kernel(wide=True)
+def group_rows(args, lo, hi, tid):
+    """OUT, MEAN, RSTD, X, WEIGHT, BIAS, eps. Items are groups of channels of an image."""
+    g = array(i64, args)
+    size, eps, given = 4 if real is f32 else 8, array(f64, args)[7], g[_GIVEN]
+    n, s, per = g[_N], g[_S], g[_PER]
+    for item in range(lo, hi):
+        x = array(real, g[4] + size * item * n)
+        mean = real(run_sum(x, n) / f64(n))
+        rstd = real(1.0 / square_root(run_squares(x, n, mean) / f64(n) + eps))
+        array(real, g[2])[item] = mean
+        array(real, g[3])[item] = rstd
+        for c in range(per):
+            channel, scale, shift = item % g[_GROUPS] * per + c, real(1), real(0)
+            if given % 2 == 1:
+                scale = array(real, g[5])[channel]
+            if given >= 2:
+                shift = array(real, g[6])[channel]
+            source = array(real, g[4] + size * (item * n + c * s))
+            target = array(real, g[1] + size * (item * n + c * s))
+            for i in independent(s):
+                target[i] = (source[i] - mean) * rstd * scale + shift
+
+
+@range_kernel(wide=True)
+def group_rows_backward(args, lo, hi, tid):
+    """OUT, PARTIAL, GRAD, X, WEIGHT, MEAN, RSTD. PARTIAL: [2][image][channel], each image's part of
+    the gradients of weight and of bias."""
+    g = array(i64, args)
+    size, given, groups, per = 4 if real is f32 else 8, g[_GIVEN], g[_GROUPS], g[_PER]
+    n, s, channels, images = g[_N], g[_S], groups * per, g[_S + 1]
+    weight = array(real, g[5])
+    for item in range(lo, hi):
+        image, first, start = item // groups, item % groups * per, size * item * n
+        mean, rstd = array(real, g[6])[item], array(real, g[7])[item]
+        products = array(f64, g[2] + 8 * (image * channels + first))
+        sums = array(f64, g[2] + 8 * ((images + image) * channels + first))
+        total, product = f64(0), f64(0)
+        for c in range(per):
+            at = start + size * c * s
+            a, b = gradient_sums(array(real, g[3] + at), array(real, g[4] + at), s, mean)
+            b = b * f64(rstd)
+            products[c] = b
+            sums[c] = a
+            factor = f64(1)
+            if given != 0:
+                factor = f64(weight[first + c])
+            total += a * factor
+            product += b * factor
+        level, slope = real(total / f64(n)), real(product / f64(n)) * rstd
+        for c in range(per):
+            scale, at = real(1), start + size * c * s
+            if given != 0:
+                scale = weight[first + c]
+            x, grad = array(real, g[4] + at), array(real, g[3] + at)
+            y = array(real, g[1] + at)
+            for i in independent(s):
+                y[i] = (grad[i] * scale - level - (x[i] - mean) * slope) * rstd
+
+
+# ---- reference -----------------------------------------------------------------------------------
+
+
+def _grouped(array, groups):
+    """(N, G, C / G, elements of a channel), in float64."""
+    n, c = array.shape[:2]
+    return array.astype(np.float64).reshape(n, groups, c // groups, -1)
+
+
+def _column(row, groups):
+    """A value for every channel (C,), or for every group of an image (N * G), to broadcast."""
+    return row.astype(np.float64).reshape(1, groups, -1, 1)
+
+
+def _forward_reference(input, groups, weight, bias, eps):
+    wide, dtype = _grouped(input, groups), compute_dtype(input.dtype)
+    mean = wide.mean(axis=(2, 3), keepdims=True)
+    rstd = 1 / np.sqrt(wide.var(axis=(2, 3), keepdims=True) + eps)
+    out = (wide - mean) * rstd
+    if weight is not None:
+        out = out * _column(weight, groups)
+    if bias is not None:
+        out = out + _column(bias, groups)
+    out = out.reshape(input.shape).astype(input.dtype)
+    return out, mean.reshape(-1).astype(dtype), rstd.reshape(-1).astype(dtype)
+
+
+def _backward_reference(grad, input, groups, weight, mean, rstd):
+    n, dtype = input.shape[0], compute_dtype(input.dtype)
+    mean, rstd = (v.astype(np.float64).reshape(n, groups, 1, 1) for v in (mean, rstd))
+    wide = _grouped(grad, groups)
+    normal = (_grouped(input, groups) - mean) * rstd
+    grad_weight = (wide * normal).sum(axis=(0, 3)).reshape(-1).astype(dtype)
+    grad_bias = wide.sum(axis=(0, 3)).reshape(-1).astype(dtype)
+    scaled = wide if weight is None else wide * _column(weight, groups)
+    inner = scaled - scaled.mean(axis=(2, 3), keepdims=True)
+    inner = inner - normal * (scaled * normal).mean(axis=(2, 3), keepdims=True)
+    return (inner * rstd).reshape(input.shape).astype(input.dtype), grad_weight, grad_bias
+
+
+# ---- public --------------------------------------------------------------------------------------
+
+_forward, _backward = Remembered(), Remembered()
+
+
+def _check(input, groups, weight, bias):
+    if input.ndim < 2 or groups < 1 or input.shape[1] % groups or not input.size:
+        raise ValueError(
+            f"group_norm: {groups} groups do not divide the channels of an input (N, C, ...) that "
+            f"is not empty: got shape {input.shape}"
+        )
+    for name, row in (("weight", weight), ("bias", bias)):
+        if row is not None and row.shape != input.shape[1:2]:
+            raise ValueError(
+                f"group_norm: {name} must have one value for each of {input.shape[1]} channels, "
+                f"got shape {row.shape}"
+            )
+
+
+def _sizes(shape, groups, given):
+    n, channels = shape[:2]
+    size, per = 1, channels // groups
+    for length in shape[2:]:
+        size *= length
+    return n * groups, per * size, [given, groups, per, per * size, size]
+
+
+def _prepare_forward(x, groups, weight, bias):
+    given = (weight is not None) + 2 * (bias is not None)
+    items, run, words = _sizes(x.shape, groups, given)
+    outputs = [(x.shape, x.dtype), ((items,), x.dtype), ((items,), x.dtype)]
+    arrays = [x, x if weight is None else weight, x if bias is None else bias]
+    code = group_rows.address(real=language_type(x.dtype))
+    return prepared(code, items, chunk(items, 3 * run), arrays, outputs, words, "f")
+
+
+def known(input, groups, weight, bias, eps):
+    """What :func:`group_norm_forward` gives where it has met these layouts before; else None."""
+    call = _forward.get((input.shape, input.dtype, groups, weight is None, bias is None))
+    if call is None or not input.flags.c_contiguous:
+        return None
+    channels, dtype = input.shape[1:2], input.dtype
+    for row in (weight, bias):
+        if row is not None and not (
+            row.shape == channels and row.dtype is dtype and row.flags.c_contiguous
+        ):
+            return None
+    found = call(input, input if weight is None else weight, input if bias is None else bias, eps)
+    return None if found is NotImplemented else found
+
+
+@referenced_by(_forward_reference)
+def group_norm_forward(input, groups, weight, bias, eps):
+    """Normalise groups of channels of (N, C, *S); returns (out, mean, rstd), the latter (N * G)."""
+    found = known(input, groups, weight, bias, eps) if type(eps) is float else None
+    if found is not None:
+        return found
+    _check(input, groups, weight, bias)
+    x = compute_array(input)
+    weight, bias = _in_dtype(weight, x.dtype), _in_dtype(bias, x.dtype)
+    call = _prepare_forward(x, groups, weight, bias)
+    if x.dtype is input.dtype:
+        _forward.keep((x.shape, x.dtype, groups, weight is None, bias is None), call)
+    arrays = (x, x if weight is None else weight, x if bias is None else bias)
+    out, mean, rstd = called(call, arrays, float(eps))
+    return cast(out, input.dtype), mean, rstd
+
+
+def _in_dtype(row, dtype):
+    return None if row is None else np.ascontiguousarray(row, dtype)
+
+
+def _prepare_backward(x, groups, arrays, given):
+    items, run, words = _sizes(x.shape, groups, int(given))
+    n, channels = x.shape[:2]
+    outputs = [(x.shape, x.dtype), ((2, n, channels), FLOAT64)]
+    code = group_rows_backward.address(real=language_type(x.dtype))
+    return prepared(code, items, chunk(items, 3 * run), arrays, outputs, [*words, n])
+
+
+@referenced_by(_backward_reference)
+def group_norm_backward(grad, input, groups, weight, mean, rstd):
+    """(grad_input, grad_weight, grad_bias) of :func:`group_norm_forward`."""
+    x = compute_array(input)
+    dy = cast(compute_array(grad), x.dtype)
+    rows = [x if weight is None else weight, mean, rstd]
+    arrays = [dy, x, *(_in_dtype(row, x.dtype) for row in rows)]
+    key = x.shape, x.dtype, groups, weight is None
+    call = _backward.get(key)
+    if call is None:
+        call = _backward.keep(key, _prepare_backward(x, groups, arrays, weight is not None))
+    out, partial = called(call, arrays)
+    grad_weight, grad_bias = partial.sum(axis=1).astype(x.dtype)
+    return cast(out, input.dtype), grad_weight, grad_bias
