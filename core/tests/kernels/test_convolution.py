@@ -42,6 +42,10 @@ CASES = {
     "depthwise, dilated": (2, 6, (13, 12), 6, (3, 3), (2, 1), (2, 3), (2, 3), 6),
     "depthwise, large kernel": (2, 6, (15, 13), 6, (7, 6), (2, 1), (3, 2), (1, 2), 6),
     "depthwise, large padding": (2, 6, (5, 6), 6, (2, 2), (3, 2), (4, 3), (1, 1), 6),
+    "depthwise, large map": (2, 3, (37, 50), 3, (3, 3), (1, 1), (1, 1), (1, 1), 3),
+    "depthwise, large map, stride 2": (2, 4, (35, 70), 4, (5, 5), (2, 2), (2, 2), (1, 1), 4),
+    "depthwise, many images": (35, 3, (5, 6), 6, (3, 3), (1, 1), (1, 1), (1, 1), 3),
+    "depthwise, padding over reach": (2, 3, (7, 8), 3, (2, 2), (1, 1), (2, 3), (1, 1), 3),
     "depthwise, 1 dim": (3, 6, (31,), 12, (5,), (2,), (2,), (2,), 6),
     "large padding": (2, 3, (5, 6), 4, (2, 2), (1, 1), (3, 3), (1, 1), 1),
     "one window": (16, 12, (4, 4), 5, (4, 4), (1, 1), (0, 0), (1, 1), 1),
@@ -121,6 +125,56 @@ def test_all_passes(rng, dtype, name, ways):
     check(convolution.convolution_weight_gradient(dy, x, w.shape, *args), exact, scale, bound)
     got = convolution.convolution_weight_gradient(scattered(dy), scattered(x), w.shape, *args)
     check(got, exact, scale, bound)
+
+
+@compiled_only
+@pytest.mark.parametrize("stride", [(1, 1), (2, 2), (2, 1)])
+def test_depthwise_taps_beside_the_image_are_not_counted(rng, stride):
+    """NaN in the last column and row reaches exactly what the definition says it reaches."""
+    x, w, b, _, _ = arrays(rng, CASES["depthwise"])
+    args = (stride, (1, 1), (1, 1), 10)
+    out = convolution.convolution_forward(x, w, b, *args)
+    dy = rng.standard_normal(out.shape).astype(np.float32)
+    x[0, 2, :, -1], x[1, 3, -1] = np.nan, np.inf
+    broken = dy.copy()
+    broken[0, 4, :, -1], broken[1, 5, -1] = np.nan, np.inf
+    for function, operands in (
+        (convolution.convolution_forward, (x, w, b)),
+        (convolution.convolution_input_gradient, (broken, w, x.shape)),
+        (convolution.convolution_weight_gradient, (dy, x, w.shape)),
+    ):
+        with np.errstate(invalid="ignore"):
+            got, want = function(*operands, *args), _by_taps(function, operands, args)
+        assert np.array_equal(np.isfinite(got), np.isfinite(want))
+        finite = np.isfinite(want)
+        assert np.allclose(got[finite], want[finite], 1e-4, 1e-4)
+
+
+def _by_taps(function, operands, args):
+    """A depthwise pass over pairs of an input and an output that meet, and no others."""
+    (sy, sx), (py, px) = args[:2]
+    if function is convolution.convolution_forward:
+        x, w, b = operands
+        dy = np.zeros((*x.shape[:2], *convolution.output_size(x.shape[2:], (3, 3), *args[:3])))
+        result = dy + b.reshape(1, -1, 1, 1)
+    elif function is convolution.convolution_input_gradient:
+        dy, w, shape = operands
+        result = np.zeros(shape)
+        x = result
+    else:
+        dy, x, shape = operands
+        result = np.zeros(shape)
+    for i, j, ky, kx in np.ndindex(*dy.shape[2:], 3, 3):
+        r, c = i * sy + ky - py, j * sx + kx - px
+        if not (0 <= r < x.shape[2] and 0 <= c < x.shape[3]):
+            continue
+        if function is convolution.convolution_forward:
+            result[:, :, i, j] += x[:, :, r, c] * w[:, 0, ky, kx]
+        elif function is convolution.convolution_input_gradient:
+            result[:, :, r, c] += dy[:, :, i, j] * w[:, 0, ky, kx]
+        else:
+            result[:, 0, ky, kx] += (dy[:, :, i, j] * x[:, :, r, c]).sum(axis=0)
+    return result
 
 
 @compiled_only

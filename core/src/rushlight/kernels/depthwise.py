@@ -5,8 +5,10 @@ become the plane of phase (a, b). There a kernel tap is only an offset, and rows
 at a fixed pitch, so that a whole plane is one long vector loop (what falls between two rows is
 computed and thrown away): maps of 7 x 7 fill vectors as well as large ones. The gradient of the
 input is the same loop over the gradient with ``stride - 1`` zeros between its pixels and the taps
-turned round; that of the weight is a dot product for each tap. Shapes alone decide the chunks.
-Import at first need: it imports the compiler.
+turned round; that of the weight is a dot product for each tap. float32 at strides of 1 and 2 goes
+row by row over the planes as they are instead, by code emitted for the window
+(:mod:`depthwise_rows`).
+Shapes alone decide the chunks. Import at first need: it imports the compiler.
 """
 
 from __future__ import annotations
@@ -15,21 +17,26 @@ from rushlight.backends import threads
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
+    call_address,
     f32,
     function,
     i32,
     i64,
     range_kernel,
     real,
+    stack,
     static,
 )
+from rushlight.backends.microkernel import NV, PANEL
 from rushlight.backends.worker_pool import memcpy, memset, scratch
-from rushlight.kernels.execution import chunk, language_type
+from rushlight.kernels import depthwise_rows as emitted
+from rushlight.kernels.execution import FLOAT32, chunk, language_type
 
 __all__ = ["Forward", "InputGradient", "WeightGradient"]
 
 # Argument words. The first four are given at each call.
-X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX = range(13)  # noqa: E741
+X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX, CODE = range(14)  # noqa: E741
+IMAGES_AT_ONCE = 16  # whose products are summed in one vector before they are added to the others
 UNROLLED = 25  # taps, at most, of a loop that does all of them at once
 CHUNK_WORK = 65_536  # multiply-adds of a chunk, about
 
@@ -202,14 +209,117 @@ def weight_gradient_planes(args, lo, hi, tid):
                 out[k] += total
 
 
+# ---- float32 row by row --------------------------------------------------------------------------
+
+
+@function
+def ready_block(block, height, width, py, px, rows, columns):
+    """The sizes of a parameter block of emitted code: of the plane, the padding, the result."""
+    p = array(i64, block)
+    p[emitted.HEIGHT], p[emitted.WIDTH], p[emitted.PY], p[emitted.PX] = height, width, py, px
+    p[emitted.ROWS], p[emitted.COLUMNS], p[emitted.BIAS] = rows, columns, i64(0)
+
+
+@range_kernel
+def forward_rows(args, lo, hi, tid):
+    """Items are output planes (image, channel)."""
+    g, block = array(i64, args), stack(emitted.WORDS)
+    p, multiple = array(i64, block), g[O] // g[C]
+    ready_block(block, g[H], g[WIDTH], g[PY], g[PX], g[HO], g[WO])
+    for item in range(lo, hi):
+        image, channel = item // g[O], item % g[O]
+        p[emitted.SOURCE] = g[X] + 4 * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
+        p[emitted.OUT] = g[Y] + 4 * item * g[HO] * g[WO]
+        p[emitted.WEIGHT] = g[W] + 4 * channel * high * wide
+        if g[BIAS] != 0:
+            p[emitted.BIAS] = g[BIAS] + 4 * channel
+        call_address(g[CODE], block)
+
+
+@range_kernel
+def input_gradient_rows(args, lo, hi, tid):
+    """Items are input planes (image, channel). X is the gradient, Y what is computed."""
+    g, block = array(i64, args), stack(emitted.WORDS)
+    p, multiple, taps = array(i64, block), g[O] // g[C], high * wide
+    pixels, ho, wo = g[H] * g[WIDTH], g[HO], g[WO]
+    rows, columns = (ho - 1) * step_y + 1, (wo - 1) * step_x + 1
+    grid = scratch(tid, 4 * (rows * columns + pixels + taps))
+    part = grid + 4 * rows * columns
+    turned = array(f32, part + 4 * pixels)
+    memset(grid, i32(0), 4 * rows * columns)
+    ready_block(block, rows, columns, (high - 1) * apart_y - g[PY], (wide - 1) * apart_x - g[PX],
+                g[H], g[WIDTH])  # fmt: skip
+    p[emitted.WEIGHT] = part + 4 * pixels
+    for item in range(lo, hi):
+        image, channel = item // g[C], item % g[C]
+        target = g[Y] + 4 * item * pixels
+        for i in range(multiple):
+            o = channel * multiple + i
+            p[emitted.SOURCE] = g[X] + 4 * (image * g[O] + o) * ho * wo
+            if step_y > 1 or step_x > 1:
+                spread_plane(p[emitted.SOURCE], ho, wo, grid, columns, rows, i64(0), i64(0))
+                p[emitted.SOURCE] = grid
+            w = array(f32, g[W] + 4 * o * taps)
+            for k in range(taps):
+                turned[k] = w[taps - 1 - k]
+            p[emitted.OUT] = target if i == 0 else part
+            call_address(g[CODE], block)
+            if i > 0:
+                total, addend = array(f32, target), array(f32, part)
+                for j in range(pixels):
+                    total[j] += addend[j]
+
+
+@range_kernel
+def weight_gradient_rows(args, lo, hi, tid):
+    """Items are output channels. X is the input, W the gradient of the output."""
+    g, block, lanes = array(i64, args), stack(emitted.WORDS), high * wide * PANEL // NV
+    p, multiple = array(i64, block), g[O] // g[C]
+    memory = scratch(tid, 8 * lanes)
+    sums, totals = array(f32, memory), array(f32, memory + 4 * lanes)
+    ready_block(block, g[H], g[WIDTH], g[PY], g[PX], g[HO], g[WO])
+    p[emitted.WEIGHT] = memory
+    for channel in range(lo, hi):
+        memset(memory, i32(0), 8 * lanes)
+        for image in range(g[N]):
+            p[emitted.SOURCE] = g[X] + 4 * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
+            p[emitted.OUT] = g[W] + 4 * (image * g[O] + channel) * g[HO] * g[WO]
+            call_address(g[CODE], block)
+            if image % IMAGES_AT_ONCE == IMAGES_AT_ONCE - 1 or image == g[N] - 1:
+                for i in range(lanes):
+                    totals[i] += sums[i]
+                    sums[i] = 0
+        out = array(f32, g[Y] + 4 * channel * high * wide)
+        for k in range(high * wide):
+            total = f32(0)
+            for i in range(PANEL // NV):
+                total += totals[k * (PANEL // NV) + i]
+            out[k] = total
+
+
+# ---- plans ---------------------------------------------------------------------------------------
+
+
 def _plan(kernel, dtype, n, c, image, o, size, taps, stride, padding, dilation, items):
-    words = [0] * N + [n, c, *image, o, *size, *padding]
+    words = [0] * N + [n, c, *image, o, *size, *padding, 0]
+    by_rows, emits, strided = _BY_ROWS[kernel]
+    if dtype == FLOAT32 and (stride[1] in emitted.STRIDES or not strided):
+        steps = stride if strided else (1, 1)
+        words[CODE], kernel = emitted.rows_address(emits, *taps, *steps, *dilation), by_rows
     code = kernel.address(
         real=language_type(dtype), high=taps[0], wide=taps[1], step_y=stride[0], step_x=stride[1],
         apart_y=dilation[0], apart_x=dilation[1], phased=int(kernel is not input_gradient_planes),
     )  # fmt: skip
     work = n * o * max(size[0] * size[1], image[0] * image[1]) * taps[0] * taps[1] // items
     return threads.plan(code, items, chunk(items, work, CHUNK_WORK), words)
+
+
+# The kernel that goes row by row, the code it calls, and whether that follows the strides.
+_BY_ROWS = {
+    forward_planes: (forward_rows, "forward", True),
+    input_gradient_planes: (input_gradient_rows, "forward", False),
+    weight_gradient_planes: (weight_gradient_rows, "weight", True),
+}
 
 
 class Forward:
