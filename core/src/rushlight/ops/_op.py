@@ -69,8 +69,6 @@ class Op:
         self.options = options
         self.label = options.get("label", self.name)  # what errors call it
         self.formulas, self.joint, self.plans, self.kernels = {}, None, {}, {}
-        if kind == "composite" and "limited" in options:
-            self.body = _refusing_limited(self, body)
         self.cpu_kernel, self.inplace_doors = body, {}
         self.offered = set()  # kernels that the short ways know
         self.recipe = None  # how machine code records the latest kind of call
@@ -79,6 +77,8 @@ class Op:
         if ranks:
             self.cpu_kernel = _keeping_format(body, ranks)
         self._read_signature(body)
+        if kind == "composite" and "limited" in options:
+            self.body = _refusing_limited(self, body)
         TABLE[self.name] = self
 
     def _read_signature(self, body):
@@ -202,15 +202,32 @@ class Op:
 def _refusing_limited(op, body):
     """The same body of a composite; tensors of the dtypes that few ops take are refused."""
 
-    @functools.wraps(body)
-    def run(*args, **kwargs):
-        for value in (*args, *kwargs.values()):
+    def ask(*values):
+        for value in values:
             found = getattr(value, "_dtype", None)
             if found is not None and found.code >= FIRST_LIMITED:
                 from rushlight.ops._limited import refuse, takes
 
                 if not takes(op, found):
                     refuse(op, found)
+
+    if op.kinds == (TENSOR, TENSOR):
+
+        @functools.wraps(body)
+        def run_pair(first, second):
+            try:
+                asks = first._dtype.code >= FIRST_LIMITED or second._dtype.code >= FIRST_LIMITED
+            except AttributeError:  # what is traced has no dtype yet
+                asks = True
+            if asks:
+                ask(first, second)
+            return body(first, second)
+
+        return run_pair
+
+    @functools.wraps(body)
+    def run(*args, **kwargs):
+        ask(*args, *kwargs.values())
         return body(*args, **kwargs)
 
     return run
