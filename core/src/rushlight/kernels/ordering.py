@@ -1,28 +1,29 @@
-"""Rows of float32 in order, with where their elements were.
+"""Rows in order, with where their elements were.
 
-Number and place are packed into one int64, which NumPy sorts in vectors (x86-simd-sort): eight
-times as fast as a stable sort of places, and as stable, since no two of them are equal.
+Short rows of float32: number and place are packed into one int64, which NumPy sorts in vectors
+(x86-simd-sort): eight times as fast as a stable sort of places, and as stable, since no two of them
+are equal. Other rows are sorted by the bytes of their keys (:mod:`radix_kernels`).
 """
 
 from __future__ import annotations
 
 from rushlight.backends import np
+from rushlight.backends.cpu import compresses_slowly
 from rushlight.kernels.execution import FLOAT32, REFERENCE, chunk
 from rushlight.kernels.prepared import Remembered, prepared
 
 __all__ = ["chosen", "ordered"]
 
 _INT64 = np.dtype(np.int64)
+_SHORT, _SHORT_THERE = 2048, 600  # float32 elements below which NumPy's sort of packed rows wins
+_LEAST = {"f4": 2, "i4": 100, "f8": 200, "i8": 200}  # elements of a row worth 256 counts
+_NAMES = {"f4": "f32", "i4": "i32", "f8": "f64", "i8": "i64"}
+_LONG = 1 << 17  # elements of a row whose memory is not kept
 _known = Remembered()
 
 
-def _prepare(array, descending):
-    """Calls ``pack(array)`` and ``unpack(keys, array)``, or None."""
-    if REFERENCE or array.dtype != FLOAT32 or not array.flags.c_contiguous or not array.size:
-        return None
-    n = array.shape[-1] if array.ndim else 0
-    if not 1 < n < 1 << 31:
-        return None
+def _prepare_packed(array, n, descending):
+    """``f(array)``: values and places of short rows of float32."""
     from rushlight.kernels import ordering_kernels as native
 
     rows, shape = array.size // n, array.shape
@@ -32,37 +33,105 @@ def _prepare(array, descending):
     keys = np.empty(shape, _INT64)
     outputs = [(shape, FLOAT32), (shape, _INT64)]
     unpack = prepared(native.unpack.address(), rows, grain, [keys, array], outputs, [n])
-    return pack, unpack
+
+    def packed(x):
+        keys = pack(x)
+        if keys is NotImplemented:
+            return keys
+        keys.sort(axis=-1)
+        return unpack(keys, x)
+
+    return packed
+
+
+def _fits(array):
+    """Whether compiled loops take the rows of an array."""
+    if REFERENCE or not array.dtype.isnative or not array.flags.c_contiguous or not array.size:
+        return False
+    return array.ndim > 0 and array.dtype.str[1:] in _LEAST and 1 < array.shape[-1] < 1 << 31
+
+
+def _prepare_order(array, descending):
+    """A call that gives values and places, by packed keys or by bytes; or None."""
+    if not _fits(array) or array.shape[-1] < _LEAST[array.dtype.str[1:]]:
+        return None
+    n, short = array.shape[-1], _SHORT_THERE if compresses_slowly() else _SHORT
+    if array.dtype == FLOAT32 and n < short:
+        return _prepare_packed(array, n, descending)
+    return _prepare_bytes(array, n, descending)
+
+
+def _prepare_bytes(array, n, descending):
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import radix_kernels as native
+
+    width, shape = array.itemsize, array.shape
+    kernel, outputs = native.order_rows, [(shape, array.dtype), (shape, _INT64)]
+    if n > _LONG:
+        kernel = native.order_long_rows
+        outputs.append(((array.size * (1 if width == 4 else 3),), _INT64))
+    kind = getattr(language, _NAMES[array.dtype.str[1:]])
+    code = kernel.address(element=kind, width=width, descending=int(descending))
+    rows = array.size // n
+    call = prepared(code, rows, chunk(rows, width * n), [array], outputs, [n], scratch=True)
+    if n <= _LONG:
+        return call
+
+    def without_memory(x):
+        found = call(x)
+        return found if found is NotImplemented else found[:2]
+
+    return without_memory
+
+
+def _prepare_choice(array):
+    """A call that gives the elements of some rank and their places, or None."""
+    if not _fits(array):
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import radix_kernels as native
+
+    n, shape = array.shape[-1], array.shape[:-1]
+    kernel, outputs = native.choose_rows, [(shape, array.dtype), (shape, _INT64)]
+    if n > _LONG:
+        kernel = native.choose_long_rows
+        outputs.append(((array.size,), _INT64))
+    kind = getattr(language, _NAMES[array.dtype.str[1:]])
+    code = kernel.address(element=kind, width=array.itemsize, descending=0)
+    rows = array.size // n
+    return prepared(code, rows, chunk(rows, 4 * n), [array], outputs, [n], "i", scratch=True)
 
 
 def chosen(array, k):
-    """The k-th smallest element (from 0) of each row of a dense float32 array and its place, that
-    of the k-th in a stable order, NaN the largest; None where that is left to others."""
-    key = array.shape, array.strides, array.dtype, False
+    """The k-th smallest element (from 0) of each row of a dense array of float32, float64, int32 or
+    int64 and its place, that of the k-th in a stable order, NaN the largest; None where that is
+    left to others."""
+    key = array.shape, array.strides, array.dtype, "choice"
     try:
-        calls = _known[key]
+        call = _known[key]
     except KeyError:
-        calls = _known.keep(key, _prepare(array, False))
-    keys = NotImplemented if calls is None else calls[0](array)
-    if keys is NotImplemented:
-        return None
-    keys.partition(k, axis=-1)
-    places = keys[..., k] & 0xFFFFFFFF
-    return np.take_along_axis(array, places[..., None], -1)[..., 0], places
+        call = _known.keep(key, _prepare_choice(array))
+    found = NotImplemented if call is None else call(array, k)
+    return None if found is NotImplemented else found[:2]
+
+
+_WIDER = {"b1": "i4", "u1": "i4", "i1": "i4", "i2": "i4", "f2": "f4", "V2": "f4"}
 
 
 def ordered(array, descending):
-    """The elements of each row of a dense float32 array in order, equal ones as they came and NaN
-    as the largest, and their places (int64); None where that is left to others."""
-    key = array.shape, array.strides, array.dtype, bool(descending)
+    """The elements of each row of a dense array in order, equal ones as they came and NaN as the
+    largest, and their places (int64); None where that is left to others (64-bit unsigned integers,
+    short rows of most dtypes)."""
+    name = array.dtype.str[1:]
+    if name in _WIDER:
+        found = None
+        if array.ndim and array.shape[-1] >= _LEAST["i4"]:
+            found = ordered(array.astype(_WIDER[name]), descending)
+        return found and (np.take_along_axis(array, found[1], -1), found[1])
+    key = array.shape, array.strides, array.dtype, bool(descending), "order"
     try:
-        calls = _known[key]
+        call = _known[key]
     except KeyError:
-        calls = _known.keep(key, _prepare(array, descending))
-    if calls is None:
-        return None
-    keys = calls[0](array)
-    if keys is NotImplemented:
-        return None
-    keys.sort(axis=-1)
-    return calls[1](keys, array)
+        call = _known.keep(key, _prepare_order(array, descending))
+    found = NotImplemented if call is None else call(array)
+    return None if found is NotImplemented else found

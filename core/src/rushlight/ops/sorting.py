@@ -8,9 +8,10 @@ import math
 from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import bfloat16, dtype_of
+from rushlight.backends.cpu import compresses_slowly
 from rushlight.errors import shape_text
-from rushlight.kernels import line, ordering
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE
+from rushlight.kernels import line, ordering, search
+from rushlight.kernels.execution import REFERENCE
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import Whole, composite, op
 from rushlight.ops._rules import refuse_unordered, result_type
@@ -22,6 +23,8 @@ from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _SORTED = 1 << 18  # elements up to which sorting is the way to distinct ones
+_TABLED, _TABLE = 512, 1 << 12  # elements from which, and range up to which, a table always is
+_MOVED = 100  # elements along another dimension than the last that are worth copying
 
 
 def sortable(array):
@@ -32,6 +35,11 @@ def sortable(array):
 def _order(array, axis, descending):
     """A stable argsort; nan counts as the largest."""
     array = sortable(array)
+    if type(array) is np.ndarray and array.shape[axis] >= _MOVED:
+        rows = np.ascontiguousarray(np.moveaxis(array, axis, -1))
+        found = ordering.ordered(rows, descending)
+        if found is not None:
+            return np.moveaxis(found[1], -1, axis)
     if not descending:
         return np.argsort(array, axis=axis, kind="stable")
     flipped = np.flip(array, axis)
@@ -72,11 +80,17 @@ def sort(input: Tensor, dim=-1, descending=False, stable=False):
 
 
 def _sort_kernel(input, dim=-1, descending=False, stable=False):
-    """Dense rows of float32 by packed keys."""
+    """By compiled loops over dense rows."""
     if dim == -1 or dim == input.ndim - 1:
-        found = ordering.ordered(input, descending)
+        if input.flags.c_contiguous:
+            found = ordering.ordered(input, descending)
+            if found is not None:
+                return found
+    elif -input.ndim <= dim < input.ndim and input.shape[dim] >= _MOVED:
+        rows = np.ascontiguousarray(np.moveaxis(input, dim, -1))
+        found = ordering.ordered(rows, descending)
         if found is not None:
-            return found
+            return tuple([as_input(input, np.moveaxis(part, -1, dim)) for part in found])
     return sort.op.body(input, dim, descending, stable)
 
 
@@ -217,7 +231,8 @@ def _median_over(name, input, dim, keepdim, skip_nan):
     axis = wrap_dim(dim, input.ndim)
     if not input.ndim:
         return [input.copy(), np.zeros((), np.int64)]
-    if not REFERENCE and input.dtype == np.float32 and input.size and not np.isnan(input).any():
+    whole = input.dtype.kind in "iu"
+    if not REFERENCE and input.size and (whole or not np.isnan(input).any()):
         found = _chosen(input, axis, (input.shape[axis] - 1) // 2)
         if found is not None:
             return [f[..., None] for f in found] if keepdim else list(found)
@@ -271,9 +286,10 @@ def _median_of_all(input: Tensor, skip_nan=False):
         raise RuntimeError(f"median(): an empty {dtype_of(input)} tensor has no median")
     if not flat.size:
         return np.full((), np.nan, input.dtype)
-    if not REFERENCE and flat.dtype in COMPILED_DTYPES and not np.isnan(flat).any():
-        middle = (flat.size - 1) // 2
-        return np.asarray(np.partition(flat, middle)[middle])
+    if not REFERENCE and (flat.dtype.kind in "iu" or not np.isnan(flat).any()):
+        found = _chosen(flat, 0, (flat.size - 1) // 2)
+        if found is not None:
+            return found[0]
     return _median_over("nanmedian" if skip_nan else "median", flat, 0, False, skip_nan)[0]
 
 
@@ -312,15 +328,17 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     refuse_unordered("unique", array)
     if input.is_cuda:
         return _unique_on_gpu(input, axis, return_inverse, return_counts)
-    if dim is None and not return_inverse and not return_counts and _is_short(array):
-        return make_tensor(_distinct(array), input._dtype)
-    found = np.unique(
-        array,
-        return_inverse=return_inverse,
-        return_counts=return_counts,
-        axis=axis if array.ndim else None,
-        equal_nan=False,
-    )
+    found = None
+    if dim is None and array.dtype.kind in "iu" and array.size:
+        found = _distinct(array, return_inverse, return_counts)
+    if found is None:
+        found = np.unique(
+            array,
+            return_inverse=return_inverse,
+            return_counts=return_counts,
+            axis=axis if array.ndim else None,
+            equal_nan=False,
+        )
     if not isinstance(found, tuple):
         return make_tensor(found, input._dtype)
     values, rest = found[0], list(found[1:])
@@ -332,18 +350,55 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     )
 
 
-def _is_short(array):
-    """Whether integers are sooner sorted than put into a table."""
-    return array.dtype.kind in "iu" and 0 < array.size < _SORTED
+def _distinct(array, inverse, counts):
+    """What np.unique gives of integers: by a table of what there is where they lie close together,
+    by a sort otherwise; None where neither is the way."""
+    if array.size >= _TABLED:
+        low, high = int(array.min()), int(array.max())
+        if high - low < max(_TABLE, 2 * array.size):
+            return _tabled(array, low, high - low + 1, inverse, counts)
+    if not (inverse or counts) and array.size < (_MOVED if compresses_slowly() else _SORTED):
+        return _runs(np.sort(array, axis=None))[0]
+    found = ordering.ordered(array.reshape(-1), False)
+    if found is None:
+        return None
+    values, first = _runs(found[0])
+    results = [values]
+    if inverse:
+        runs = np.empty(array.size, np.int64)
+        runs[found[1]] = np.cumsum(first) - 1
+        results.append(runs.reshape(array.shape))
+    if counts:
+        results.append(np.diff(np.flatnonzero(first), append=array.size))
+    return tuple(results) if inverse or counts else values
 
 
-def _distinct(array):
-    """The distinct integers of an array, in order."""
-    ordered = np.sort(array, axis=None)
+def _runs(ordered):
+    """The distinct elements of a sorted array, and which elements are the first of their kind."""
     first = np.empty(ordered.shape, np.bool_)
     first[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return ordered[first]
+    return ordered[first], first
+
+
+def _tabled(array, low, size, inverse, counts):
+    """The distinct of integers in ``low ... low + size - 1``, in order; on request where each
+    element's is, and how many there are of each."""
+    wide = np.dtype(np.uint64 if array.dtype == np.uint64 else np.int64)
+    places = (array.astype(wide, copy=False) - wide.type(low)).astype(np.intp, copy=False)
+    if counts:
+        numbers = np.bincount(places.reshape(-1), minlength=size)
+        there = numbers > 0
+    else:
+        there = np.zeros(size, np.bool_)
+        there[places.reshape(-1)] = True
+    found = np.flatnonzero(there)
+    results = [(found.astype(wide, copy=False) + wide.type(low)).astype(array.dtype, copy=False)]
+    if inverse:
+        results.append((np.cumsum(there) - 1)[places])
+    if counts:
+        results.append(numbers[found])
+    return tuple(results) if inverse or counts else results[0]
 
 
 def _unique_on_gpu(input, axis, return_inverse, return_counts):
@@ -410,6 +465,10 @@ def _searchsorted(
     sorted_sequence, input = sortable(sorted_sequence), sortable(input)
     if sorter is not None:
         sorted_sequence = np.take_along_axis(sorted_sequence, sorter, -1)
+    if type(input) is np.ndarray:
+        found = search.places(sorted_sequence, input, way == "right")
+        if found is not None:
+            return found.astype(np.int32) if out_int32 else found
     if sorted_sequence.ndim == 1:
         found = np.searchsorted(sorted_sequence, input, way)
     else:

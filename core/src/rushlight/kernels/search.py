@@ -1,0 +1,47 @@
+"""Where values belong in sorted sequences."""
+
+from __future__ import annotations
+
+from rushlight.backends import np
+from rushlight.kernels.execution import REFERENCE, chunk
+from rushlight.kernels.prepared import Remembered, prepared
+
+__all__ = ["places"]
+
+_INT64 = np.dtype(np.int64)
+_NAMES = {"f4": "f32", "i4": "i32", "f8": "f64", "i8": "i64"}
+_known = Remembered()
+
+
+def _prepare(sequence, values, right):
+    name = sequence.dtype.str[1:]
+    if REFERENCE or name not in _NAMES or not sequence.dtype.isnative:
+        return None
+    if values.dtype != sequence.dtype or not (sequence.size and values.size):
+        return None
+    if not (sequence.flags.c_contiguous and values.flags.c_contiguous):
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import search_kernels as native
+
+    n, count = sequence.shape[-1], values.size
+    each = count if sequence.ndim == 1 else values.shape[-1]
+    kind = getattr(language, _NAMES[name])
+    code = native.search.address(element=kind, width=sequence.itemsize, right=int(right))
+    items = count // each * -(-each // native.AT_ONCE)
+    grain = chunk(items, native.AT_ONCE * 4 * n.bit_length())
+    return prepared(code, items, grain, [sequence, values], [(values.shape, _INT64)], [n, each])
+
+
+def places(sequence, values, right):
+    """How many elements of a sorted sequence (or of each last dimension of one) come before each
+    value, or are equal to it where ``right``; NaN is the largest. None where that is left to
+    others: dtypes other than float32, float64, int32 and int64, arrays that are not dense."""
+    key = sequence.shape, values.shape, sequence.strides, values.strides, values.dtype, bool(right)
+    key = (*key, sequence.dtype)
+    try:
+        call = _known[key]
+    except KeyError:
+        call = _known.keep(key, _prepare(sequence, values, right))
+    found = NotImplemented if call is None else call(sequence, values)
+    return None if found is NotImplemented else found
