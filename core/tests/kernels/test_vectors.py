@@ -77,6 +77,13 @@ def test_equal_and_one_hot():
     assert vectors.equal(x, y)(x, y)
     y[-1] = np.nan
     assert not vectors.equal(x, y)(x, y) and not vectors.equal(y, y)(y, y)
+    for size in (vectors.PART + 1, 5 * vectors.PART):
+        x = np.arange(size, dtype=np.float32)
+        for place in (None, 0, vectors.PART - 1, vectors.PART, size - 1):
+            y = x.copy()
+            if place is not None:
+                y[place] = np.nan
+            assert rushlight.equal(*map(rushlight.from_numpy, (x, y))) == (place is None)
     classes = np.array([[0, 2], [1, 1]])
     np.testing.assert_array_equal(
         vectors.one_hot(classes, 3)(classes), np.eye(3, dtype=int)[classes]

@@ -105,19 +105,21 @@ def small_product(args, lo, hi, tid):
 
 @range_kernel
 def same(args, lo, hi, tid):
-    """The one item: whether all elements of X and Y are equal, as a byte. Constant: elements."""
+    """Items are parts: whether all elements of X and Y in one are equal, as a byte. Constants:
+    elements, elements of a part."""
     g = array(i64, args)
-    x, y, n = array(element, g[X]), array(element, g[Y]), g[4]
-    found, start = i64(1), i64(0)
-    while start < n:
-        stop, other = min(n, start + 1024), i64(0)
-        for i in range(start, stop):
-            other += 1 if x[i] != y[i] else 0
-        start = stop
-        if other > 0:
-            found = i64(0)
-            start = n
-    array(u8, g[OUT])[0] = u8(found)
+    x, y = array(element, g[X]), array(element, g[Y])
+    for part in range(lo, hi):
+        found, start, n = i64(1), part * g[5], min(g[4], (part + 1) * g[5])
+        while start < n:
+            stop, other = min(n, start + 1024), i64(0)
+            for i in range(start, stop):
+                other += 1 if x[i] != y[i] else 0
+            start = stop
+            if other > 0:
+                found = i64(0)
+                start = n
+        array(u8, g[OUT])[part] = u8(found)
 
 
 @range_kernel

@@ -30,7 +30,7 @@ __all__ = [
 
 FEW = 64  # elements that others are compared with one by one
 SMALL_WORK = 4096  # multiply-adds of a product that is done by one call
-LONG = 1 << 20  # elements of one row that are left to threads
+PART = 1 << 17  # elements of two arrays that one thread compares
 CACHED = 1 << 19  # elements of a matrix from which OpenBLAS reads memory faster
 _BOOL = np.dtype(np.bool_)
 _TYPES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.int64): "i64",
@@ -118,9 +118,10 @@ def converted(input, target):
 
 
 def equal(first, second):
-    """``f(first, second)``: whether two dense arrays of one shape and dtype are equal, a bool."""
+    """``f(first, second)``: whether two dense arrays of one shape and dtype are equal: a bool, of
+    long ones one for every part."""
     kind = _TYPES.get(first.dtype)
-    if REFERENCE or kind is None or second.dtype != first.dtype or not 0 < first.size <= LONG:
+    if REFERENCE or kind is None or second.dtype != first.dtype or not first.size:
         return None
     if first.shape != second.shape or not (first.flags.c_contiguous and second.flags.c_contiguous):
         return None
@@ -128,7 +129,11 @@ def equal(first, second):
     from rushlight.kernels import vector_kernels as native
 
     code = native.same.address(element=getattr(language, kind))
-    return prepared(code, 1, 1, [first, second], [((), _BOOL)], [first.size])
+    size = first.size
+    if size <= PART:
+        return prepared(code, 1, 1, [first, second], [((), _BOOL)], [size, size])
+    parts = -(-size // PART)
+    return prepared(code, parts, 1, [first, second], [((parts,), _BOOL)], [size, PART])
 
 
 def among(elements, tests, invert):

@@ -213,5 +213,5 @@ def equal(input: Tensor, other: Tensor):
             call = _equal_calls.keep(key, vectors.equal(a, b))
         found = NotImplemented if call is None else call(a, b)
         if found is not NotImplemented:
-            return bool(found)
+            return bool(found.all() if found.ndim else found)
     return input._array.shape == other._array.shape and bool((input == other).all())
