@@ -89,8 +89,6 @@ ADVICE = {
     "utils.checkpoint.GraphExecGroup": "use several checkpoints, each with a backward of its own",
     "utils.checkpoint.SAC_IGNORED_OPS": "name the ops in create_selective_checkpoint_contexts; "
     "none is left out of its policy",
-    "utils.hooks.BackwardHook": "use Module.register_full_backward_hook and "
-    "Module.register_full_backward_pre_hook",
     "_dynamo": _EAGER,
     "_inductor": _EAGER,
     "_export": "save the state dict with rushlight.save and call the model itself",

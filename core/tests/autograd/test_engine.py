@@ -258,7 +258,7 @@ def test_only_floats_require_grad():
 def test_anomaly_mode_names_the_forward_line():
     x = leaf(0.0)
     with (
-        rushlight.autograd.detect_anomaly(),
+        rushlight.autograd.set_detect_anomaly(True),
         pytest.warns(UserWarning, match="the_line_at_fault"),
         pytest.raises(RuntimeError, match="returned nan values"),
     ):

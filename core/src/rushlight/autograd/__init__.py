@@ -30,6 +30,7 @@ __all__ = [
 _LATE = {
     "SavedTensor": "saving",
     "Variable": "variable",
+    "_unsafe_preserve_version_counter": "grad_mode",
     "enforce_grad_layout_policy": "grad_mode",
     "forward_ad": None,
     "functional": None,

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 
 from rushlight.autograd import observer
 from rushlight.autograd.accumulation import accumulate, summed, takeable
-from rushlight.autograd.anomaly import anomaly
-from rushlight.autograd.anomaly import check as check_anomaly
+from rushlight.autograd.anomaly import anomaly, run_in_anomaly
+from rushlight.autograd.handle import in_order
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, gradient_edge
 from rushlight.autograd.ordinary_pass import by_sequence, deliver, ordinary_pass
@@ -37,7 +38,9 @@ def backward(
 
     See :meth:`rushlight.Tensor.backward`; here several roots may be given at once.
     """
-    if type(tensors) is Tensor:
+    if grad_variables is not None:
+        grad_tensors = _former_name(grad_tensors, grad_variables)
+    if type(tensors) is Tensor and not isinstance(grad_tensors, (tuple, list)):
         root = _root(tensors, grad_tensors, create_graph)
         if inputs is None and not create_graph and ordinary_pass(root, retain_graph):
             return
@@ -52,7 +55,22 @@ def backward(
         targets = _sequence(inputs)
         if not targets:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        for target in targets:
+            if isinstance(target, Tensor):
+                target.retain_grad()
     _Run(roots, retain, create_graph, targets, accumulate=True).go()
+
+
+def _former_name(grad_tensors, grad_variables):
+    warnings.warn(
+        "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3
+    )
+    if grad_tensors is not None:
+        raise RuntimeError(
+            "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+            "`backward()`. Please only use `grad_tensors`."
+        )
+    return grad_variables
 
 
 def grad(
@@ -83,6 +101,13 @@ def grad(
             only_inputs, allow_unused, is_grads_batched, materialize_grads,
         )  # fmt: skip
         return dict(zip(inputs, found, strict=True))
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To "
+            "accumulate gradient for other parts of the graph, please use backward().",
+            FutureWarning,
+            stacklevel=2,
+        )
     outputs, inputs = _sequence(outputs), _sequence(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
@@ -200,8 +225,13 @@ def _root(tensor, gradient, create_graph):
             f"a shape of {tensor.shape}."
         )
     if gradient._dtype is not tensor._dtype and type(gradient) is Tensor:
-        real = gradient._dtype.category == COMPLEX != tensor._dtype.category
-        gradient = (gradient.real if real else gradient).to(tensor._dtype)
+        if COMPLEX in (gradient._dtype.category, tensor._dtype.category):
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same "
+                f"dtype. Mismatch in dtype: grad_output[0] has a dtype of {gradient._dtype} and "
+                f"output[0] has a dtype of {tensor._dtype}."
+            )
+        gradient = gradient.to(tensor._dtype)
     if create_graph or gradient._node is None and type(gradient) is Tensor:
         return edge, number, gradient
     return edge, number, gradient.detach()
@@ -226,10 +256,9 @@ class _Run:
         self.accumulate = accumulate
         self.pending, self.owned = {}, set()
         self.leaf_pending, self.leaf_counts, self.ready = {}, {}, []
-        self.wanted = None
+        self.wanted, self.needed, self.captured = None, None, ()
         if targets is not None:
             self.wanted = {gradient_edge(t): None for t in targets}
-            self.tensors = {gradient_edge(t): t for t in targets}
 
     def go(self):
         previous = mode.recording, mode.runs
@@ -247,30 +276,35 @@ class _Run:
             return edge in self.leaf_counts and (wanted is None or (edge, 0) in wanted)
         if edge not in self.nodes:
             return False
-        return wanted is None or edge in self.needed or (edge, number) in wanted
+        return wanted is None or edge in self.needed or edge in self.captured
 
     def _run(self):
         nodes = self.nodes = self._reachable()
-        needed = self.needed = self._needed(nodes) if self.wanted is not None else None
+        plain = self.wanted is None
+        if not plain:
+            self._choose(nodes)
+        needed = self.needed
         for edge, number, gradient in self.roots:
             self._deliver(edge, number, gradient)
         self._finish()
         retain, create, pending = self.retain, self.create, self.pending
-        plain = self.wanted is None
         watch = observer.around_node
         if stack.interpreters:
             watch = _as_recorded(watch)
         for node in sorted(nodes, key=by_sequence, reverse=True):
             grads = pending.pop(node, None)
-            if grads is not None and (node.tensor_hooks is not None or not plain):
-                grads = self._observe(node, grads)
-            if grads is None or (needed is not None and node not in needed):
+            runs = plain or node in needed
+            if node.tensor_hooks is not None or not plain:
+                grads = self._observe(node, grads, runs)
+            if not runs:
                 self._skip(node)
                 continue
             if watch is not None or node.pre_hooks or node.hooks or anomaly.enabled:
                 pieces = self._watched(node, grads, watch)
-            else:
+            elif grads is not None or getattr(node.op, "of_user", False):
                 pieces = node.op.backward(node, grads, create)
+            else:
+                pieces = (None,) * len(node.edges)
             if not retain and node.saved != ():  # nodes that saved nothing run again
                 node.saved = None
             numbers = node.numbers
@@ -286,9 +320,12 @@ class _Run:
         if node.pre_hooks:
             grads = _run_prehooks(node, grads)
         run = node.op.backward if watch is None else watch
-        pieces = run(node, grads, self.create)
-        if anomaly.enabled:
-            check_anomaly(node, pieces)
+        if grads is None and not getattr(node.op, "of_user", False):
+            pieces = (None,) * len(node.edges)
+        elif anomaly.enabled:
+            pieces = run_in_anomaly(run, node, grads, self.create)
+        else:
+            pieces = run(node, grads, self.create)
         return _run_hooks(node, pieces, grads) if node.hooks else pieces
 
     def _reachable(self):
@@ -312,14 +349,18 @@ class _Run:
                     counts[edge] = get(edge, 0) + 1
         return seen
 
-    def _needed(self, nodes):
-        """The nodes that must run so that a wanted input gets its gradient."""
+    def _choose(self, nodes):
+        """Which nodes must run so that the wanted inputs get their gradients, and of which ones
+        the gradients are taken: `backward` keeps those by a hook where they come by."""
         targets = {edge for edge, _ in self.wanted}
-        needed = set()
+        if self.accumulate:
+            needed = {edge for edge in targets if type(edge) is Node and edge in nodes}
+        else:
+            needed, self.captured = set(), targets
         for node in sorted(nodes, key=by_sequence):
             if any(e is not None and (e in needed or e in targets) for e in node.edges):
                 needed.add(node)
-        return needed
+        self.needed = needed
 
     def _deliver(self, edge, number, piece):
         if type(edge) is Node:
@@ -335,7 +376,7 @@ class _Run:
                 piece = summed(self.owned, leaf, old, piece, self.create)
             waiting[leaf] = piece
         left = self.leaf_counts[leaf] = self.leaf_counts[leaf] - 1
-        if not left and leaf in waiting:
+        if not left and (leaf in waiting or leaf._hooks or leaf._post_hooks):
             self.ready.append(leaf)
 
     def _finish(self):
@@ -355,36 +396,47 @@ class _Run:
         if self.ready:
             self._finish()
 
-    def _observe(self, node, grads):
-        """Run tensor hooks on complete gradients and note the ones that were asked for."""
+    def _observe(self, node, grads, runs):
+        """Run tensor hooks on complete gradients and note the ones that were asked for: before the
+        hooks where the node runs as well, after them where the pass ends here."""
+        captured = node in self.captured
+        if not (runs or captured):
+            return None
         many = node.outputs > 1
-        values = grads if many else [grads]
+        values = grads if many and grads is not None else [grads] * node.outputs
         hooks = node.tensor_hooks or {}
         for number, value in enumerate(values):
-            if value is None:
-                continue
-            value = values[number] = _call_hooks(hooks.get(number), value)
-            if self.wanted is not None and (node, number) in self.wanted:
+            wanted = captured and (node, number) in self.wanted
+            if wanted and runs:
                 self.wanted[node, number] = value
-                if self.accumulate:
-                    accumulate(self.tensors[node, number], value, self.create)
-        return values if many else values[0]
+            if number in hooks:
+                value = values[number] = _call_hooks(hooks[number], value)
+            if wanted and not runs:
+                self.wanted[node, number] = value
+        if not many:
+            return values[0]
+        return None if all(value is None for value in values) else values
 
     def _finish_leaf(self, leaf):
-        total = self.leaf_pending.pop(leaf)
-        lone = sys.getrefcount(total) <= 2 and takeable(total)
+        total = self.leaf_pending.pop(leaf, None)
+        if self.wanted is not None and (leaf, 0) not in self.wanted:
+            return
+        lone = total is not None and sys.getrefcount(total) <= 2 and takeable(total)
         if leaf._hooks:
             total, lone = _call_hooks(leaf._hooks, total), False
         if self.wanted is not None:
-            if (leaf, 0) not in self.wanted:
-                return
             self.wanted[leaf, 0] = total
             if not self.accumulate:
                 return
-        accumulate(leaf, total, self.create, lone)
-        if leaf._post_hooks:
-            for hook in tuple(leaf._post_hooks.values()):
-                hook(leaf)
+        if total is not None:
+            accumulate(leaf, total, self.create, lone)
+        for hook in in_order(leaf._post_hooks):
+            result = hook(leaf)
+            if result is not None:
+                raise TypeError(
+                    "post accumulate grad hooks must return None, but hook "
+                    f"'{_hook_name(hook)}' returned '{type(result).__name__}'"
+                )
 
 
 def _as_recorded(watch):
@@ -412,19 +464,32 @@ def _as_recorded(watch):
 
 
 def _call_hooks(hooks, grad):
-    for _, hook in sorted(hooks.items()) if hooks else ():  # in order; retain_grad's come last
+    for hook in in_order(hooks):  # retain_grad's comes last
         result = hook(grad)
-        if result is None:
-            continue
-        if not isinstance(result, Tensor):
-            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-        if result.shape != grad.shape:
-            raise RuntimeError(
-                f"hook '{_hook_name(hook)}' has changed the size of value: from "
-                f"{list(grad.shape)} to {list(result.shape)}"
-            )
-        grad = result
+        if result is not None:
+            grad = _replaced(hook, grad, result)
     return grad
+
+
+def _replaced(hook, value, result):
+    """What a hook returned in place of a gradient, if it may stand there."""
+    if not isinstance(result, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    if value is None:
+        raise RuntimeError(
+            f"hook '{_hook_name(hook)}' can't replace a None gradient with a non-None value"
+        )
+    if result._dtype is not value._dtype:
+        raise RuntimeError(
+            f"hook '{_hook_name(hook)}' has changed the type of value (was {value._dtype} got "
+            f"{result._dtype})"
+        )
+    if result.shape != value.shape:
+        raise RuntimeError(
+            f"hook '{_hook_name(hook)}' has changed the size of value: from "
+            f"{list(value.shape)} to {list(result.shape)}"
+        )
+    return result
 
 
 def _hook_name(hook):
@@ -433,29 +498,41 @@ def _hook_name(hook):
 
 def _hook_results(hook, result, values):
     """What a hook of a node returned in place of `values`, of which there are as many."""
-    result = result if isinstance(result, tuple) else (result,)
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
     if len(result) != len(values):
         raise RuntimeError(
             f"hook '{_hook_name(hook)}' has returned an incorrect number of values (got "
             f"{len(result)}, but expected {len(values)})"
         )
-    return result
+    return tuple(
+        None if new is None else _replaced(hook, old, new)
+        for old, new in zip(values, result, strict=True)
+    )
 
 
 def _run_prehooks(node, grads):
     many = node.outputs > 1
-    values = tuple(grads) if many else (grads,)
-    for hook in tuple(node.pre_hooks.values()):
+    values = _outputs_of(node, grads)
+    for hook in in_order(node.pre_hooks):
         result = hook(values)
         if result is not None:
             values = _hook_results(hook, result, values)
+    if all(value is None for value in values):
+        return None
     return list(values) if many else values[0]
 
 
+def _outputs_of(node, grads):
+    """The gradients of a node's outputs as hooks get them."""
+    if grads is None or node.outputs == 1:
+        return (grads,) * node.outputs
+    return tuple(grads)
+
+
 def _run_hooks(node, pieces, grads):
-    outputs = tuple(grads) if node.outputs > 1 else (grads,)
-    pieces = tuple(pieces)
-    for hook in tuple(node.hooks.values()):
+    outputs, pieces = _outputs_of(node, grads), tuple(pieces)
+    for hook in in_order(node.hooks):
         result = hook(pieces, outputs)
         if result is not None:
             pieces = _hook_results(hook, result, pieces)

@@ -4,21 +4,45 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import warnings
 import weakref
 
 from rushlight.autograd import saving
+from rushlight.autograd.anomaly import anomaly, note_line
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.autograd.node import Node, edges_of
 from rushlight.backends.arrays import zeros_on
-from rushlight.dtypes import FLOAT
+from rushlight.dtypes import COMPLEX, FLOAT
+from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 
+_OF_NODES = ("metadata", "name", "next_functions", "register_hook", "register_prehook")
+_CUSTOM_VIEW = (
+    "Output {number} of {name} is a view and is being modified inplace. This view was created "
+    "inside a custom Function (or because an input was returned as-is) and writing to it would replace "
+    "the backward of the custom Function, leading to incorrect gradients. This behavior is "
+    "forbidden. You can fix this by cloning the output of the custom Function."
+)
+
 
 def _no_node():
     return None
+
+
+def _check_tensors(what, values, error=RuntimeError, none=False):
+    for number, value in enumerate(values):
+        if not (isinstance(value, Tensor) or none and value is None):
+            raise error(f"{what}, but argument {number} is of type {type(value).__name__}")
+
+
+@functools.cache
+def _signature_with_defaults(forward):
+    """The signature of a forward some of whose arguments have defaults; else None."""
+    found = inspect.signature(forward)
+    return found if any(p.default is not p.empty for p in found.parameters.values()) else None
 
 
 class FunctionCtx:
@@ -29,14 +53,16 @@ class FunctionCtx:
         self._dirty, self._non_differentiable, self._materialize = (), (), True
         self.needs_input_grad = ()
 
+    def __getattr__(self, name):
+        node = self.__dict__.get("_node", _no_node)()
+        if node is not None and (name in node.__dict__ or name in _OF_NODES):
+            return getattr(node, name)
+        kind = type(self).__name__ if node is None else node.name()
+        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
+
     def save_for_backward(self, *tensors):
         """Keep inputs or outputs for backward; writes to them in between are detected."""
-        for tensor in tensors:
-            if tensor is not None and not isinstance(tensor, Tensor):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument is of type "
-                    f"{type(tensor).__name__}"
-                )
+        _check_tensors("save_for_backward can only save variables", tensors, TypeError, True)
         self._to_save = tensors
 
     def save_for_forward(self, *tensors):
@@ -45,10 +71,12 @@ class FunctionCtx:
 
     def mark_dirty(self, *args):
         """Name the inputs that forward wrote to in place."""
+        _check_tensors("mark_dirty can only accept variables", args)
         self._dirty = args
 
     def mark_non_differentiable(self, *args):
         """Name the outputs that have no gradient."""
+        _check_tensors("mark_non_differentiable only accepts variable arguments", args)
         self._non_differentiable = args
 
     def mark_shared_storage(self, *pairs):
@@ -62,6 +90,10 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value):
         """Whether missing gradients reach backward as zeros (default) or as None."""
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"set_materialize_grads: value must be bool, not {type(value).__name__}"
+            )
         self._materialize = value
 
     @property
@@ -86,7 +118,7 @@ class FunctionCtx:
                 else:
                     tensor = make_tensor(alias._array, alias._dtype)
                     tensor._storage = alias._storage
-                if mode.recording and alias._dtype.category >= FLOAT:
+                if alias._dtype.category >= FLOAT:
                     tensor._node, tensor._index = node, number
             else:
                 tensor = item
@@ -142,7 +174,7 @@ class _FunctionOp:
     def backward(self, node, grads, create):
         """Call the user's backward and fit its results to the inputs."""
         context, positions, metadata = node.values
-        values = grads if node.outputs > 1 else [grads]
+        values = grads if node.outputs > 1 and grads is not None else [grads] * node.outputs
         if context._materialize:
             values = [
                 make_tensor(zeros_on(device, shape, dtype), kind, device)
@@ -150,7 +182,7 @@ class _FunctionOp:
                 else g
                 for g, (shape, dtype, kind, device) in zip(values, metadata, strict=True)
             ]
-        found = self.kind.backward(context, *values)
+        found = self._formula()(context, *values)
         found = found if isinstance(found, tuple) else (found,)
         count = len(context.needs_input_grad)
         if len(found) > count and any(g is not None for g in found[count:]) or len(found) < count:
@@ -158,7 +190,24 @@ class _FunctionOp:
                 f"function {self.node_name} returned an incorrect number of gradients (expected "
                 f"{count}, got {len(found)})"
             )
+        for p, grad in enumerate(found[:count]):
+            if grad is not None and p not in positions:
+                raise RuntimeError(
+                    f"function {self.node_name} returned a gradient different than None at position"
+                    f" {p + 1}, but the corresponding forward input was not a Variable"
+                )
         return [self._fit(found[p], node.shapes[i], p) for i, p in enumerate(positions)]
+
+    def _formula(self):
+        kind = self.kind
+        if kind.vjp is Function.vjp:
+            return kind.backward
+        if kind.backward is not Function.backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                "should only implement one of them."
+            )
+        return kind.vjp
 
     def _fit(self, grad, expected, position):
         if grad is None:
@@ -177,7 +226,14 @@ class _FunctionOp:
                     f"Function {self.node_name} returned an invalid gradient at index {position} - "
                     f"got {list(grad.shape)} but expected shape compatible with {list(shape)}"
                 ) from None
-        return grad if grad._dtype is dtype else grad.to(dtype)
+        if grad._dtype is dtype:
+            return grad
+        if grad._dtype.category == COMPLEX != dtype.category:
+            raise RuntimeError(
+                f"Function {self.node_name} returned a complex gradient at index {position}, but "
+                f"the input is of dtype {dtype}"
+            )
+        return grad.to(dtype)
 
 
 class FunctionMeta(type):
@@ -207,6 +263,21 @@ class Function(metaclass=FunctionMeta):
     tensor([2.])
     """
 
+    def __init__(self, *args, **kwargs):
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args, **kwargs):
+        """Refuse: functions are called by ``apply`` of their class."""
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method: call it by Name.apply(...)."
+        )
+
     @staticmethod
     def forward(*args, **kwargs):
         """Compute the outputs; to be overridden."""
@@ -218,7 +289,8 @@ class Function(metaclass=FunctionMeta):
     def backward(ctx, *grad_outputs):
         """Compute the gradients of the inputs; to be overridden."""
         raise NotImplementedError(
-            "You must implement the backward function for custom autograd.Function."
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
         )
 
     generate_vmap_rule = False
@@ -244,9 +316,15 @@ class Function(metaclass=FunctionMeta):
     vjp = backward
 
     @classmethod
-    def apply(cls, *args, _context=None):
-        """Run forward and record the call."""
-        if stack.levels:
+    def apply(cls, *args, _context=None, **kwargs):
+        """Run forward and record the call. Keywords go to forward alone: there are no gradients of
+        them."""
+        apart = "setup_context" in dir(cls)
+        if apart and (signature := _signature_with_defaults(cls.forward)) is not None:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if stack.levels and not kwargs:
             for value in args:
                 if getattr(value, "_level", None) is not None:
                     apply = importlib.import_module("rushlight.ops._custom_functions").apply
@@ -256,11 +334,11 @@ class Function(metaclass=FunctionMeta):
         context.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         recording = mode.recording and any(context.needs_input_grad)
         with no_grad():
-            if "setup_context" in dir(cls):
-                result = cls.forward(*args)
+            if apart:
+                result = cls.forward(*args, **kwargs)
                 cls.setup_context(context, args, result)
             else:
-                result = cls.forward(context, *args)
+                result = cls.forward(context, *args, **kwargs)
         many = isinstance(result, tuple)
         outputs = list(result) if many else [result]
         if not recording:
@@ -273,6 +351,8 @@ class Function(metaclass=FunctionMeta):
     def _attach(cls, context, args, tensors, outputs):
         edges, numbers = edges_of([t for _, t in tensors])
         node = Node(cls._op, edges, numbers, len(outputs))
+        fixed = [any(o is item for item in context._non_differentiable) for o in outputs]
+        cls._check_dirty(context, args, outputs)
         outputs = [cls._own(o, args, context) for o in outputs]
         metadata = [
             (o._array.shape, o._array.dtype, o._dtype, o._device)
@@ -285,7 +365,7 @@ class Function(metaclass=FunctionMeta):
         for number, out in enumerate(outputs):
             if not isinstance(out, Tensor) or out._dtype.category < FLOAT:
                 continue
-            if any(out is item for item in context._non_differentiable):
+            if fixed[number]:
                 continue
             if any(out is item for item in context._dirty):
                 writes = importlib.import_module("rushlight.ops._inplace")
@@ -293,7 +373,11 @@ class Function(metaclass=FunctionMeta):
                 writes.take_history(out, node, number)
             else:
                 out._node, out._index = node, number
+                if out._base is not None:
+                    cls._guard(out, number)
         context._freeze(outputs, node)
+        if anomaly.enabled:
+            note_line(node)
         return outputs
 
     @staticmethod
@@ -302,9 +386,39 @@ class Function(metaclass=FunctionMeta):
         if any(out is item for item in context._dirty):
             storage_of(out).version += 1
             return out
-        if any(out is a for a in args):
-            return out.detach()
+        if isinstance(out, Tensor) and any(out is a for a in args):
+            fresh = out.detach()
+            make.link(fresh, out, None)
+            return fresh
         return out
+
+    @classmethod
+    def _guard(cls, out, number):
+        """Have writes to a view that came out of forward, and to what it views, refused: they would
+        replace the backward of this class."""
+        out._writable = _CUSTOM_VIEW.format(number=number, name=cls.__name__)
+
+    @staticmethod
+    def _check_dirty(context, args, outputs):
+        for item in context._dirty:
+            if not any(item is a for a in args):
+                warnings.warn(
+                    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors "
+                    "that have been mutated should be passed to ctx.mark_dirty().",
+                    stacklevel=5,
+                )
+            elif not any(item is o for o in outputs):
+                raise RuntimeError(
+                    "Some elements marked as dirty during the forward method were not returned as "
+                    "output. The inputs that are modified inplace must all be outputs of the "
+                    "Function."
+                )
+            elif item._base is not None and len(outputs) > 1 and mode.recording:
+                raise RuntimeError(
+                    "If your Function modifies inplace an input that is a view of another Tensor, "
+                    "your Function cannot return more than one Tensor. Make sure the input is not "
+                    "a view, for example by clone(), or split the Function in two."
+                )
 
 
 class InplaceFunction(Function):

@@ -10,6 +10,8 @@ from rushlight.autograd.mode import (
     no_grad,
     set_grad_enabled,
 )
+from rushlight.tensor.storage import storage_of
+from rushlight.tensor.tensor import Tensor
 
 __all__ = [
     "enable_grad",
@@ -61,6 +63,25 @@ class enforce_grad_layout_policy(_Decorator):  # noqa: N801 - PyTorch's name
     def clone(self):
         """A fresh manager with the same setting."""
         return type(self)(self.mode)
+
+
+class _unsafe_preserve_version_counter(_Decorator):  # noqa: N801 - PyTorch's name
+    """Inside, writes to the given tensors, one or several, are not counted: the caller promises
+    that backward does not need what they held."""
+
+    def __init__(self, tensors):
+        self.tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+
+    def __enter__(self):
+        self.previous = [t._version for t in self.tensors]
+
+    def __exit__(self, *exc):
+        for tensor, version in zip(self.tensors, self.previous, strict=True):
+            storage_of(tensor).version = version
+
+    def clone(self):
+        """A fresh manager of the same tensors."""
+        return type(self)(self.tensors)
 
 
 def is_multithreading_enabled() -> bool:

@@ -13,10 +13,11 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 
 from rushlight.autograd import saving
+from rushlight.autograd.handle import RemovableHandle
+from rushlight.autograd.mode import _Decorator
 from rushlight.autograd.mode import mode as recording
 from rushlight.autograd.node import (
     GradientEdge,
-    HookHandle,
     Node,
     as_function,
     gradient_edge,
@@ -50,10 +51,19 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write to the memory of a tensor, or of several, that nobody else has counted."""
+    if not isinstance(tensor, Iterable):
+        raise RuntimeError(
+            "increment_version expects a tensor or an iterable of tensors, but got "
+            f"{type(tensor).__name__}"
+        )
     for item in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        if item.is_inference():
-            raise RuntimeError("Inference tensors do not track version counter.")
-        storage_of(item).version += 1
+        if not isinstance(item, Tensor):
+            raise RuntimeError(
+                "increment_version expects each element of the iterable to be a tensor, but got "
+                f"{type(item).__name__}"
+            )
+        if not item.is_inference():
+            storage_of(item).version += 1
 
 
 # --------------------------------------------------------------------------------- saved tensors
@@ -98,11 +108,15 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
         super().__init__(pack, unpack)
 
 
-class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
+class disable_saved_tensors_hooks(_Decorator):  # noqa: N801 - PyTorch's name
     """Inside, setting hooks on saved tensors is an error with the given message."""
 
     def __init__(self, error_message: str):
         self.message = error_message
+
+    def clone(self):
+        """A manager with the same message."""
+        return type(self)(self.message)
 
     def __enter__(self):
         if saving.current() is not None:
@@ -119,10 +133,12 @@ class _Mutations:
 
     def __init__(self):
         self.copies: dict = {}
+        self.time = object()  # until the next `clear`
 
     def clear(self) -> None:
         """Drop the copies; backward through what was recorded here is over."""
         self.copies.clear()
+        self.time = object()
 
     def pack(self, tensor):
         """Keep a copy, one for all who save the same contents."""
@@ -132,7 +148,24 @@ class _Mutations:
         found = self.copies.get(key)
         if found is None or found[0]() is not storage:
             found = self.copies[key] = (weakref.ref(storage), tensor.clone())
-        return found[1]
+        return self.time, found[1]
+
+    def unpack(self, kept):
+        """The copy, while it may be used."""
+        time, copy = kept
+        if time is not self.time:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
+                "which the graph was originally recorded."
+            )
+        return copy
+
+
+class _Mutable(threading.local):
+    now = False  # whether this thread is in such a region
+
+
+_mutable = _Mutable()
 
 
 class allow_mutation_on_saved_tensors:  # noqa: N801 - PyTorch's name
@@ -148,11 +181,15 @@ class allow_mutation_on_saved_tensors:  # noqa: N801 - PyTorch's name
     """
 
     def __enter__(self):
+        if _mutable.now:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         self.context = _Mutations()
-        saving.push((self.context.pack, lambda kept: kept))
+        saving.push((self.context.pack, self.context.unpack))
+        _mutable.now = True
         return self.context
 
     def __exit__(self, *exc):
+        _mutable.now = False
         saving.pop()
         self.context.clear()
 
@@ -160,7 +197,7 @@ class allow_mutation_on_saved_tensors:  # noqa: N801 - PyTorch's name
 # ------------------------------------------------------------------------- several gradients
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable, *, mode: typing.Literal["all", "any"] = "all"
-) -> HookHandle | _Handles:
+) -> RemovableHandle | _Handles:
     """Call ``fn(grads)`` in each backward pass when the gradients of all `tensors` that take part
     in it are there (None for the others); with mode "any" ``fn(grad)`` with the first of them."""
     if mode not in ("all", "any"):
@@ -177,7 +214,10 @@ def register_multi_grad_hook(
                 if state is None:
                     coming = sum(run.reaches(*gradient_edge(t)) for t in tensors)
                     state = passes[run] = [coming, [None] * len(tensors)]
-                first, state[1][index] = not any(g is not None for g in state[1]), grad
+                    first = True
+                else:
+                    first = False
+                state[1][index] = grad
                 state[0] -= 1
                 last = not state[0]
             if mode == "any" and first:
@@ -190,7 +230,7 @@ def register_multi_grad_hook(
     return _Handles([t.register_hook(watch(i)) for i, t in enumerate(tensors)])
 
 
-class _Handles:
+class _Handles(RemovableHandle):
     """Removes several hooks; also a context manager that does so at its end."""
 
     def __init__(self, handles):
@@ -201,11 +241,11 @@ class _Handles:
         for handle in self.handles:
             handle.remove()
 
-    def __enter__(self):
-        return self
+    def __getstate__(self):
+        return self.handles
 
-    def __exit__(self, *exc):
-        self.remove()
+    def __setstate__(self, state):
+        self.handles = state
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:

@@ -61,7 +61,8 @@ class _Recording(_Decorator):
     value = True
 
     def __enter__(self):
-        self.previous, mode.recording = mode.recording, self.value
+        self.previous = mode.recording
+        mode.recording = self.value and not mode.inference
         return self
 
     def __exit__(self, *exc):
@@ -100,8 +101,12 @@ class set_grad_enabled(_Recording):  # noqa: N801 - PyTorch's public name
     """Record or not from here on; as a context manager, until its end."""
 
     def __init__(self, mode: bool):
-        self.value, self.previous = bool(mode), _state.recording
-        _state.recording = self.value
+        if type(mode) is not bool:
+            raise TypeError(
+                f"set_grad_enabled(): argument 'mode' must be bool, not {type(mode).__name__}"
+            )
+        self.value, self.previous = mode, _state.recording
+        self.__enter__()
 
     def clone(self):
         """A manager with the same setting."""
@@ -113,7 +118,7 @@ class set_grad_enabled(_Recording):  # noqa: N801 - PyTorch's public name
         return super().__call__(orig_func)
 
     def __enter__(self):
-        _state.recording = self.value
+        _state.recording = self.value and not _state.inference
         return self
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import typing
+from collections import OrderedDict
+
+from rushlight.autograd.handle import add_hook
 
 next_sequence = itertools.count(1).__next__
-_LATER = 1 << 60  # added to the numbers of hooks that run after all others
 
 
 class _Marker:
@@ -36,7 +38,7 @@ class Node:
     hooks = pre_hooks = tensor_hooks = None
     numbers = None
     shapes = None  # of the tensor arguments, when one differs from the output's
-    metadata = None  # dtypes of the tensor arguments, likewise
+    dtypes = None  # of the tensor arguments, likewise
     values = None  # all bound arguments, when an attribute has not its default
     versions = None  # of the saved values, when one is not 0
     packed = False  # whether hooks of the user hold saved values
@@ -62,13 +64,23 @@ class Node:
 
     def register_hook(self, hook):
         """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; it may return new ones."""
-        self.hooks = self.hooks if self.hooks is not None else {}
-        return HookHandle(self.hooks, hook)
+        if self.hooks is None:
+            self.hooks = OrderedDict()
+        return add_hook(self.hooks, hook)
 
     def register_prehook(self, hook):
         """Call ``hook(grad_outputs)`` before this node runs; it may return new outputs."""
-        self.pre_hooks = self.pre_hooks if self.pre_hooks is not None else {}
-        return HookHandle(self.pre_hooks, hook)
+        if self.pre_hooks is None:
+            self.pre_hooks = OrderedDict()
+        return add_hook(self.pre_hooks, hook)
+
+    @property
+    def metadata(self) -> dict:
+        """Notes of users and of anomaly mode about this call."""
+        return self.__dict__.setdefault("_notes", {})
+
+    def _sequence_nr(self) -> int:
+        return self.sequence
 
     def __getattr__(self, name):
         if name.startswith("_saved_"):
@@ -109,11 +121,13 @@ class AccumulateGrad:
             found = hook((grad,))
             return found[0] if isinstance(found, tuple) else found
 
-        return self.variable.register_hook(before)
+        return self.variable._leaf_hooked("_hooks", before, True)
 
     def register_hook(self, hook):
         """Call ``hook((), (grad,))`` after the leaf's gradient is accumulated."""
-        return self.variable.register_post_accumulate_grad_hook(lambda leaf: hook((), (leaf.grad,)))
+        return self.variable._leaf_hooked(
+            "_post_hooks", lambda leaf: hook((), (leaf.grad,)) and None, True
+        )
 
     def __eq__(self, other):
         return isinstance(other, AccumulateGrad) and other.variable is self.variable
@@ -147,27 +161,6 @@ class GradientEdge(_Edge):
     @property
     def _index(self):
         return self.output_nr
-
-
-class HookHandle:
-    """Removes the hook it was returned for; also a context manager that does so at its end."""
-
-    __slots__ = ("hooks", "id")
-    _ids = itertools.count()
-
-    def __init__(self, hooks, hook, last=False):
-        self.hooks, self.id = hooks, next(self._ids) + (_LATER if last else 0)
-        hooks[self.id] = hook
-
-    def remove(self) -> None:
-        """Remove the hook; removing twice is harmless."""
-        self.hooks.pop(self.id, None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.remove()
 
 
 def gradient_edge(tensor):

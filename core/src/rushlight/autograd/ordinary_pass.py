@@ -108,7 +108,7 @@ def _run(nodes, counts, pending, retain, taken):
             pieces = node.plan.quick(node, grads)  # an op's `backward` begins with it, too
             if pieces is NotImplemented:
                 pieces = node.op.backward(node, grads, False)
-            elif node.shapes is not node.metadata:  # one of them is there
+            elif node.shapes is not node.dtypes:  # one of them is there
                 pieces = node.op.fitted(node, pieces)
             if not retain and node.saved != ():  # nodes that saved nothing run again
                 node.saved = None

@@ -366,7 +366,7 @@ class TensorDoors:
         engine.function(key, lambda: (module(key), 0, True))
         names = [
             b"_base", b"_path", b"_writable", b"_inference", b"values", b"shapes", b"versions",
-            b"metadata", b"_grad", b"tensor_hooks", b"hooks", b"pre_hooks", b"_hooks",
+            b"dtypes", b"_grad", b"tensor_hooks", b"hooks", b"pre_hooks", b"_hooks",
             b"_post_hooks", b"_index", b"numbers",
         ]  # fmt: skip
         self.kept = [(), kind.add_view, *(_interned(n) for n in names)]

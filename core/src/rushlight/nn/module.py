@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections import OrderedDict
 
-from rushlight.autograd.node import HookHandle
+from rushlight.autograd.handle import add_hook
 from rushlight.nn.parameter import Buffer, Parameter
 from rushlight.nn.state import StateMixin
 from rushlight.tensor.tensor import Tensor
 
 _global_forward_pre_hooks: dict = OrderedDict()
 _global_forward_hooks: dict = OrderedDict()
+_global_forward_hooks_with_kwargs: dict = OrderedDict()
+_global_forward_hooks_always_called: dict = OrderedDict()
 _global_backward_hooks: dict = OrderedDict()
 _global_backward_pre_hooks: dict = OrderedDict()
 # Called when something is registered; their results replace it.
 _global_parameter_registration_hooks: dict = OrderedDict()
 _global_buffer_registration_hooks: dict = OrderedDict()
 _global_module_registration_hooks: dict = OrderedDict()
+
+
+_MORE_HOOKS = (
+    "_backward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs",
+    "_forward_hooks_always_called", "_state_dict_hooks", "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
+)  # fmt: skip
+
+
+class _FormerKind:
+    globally: bool | None = None  # whether the backward hooks of all modules are of it
+
+
+_former_kind = _FormerKind()
+
+
+class _Progress:
+    """How far the forward hooks of a call came: what to go on with after an error."""
+
+    __slots__ = ("called", "output")
+
+    def __init__(self):
+        self.called, self.output = set(), None
 
 
 def _replaced(hooks, module, name, value):
@@ -40,6 +66,7 @@ class Module(StateMixin):
     """
 
     training: bool
+    _is_full_backward_hook: bool | None = None  # False: hooks are of the former kind
 
     def __init__(self):
         state = self.__dict__
@@ -47,12 +74,9 @@ class Module(StateMixin):
         state["_parameters"], state["_buffers"], state["_modules"] = {}, {}, {}
         state["_non_persistent_buffers_set"] = set()
         state["_forward_hooks"], state["_forward_pre_hooks"] = OrderedDict(), OrderedDict()
-        state["_backward_hooks"], state["_backward_pre_hooks"] = OrderedDict(), OrderedDict()
-        state["_forward_hooks_with_kwargs"], state["_forward_pre_hooks_with_kwargs"] = set(), set()
-        state["_forward_hooks_always_called"] = set()
-        state["_state_dict_hooks"], state["_state_dict_pre_hooks"] = OrderedDict(), OrderedDict()
-        state["_load_state_dict_pre_hooks"] = OrderedDict()
-        state["_load_state_dict_post_hooks"] = OrderedDict()
+        state["_backward_hooks"] = OrderedDict()
+        for name in _MORE_HOOKS:
+            state[name] = OrderedDict()
 
     def forward(self, *input):
         """The computation; every subclass defines its own."""
@@ -74,99 +98,138 @@ class Module(StateMixin):
             or _global_backward_pre_hooks
         ):
             return self.forward(*args, **kwargs)
-        if not self._forward_hooks_always_called:
-            return self._call_with_hooks(args, kwargs, set())
-        called = set()
+        if not self._forward_hooks_always_called and not _global_forward_hooks_always_called:
+            return self._call_with_hooks(args, kwargs, _Progress())
+        progress = _Progress()
         try:
-            return self._call_with_hooks(args, kwargs, called)
+            return self._call_with_hooks(args, kwargs, progress)
         except Exception:
-            self._call_always(args, kwargs, called)
+            self._call_always(args, kwargs, progress)
             raise
 
-    def _call_always(self, args, kwargs, called):
+    def _forward_hooks_now(self):
+        """``(number, hook, takes keywords, always called)`` of the forward hooks, in order."""
+        everywhere = (_global_forward_hooks, _global_forward_hooks_with_kwargs,
+                      _global_forward_hooks_always_called)  # fmt: skip
+        own = (self._forward_hooks, self._forward_hooks_with_kwargs,
+               self._forward_hooks_always_called)  # fmt: skip
+        return [
+            (key, hook, key in keywords, key in always)
+            for hooks, keywords, always in (everywhere, own)
+            for key, hook in hooks.items()
+        ]
+
+    def _call_always(self, args, kwargs, progress):
         """After an error: the forward hooks that are always called and were not yet."""
-        for key in self._forward_hooks_always_called - called:
-            hook = self._forward_hooks.get(key)
-            if hook is None:
+        for key, hook, keywords, always in self._forward_hooks_now():
+            if not always or key in progress.called:
                 continue
             try:
-                if key in self._forward_hooks_with_kwargs:
-                    hook(self, args, kwargs, None)
-                else:
-                    hook(self, args, None)
+                values = (args, kwargs) if keywords else (args,)
+                result = hook(self, *values, progress.output)
+                progress.output = progress.output if result is None else result
             except Exception as error:  # noqa: BLE001 - the first error is the one to report
                 warnings.warn(
-                    f"forward hook with ``always_call=True`` raised an exception that was silenced "
-                    f"as another error was raised in forward: {error}",
+                    "module forward hook with ``always_call=True`` raised an exception that was "
+                    f"silenced as another error was raised in forward: {error}",
                     stacklevel=3,
                 )
 
-    def _call_with_hooks(self, args, kwargs, called):
-        from rushlight.nn.backward_hooks import wrap_inputs, wrap_outputs
-
-        for key, hook in (*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
-            if key in self._forward_pre_hooks_with_kwargs:
-                result = hook(self, args, kwargs)
-                if result is not None:
-                    if not (isinstance(result, tuple) and len(result) == 2):
-                        raise RuntimeError(
-                            "forward pre-hook must return None or a tuple of (new_args, "
-                            f"new_kwargs), but got {result}."
-                        )
-                    args, kwargs = result
-                continue
-            result = hook(self, args)
-            if result is not None:
-                args = result if isinstance(result, tuple) else (result,)
-        watched = (
-            self._backward_hooks
-            or self._backward_pre_hooks
-            or _global_backward_hooks
-            or _global_backward_pre_hooks
-        )
+    def _call_with_hooks(self, args, kwargs, progress):
+        args, kwargs = self._call_pre_hooks(args, kwargs)
+        full, former, before = self._backward_hooks_now()
         record = None
-        if watched:
-            args, record = wrap_inputs(self, args)
-        output = self.forward(*args, **kwargs)
-        if watched:
-            output = wrap_outputs(self, output, record)
-        for key, hook in (*_global_forward_hooks.items(), *self._forward_hooks.items()):
-            called.add(key)
-            if key in self._forward_hooks_with_kwargs:
-                result = hook(self, args, kwargs, output)
-            else:
-                result = hook(self, args, output)
-            output = output if result is None else result
-        return output
+        if full or before:
+            record = importlib.import_module("rushlight.nn.backward_hooks").BackwardHook(
+                self, full, before
+            )
+            args = record.setup_input_hook(args)
+        progress.output = self.forward(*args, **kwargs)
+        for key, hook, keywords, always in self._forward_hooks_now():
+            if always:
+                progress.called.add(key)
+            values = (args, kwargs) if keywords else (args,)
+            result = hook(self, *values, progress.output)
+            progress.output = progress.output if result is None else result
+        if record is not None:
+            progress.output = record.setup_output_hook(progress.output)
+        if former:
+            importlib.import_module("rushlight.nn.backward_hooks").hook_result(
+                args, progress.output, self, former
+            )
+        return progress.output
+
+    def _call_pre_hooks(self, args, kwargs):
+        for key, hook in (*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
+            if key not in self._forward_pre_hooks_with_kwargs:
+                result = hook(self, args)
+                if result is not None:
+                    args = result if isinstance(result, tuple) else (result,)
+                continue
+            result = hook(self, args, kwargs)
+            if result is not None:
+                if not (isinstance(result, tuple) and len(result) == 2):
+                    raise RuntimeError(
+                        "forward pre-hook must return None or a tuple of (new_args, "
+                        f"new_kwargs), but got {result}."
+                    )
+                args, kwargs = result
+        return args, kwargs
+
+    def _backward_hooks_now(self):
+        """The full backward hooks, those of the former kind, and the backward pre-hooks."""
+        full, former = self._get_backward_hooks()
+        return full, former, self._get_backward_pre_hooks()
+
+    def _get_backward_hooks(self):
+        full, former = [], []
+        everywhere = _global_backward_hooks.values()
+        (full if _former_kind.globally is not True else former).extend(everywhere)
+        (full if self._is_full_backward_hook is not False else former).extend(
+            self._backward_hooks.values()
+        )
+        return full, former
+
+    def _get_backward_pre_hooks(self):
+        return [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Call ``hook(module, args)`` before forward; a result replaces the arguments."""
-        handle = _prepended(self._forward_pre_hooks, hook, prepend)
-        if with_kwargs:
-            self._forward_pre_hooks_with_kwargs.add(handle.id)
-        return handle
+        """Call ``hook(module, args)`` before forward, or ``hook(module, args, kwargs)`` with
+        `with_kwargs`; a result replaces the arguments."""
+        marks = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
+        return add_hook(self._forward_pre_hooks, hook, prepend=prepend, marks=marks)
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        """Call ``hook(module, args, output)`` after forward; a result replaces the output."""
-        handle = _prepended(self._forward_hooks, hook, prepend)
-        if with_kwargs:
-            self._forward_hooks_with_kwargs.add(handle.id)
-        if always_call:
-            self._forward_hooks_always_called.add(handle.id)
-        return handle
+        """Call ``hook(module, args, output)`` after forward, or ``hook(module, args, kwargs,
+        output)`` with `with_kwargs`; a result replaces the output. With `always_call` also where
+        forward or another hook raises."""
+        marks = [self._forward_hooks_with_kwargs] if with_kwargs else []
+        marks += [self._forward_hooks_always_called] if always_call else []
+        return add_hook(self._forward_hooks, hook, prepend=prepend, marks=marks)
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Call ``hook(module, grad_input, grad_output)`` in backward; a result replaces
         `grad_input`."""
-        return _prepended(self._backward_hooks, hook, prepend)
+        self._set_hook_kind(True)
+        return add_hook(self._backward_hooks, hook, prepend=prepend)
 
     def register_backward_hook(self, hook):
-        """The old name of :meth:`register_full_backward_hook`."""
-        return self.register_full_backward_hook(hook)
+        """Call ``hook(module, grad_input, grad_output)`` in the backward of the last operation of
+        forward alone; use :meth:`register_full_backward_hook`."""
+        self._set_hook_kind(False)
+        return add_hook(self._backward_hooks, hook)
+
+    def _set_hook_kind(self, full):
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single "
+                "Module. Please use only one of them."
+            )
+        self._is_full_backward_hook = full
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
         """Call ``hook(module, grad_output)`` in backward; a result replaces `grad_output`."""
-        return _prepended(self._backward_pre_hooks, hook, prepend)
+        return add_hook(self._backward_pre_hooks, hook, prepend=prepend)
 
     # ------------------------------------------------------------------ registration
     def register_parameter(self, name, param) -> None:
@@ -488,15 +551,11 @@ class Module(StateMixin):
 
     def __setstate__(self, state):
         self.__dict__.update(state)
+        for name in _MORE_HOOKS:  # which modules that were saved long ago do not have
+            self.__dict__.setdefault(name, OrderedDict())
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
 
 
 def _indented(text, spaces):
     """A text with spaces before its lines, the first excepted."""
     return text.replace("\n", "\n" + " " * spaces)
-
-
-def _prepended(hooks, hook, prepend):
-    handle = HookHandle(hooks, hook)
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle

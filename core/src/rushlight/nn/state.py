@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict, namedtuple
 
+from rushlight.autograd.handle import add_hook
 from rushlight.autograd.mode import no_grad
-from rushlight.autograd.node import HookHandle
 from rushlight.dtypes import FLOAT
 from rushlight.tensor.tensor import Parameter, Tensor
 
@@ -56,6 +56,8 @@ class StateMixin:
                 )
         for hook in self._state_dict_hooks.values():
             result = hook(self, destination, prefix, {"version": self._version})
+            if result is not None and getattr(hook, "_from_public_api", False):
+                raise RuntimeError("state_dict post-hook must return None")
             destination = destination if result is None else result
         return destination
 
@@ -83,13 +85,21 @@ class StateMixin:
 
     def register_state_dict_post_hook(self, hook):
         """Call ``hook(module, state_dict, prefix, local_metadata)`` after `state_dict`."""
-        return HookHandle(self._state_dict_hooks, hook)
+        hook._from_public_api = True
+        return add_hook(self._state_dict_hooks, hook)
 
-    _register_state_dict_hook = register_state_dict_post_hook
+    def _register_state_dict_hook(self, hook):
+        """The same for a hook whose result, unless it is None, replaces the state dict."""
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was "
+                "previously registered via register_state_dict_post_hook"
+            )
+        return add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook):
         """Call ``hook(module, prefix, keep_vars)`` before `state_dict`."""
-        return HookHandle(self._state_dict_pre_hooks, hook)
+        return add_hook(self._state_dict_pre_hooks, hook)
 
     # ------------------------------------------------------------------ loading
     def load_state_dict(self, state_dict, strict=True, assign=False):
@@ -110,7 +120,12 @@ class StateMixin:
         incompatible = _IncompatibleKeys(missing, unexpected)
         for module in self.modules():
             for hook in module._load_state_dict_post_hooks.values():
-                hook(module, incompatible)
+                if hook(module, incompatible) is not None:
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                        "expected to return new values, if incompatible_keys need to be modified, "
+                        "it should be done inplace."
+                    )
         if strict:
             if unexpected:
                 keys = ", ".join(f'"{k}"' for k in unexpected)
@@ -200,15 +215,15 @@ class StateMixin:
     def register_load_state_dict_pre_hook(self, hook):
         """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
         unexpected_keys, error_msgs)`` before this module's tensors are loaded."""
-        return HookHandle(self._load_state_dict_pre_hooks, hook)
+        return add_hook(self._load_state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
         call = hook if with_module else _WithoutModule(hook)
-        return HookHandle(self._load_state_dict_pre_hooks, call)
+        return add_hook(self._load_state_dict_pre_hooks, call)
 
     def register_load_state_dict_post_hook(self, hook):
         """Call ``hook(module, incompatible_keys)`` after everything was loaded."""
-        return HookHandle(self._load_state_dict_post_hooks, hook)
+        return add_hook(self._load_state_dict_post_hooks, hook)
 
     # ------------------------------------------------------------------ conversion
     def _apply(self, fn, recurse=True):

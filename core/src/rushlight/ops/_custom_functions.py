@@ -122,6 +122,12 @@ def _forward(cls, args, level):
             f"{cls.__name__}.jvp returned {len(found)} tangents; expected one for each of the "
             f"{len(outs)} outputs"
         )
+    for out, tangent in zip(outs, found, strict=True):
+        if isinstance(tangent, Tensor) and tangent.shape != out.shape:
+            raise RuntimeError(
+                f"{cls.__name__}.jvp returned a tangent of size {list(tangent.shape)} for an "
+                f"output of size {list(out.shape)}"
+            )
     return _like(
         result,
         [

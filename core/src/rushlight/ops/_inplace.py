@@ -15,6 +15,7 @@ from rushlight.ops._arrays import collect
 from rushlight.ops._elementwise import Call
 from rushlight.ops._op import TABLE
 from rushlight.ops._recording import record, resave
+from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
@@ -177,6 +178,8 @@ def take_history(target, node, number):
     storage, base = storage_of(target), target._base
     if base is None:
         target._node, target._index = node, number
+        if target._retain is not None:
+            target._keep_grad()
         _mark_stale(storage, None)
         return
     fresh = make_tensor(target._array, target._dtype)
@@ -186,13 +189,20 @@ def take_history(target, node, number):
     tensors = (base, fresh)
     record(scatter, tensors, [None, None, target._path], (updated,))
     base._node, base._index = updated._node, 0
+    if base._retain is not None:
+        base._keep_grad()
     _mark_stale(storage, base)
 
 
 def _mark_stale(storage, base):
     for view in storage.live_views():
-        if view is not base and view._path:
-            view._node = STALE
+        if view is base or not (view._path or view._writable):
+            continue
+        if view._writable is not None and view._node is not STALE:
+            view._path = make.Refusal(view._writable)
+        view._node = STALE
+        if view._retain is not None:
+            view._keep_grad(False)
 
 
 def into(op, run, out, args, kwargs):

@@ -80,7 +80,7 @@ def record(op, tensors, values, outs, complete=True):
     elif plan.needs_shapes:
         node.shapes = (shape,) * len(tensors)
     if metadata is not None:
-        node.metadata = tuple([None if t is None else t._dtype for t in tensors])
+        node.dtypes = tuple([None if t is None else t._dtype for t in tensors])
     if plan.inputs or plan.outputs:
         _save(node, plan, tensors, outs)
     else:
@@ -358,7 +358,7 @@ def backward(op, node, grad, create):
         if saved != ():
             saved = unpack(node, create)
         pieces = node.plan.pull(node, grad, saved, node.values or op.defaults)
-    if node.shapes is None and node.metadata is None:
+    if node.shapes is None and node.dtypes is None:
         return pieces
     return fitted(node, pieces)
 
@@ -366,15 +366,15 @@ def backward(op, node, grad, create):
 def fitted(node, pieces):
     """Gradients in the shapes and dtypes of the tensors that they are of."""
     shapes = node.shapes
-    if make.fits(pieces, shapes, node.metadata) is None:
+    if make.fits(pieces, shapes, node.dtypes) is None:
         return pieces
     fitted = []
     for i, piece in enumerate(pieces):
         if piece is not None:
             if shapes is not None and piece._array.shape != shapes[i]:
                 piece = piece.sum_to_size(shapes[i])
-            if node.metadata is not None and piece._dtype is not node.metadata[i]:
-                piece = _match_dtype(piece, node.metadata[i])
+            if node.dtypes is not None and piece._dtype is not node.dtypes[i]:
+                piece = _match_dtype(piece, node.dtypes[i])
         fitted.append(piece)
     return fitted
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight import devices, dtypes
+from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
 from rushlight.errors import shape_text
@@ -167,8 +168,12 @@ def storage(self) -> TypedStorage:
 def set_(self, source=None, storage_offset=0, size=None, stride=None) -> Tensor:
     """Make this tensor share the memory of `source` (a tensor or a storage), at an offset and with
     a shape and strides in elements; without a source it becomes empty."""
-    if self.requires_grad and not self.is_leaf:
-        raise RuntimeError("set_(): the tensor was computed; detach() it first")
+    if self.requires_grad and (mode.recording or not self.is_leaf):
+        raise RuntimeError(
+            "set_(): a leaf Variable that requires grad is being used in an in-place operation."
+            if self.is_leaf
+            else "set_(): the tensor was computed; detach() it first"
+        )
     if source is None:
         source = make_tensor(np.empty(0, BY_CODE[self.dtype.code]), self.dtype)
     elif isinstance(source, Storage):

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any, TypeAlias
 
+from rushlight.autograd.handle import RemovableHandle, add_hook
 from rushlight.autograd.mode import enable_grad
-from rushlight.autograd.node import HookHandle
 from rushlight.dtypes import float32, float64, get_default_dtype
 from rushlight.tensor.tensor import Tensor
 
@@ -49,14 +49,14 @@ class _Required:
 required = _Required()
 
 
-def register_optimizer_step_pre_hook(hook) -> HookHandle:
+def register_optimizer_step_pre_hook(hook) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` before every step of every optimizer."""
-    return HookHandle(_global_optimizer_pre_hooks, hook)
+    return add_hook(_global_optimizer_pre_hooks, hook)
 
 
-def register_optimizer_step_post_hook(hook) -> HookHandle:
+def register_optimizer_step_post_hook(hook) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` after every step of every optimizer."""
-    return HookHandle(_global_optimizer_post_hooks, hook)
+    return add_hook(_global_optimizer_post_hooks, hook)
 
 
 def scalar_dtype(fused=False):
@@ -226,32 +226,32 @@ class Optimizer:
                 )
 
     # ------------------------------------------------------------------ hooks
-    def register_step_pre_hook(self, hook) -> HookHandle:
+    def register_step_pre_hook(self, hook) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before every step.
 
         What it returns, unless None, is the pair of arguments that the step gets.
         """
-        return HookHandle(self._optimizer_step_pre_hooks, hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook) -> HookHandle:
+    def register_step_post_hook(self, hook) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after every step."""
-        return HookHandle(self._optimizer_step_post_hooks, hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook, prepend=False) -> HookHandle:
+    def register_state_dict_pre_hook(self, hook, prepend=False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before `state_dict`."""
-        return _registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend=prepend)
 
-    def register_state_dict_post_hook(self, hook, prepend=False) -> HookHandle:
+    def register_state_dict_post_hook(self, hook, prepend=False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` after `state_dict`; it may return another one."""
-        return _registered(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend=prepend)
 
-    def register_load_state_dict_pre_hook(self, hook, prepend=False) -> HookHandle:
+    def register_load_state_dict_pre_hook(self, hook, prepend=False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before loading; it may return another one."""
-        return _registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend=prepend)
 
-    def register_load_state_dict_post_hook(self, hook, prepend=False) -> HookHandle:
+    def register_load_state_dict_post_hook(self, hook, prepend=False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after `load_state_dict`."""
-        return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend=prepend)
 
     def __repr__(self):
         parts = [
@@ -279,13 +279,6 @@ class Optimizer:
             return None
         with enable_grad():
             return closure()
-
-
-def _registered(hooks, hook, prepend):
-    handle = HookHandle(hooks, hook)
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
 
 
 def _split_names(group):

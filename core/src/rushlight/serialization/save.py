@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import pickle
@@ -89,6 +90,8 @@ class _Pickler(pickle._Pickler):
     def reducer_override(self, obj):
         """How tensors, storages, dtypes, devices and layers are written."""
         if isinstance(obj, Tensor):
+            if obj._hooks and type(obj) is Tensor:
+                importlib.import_module("rushlight.utils.hooks").warn_if_has_hooks(obj)
             return self._tensor(obj)
         if isinstance(obj, devices.device):
             arguments = (obj.type,) if obj.index is None else (obj.type, obj.index)

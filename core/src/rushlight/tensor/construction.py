@@ -74,6 +74,20 @@ def link(out, base, step):
         out._writable = base._writable
 
 
+class Refusal:
+    """In place of the steps of a view that may not be written to, after a write to its base: to
+    take them again is an error, for the reason why it may not."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, reason):
+        done = "its base or another view of its base has been"
+        self.message = reason.replace("is being", done, 1)
+
+    def __iter__(self):
+        raise RuntimeError(self.message)
+
+
 def inferred(out):
     """`out`, marked where inference mode is on."""
     if STATE.inference and mode.inference:

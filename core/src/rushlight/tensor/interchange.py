@@ -305,9 +305,11 @@ def _deepcopy(self, memo):
     out = _new(type(self))
     out._dtype, out._node, out._storage = self._dtype, None, None
     out._array = self._array.copy("K") if self._device.type != "meta" else self._array
+    if mode.inference:
+        out._inference = True
     memo[id(self)] = out
     for key, value in self.__dict__.items():
-        if key not in ("_base", "_path", "_hooks", "_post_hooks", "_retain", "_index"):
+        if key not in _OF_ITSELF:
             out.__dict__[key] = copy.deepcopy(value, memo)
     if self._node is LEAF:
         out._node = LEAF
@@ -329,14 +331,14 @@ def rebuild(kind, array, dtype_name, requires_grad, state):
 
 
 _KEPT = ("_grad",)
+_OF_ITSELF = frozenset(
+    ("_base", "_path", "_hooks", "_post_hooks", "_retain", "_index", "_inference", "_writable")
+)
 
 
 def _reduce(self, protocol):
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Only graph leaves can be pickled: this tensor was computed and requires grad; call "
-            "detach() first."
-        )
+    if self._hooks and type(self) is Tensor:
+        importlib.import_module("rushlight.utils.hooks").warn_if_has_hooks(self)
     _has_data(self, "__reduce__")
     array = _on_host(self._array)
     if self._dtype in _UNKNOWN:  # pickled as bits: other versions name its dtype otherwise
@@ -345,9 +347,9 @@ def _reduce(self, protocol):
     state.pop("_device", None)
     if self._device.type == "cuda":
         return rebuild_on, (
-            str(self._device), type(self), array, self._dtype.name, self._node is LEAF, state
+            str(self._device), type(self), array, self._dtype.name, self.requires_grad, state
         )  # fmt: skip
-    return rebuild, (type(self), array, self._dtype.name, self._node is LEAF, state)
+    return rebuild, (type(self), array, self._dtype.name, self.requires_grad, state)
 
 
 def rebuild_on(device, kind, array, dtype_name, requires_grad, state):

@@ -6,13 +6,16 @@ and operators here. On the CPU ``_array`` is a NumPy view with the tensor's shap
 
 from __future__ import annotations
 
+import warnings
 import weakref
+from collections import OrderedDict
 from operator import attrgetter
 from typing import Any
 
 from rushlight import devices
+from rushlight.autograd.handle import LATER, RemovableHandle, add_hook
 from rushlight.autograd.mode import mode
-from rushlight.autograd.node import LEAF, STALE, HookHandle, as_function
+from rushlight.autograd.node import LEAF, STALE, Node, as_function
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.tensor.dispatch import PLAIN, _disabled
@@ -120,10 +123,17 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value):
+        if type(value) is not bool:
+            raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Start or stop recording what is done to this leaf; returns the tensor."""
+        if type(requires_grad) is not bool:
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
         if not self.is_leaf:
             if requires_grad:
                 return self
@@ -168,7 +178,15 @@ class Tensor:
     @property
     def grad(self):
         """The gradient accumulated by `backward`; None until then."""
-        return self._grad
+        found, node = self._grad, self._node
+        if found is None is not node is not LEAF and self._retain is None and not self.is_leaf:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+                "backward() does not fill it; if you want it to, call retain_grad() on this Tensor "
+                "before. If you meant another one, access the leaf Tensor instead.",
+                stacklevel=2,
+            )
+        return found
 
     @grad.setter
     def grad(self, value):
@@ -176,6 +194,13 @@ class Tensor:
             if not isinstance(value, Tensor):
                 raise TypeError(
                     f"assigned grad expected to be a Tensor or None but got {type(value).__name__}"
+                )
+            if value is self:
+                raise RuntimeError("can't assign a tensor as its own grad")
+            if value._device.type != self._device.type:
+                raise RuntimeError(
+                    f"assigned grad is on another device: expected {self._device}, got "
+                    f"{value._device}"
                 )
             if value._array.shape != self._array.shape:
                 raise RuntimeError(
@@ -189,6 +214,10 @@ class Tensor:
                 )
         self._grad = value
 
+    @grad.deleter
+    def grad(self):
+        self._grad = None
+
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Add the gradient of this tensor into ``.grad`` of every leaf it was computed from.
 
@@ -198,28 +227,41 @@ class Tensor:
         """
         _engine.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
-    def register_hook(self, hook) -> HookHandle:
+    def register_hook(self, hook) -> RemovableHandle:
         """Call ``hook(grad)`` with this tensor's complete gradient; a result replaces it."""
         if self._node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is LEAF:
-            self._hooks = self._hooks if self._hooks is not None else {}
-            return HookHandle(self._hooks, hook)
-        return self._hooked(hook)
+            return self._leaf_hooked("_hooks", hook)
+        return add_hook(self._hooks_of_node(), hook)
 
-    def _hooked(self, hook, last=False) -> HookHandle:
+    def _leaf_hooked(self, kind, hook, last=False) -> RemovableHandle:
+        if getattr(self, kind) is None:
+            setattr(self, kind, OrderedDict())
+        return add_hook(getattr(self, kind), hook, last)
+
+    def _hooks_of_node(self):
         node: Any = self._node
-        node.tensor_hooks = node.tensor_hooks if node.tensor_hooks is not None else {}
-        return HookHandle(node.tensor_hooks.setdefault(self._index, {}), hook, last)
+        if node.tensor_hooks is None:
+            node.tensor_hooks = {}
+        return node.tensor_hooks.setdefault(self._index, OrderedDict())
 
-    def register_post_accumulate_grad_hook(self, hook) -> HookHandle:
+    @property
+    def _backward_hooks(self):
+        """The hooks of this tensor's gradient, by the numbers of their handles; or None."""
+        if not isinstance(self.grad_fn, Node):
+            return self._hooks
+        return (self._node.tensor_hooks or {}).get(self._index)
+
+    def register_post_accumulate_grad_hook(self, hook) -> RemovableHandle:
         """Call ``hook(tensor)`` after a gradient was accumulated into this leaf's ``.grad``."""
-        if not self.requires_grad or self._node is not LEAF:
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is not LEAF:
             raise RuntimeError(
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
-        self._post_hooks = self._post_hooks if self._post_hooks is not None else {}
-        return HookHandle(self._post_hooks, hook)
+        return self._leaf_hooked("_post_hooks", hook)
 
     def retain_grad(self) -> None:
         """Keep ``.grad`` of this non-leaf tensor too."""
@@ -234,7 +276,18 @@ class Tensor:
             if tensor is not None:
                 tensor._grad = grad if tensor._grad is None else tensor._grad + grad
 
-        self._retain = self._hooked(keep, last=True)
+        self._retain = keep, None
+        self._keep_grad()
+
+    def _keep_grad(self, kept=True):
+        """Have the gradient kept where the history of this tensor is now, and nowhere else."""
+        keep, hooks = self._retain
+        if hooks is not None:
+            hooks.pop(id(keep) + LATER, None)
+        hooks = self._hooks_of_node() if kept else None
+        if kept:
+            hooks[id(keep) + LATER] = keep
+        self._retain = keep, hooks
 
     @property
     def retains_grad(self) -> bool:
@@ -265,6 +318,11 @@ class Tensor:
     def data(self, value):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if value._dtype.category < FLOAT and self.requires_grad:
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                f"dtype, but got {value._dtype}"
+            )
         self._array, self._dtype = value._array, value._dtype
         self._storage = value._storage
         if value._device is not self._device:
@@ -288,8 +346,8 @@ class Tensor:
     def _refresh(self):
         """Replay a view's path on its base, after the base's history changed."""
         base, path = self._base, self._path
-        self._node = None
         if not base.requires_grad:
+            self._node = None
             return
         previous, mode.recording = mode.recording, True
         try:
@@ -299,6 +357,8 @@ class Tensor:
             self._node, self._index = fresh._node, fresh._index
         finally:
             mode.recording = previous
+        if self._retain is not None and isinstance(self._node, Node):
+            self._keep_grad()
 
     # ------------------------------------------------------------------ memory
     def _is_view(self) -> bool:
@@ -418,6 +478,8 @@ class Parameter(Tensor):
         out._storage = data._storage
         if data._device is not devices.cpu:
             out._device = data._device
+        if data.is_inference():
+            out._inference = True
         return out.requires_grad_(requires_grad)
 
     def __repr__(self):

@@ -2,54 +2,12 @@
 
 from __future__ import annotations
 
-import abc
-import itertools
+import importlib
 import warnings
-import weakref
-from collections import OrderedDict
 
-from rushlight import refusals
-from rushlight.autograd.node import HookHandle
+from rushlight.autograd.handle import RemovableHandle
 
-
-class RemovableHandle(metaclass=abc.ABCMeta):  # noqa: B024 - for `register` below
-    """Removes one entry of a dictionary of hooks; also a context manager that does so at its end.
-
-    ``hooks[handle.id] = hook`` is up to the caller. `extra_dict` names further dictionaries that
-    hold something under the same number.
-    """
-
-    next_id = itertools.count()
-
-    def __init__(self, hooks_dict, *, extra_dict=None):
-        self.id = next(RemovableHandle.next_id)
-        self.hooks_dict_ref = weakref.ref(hooks_dict)
-        extra = extra_dict if isinstance(extra_dict, list) else [extra_dict]
-        self.extra_dict_ref = tuple(weakref.ref(d) for d in extra if d is not None)
-
-    def remove(self) -> None:
-        """Remove the hook; removing twice is harmless."""
-        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
-            hooks = reference()
-            if hooks is not None:
-                hooks.pop(self.id, None)
-
-    def __getstate__(self):
-        return self.hooks_dict_ref(), self.id, [r() for r in self.extra_dict_ref]
-
-    def __setstate__(self, state):
-        hooks, self.id, extra = state
-        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
-        self.extra_dict_ref = tuple(weakref.ref(d) for d in extra if d is not None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.remove()
-
-
-RemovableHandle.register(HookHandle)  # what tensors and modules return is one of these too
+__all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 
 def unserializable_hook(f):
@@ -70,4 +28,7 @@ def warn_if_has_hooks(tensor) -> None:
             )
 
 
-__getattr__ = refusals.some_of(__name__, "BackwardHook")
+def __getattr__(name):
+    if name == "BackwardHook":
+        return importlib.import_module("rushlight.nn.backward_hooks").BackwardHook
+    raise AttributeError(f"module 'rushlight.utils.hooks' has no attribute '{name}'")
