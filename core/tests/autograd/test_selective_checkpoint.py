@@ -80,7 +80,7 @@ def test_kept_products_are_not_computed_again():
     _, recomputed = run([])
     for name in ("products", "function", "everything"):
         assert run(POLICIES[name])[1] == plain < recomputed
-    assert {second for second, _ in SEEN} == {False, True}
+    assert {second for second, _ in SEEN} == {False}  # the second run repeats what was decided
     assert {op for _, op in SEEN} >= {"aten.mm.default", "aten.addmm.default", "aten.gelu.default"}
 
 

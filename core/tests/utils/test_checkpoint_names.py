@@ -14,15 +14,23 @@ def test_the_function_of_reentrant_checkpoints():
     assert x.grad.tolist() == [2, 2, 2]
 
 
-def test_debugging_is_refused_where_it_is_switched_on():
-    x = rushlight.ones(3, requires_grad=True)
-    with (
-        module.set_checkpoint_debug_enabled(True),
-        pytest.raises(NotImplementedError, match="debug"),
-    ):
-        module.checkpoint(rushlight.sin, x, use_reentrant=False)
+def test_debugging_names_the_operations_of_both_runs():
+    x, runs = rushlight.ones(3, requires_grad=True), []
+
+    def part(v):
+        runs.append(1)
+        return v.sin().exp() if len(runs) == 1 else v.cos()
+
+    with module.set_checkpoint_debug_enabled(True):
+        out = module.checkpoint(part, x, use_reentrant=False)
+    with pytest.raises(module.CheckpointError, match="called: sin, exp\nThe second .*: cos"):
+        out.sum().backward()
     with module.set_checkpoint_debug_enabled(False):
-        module.checkpoint(rushlight.sin, x, use_reentrant=False, debug=True)
+        module.checkpoint(rushlight.sin, x, use_reentrant=False, debug=True).sum().backward()
+    with pytest.raises(ValueError, match="context_fn"):
+        module.checkpoint(
+            rushlight.sin, x, use_reentrant=False, debug=True, context_fn=lambda: (None, None)
+        )
 
 
 def test_states_of_devices():

@@ -22,8 +22,8 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 _OF_NODES = ("metadata", "name", "next_functions", "register_hook", "register_prehook")
 _CUSTOM_VIEW = (
     "Output {number} of {name} is a view and is being modified inplace. This view was created "
-    "inside a custom Function (or because an input was returned as-is) and writing to it would replace "
-    "the backward of the custom Function, leading to incorrect gradients. This behavior is "
+    "inside a custom Function (or because an input was returned as-is) and writing to it would "
+    "replace the backward of the custom Function, leading to incorrect gradients. This behavior is "
     "forbidden. You can fix this by cloning the output of the custom Function."
 )
 
@@ -132,9 +132,9 @@ class FunctionCtx:
         return tuple(found)
 
     def _unpacked(self, item):
-        """What hooks of the user held, with its history where the call is differentiated."""
+        """What hooks of the user held, with its history."""
         tensor = item.tensor()
-        if not mode.recording or tensor._dtype.category < FLOAT:
+        if tensor._dtype.category < FLOAT:
             return tensor
         return saving.at(tensor, *((self._node(), item.number) if item.output else item.number))
 

@@ -1,10 +1,11 @@
 """Trading time for memory: a part of a model whose intermediate values are computed again in
 backward instead of being kept (Chen et al., 2016, "Training deep nets with sublinear memory cost").
 
-Without reentrance the part runs recorded once, what its graph reads from outside is noted, and the
-graph is dropped; backward runs the part again and differentiates it by exactly that. So closures,
-keywords, nested structures and second derivatives work. With reentrance the first run is not
-recorded and backward runs a whole backward pass of its own.
+Without reentrance the part runs recorded, but of what its graph saves only the places are kept; see
+:mod:`rushlight.utils.recomputation`. So closures, keywords, nested structures, hooks and second
+derivatives work. Inside of function transforms, which know no hooks on saved tensors, the graph is
+dropped instead, and backward differentiates a second run by what the first one read from outside.
+With reentrance the first run is not recorded and backward runs a whole backward pass of its own.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from rushlight.random import fork_rng, get_rng_state, set_rng_state
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.tensor import Tensor, make_tensor
 from rushlight.utils import _pytree
+from rushlight.utils.recomputation import CheckpointError, Part
 from rushlight.utils.selective_checkpoint import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
@@ -50,10 +52,6 @@ __all__ = [
     "set_checkpoint_early_stop",
     "set_device_states",
 ]
-
-
-class CheckpointError(RuntimeError):
-    """The second run of a checkpointed part did not give what the first one gave."""
 
 
 class DefaultDeviceType:
@@ -88,11 +86,11 @@ def set_device_states(devices, states, *, device_type=None) -> None:
             cuda.set_rng_state(state, device)
 
 
-class _Debugging:
+class _Debugging:  # also whether second runs stop early
     wanted: bool | None = None
 
 
-_debugging = _Debugging()
+_debugging, _stopping = _Debugging(), _Debugging()
 
 
 @contextlib.contextmanager
@@ -124,14 +122,11 @@ def checkpoint(
 
     `preserve_rng_state` (default True) makes the second run draw the same random numbers. With
     ``use_reentrant=False`` (recommended) everything can be differentiated; `context_fn` gives
-    contexts for both runs and `determinism_check` ("default" or "none") says whether the second
-    run's outputs must have the shapes and dtypes of the first. `early_stop` changes nothing here:
-    the second run is always complete.
+    contexts for both runs and `determinism_check` ("default" or "none") says whether what the
+    second run saves must have the shapes and dtypes of the first. With `early_stop` the second run
+    ends when everything that backward needs is there. With `debug` an error about a second run that
+    differs names the operations of both.
     """
-    if debug if _debugging.wanted is None else _debugging.wanted:
-        raise NotImplementedError(
-            "checkpoint: debug=True is not available; compare the outputs of two calls"
-        )
     if use_reentrant is None:
         warnings.warn(
             "rushlight.utils.checkpoint: pass use_reentrant explicitly; use_reentrant=False is "
@@ -143,15 +138,28 @@ def checkpoint(
     if use_reentrant:
         if kwargs:
             raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
-        if context_fn is not noop_context_fn:
-            raise ValueError("Passing context_fn is only supported when use_reentrant=False.")
+        if context_fn is not noop_context_fn or debug is not False:
+            raise ValueError(
+                "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+            )
         return _reentrant(function, keep_random, args)
     if determinism_check not in ("default", "none"):
         raise ValueError(
             f"checkpoint: determinism_check must be 'default' or 'none', got {determinism_check!r}"
         )
-    call = _Call(function, args, kwargs, keep_random, context_fn, determinism_check)
-    return call.run()
+    debug = debug if _debugging.wanted is None else _debugging.wanted
+    if debug and context_fn is not noop_context_fn:
+        raise ValueError("checkpoint: debug=True does not go together with a context_fn")
+    surroundings, (first, second) = _Surroundings(keep_random), context_fn()
+    if not mode.recording:
+        with first:
+            return function(*args, **kwargs)
+    check = determinism_check != "none"
+    if stack.levels:
+        return _Call(function, args, kwargs, surroundings, second, check).run(first)
+    stops = early_stop if _stopping.wanted is None else _stopping.wanted
+    part = Part(function, args, kwargs, surroundings, second, check, stops, debug)
+    return part.run(args, first)
 
 
 class _Surroundings:
@@ -170,25 +178,21 @@ class _Surroundings:
             yield
 
 
-# ------------------------------------------------------------------------------- without reentrance
+# ------------------------------------------------------------------- inside of function transforms
 class _Call:
     """One checkpointed call, and the op of the node that stands for it in the graph."""
 
     node_name = "CheckpointBackward"
 
-    def __init__(self, function, args, kwargs, keep_random, context_fn, determinism_check):
+    def __init__(self, function, args, kwargs, surroundings, second, check):
         self.function, self.args, self.kwargs = function, args, kwargs
-        self.surroundings = _Surroundings(keep_random)
-        self.first, self.second = context_fn()
-        self.check = determinism_check != "none"
+        self.surroundings, self.second, self.check = surroundings, second, check
 
-    def run(self):
+    def run(self, first):
         """The function's outputs, tied to the graph by one node."""
         start = next_sequence()
-        with self.first, saving.suspended():  # what this run saves is dropped
+        with first, saving.suspended():  # what this run saves is dropped
             result = self.function(*self.args, **self.kwargs)
-        if not mode.recording:
-            return result
         values, structure = _pytree.tree_flatten(result)
         self.places = [i for i, value in enumerate(values) if _is_inside(value, start)]
         if not self.places:
@@ -327,6 +331,12 @@ class CheckpointFunction(Function):
     @staticmethod
     def backward(ctx, *grads):
         """Call it again, recorded, and go backward through that."""
+        if mode.runs and mode.runs[-1].wanted is not None:
+            raise RuntimeError(
+                "checkpoint: with use_reentrant=True it is incompatible with grad() and with "
+                "`inputs` of backward(): its own backward pass reaches everything. Pass "
+                "use_reentrant=False, or call backward() without `inputs`."
+            )
         saved = iter(ctx.saved_tensors)
         args = [next(saved) if isinstance(a, Tensor) else a for a in ctx.args]
         fresh = detach_variable(tuple(args))
@@ -368,9 +378,13 @@ def detach_variable(inputs: tuple) -> tuple:
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool):
-    """Whether the second run ends with the last value that is needed. It is complete here, with it
-    or without."""
-    yield
+    """Inside, `enable` takes the place of every checkpoint's own `early_stop`: whether the second
+    run ends with the last tensor that backward needs."""
+    previous, _stopping.wanted = _stopping.wanted, enable
+    try:
+        yield
+    finally:
+        _stopping.wanted = previous
 
 
 def _reentrant(function, keep_random, args):

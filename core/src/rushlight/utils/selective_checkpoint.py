@@ -39,8 +39,8 @@ _KEPT = frozenset(
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told: whether this is the second run; in the first run also the result of
-    the op, if it is known by then."""
+    """What a policy is told. It decides in the first run, so `is_recompute` is False there; the
+    result of the op is there if it is known by then."""
 
     def __init__(self, *, is_recompute: bool, op_output=None):
         self.is_recompute, self.op_output = is_recompute, op_output
@@ -105,14 +105,15 @@ class _Watch(Interpreter):
             return function(*args, **kwargs)
         if op.kind == "composite":
             return self._open(op, args, kwargs)
+        if self.context.is_recompute:
+            return self._again(op, function, args, kwargs)
         named = _as_aten(function, args, kwargs) if self.by_aten else function
         found = self.policy(self.context, named, *args, **kwargs)
         if isinstance(found, bool):
             found = CheckpointPolicy.MUST_SAVE if found else CheckpointPolicy.PREFER_RECOMPUTE
         if found not in _KEPT:
+            self.kept[op.name].append(None)
             return function(*args, **kwargs)
-        if self.context.is_recompute:
-            return self._again(op, function, args, kwargs)
         result = function(*args, **kwargs)
         many = isinstance(result, tuple)
         self.kept[op.name].append(
@@ -129,9 +130,11 @@ class _Watch(Interpreter):
             pop(self)
 
     def _again(self, op, function, args, kwargs):
-        """The kept result of a call, recorded as if it had been computed."""
+        """The kept result of a call, recorded as if it were computed; or what the call gives."""
         place = self.places[op.name]
         if place >= len(self.kept[op.name]):
+            if not any(self.kept[op.name]):
+                return function(*args, **kwargs)
             from rushlight.utils.checkpoint import CheckpointError
 
             raise CheckpointError(
@@ -139,6 +142,8 @@ class _Watch(Interpreter):
                 "it must compute the same each time"
             )
         self.places[op.name] = place + 1
+        if self.kept[op.name][place] is None:
+            return function(*args, **kwargs)
         outs = [self._fresh(op, *item) for item in self.kept[op.name][place]]
         values = op.bind(args, dict(kwargs))
         if op.kind == "elementwise":
