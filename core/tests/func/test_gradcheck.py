@@ -62,7 +62,9 @@ def test_every_entry_is_compared_by_default():
         def backward(ctx, grad):
             return grad * 2 + rushlight.tensor([0, 0, 1.0]).double() * grad[0]
 
-    with pytest.raises(RuntimeError, match="Jacobian of output 0.*with respect to input 0"):
+    with pytest.raises(
+        RuntimeError, match="Jacobian mismatch for output 0.*with respect to input 0"
+    ):
         gradcheck(Off.apply, (X,))
 
 
@@ -141,3 +143,28 @@ def test_signatures_are_those_of_pytorch():
         assert [(n, p.default, p.kind) for n, p in own.items()] == [
             (n, p.default, p.kind) for n, p in theirs.items()
         ]
+
+
+def test_forward_over_reverse_by_itself():
+    x = X
+    assert gradgradcheck(lambda t: t**3, (x,), check_fwd_over_rev=True)
+    alone = {"check_fwd_over_rev": True, "check_rev_over_rev": False}
+    assert gradgradcheck(lambda t: t**3, (x,), check_undefined_grad=False, **alone)
+    with pytest.raises(AssertionError, match="check_undefined_grad=True requires"):
+        gradgradcheck(lambda t: t**3, (x,), **alone)
+    with pytest.raises(AssertionError, match="at least one of check_fwd_over_rev"):
+        gradgradcheck(lambda t: t**3, (x,), check_rev_over_rev=False)
+
+
+def test_checks_that_need_another_one():
+    x = X
+    with pytest.raises(AssertionError, match="requires check_forward_ad"):
+        gradcheck(rushlight.sin, (x,), check_batched_forward_grad=True)
+    with pytest.raises(AssertionError, match="requires check_backward_ad"):
+        gradcheck(
+            rushlight.sin, (x,), check_batched_grad=True, check_backward_ad=False,
+            check_forward_ad=True,
+        )  # fmt: skip
+    assert gradcheck(rushlight.sin, (x,), masked=True)
+    with pytest.raises(NotImplementedError, match="sparse tensors"):
+        gradcheck(rushlight.sparse.sum, (x.detach().to_sparse().requires_grad_(),), masked=True)

@@ -154,16 +154,18 @@ def _transformed(outputs, inputs, gradients, rows, **options):
     if rows:
         vmap = importlib.import_module("rushlight.func").vmap
 
+        used: list = []
+
         def one(*row):
             found = grad(outputs, inputs, row, **options)
+            used[:] = [g is not None for g in found]
             return tuple(g for g in found if g is not None)
 
         present = [g for g in gradients if g is not None]
         if len(present) != len(gradients):
             raise RuntimeError("grad: is_grads_batched=True needs a gradient for every output")
-        used = grad(outputs, inputs, [g[0] for g in gradients], **{**options, "retain_graph": True})
         found = iter(vmap(one)(*gradients))
-        return tuple(None if g is None else next(found) for g in used)
+        return tuple(next(found) if there else None for there in used)
     for tensor in (*outputs, *inputs):
         if getattr(tensor, "_level", None) is not None and tensor._node is None:
             return type(tensor).gradients(tensor._level, outputs, inputs, gradients, options)

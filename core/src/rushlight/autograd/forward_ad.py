@@ -54,7 +54,7 @@ def enter_dual_level() -> int:
             "Nested forward mode AD is not supported at the moment: use rushlight.func.jvp inside "
             "of a level"
         )
-    _current.level = _forward().DualLevel().__enter__()
+    _current.level = _forward().DualLevel(True).__enter__()
     return 0
 
 
@@ -101,11 +101,20 @@ def make_dual(tensor, tangent, *, level=None):
             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the "
             f"given forward gradient is of size {list(tangent.shape)}."
         )
+    for what, value in (("based on", tensor), ("with a tangent that is", tangent)):
+        if getattr(value, "_level", None) is _current.level:
+            raise RuntimeError(
+                f"make_dual: making a dual tensor {what} a tensor that already has a forward "
+                "gradient at the same level 0 is not supported."
+            )
     return _forward().dual(tensor.view_as(tensor), tangent, _current.level)
 
 
 def unpack_dual(tensor, *, level=None) -> UnpackedDualTensor:
     """The primal and the tangent of a tensor; a tensor that is no dual has the tangent None."""
-    if _current.level is None or getattr(tensor, "_level", None) is not _current.level:
+    level = getattr(tensor, "_level", None)
+    if level is None or level is not _current.level:
+        if isinstance(tensor, _forward().Dual) and not level.alive:
+            tensor = tensor._inner  # its level has ended, and the tangent with it
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(tensor._inner, tensor._tangent)

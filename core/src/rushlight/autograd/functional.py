@@ -104,6 +104,12 @@ def _gradients(outputs, inputs, vectors, create_graph, strict, function, retain=
             f"{function}: the outputs of the user-provided function are independent of input "
             f"{number}. This is not allowed in strict mode."
         )
+    if strict and create_graph and not all(g.requires_grad for g in found):
+        number = next(i for i, g in enumerate(found) if not g.requires_grad)
+        raise RuntimeError(
+            f"{function}: the jacobian of the user-provided function is independent of input "
+            f"{number}. This is not allowed in strict mode when create_graph=True."
+        )
     return tuple(x.detach() * 0 if g is None else g for g, x in zip(found, inputs, strict=True))
 
 

@@ -75,8 +75,13 @@ def gradcheck(
         raise AssertionError(
             "Expected at least one of check_forward_ad or check_backward_ad to be True"
         )
-    if masked:
-        raise NotImplementedError("gradcheck: masked=True is for sparse tensors; give dense ones")
+    _require("check_batched_grad", check_batched_grad, "check_backward_ad", check_backward_ad)
+    _require(
+        "check_batched_forward_grad", check_batched_forward_grad,
+        "check_forward_ad", check_forward_ad,
+    )  # fmt: skip
+    if masked and any(isinstance(t, Tensor) and t.layout != "strided" for t in inputs):
+        raise NotImplementedError("gradcheck: masked=True of sparse tensors; give dense ones")
     _check_inputs(inputs)
     try:
         if check_backward_ad:
@@ -95,6 +100,11 @@ def gradcheck(
             raise
         return False
     return True
+
+
+def _require(name, given, other, there):
+    if given and not there:
+        raise AssertionError(f"Setting {name}=True requires {other} to be True")
 
 
 def _check_inputs(inputs):
@@ -233,9 +243,9 @@ def _check_fully(func, inputs, eps, atol, rtol, nondet_tol, dtypes):
             analytic = analytical[number][place]
             if not np.allclose(analytic, numeric, rtol, atol, equal_nan=True):
                 raise GradcheckError(
-                    f"Jacobian of output {place} (shape {tuple(outputs[place].shape)}) with "
-                    f"respect to input {number} (shape {tuple(tensor.shape)}):\nanalytical:\n"
-                    f"{analytic}\nnumerical:\n{numeric}" + _unrecorded(live)
+                    f"Jacobian mismatch for output {place} (shape {tuple(outputs[place].shape)}) "
+                    f"with respect to input {number} (shape {tuple(tensor.shape)}),\nnumerical:\n"
+                    f"{numeric}\nanalytical:\n{analytic}" + _unrecorded(live)
                 )
 
 
@@ -292,6 +302,7 @@ def _check_forward(func, inputs, eps, atol, rtol):
     transforms = importlib.import_module("rushlight.func")
     generator = np.random.default_rng(2)
     call, wanted = _moved(func, inputs)
+    wanted = tuple(t.requires_grad_() for t in wanted)  # the function may take gradients itself
     steps = [_scaled_direction(t._array, generator) for t in wanted]
     moves = tuple(make_tensor(s, t._dtype) for s, t in zip(steps, wanted, strict=True))
     values, tangents = transforms.jvp(call, wanted, moves)
@@ -383,6 +394,14 @@ def gradgradcheck(
     `gen_non_contig_grad_outputs` spreads in memory.
     """
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError(
+            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+        )
+    for name, given in (
+        ("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)
+    ):  # fmt: skip
+        _require(name, given, "check_rev_over_rev", check_rev_over_rev)
     outputs = [o for o in _outputs(func, inputs) if o.requires_grad]
     if grad_outputs is None:
         seeds = _random_seeds(outputs, gen_non_contig_grad_outputs)

@@ -7,6 +7,7 @@ import typing
 from collections import OrderedDict
 
 from rushlight.autograd.handle import add_hook
+from rushlight.autograd.mode import mode
 
 next_sequence = itertools.count(1).__next__
 
@@ -53,6 +54,12 @@ class Node:
     def name(self) -> str:
         """The node's type name as PyTorch prints it, for example ``AddBackward0``."""
         return self.op.node_name
+
+    def __call__(self, *grads):
+        """The gradients of the inputs for those of the outputs: one, or a tuple."""
+        given = list(grads) if self.outputs > 1 else grads[0]
+        pieces = tuple(self.op.backward(self, given, mode.recording))
+        return pieces if len(pieces) > 1 else pieces[0]
 
     @property
     def next_functions(self):

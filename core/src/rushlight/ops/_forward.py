@@ -15,6 +15,7 @@ from rushlight.ops._recording import _parameters
 from rushlight.ops._wrappers import (
     Level,
     Wrapped,
+    below,
     call_op,
     in_form,
     replace,
@@ -53,6 +54,19 @@ class Dual(Wrapped):
     def requires_grad(self):
         """True: what only serves values must not be chosen."""
         return True
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Gradients of the primal, in a level of :mod:`rushlight.autograd.forward_ad`."""
+        level = self._level
+        if not level.of_user:
+            super().backward()
+        with below(level):
+            self._inner.backward(
+                None if gradient is None else shed(gradient, level),
+                retain_graph,
+                create_graph,
+                inputs,
+            )
 
     def detach(self):
         """The primal alone, outside of what is recorded."""
@@ -96,11 +110,12 @@ def _columns(pairs, wanted):
 class DualLevel(Level):
     """One forward-mode derivative in progress."""
 
-    __slots__ = ()
+    __slots__ = ("of_user",)
     wrapper = Dual
 
-    def __init__(self):
+    def __init__(self, of_user=False):
         super().__init__("jvp", process)
+        self.of_user = of_user  # made by forward_ad, around which there may be backward passes
 
 
 def dual(primal, tangent, level):

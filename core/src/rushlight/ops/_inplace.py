@@ -19,6 +19,12 @@ from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
+_UNRECORDED_VIEW = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled, "
+    "while the tensor it is a view of has a history. Make the view inside of the recorded part, or "
+    "write to it under no_grad."
+)
+
 
 def run_inplace(op, target, args, kwargs):
     """``target.op_(...)``."""
@@ -155,11 +161,7 @@ def check_writable(target, recording):
                 "operation."
             )
         if target._node is None is not target._base._node and target._dtype.category >= FLOAT:
-            raise RuntimeError(
-                "A view was created in no_grad mode and is being modified inplace with grad mode "
-                "enabled, while the tensor it is a view of has a history. Make the view inside of "
-                "the recorded part, or write to it under no_grad."
-            )
+            raise RuntimeError(_UNRECORDED_VIEW)
 
 
 def written(target, node):
@@ -176,11 +178,12 @@ def take_history(target, node, number):
     """What was written is output `number` of `node`: the history of the target, of the tensor it
     is a view of, and of other views."""
     storage, base = storage_of(target), target._base
+    had = (target if base is None else base)._node is not None
     if base is None:
         target._node, target._index = node, number
         if target._retain is not None:
             target._keep_grad()
-        _mark_stale(storage, None)
+        _mark_stale(storage, None, had)
         return
     fresh = make_tensor(target._array, target._dtype)
     fresh._node, fresh._index = node, number
@@ -191,15 +194,20 @@ def take_history(target, node, number):
     base._node, base._index = updated._node, 0
     if base._retain is not None:
         base._keep_grad()
-    _mark_stale(storage, base)
+    _mark_stale(storage, base, had)
 
 
-def _mark_stale(storage, base):
+def _mark_stale(storage, base, had):
+    """Have views take their history again when they are asked for it; `had` says whether the base
+    had one before, without which a view of it was made in no_grad mode."""
     for view in storage.live_views():
         if view is base or not (view._path or view._writable):
             continue
-        if view._writable is not None and view._node is not STALE:
-            view._path = make.Refusal(view._writable)
+        if view._node is not STALE:
+            if view._writable is not None:
+                view._path = make.Refusal(view._writable)
+            elif had and view._node is None and view._dtype.category >= FLOAT:
+                view._path = make.Refusal(_UNRECORDED_VIEW)
         view._node = STALE
         if view._retain is not None:
             view._keep_grad(False)

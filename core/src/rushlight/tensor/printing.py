@@ -125,12 +125,20 @@ def tensor_text(tensor, prefix="tensor("):
         body = _body(array if isinstance(array, np.ndarray) else array.get(), dtype, len(prefix))
     if dtype not in usual or (array.size == 0 and dtype is not default.float):
         suffixes.append(f"dtype={dtype}")
-    node = tensor.grad_fn
-    if node is not None:
-        suffixes.append(f"grad_fn=<{node.name()}>")
+    history = _history(tensor)
+    if history is not None:
+        suffixes.append(f"grad_fn=<{history}>")
     elif tensor._node is LEAF:
         suffixes.append("requires_grad=True")
     return _join(prefix + body, suffixes, len(prefix))
+
+
+def _history(tensor):
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:  # a view whose history is unknown since its base was written to
+        return "Invalid"
+    return None if node is None else node.name()
 
 
 def _body(array, dtype, indent):

@@ -117,6 +117,8 @@ class Tensor:
         """Whether operations on this tensor are recorded."""
         node = self._node
         if node is STALE:
+            if type(self._path) is not tuple:  # its history is lost, and asking for that an error
+                return self._base.requires_grad
             self._refresh()
             node = self._node
         return node is not None
