@@ -51,6 +51,23 @@ def test_edges_as_inputs_of_backward():
     agree(program)
 
 
+def test_leaves_that_stopped_requiring_gradients():
+    def program(lib, log):
+        for times in range(3):
+            x, w = leaf(lib), leaf(lib, 3.0, 4.0)
+            y = (x * w).sum()
+            w.register_hook(lambda g: log("hook"))
+            w.requires_grad_(False)
+            if times:
+                x.register_hook(lambda g: None)
+            if times > 1:
+                w.requires_grad_(True)
+            y.backward()
+            log(x.grad, w.grad)
+
+    agree(program)
+
+
 def test_a_batched_pass_calls_hooks_once():
     def program(lib, log):
         x, w = leaf(lib), leaf(lib)

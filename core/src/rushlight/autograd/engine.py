@@ -23,7 +23,7 @@ from rushlight.backends.arrays import meta_array
 from rushlight.dtypes import COMPLEX
 from rushlight.tensor import tensor as _tensor_module
 from rushlight.tensor.dispatch import stack
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
 def backward(
@@ -430,6 +430,8 @@ class _Run:
             self.wanted[leaf, 0] = total
             if not self.accumulate:
                 return
+        if leaf._node is None and type(leaf) in EXACT:
+            return  # it stopped requiring gradients after it was used
         if total is not None:
             accumulate(leaf, total, self.create, lone)
         for hook in in_order(leaf._post_hooks):

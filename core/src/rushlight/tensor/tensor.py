@@ -154,6 +154,10 @@ class Tensor:
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed."
             )
+        if not requires_grad and self._node is LEAF and self._hooks is None:
+            self._hooks = OrderedDict()  # graphs that lead here take the pass that looks again
+        elif requires_grad and self._hooks is not None and not self._hooks:
+            self._hooks = None
         self._node = LEAF if requires_grad else None
         return self
 
