@@ -20,16 +20,22 @@ from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _OF_NODES = ("metadata", "name", "next_functions", "register_hook", "register_prehook")
-_CUSTOM_VIEW = (
-    "Output {number} of {name} is a view and is being modified inplace. This view was created "
-    "inside a custom Function (or because an input was returned as-is) and writing to it would "
-    "replace the backward of the custom Function, leading to incorrect gradients. This behavior is "
-    "forbidden. You can fix this by cloning the output of the custom Function."
-)
 
 
 def _no_node():
     return None
+
+
+@functools.cache
+def _custom_view(name, number):
+    """Why a view that came out of forward refuses writes, to itself and to what it views: they
+    would replace the backward of the class."""
+    return (
+        f"Output {number} of {name} is a view and is being modified inplace. This view was created "
+        "inside a custom Function (or because an input was returned as-is) and writing to it would "
+        "replace the backward of the custom Function, leading to incorrect gradients. This "
+        "behavior is forbidden. You can fix this by cloning the output of the custom Function."
+    )
 
 
 def _check_tensors(what, values, error=RuntimeError, none=False):
@@ -352,7 +358,8 @@ class Function(metaclass=FunctionMeta):
         edges, numbers = edges_of([t for _, t in tensors])
         node = Node(cls._op, edges, numbers, len(outputs))
         fixed = [any(o is item for item in context._non_differentiable) for o in outputs]
-        cls._check_dirty(context, args, outputs)
+        if context._dirty:
+            cls._check_dirty(context, args, outputs)
         outputs = [cls._own(o, args, context) for o in outputs]
         metadata = [
             (o._array.shape, o._array.dtype, o._dtype, o._device)
@@ -374,7 +381,7 @@ class Function(metaclass=FunctionMeta):
             else:
                 out._node, out._index = node, number
                 if out._base is not None:
-                    cls._guard(out, number)
+                    out._writable = _custom_view(cls.__name__, number)
         context._freeze(outputs, node)
         if anomaly.enabled:
             note_line(node)
@@ -391,12 +398,6 @@ class Function(metaclass=FunctionMeta):
             make.link(fresh, out, None)
             return fresh
         return out
-
-    @classmethod
-    def _guard(cls, out, number):
-        """Have writes to a view that came out of forward, and to what it views, refused: they would
-        replace the backward of this class."""
-        out._writable = _CUSTOM_VIEW.format(number=number, name=cls.__name__)
 
     @staticmethod
     def _check_dirty(context, args, outputs):
