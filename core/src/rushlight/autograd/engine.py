@@ -40,7 +40,7 @@ def backward(
     """
     if grad_variables is not None:
         grad_tensors = _former_name(grad_tensors, grad_variables)
-    if type(tensors) is Tensor and not isinstance(grad_tensors, (tuple, list)):
+    if type(tensors) is Tensor and (grad_tensors is None or isinstance(grad_tensors, Tensor)):
         root = _root(tensors, grad_tensors, create_graph)
         if inputs is None and not create_graph and ordinary_pass(root, retain_graph):
             return

@@ -57,6 +57,7 @@ class FunctionCtx:
     def __init__(self):
         self._saved, self._versions, self._node = (), (), _no_node
         self._dirty, self._non_differentiable, self._materialize = (), (), True
+        self._to_save = ()
         self.needs_input_grad = ()
 
     def __getattr__(self, name):
@@ -148,7 +149,7 @@ class FunctionCtx:
         """Turn what was saved into references that make no cycle with the node, which holds them:
         they go when the backward pass is done with it."""
         saved, versions = [], []
-        for tensor in getattr(self, "_to_save", ()):
+        for tensor in self._to_save:
             if node is not None and tensor is not None and tensor.is_inference():
                 saving.refuse_inference()
             number = next((i for i, o in enumerate(outputs) if o is tensor), None)
@@ -325,7 +326,7 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args, _context=None, **kwargs):
         """Run forward and record the call. Keywords go to forward alone: there are no gradients of
         them."""
-        apart = "setup_context" in dir(cls)
+        apart = hasattr(cls, "setup_context")
         if apart and (signature := _signature_with_defaults(cls.forward)) is not None:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
