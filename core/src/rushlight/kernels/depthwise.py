@@ -7,12 +7,13 @@ computed and thrown away): maps of 7 x 7 fill vectors as well as large ones. The
 input is the same loop over the gradient with ``stride - 1`` zeros between its pixels and the taps
 turned round; that of the weight is a dot product for each tap. float32 at strides of 1 and 2 goes
 row by row over the planes as they are instead, by code emitted for the window
-(:mod:`depthwise_rows`).
+(:mod:`rushlight.backends.depthwise_rows`).
 Shapes alone decide the chunks. Import at first need: it imports the compiler.
 """
 
 from __future__ import annotations
 
+from rushlight.backends import depthwise_rows as emitted
 from rushlight.backends import threads
 from rushlight.backends.kernel_language import (
     Parameter,
@@ -29,7 +30,6 @@ from rushlight.backends.kernel_language import (
 )
 from rushlight.backends.microkernel import NV, PANEL
 from rushlight.backends.worker_pool import memcpy, memset, scratch
-from rushlight.kernels import depthwise_rows as emitted
 from rushlight.kernels.execution import FLOAT32, chunk, language_type
 
 __all__ = ["Forward", "InputGradient", "WeightGradient"]
