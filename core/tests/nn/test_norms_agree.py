@@ -58,7 +58,6 @@ def test_gradients_to_second_order(name, dtype, bound):
         assert gap.abs().max() <= bound * (1 + theirs.double().abs().max())
 
 
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
 @pytest.mark.parametrize("name", ["group_norm", "rms_norm"])
 @pytest.mark.parametrize("dims", [(0, 0), (0, None), (None, 0)])
 def test_every_example_has_gradients_of_its_own(name, dims):
