@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 
+from rushlight.backends import np
 from rushlight.compiler import xp
 from rushlight.dtypes import default, dtype
 from rushlight.errors import argument_error
@@ -258,7 +259,7 @@ def bind(op, function, method, operators, reflected, inplace, aliases):
     for name in operators:
         setattr(Tensor, name, _operator(op, function))
         if op.inplace is not None and name not in _UNARY | _COMPARISONS:
-            setattr(Tensor, "__i" + name[2:], op.inplace)
+            setattr(Tensor, "__i" + name[2:], _inplace_operator(op))
     for name in reflected:
         setattr(Tensor, name, _operator(op, function))
 
@@ -269,18 +270,51 @@ _COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 
 
 def _operator(op, function):
-    """An operator method: an operand the op cannot take gives NotImplemented, as Python expects."""
-    if len(op.names) < 2 or op.kind != "elementwise" or function is not op.function:
+    """An operator method: an operand the op cannot take gives NotImplemented, as Python expects.
+
+    A NumPy array is one of them, unless the op says what to do `beside_array`: NumPy's own operator
+    then reads the tensor, and the result is a tensor by `__array_wrap__`.
+    """
+    if len(op.names) < 2 or function is not op.function:
         return function
+    if op.kind != "elementwise":
+        return (
+            _short_composite(op, _beside_arrays(function)) if op.kind == "composite" else function
+        )
 
     def general(input, other):
         if not isinstance(input, Tensor):
             raise argument_error(op.name, op.names[0], "Tensor", input)
         if not isinstance(other, _OPERANDS) and not hasattr(other, "__array__"):
             return NotImplemented
+        if isinstance(other, np.ndarray):
+            beside = op.options.get("beside_array")
+            return NotImplemented if beside is None else beside(input, other)
         return function(input, other)
 
     return _fast_form(op, general)
+
+
+def _beside_arrays(function):
+    """An operator that leaves NumPy arrays to NumPy."""
+
+    def general(input, other):
+        if isinstance(input, Tensor) and isinstance(other, np.ndarray):
+            return NotImplemented
+        return function(input, other)
+
+    return general
+
+
+def _inplace_operator(op):
+    """``x += other``: `op.inplace`, which leaves NumPy arrays to NumPy."""
+    variant = op.inplace.variant
+    general = _beside_arrays(op.inplace)
+    call = _fast_inplace.short(op, general) if variant == "inplace" else general
+    call.op, call.variant = op, variant
+    call.__name__ = call.__qualname__ = op.inplace.__name__
+    call.__doc__ = op.inplace.__doc__
+    return call
 
 
 def inplace_function(op, name):

@@ -19,7 +19,8 @@ def short(op, general):
     """`general`, behind the short way where an op is elementwise in one or two tensors."""
     if not hasattr(op, "same"):
         return general
-    op.into, op.into_mixed = [None] * _COUNT, [None] * _COUNT
+    if not hasattr(op, "into"):
+        op.into, op.into_mixed = [None] * _COUNT, [None] * _COUNT
     return _binary(op, general) if hasattr(op, "mixed") else _unary(op, general)
 
 

@@ -7,6 +7,7 @@ cast to before the body runs, and what its result is stored as.
 from __future__ import annotations
 
 from rushlight import dtypes
+from rushlight.backends import np
 from rushlight.backends.arrays import is_complex
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, PROMOTION, default, refuse_promotion
 
@@ -24,6 +25,8 @@ def number_dtype(value):
         return default.float.to_complex()
     if isinstance(value, bool):
         return dtypes.bool_
+    if isinstance(value, np.ndarray):  # has the methods of numbers, whatever its shape
+        return None
     if hasattr(value, "__index__"):
         return dtypes.int64
     if isinstance(value, complex):

@@ -9,6 +9,7 @@ from rushlight.kernels import vectors
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._rules import boolean, integral_or_bool, real_boolean
+from rushlight.ops.creation import from_numpy
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
 
@@ -16,13 +17,20 @@ _PLAIN = {"rule": boolean, "differentiable": False}
 _ORDERED = {"rule": real_boolean, "differentiable": False}
 
 
-@elementwise(operators=("__eq__",), **_PLAIN)
+@elementwise(
+    operators=("__eq__",), beside_array=lambda input, array: eq(input, from_numpy(array)), **_PLAIN
+)
 def eq(input, other):
     """``input == other``, element by element."""
     return input == other
 
 
-@elementwise(operators=("__ne__",), aliases=("not_equal",), **_PLAIN)
+@elementwise(
+    operators=("__ne__",),
+    aliases=("not_equal",),
+    beside_array=lambda input, array: ne(input, from_numpy(array)),
+    **_PLAIN,
+)
 def ne(input, other):
     """``input != other``, element by element."""
     return input != other

@@ -463,7 +463,8 @@ def arange(
     if dtype is None and out is not None:
         dtype = out._dtype
     if dtype is None:
-        dtype = default.float if any(isinstance(v, float) for v in values) else dtypes.int64
+        whole = all(isinstance(v, (int, np.integer, np.bool_)) for v in values)
+        dtype = dtypes.int64 if whole else default.float
     dtype = as_dtype(dtype)
     refuse_limited("arange", dtype)
     if step == 0:

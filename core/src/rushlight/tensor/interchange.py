@@ -236,6 +236,20 @@ def _array_interface(self, dtype=None, copy=None):
     return array if dtype is None else array.astype(dtype, copy=False)
 
 
+def _array_wrap(self, array, context=None, return_scalar=False):
+    """The tensor that a NumPy function of tensors gives, as :func:`from_numpy`; of truth values it
+    is uint8, as in PyTorch."""
+    array = np.asarray(array)
+    array = array.view(np.uint8) if array.dtype == bool else array
+    found = BY_ARRAY_DTYPE.get(array.dtype)
+    if found is None:
+        raise TypeError(
+            f"can't convert np.ndarray of type {array.dtype}. The only supported types are: "
+            + ", ".join(d.name for d in dtypes.ALL)
+        )
+    return make_tensor(array, found)
+
+
 def _dlpack(self, **options):
     """A DLPack capsule of this tensor's memory."""
     if self.requires_grad:
@@ -365,7 +379,7 @@ Tensor.__bool__, Tensor.__index__, Tensor.__contains__ = _bool, _index, _contain
 Tensor.__float__ = lambda self: float(item(self))
 Tensor.__int__ = lambda self: int(item(self))
 Tensor.__complex__ = lambda self: complex(item(self))
-Tensor.__iter__, Tensor.__array__ = _iter, _array_interface
+Tensor.__iter__, Tensor.__array__, Tensor.__array_wrap__ = _iter, _array_interface, _array_wrap
 Tensor.__dlpack__ = _dlpack
 Tensor.__dlpack_device__ = _dlpack_device
 Tensor.__cuda_array_interface__ = property(_cuda_array_interface)
