@@ -7,7 +7,8 @@ tensor([[2., 2.],
 """
 
 from rushlight import refusals
-from rushlight.ops import nested_rules as _rules  # noqa: F401 - what nested tensors can do
+from rushlight.ops import nested_parts as _parts  # noqa: F401 - what nested tensors can do
+from rushlight.ops import nested_rules as _rules  # noqa: F401
 from rushlight.ops.nested_tensors import (
     as_nested_tensor,
     masked_select,

@@ -204,7 +204,7 @@ def test_narrow_and_masked_select():
         (lambda n: n[:, 0], NotImplementedError, "unbind"),
         (lambda n: n + nest(rushlight, 3)[:2], NotImplementedError, "number of a sequence"),
         (lambda n: n[7], IndexError, "out of bounds"),
-        (lambda n: n + rushlight.ones(4, 3, 3), NotImplementedError, "ragged dimension"),
+        (lambda n: n + rushlight.ones(4, 2, 3), NotImplementedError, "ragged dimension"),
         (lambda n: n.sum(0), NotImplementedError, "batch dimension"),
         (lambda n: n.transpose(0, 1), NotImplementedError, "batch dimension"),
         (lambda n: n.view(-1, 3), NotImplementedError, "ragged dimension"),

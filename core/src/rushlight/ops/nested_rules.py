@@ -17,7 +17,10 @@ from rushlight.ops.nested_tensors import (
     make_nested,
     missing,
     rule,
+    same_sequences,
+    sequences_between,
     unbind,
+    without_gaps,
 )
 from rushlight.ops.normalization import _layer_norm
 from rushlight.tensor.layout import jagged
@@ -64,10 +67,11 @@ def matmul(input, other):
             raise RuntimeError(
                 f"matmul: expected {len(input)} matrices, got other of shape {list(other.shape)}"
             )
+        without_gaps(input, "a product with a matrix for each sequence")
         products = [a @ b for a, b in zip(unbind(input), other.unbind(0), strict=True)]
         if input._ragged == 2:
             return _dense_or_nested(products, input._layout)
-        return make_nested(cat_dense(products), input._offsets, 1, input._layout)
+        return input.with_elements(cat_dense(products), 1)
     if not isinstance(other, NestedTensor):
         if other.dim() > 2 or input._ragged == input.dim() - 1:
             raise missing("matmul other than with a dense matrix along the last dimension")
@@ -112,6 +116,8 @@ def attention(
         raise missing("attention of shapes other than (B, heads, j, E)")
     from rushlight.ops.attention import scaled_dot_product_attention as function
 
+    for t in tensors:
+        without_gaps(t, "scaled_dot_product_attention")
     parts = [
         function(q, k, v, None, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
         for q, k, v in zip(*map(unbind, tensors), strict=True)
@@ -127,7 +133,7 @@ def _segments(input):
 
 def _over_sequences(input, name, keepdim, dtype=None):
     """Reduced over the ragged dimension: (B, *)."""
-    front = _to_front(input)
+    front = _to_front(without_gaps(input, f"{name} over the ragged dimension"))
     elements, count = front._elements, len(front)
     if name in ("sum", "mean") and elements.dtype.category >= FLOAT:
         out = zeros((count, *elements.shape[1:]), dtype=dtype or elements.dtype)
@@ -143,6 +149,12 @@ def _over_sequences(input, name, keepdim, dtype=None):
     return out.unsqueeze(input._ragged) if keepdim else out
 
 
+def _over_each(input, function):
+    """A function of each sequence, with the ragged dimension in front."""
+    front = _to_front(without_gaps(input, "a reduction over the ragged dimension"))
+    return [function(part) for part in unbind(front)]
+
+
 def _reduction(name):
     whole = {"amax": "amax", "amin": "amin"}.get(name, name)
 
@@ -151,6 +163,10 @@ def _reduction(name):
         if dim is None or (isinstance(dim, tuple | list) and not dim):
             return function(input._elements, **options)
         dims = [dim] if isinstance(dim, int) else list(dim)
+        if {d % input.dim() for d in dims} >= {0, input._ragged}:  # of all sequences at once
+            inner = [d % input.dim() - 1 for d in dims if d % input.dim()]
+            out = function(without_gaps(input, name)._elements, inner, keepdim, **options)
+            return out.unsqueeze(0) if keepdim else out
         inner = [_inner(input, d, name) for d in dims]
         if input._ragged - 1 in inner:
             if len(inner) > 1:
@@ -160,7 +176,7 @@ def _reduction(name):
         for d in sorted(inner, reverse=True):
             out = function(out, d, keepdim, **options)
         before = 0 if keepdim else sum(d < input._ragged - 1 for d in inner)
-        return make_nested(out, input._offsets, input._ragged - before, input._layout)
+        return input.with_elements(out, input._ragged - before)
 
     reduce.__name__ = name
     return rule(name)(reduce)
@@ -175,6 +191,7 @@ def _normalised(name):
         function, inner = find(name), _inner(input, dim, name)
         if inner != input._ragged - 1:
             return input.with_elements(function(input._elements, inner, dtype=dtype))
+        without_gaps(input, f"{name} over the ragged dimension")
         parts = [function(part, inner, dtype=dtype) for part in unbind(input)]
         return input.with_elements(cat_dense(parts, inner))
 
@@ -193,7 +210,7 @@ def transpose(input, dim0, dim1):
     ragged = input._ragged - 1
     ragged = b if ragged == a else a if ragged == b else ragged
     out = input._elements.transpose(a, b)
-    return make_nested(out, input._offsets, ragged + 1, input._layout)
+    return input.with_elements(out, ragged + 1)
 
 
 @rule("unsqueeze")
@@ -203,7 +220,7 @@ def unsqueeze(input, dim):
     if dim == 0:
         raise missing("unsqueeze before the batch")
     ragged = input._ragged + (dim <= input._ragged)
-    return make_nested(input._elements.unsqueeze(dim - 1), input._offsets, ragged, input._layout)
+    return input.with_elements(input._elements.unsqueeze(dim - 1), ragged)
 
 
 @rule("squeeze")
@@ -213,7 +230,7 @@ def squeeze(input, dim):
     if inner == input._ragged - 1 or input._elements.shape[inner] != 1:
         return input
     ragged = input._ragged - (inner < input._ragged - 1)
-    return make_nested(input._elements.squeeze(inner), input._offsets, ragged, input._layout)
+    return input.with_elements(input._elements.squeeze(inner), ragged)
 
 
 @rule("view", "reshape")
@@ -248,11 +265,25 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 @rule("chunk")
 def chunk(input, chunks, dim=0):
-    """Parts along a dimension behind the ragged one, as equal as they can be."""
+    """Parts along the batch or a dimension behind the ragged one, as equal as they can be."""
+    if dim % input.dim() == 0:
+        size = -(-len(input) // chunks)
+        return tuple(
+            sequences_between(input, start, min(start + size, len(input)))
+            for start in range(0, len(input), size)
+        )
     inner = _inner(input, dim, "chunk")
     if inner < input._ragged:
         raise missing("chunk before or along the ragged dimension")
     return tuple(map(input.with_elements, input._elements.chunk(chunks, inner)))
+
+
+@rule("tensor_split")
+def tensor_split(input, indices_or_sections, dim=0):
+    """Parts along a dimension behind the ragged one, by their number or where they end."""
+    inner = _along(input, dim, "tensor_split")
+    parts = input._elements.tensor_split(indices_or_sections, inner)
+    return tuple(map(input.with_elements, parts))
 
 
 def _along(input, dim, name):
@@ -304,7 +335,7 @@ def copy_(self, src, non_blocking=False):
     """Write the elements of a nested tensor of the same lengths."""
     if not isinstance(src, NestedTensor) or not isinstance(self, NestedTensor):
         raise missing("copy_ between nested and dense tensors")
-    if self._ragged != src._ragged or not np.array_equal(self._offsets, src._offsets):
+    if not same_sequences(self, src):
         raise RuntimeError(
             "copy_ only supports Nested tensors that have same size: got sequences of the lengths "
             f"{src.sequence_lengths().tolist()} for {self.sequence_lengths().tolist()}"
@@ -321,6 +352,9 @@ def _index_of(name):
         function = find(name)
         if dim is None:
             return function(input._elements)
+        if dim % input.dim() == input._ragged:
+            out = stack(_over_each(input, lambda part: function(part, 0)))
+            return out.unsqueeze(input._ragged) if keepdim else out
         inner = _along(input, dim, name)
         return input.with_elements(function(input._elements, inner, keepdim))
 
@@ -341,7 +375,7 @@ def cat(tensors, dim=0):
     if dim % first.dim() == 0:
         return as_nested_tensor([p for t in tensors for p in unbind(t)], layout=first._layout)
     inner = _inner(first, dim, "cat")
-    same = all(np.array_equal(t._offsets, first._offsets) for t in tensors)
+    same = all(same_sequences(first, t) for t in tensors)
     if inner == first._ragged - 1 or not same:
         raise missing("cat along the ragged dimension or of different lengths")
     return first.with_elements(cat_dense([t._elements for t in tensors], inner))

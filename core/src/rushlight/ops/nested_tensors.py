@@ -85,8 +85,9 @@ class NestedTensor(ElementsTensor):
         return from_numpy(self._offsets)
 
     def lengths(self):
-        """None: the sequences lie one after the other without gaps."""
-        return None
+        """The lengths of the sequences (B,) where there are gaps behind them; None where they lie
+        one after the other."""
+        return None if self._lengths is None else from_numpy(self._lengths)
 
     def _get_min_seqlen(self):
         return int(self.sequence_lengths().min(initial=0 if len(self) == 0 else None))
@@ -97,13 +98,18 @@ class NestedTensor(ElementsTensor):
     _min_seqlen = property(_get_min_seqlen, doc="The length of the shortest sequence.")
     _max_seqlen = property(_get_max_seqlen, doc="The length of the longest sequence.")
 
-    def with_elements(self, elements):
-        """Other elements in the same sequences."""
-        return make_nested(elements, self._offsets, self._ragged, self._layout)
+    def with_elements(self, elements, ragged=None):
+        """Other elements in the same sequences, maybe with another ragged dimension."""
+        ragged = self._ragged if ragged is None else ragged
+        return make_nested(elements, self._offsets, ragged, self._layout, self._lengths)
+
+    def _padded(self):
+        """Number of sequences and the longest length."""
+        return len(self._offsets) - 1, self._get_max_seqlen()
 
     def sequence_lengths(self):
         """The length of each sequence, as a NumPy array (B,)."""
-        return np.diff(self._offsets)
+        return np.diff(self._offsets) if self._lengths is None else self._lengths
 
     # ------------------------------------------------------------------ shape
     @property
@@ -123,30 +129,31 @@ class NestedTensor(ElementsTensor):
 
     def numel(self):
         """Number of elements of all sequences."""
-        return self._elements.numel()
+        count = self._elements.numel()
+        if self._lengths is None or not count:
+            return count
+        total = self._elements.shape[self._ragged - 1]
+        return count // total * int(self._lengths.sum())
 
     nelement = numel
 
     def is_contiguous(self, memory_format=None):
-        """Whether the ragged dimension is where it was made."""
-        return self._ragged == 1 and self._elements.is_contiguous()
+        """Whether the ragged dimension is where it was made, and nothing lies between."""
+        return self._ragged == 1 and self._lengths is None and self._elements.is_contiguous()
 
     def contiguous(self, memory_format=None):
-        """The tensor with dense elements."""
-        return self.with_elements(self._elements.contiguous())
+        """The tensor with dense elements, without gaps."""
+        if self._lengths is None:
+            return self.with_elements(self._elements.contiguous())
+        starts = self._offsets[:-1]
+        places = [np.arange(a, a + n) for a, n in zip(starts, self._lengths, strict=True)]
+        places = np.concatenate([np.zeros(0, np.int64), *places])
+        kept = self._elements.index_select(self._ragged - 1, from_numpy(places))
+        return make_nested(kept, _ends(self._lengths), self._ragged, self._layout)
 
     def to_padded_tensor(self, padding, output_size=None):
         """A dense tensor; see :func:`to_padded`."""
         return to_padded(self, padding, output_size)
-
-    def __getitem__(self, index):
-        """The sequence with one number."""
-        if not isinstance(index, int):
-            raise missing("an index other than the number of a sequence")
-        count = len(self)
-        if not -count <= index < count:
-            raise IndexError(f"index {index} is out of bounds for {count} sequences")
-        return unbind(self)[index]
 
     def __iter__(self):
         return iter(unbind(self))
@@ -158,7 +165,7 @@ class NestedTensor(ElementsTensor):
             tail = f", grad_fn=<{node.name()}>" if node is not None else ""
             return (
                 f"NestedTensor(size=({shape}), offsets={self.offsets()}, "
-                f"contiguous={self._ragged == 1}{tail})"
+                f"contiguous={self._ragged == 1 and self._lengths is None}{tail})"
             )
         body = ",\n".join(repr(t.detach()) for t in unbind(self))
         return "nested_tensor([\n  " + body.replace("\n", "\n  ") + "\n])"
@@ -167,7 +174,7 @@ class NestedTensor(ElementsTensor):
         raise missing("access to memory")
 
     numpy = __array__ = tolist = item = data_ptr = untyped_storage = storage_offset = _refused
-    stride = __bool__ = __setitem__ = __deepcopy__ = __reduce_ex__ = _refused
+    stride = __bool__ = __setitem__ = _refused
 
     # ------------------------------------------------------------------ dtypes
     def to(self, *args, **kwargs):
@@ -193,18 +200,42 @@ for _name in ("half", "float", "double", "bfloat16", "int", "long", "bool"):
     setattr(NestedTensor, _name, _converter(_name))
 
 
-def make_nested(elements, offsets, ragged=1, layout=jagged):
-    """A nested tensor of elements, (total, *) with the total in dimension ``ragged - 1``."""
+def make_nested(elements, offsets, ragged=1, layout=jagged, lengths=None):
+    """A nested tensor of elements, (total, *) with the total in dimension ``ragged - 1``; with
+    `lengths` the sequences are shorter than from one offset to the next."""
     out = _new(NestedTensor)
-    lengths = np.diff(offsets)
+    spans = np.diff(offsets) if lengths is None else lengths
     inner = list(elements.shape)
-    inner[ragged - 1] = int(lengths.max()) if len(lengths) else 0
-    out._array = hollow((len(lengths), *inner), elements._dtype)
+    inner[ragged - 1] = int(spans.max()) if len(spans) else 0
+    out._array = hollow((len(spans), *inner), elements._dtype)
     out._dtype, out._node, out._storage = elements._dtype, None, None
     if elements._device is not devices.cpu:
         out._device = elements._device
     out._elements, out._offsets, out._ragged, out._layout = elements, offsets, ragged, layout
+    out._lengths = lengths
     return out
+
+
+def _ends(lengths):
+    """Offsets (B + 1,) of sequences of these lengths one after the other."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def without_gaps(input, name):
+    """The tensor, whose sequences `name` needs one after the other."""
+    if input._lengths is not None:
+        raise NotImplementedError(
+            f"{name} is not available for nested tensors with gaps between the sequences; call "
+            "contiguous() first"
+        )
+    return input
+
+
+def same_sequences(first, second):
+    """Whether two nested tensors have their sequences in the same places."""
+    if first._ragged != second._ragged or not np.array_equal(first._offsets, second._offsets):
+        return False
+    return np.array_equal(first.sequence_lengths(), second.sequence_lengths())
 
 
 # --------------------------------------------------------------------------------------- creation
@@ -234,7 +265,7 @@ def as_nested_tensor(ts, dtype=None, device=None, layout=None):
             f"tensors may differ, got the shapes {[tuple(p.shape) for p in parts]}"
         )
     dim = ragged[0]
-    offsets = np.concatenate([[0], np.cumsum([p.shape[dim] for p in parts])]).astype(np.int64)
+    offsets = _ends([p.shape[dim] for p in parts])
     dtype = parts[0].dtype if dtype is None else dtype
     return make_nested(cat([p.to(dtype) for p in parts], dim), offsets, dim + 1, layout)
 
@@ -258,8 +289,14 @@ def nested_tensor_from_jagged(
     values, offsets=None, lengths=None, jagged_dim=None, min_seqlen=None, max_seqlen=None
 ):
     """A nested tensor over `values` (total, *), whose sequences begin at `offsets` (B + 1,) or have
-    the given `lengths` (B,). `jagged_dim` is their dimension in the result: the one before it of
-    `values` has the total."""
+    the given `lengths` (B,); with both there are gaps behind the sequences. `jagged_dim` is their
+    dimension in the result: the one before it of `values` has the total.
+
+    >>> offsets, lengths = rushlight.tensor([0, 3, 6]), rushlight.tensor([2, 1])
+    >>> x = rushlight.nested.nested_tensor_from_jagged(rushlight.arange(6), offsets, lengths)
+    >>> (x * 10).unbind()
+    (tensor([ 0, 10]), tensor([30]))
+    """
     dim = 1 if jagged_dim is None else jagged_dim
     if not 1 <= dim <= values.dim():
         raise RuntimeError(
@@ -269,13 +306,13 @@ def nested_tensor_from_jagged(
     if offsets is None and lengths is None:
         raise RuntimeError("nested_tensor_from_jagged(): At least one of offsets or lengths is "
                            "required.")  # fmt: skip
+    total = values.shape[dim - 1]
     if offsets is None:
-        starts = np.concatenate([[0], np.cumsum(lengths._array)]).astype(np.int64)
-    elif lengths is not None:
-        raise missing("nested_tensor_from_jagged with offsets and lengths (gaps)")
+        starts = _ends(lengths._array)
     else:
         starts = np.array(offsets._array, np.int64)
-    total = values.shape[dim - 1]
+        if lengths is not None:
+            return _with_gaps(values, starts, np.array(lengths._array, np.int64), dim)
     if starts[0] != 0 or starts[-1] != total or (np.diff(starts) < 0).any():
         raise RuntimeError(
             f"nested_tensor_from_jagged(): offsets must rise from 0 to the number of values "
@@ -284,9 +321,26 @@ def nested_tensor_from_jagged(
     return make_nested(values, starts, dim)
 
 
+def _with_gaps(values, starts, lengths, dim):
+    """Sequences of given lengths from each of the starts (B + 1,) on."""
+    if starts.ndim != 1 or starts.shape != (len(lengths) + 1,):
+        raise RuntimeError(
+            f"nested_tensor_from_jagged(): offsets must be (B + 1,) and lengths (B,), got shapes "
+            f"{list(starts.shape)} and {list(lengths.shape)}"
+        )
+    room, total = np.diff(starts), values.shape[dim - 1]
+    if starts[0] < 0 or starts[-1] > total or (lengths < 0).any() or (lengths > room).any():
+        raise RuntimeError(
+            "nested_tensor_from_jagged(): each sequence must lie between its offset and the next, "
+            f"got offsets {starts.tolist()} and lengths {lengths.tolist()} for {total} values"
+        )
+    return make_nested(values, starts, dim, jagged, lengths)
+
+
 def narrow(tensor, dim, start, length, layout=strided):
     """The parts ``start[i] : start[i] + length[i]`` of the rows of a dense tensor (B, L, *): in
-    strided layout one `start` and one `length` for all rows, in jagged layout also tensors (B,)."""
+    strided layout one `start` and one `length` for all rows, in jagged layout also tensors (B,).
+    In jagged layout they share memory with the tensor, with gaps where rows are longer."""
     if dim != 1:
         raise missing("narrow other than along dimension 1")
     if layout == strided and not (isinstance(start, int) and isinstance(length, int)):
@@ -297,32 +351,48 @@ def narrow(tensor, dim, start, length, layout=strided):
     rows = range(tensor.shape[0])
     starts, lengths = ([int(v)] * len(rows) if isinstance(v, int) else v.tolist()
                        for v in (start, length))  # fmt: skip
-    return as_nested_tensor(
-        [tensor[i].narrow(0, starts[i], lengths[i]) for i in rows], layout=layout
-    )
+    if layout == strided or not starts or not tensor.is_contiguous():
+        parts = [tensor[i].narrow(0, starts[i], lengths[i]) for i in rows]
+        return as_nested_tensor(parts, layout=layout)
+    for i in rows:
+        if starts[i] < 0 or lengths[i] < 0 or starts[i] + lengths[i] > tensor.shape[1]:
+            raise RuntimeError(
+                f"narrow: start ({starts[i]}) + length ({lengths[i]}) exceeds dimension size "
+                f"({tensor.shape[1]}) in row {i}"
+            )
+    return _parts_of_rows(tensor, np.array(starts), np.array(lengths))
+
+
+def _parts_of_rows(tensor, starts, lengths):
+    batch, longest = tensor.shape[:2]
+    values = tensor.reshape(batch * longest, *tensor.shape[2:])
+    begins = starts + longest * np.arange(batch)
+    ends = begins + lengths
+    offsets = np.append(begins, ends[-1])
+    if (ends == offsets[1:]).all():
+        return make_nested(
+            values.narrow(0, offsets[0], ends[-1] - offsets[0]), offsets - offsets[0]
+        )
+    return make_nested(values, offsets, 1, jagged, lengths)
 
 
 def masked_select(tensor, mask):
-    """The elements of a dense tensor (B, L) where `mask` holds, row by row."""
-    if tensor.dim() != 2 or tensor.shape != mask.shape:
-        raise missing("masked_select other than of a matrix by a mask of its shape")
-    lengths = mask.sum(1)._array
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return make_nested(tensor.masked_select(mask), offsets)
+    """The elements of a dense tensor (B, L) where `mask`, broadcast, holds, row by row."""
+    if tensor.dim() != 2:
+        raise missing("masked_select other than of a matrix")
+    mask = mask.expand(tensor.shape)
+    return make_nested(tensor.masked_select(mask), _ends(mask.sum(1)._array))
 
 
 def to_padded(input, padding, output_size=None):
     """All sequences in a dense tensor (B, longest, *), filled up with `padding`."""
-    front = _to_front(input)
+    front = _to_front(without_gaps(input, "to_padded_tensor"))
     elements, offsets = front._elements, front._offsets
     lengths = np.diff(offsets)
     batch, longest = len(lengths), int(lengths.max()) if len(lengths) else 0
     size = [batch, longest, *elements.shape[1:]]
     out = full((batch * longest, *elements.shape[1:]), padding, dtype=elements.dtype)
-    places = np.arange(len(elements)) - np.repeat(
-        offsets[:-1] - np.arange(batch) * longest, lengths
-    )
-    out = out.index_copy(0, from_numpy(places), elements).reshape(size)
+    out = out.index_copy(0, _places_in_padded(front), elements).reshape(size)
     if input._ragged != 1:
         out = out.movedim(1, input._ragged)
     if output_size is None:
@@ -338,6 +408,15 @@ def to_padded(input, padding, output_size=None):
     return pad(out, pads, "constant", padding)
 
 
+def _places_in_padded(input):
+    """Where the elements are among the rows (B * longest, *) of the padded tensor."""
+    without_gaps(input, "an operation with a padded tensor")
+    batch, longest = input._padded()
+    offsets, lengths = input._offsets, input.sequence_lengths()
+    before = np.repeat(offsets[:-1] - np.arange(batch) * longest, lengths)
+    return from_numpy(np.arange(offsets[-1]) - before)
+
+
 def _to_front(input):
     """The same sequences with the ragged dimension behind the batch."""
     if input._ragged == 1:
@@ -346,15 +425,26 @@ def _to_front(input):
     return make_nested(elements, input._offsets, 1, input._layout)
 
 
+def sequences_between(input, start, stop):
+    """The sequences from number `start` to `stop`, which share memory with the elements."""
+    offsets = input._offsets
+    first, last = int(offsets[start]), int(offsets[stop])
+    part = input._elements.narrow(input._ragged - 1, first, last - first)
+    lengths = None if input._lengths is None else input._lengths[start:stop]
+    return make_nested(
+        part, offsets[start : stop + 1] - first, input._ragged, input._layout, lengths
+    )
+
+
 @rule("unbind")
 def unbind(input, dim=0):
     """The sequences, as dense tensors that share memory with the elements."""
     if dim != 0:
         raise missing("unbind along another dimension than 0")
-    starts = input._offsets.tolist()
+    starts, lengths = input._offsets.tolist(), input.sequence_lengths().tolist()
     return tuple(
-        input._elements.narrow(input._ragged - 1, a, b - a)
-        for a, b in zip(starts[:-1], starts[1:], strict=True)
+        input._elements.narrow(input._ragged - 1, a, n)
+        for a, n in zip(starts[:-1], lengths, strict=True)
     )
 
 
@@ -362,7 +452,7 @@ def unbind(input, dim=0):
 _BY_ELEMENTS = frozenset(
     "dropout clone gelu silu mish relu6 leaky_relu elu selu celu hardtanh hardswish hardsigmoid "
     "softplus logsigmoid where clamp div softsign tanhshrink gelu_ nan_to_num masked_fill sigmoid "
-    "relu alpha_dropout feature_dropout type_as".split()
+    "relu alpha_dropout feature_dropout type_as isclose isreal conj positive".split()
 )
 
 
@@ -371,7 +461,7 @@ def _by_elements(function, name, args, kwargs):
     nested = [v for v in (*args, *kwargs.values()) if isinstance(v, NestedTensor)]
     first = nested[0]
     for other in nested[1:]:
-        if other._ragged != first._ragged or not np.array_equal(other._offsets, first._offsets):
+        if not same_sequences(first, other):
             raise RuntimeError(
                 f"cannot call binary pointwise function {name} with inputs of shapes "
                 f"{tuple(first.shape)} and {tuple(other.shape)}: their sequences have the lengths "
@@ -399,10 +489,13 @@ def _elements_of(value, like):
         rows = value.squeeze(1)
         if rows.shape[0] == 1:
             return rows
+        without_gaps(like, "an operation with a row for each sequence")
         places = np.repeat(np.arange(len(like)), like.sequence_lengths())
         return rows.index_select(0, from_numpy(places))
     if value.dim() <= like.dim() - 1 and value.shape[value.dim() - behind - 1] == 1:
         return value
+    if value.dim() == like.dim() and like._ragged == 1 and tuple(value.shape[:2]) == like._padded():
+        return value.reshape(-1, *value.shape[2:]).index_select(0, _places_in_padded(like))
     raise missing(
         f"an operation with a dense tensor of shape {list(value.shape)} across the ragged dimension"
     )

@@ -253,6 +253,9 @@ def randint_like(input, low, high=None, *, dtype=None, device=None, **options):
     """:func:`randint` in the shape, dtype and device of `input`."""
     if high is None:
         low, high = 0, low
+    if input.is_nested:
+        made = randint_like(input._elements, low, high, dtype=dtype, device=device, **options)
+        return input.with_elements(made)
     device = input._device if device is None else device
     size = tuple(input._array.shape)
     return randint(low, high, size, dtype=dtype or input._dtype, device=device, **options)
