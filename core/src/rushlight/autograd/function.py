@@ -176,7 +176,8 @@ class _FunctionOp:
     of_user = True
 
     def __init__(self, kind):
-        self.kind, self.node_name = kind, kind.__name__ + "Backward"
+        self.kind = kind
+        self.node_name = getattr(kind, "_node_name", None) or kind.__name__ + "Backward"
 
     def backward(self, node, grads, create):
         """Call the user's backward and fit its results to the inputs."""

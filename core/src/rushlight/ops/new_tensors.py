@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight.ops.creation import empty, full, ones, tensor, zeros
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.dispatch import stack as transforms
+from rushlight.tensor.layout import jagged, strided
 from rushlight.tensor.tensor import Tensor
 
 
@@ -19,6 +20,9 @@ def _new_method(function):
             if first not in named:
                 raise TypeError(f"{method.__name__}() missing required argument: '{first}' (pos 1)")
             args = (named.pop(first),)
+        layout = self.layout if layout is None else layout
+        if layout not in (strided, jagged) and function is not tensor:
+            named["layout"] = layout
         made = function(
             *args,
             dtype=dtype or self._dtype,

@@ -46,7 +46,7 @@ def _pull_of_permutation(grad, input, *dims):
 
 
 @rule("permute")
-@whole(_pull_of_permutation)
+@whole(_pull_of_permutation, node="PermuteBackward0")
 def permute(input, *dims):
     """Dimensions in another order; sparse and dense ones stay apart."""
     tensor = as_coo(input)
@@ -120,10 +120,13 @@ def _pull_of_exchange(grad, input, dims):
     return grad.transpose(a, b)
 
 
-@whole(_pull_of_exchange)
+@whole(_pull_of_exchange, node="TransposeBackward0")
 def _swapped(input, dims):
     """As PyTorch does it: the elements are copied where they share memory."""
     found = permute(input, *dims)
+    if not input._pattern.count:
+        found._pattern.coalesced = input._pattern.coalesced
+        return found
     return with_elements(found, found._elements.contiguous())
 
 
@@ -132,7 +135,7 @@ def _other_way(input, dims):
     return input if dims == sorted(dims) else _exchanged(input, dims)
 
 
-@whole(_pull_of_exchange)
+@whole(_pull_of_exchange, node="TransposeBackward0")
 def _exchanged(input, dims):
     pattern = input._pattern
     batch = len(pattern.batch)
@@ -169,7 +172,7 @@ def _pull_of_new_dimension(grad, input, dim):
 
 
 @rule("unsqueeze")
-@whole(_pull_of_new_dimension)
+@whole(_pull_of_new_dimension, node="UnsqueezeBackward0")
 def unsqueeze(input, dim):
     """A new dimension of one element."""
     tensor = as_coo(input)
@@ -279,7 +282,7 @@ def _pull_of_element(grad, input, index):
     return out
 
 
-@whole(_pull_of_element)
+@whole(_pull_of_element, node="SelectBackward0")
 def _element(input, index):
     return _selected(input, index)
 
@@ -296,11 +299,14 @@ def _selected(input, index):
     items = index if isinstance(index, tuple) else (index,)
     if Ellipsis in [i for i in items if not isinstance(i, Tensor)]:
         at = next(k for k, i in enumerate(items) if i is Ellipsis)
-        fill = (slice(None),) * (input.dim() - len(items) + 1)
+        given = sum(i is not None for i in items) - 1
+        fill = (slice(None),) * (input.dim() - given)
         items = (*items[:at], *fill, *items[at + 1 :])
     dim = 0
     for item in items:
-        if isinstance(item, slice):
+        if item is None:
+            input, dim = input.unsqueeze(dim), dim + 1
+        elif isinstance(item, slice):
             start, stop, step = item.indices(input.shape[dim])
             if (start, stop, step) != (0, input.shape[dim], 1):
                 raise NotImplementedError(
@@ -343,7 +349,7 @@ def cat(tensors, dim=0):
     total = sum(x.shape[dim] for x in coo)
     size = (*first.shape[:dim], total, *first.shape[dim + 1 :])
     if dim >= count:
-        raise missing("cat along a dense dimension")
+        return _side_by_side(coo, dim - count + 1, size)
     offset, indices = 0, []
     for x in coo:
         part = x._pattern.indices.copy()
@@ -354,6 +360,23 @@ def cat(tensors, dim=0):
         Pattern(np.concatenate(indices, 1), size), cat_dense([x._elements for x in coo])
     )
     return as_csr(made) if all(x.layout == CSR for x in tensors) else made
+
+
+def _side_by_side(tensors, dim, size):
+    """Sparse tensors joined along a dimension of their elements: the elements of each one, with
+    zeros where the others have theirs."""
+    extents = [x._elements.shape[dim] for x in tensors]
+    parts, before = [], 0
+    for x, extent in zip(tensors, extents, strict=True):
+        shape = list(x._elements.shape)
+        around = []
+        for count in (before, sum(extents) - before - extent):
+            shape[dim] = count
+            around.append(zeros(shape, dtype=x._elements.dtype))
+        parts.append(cat_dense([around[0], x._elements, around[1]], dim))
+        before += extent
+    indices = np.concatenate([x._pattern.indices for x in tensors], 1)
+    return make_sparse(Pattern(indices, size), cat_dense(parts))
 
 
 @rule("stack")
@@ -371,7 +394,7 @@ def reshape(input, *shape):
     return input
 
 
-@rule("unbind")
+@rule("unbind", every=True)
 def unbind(input, dim=0):
     """The slices along a dimension."""
     return tuple(select(input, dim, i) for i in range(input.shape[dim]))
@@ -393,7 +416,7 @@ def _pull_of_conversion(grad, self, dtype, copy):
     return grad.to(self.dtype)
 
 
-@whole(_pull_of_conversion)
+@whole(_pull_of_conversion, node="ToCopyBackward0")
 def _converted(self, dtype, copy):
     return with_elements(self, self._elements.to(dtype, copy=copy))
 

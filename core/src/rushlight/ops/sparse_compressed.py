@@ -21,6 +21,7 @@ from rushlight.ops.sparse_patterns import (
 )
 from rushlight.ops.sparse_tensors import as_coo, as_layout, is_sparse, make_sparse
 from rushlight.tensor.layout import layout as layout_type
+from rushlight.tensor.layout import strided
 
 
 def sparse_compressed_tensor(
@@ -211,8 +212,8 @@ def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=N
         raise TypeError(f"to_sparse(): argument 'layout' must be a layout, got {layout!r}")
     if layout in COMPRESSED:
         return _converted("to_sparse", self, layout, blocksize, dense_dim)
-    if layout not in (None, COO):
-        raise RuntimeError(f"to_sparse: conversion to layout {layout} is not a sparse one")
+    if layout == strided:
+        return self.to_dense() if is_sparse(self) else self
     if blocksize is not None:
         raise RuntimeError("to_sparse: conversion to sparse_coo takes no blocksize")
     if is_sparse(self):

@@ -6,10 +6,12 @@ from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.ops.creation import as_tensor, ones, zeros
 from rushlight.ops.sparse_history import only_first, unchanged, whole
+from rushlight.ops.sparse_patterns import BLOCKED, CSR
 from rushlight.ops.sparse_tensors import (
     COO,
     CompressedPattern,
     Pattern,
+    SparseTensor,
     add_up,
     adopt,
     as_before,
@@ -209,9 +211,9 @@ def _dense(self):
     return add_up(elements, pattern.linear(), total).reshape(pattern.size)
 
 
-_dense_of_layout = whole(as_before)(_dense)
+_dense_of_layout = whole(as_before, node="ToDenseBackward0")(_dense)
 # For operations that dense tensors have, too: the gradient is the dense one.
-to_dense_wholly = whole(unchanged)(_dense)
+to_dense_wholly = whole(unchanged, node="ToDenseBackward0")(_dense)
 
 
 @rule("coalesce")
@@ -240,8 +242,10 @@ def sparse_mask(self, mask):
     return (_common if is_sparse(self) else _at_places)(self, mask.detach())
 
 
-@whole(_masked)
+@whole(_masked, node="SparseMaskBackward0")
 def _common(self, mask):
+    if self._pattern is mask._pattern:
+        return with_elements(self, self._elements)
     mask = coalesced(mask)
     picked = _picked(to_dense(self), mask._pattern.coordinates())
     return with_elements(mask, picked.reshape(mask._elements.shape))
@@ -254,7 +258,7 @@ def _at_places(self, mask):
 
 # ------------------------------------------------------------------------------------- bookkeeping
 @rule("clone", every=True)
-@whole(unchanged)
+@whole(unchanged, node="CloneBackward0")
 def _clone(input, *, memory_format=None):
     return with_elements(input, input._elements.clone())
 
@@ -288,6 +292,21 @@ def _fill(self, value):
     if self.layout == COO:
         raise missing("fill_")
     return adopt(self, with_elements(self, self._elements.detach().clone().fill_(value)))
+
+
+def _drawn(name):
+    def call(self, *args, **options):
+        if self.layout == COO:
+            raise missing(name)
+        drawn = getattr(self._elements.detach().clone(), name)(*args, **options)
+        return adopt(self, with_elements(self, drawn))
+
+    call.__name__, call.__doc__ = name, f"The elements filled by :meth:`Tensor.{name}`."
+    return call
+
+
+for _name in ("normal_", "uniform_"):
+    setattr(SparseTensor, _name, rule(_name, every=True)(_drawn(_name)))
 
 
 @rule("copy_", every=True)
@@ -332,6 +351,31 @@ def sparse_resize_(self, size, sparse_dim, dense_dim):
     return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)
 
 
+def resize_as_sparse_(self, the_template):
+    """:func:`sparse_resize_` to the size and dimensions of another COO tensor."""
+    return sparse_resize_(
+        self, the_template._pattern.size, the_template.sparse_dim(), the_template.dense_dim()
+    )
+
+
+def resize_(self, *size, memory_format=None):
+    """Give a compressed tensor more rows and columns in place, without elements in them."""
+    size, pattern = normalize_size(size), self._pattern
+    if pattern.layout == COO:
+        return sparse_resize_(self, size, self.sparse_dim(), len(size) - self.sparse_dim())
+    if pattern.layout in BLOCKED or pattern.batch or self.dense_dim() or len(size) != 2:
+        raise missing("resize_ of blocks, batches and dense dimensions", self)
+    if any(new < old for new, old in zip(size, pattern.size, strict=True)):
+        raise RuntimeError(
+            f"resize_: a tensor of layout {pattern.layout} and size {list(pattern.size)} cannot "
+            f"become smaller, got {list(size)}"
+        )
+    count = size[0 if pattern.layout == CSR else 1] + 1 - len(pattern.starts)
+    starts = np.append(pattern.starts, np.repeat(pattern.starts[-1:], count))
+    made = CompressedPattern(starts, pattern.columns, size, pattern.layout, pattern.blocksize)
+    return adopt(self, make_sparse(made, self._held))
+
+
 def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
     """Change the size of a COO tensor in place and drop its elements."""
     empty = Pattern(np.empty((sparse_dim, 0), np.int64), size, True)
@@ -339,3 +383,4 @@ def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
 
 
 Tensor.sparse_mask = sparse_mask
+SparseTensor.resize_, SparseTensor.resize_as_sparse_ = resize_, resize_as_sparse_

@@ -69,9 +69,12 @@ def _unary(name):
         return with_elements(tensor, function(tensor._elements, *args, **kwargs))
 
     pull = _pull_of(name)
-    call = call if pull is None else _for_real(whole(pull)(call), call)
+    node = "".join(word.capitalize() for word in name.split("_")) + "Backward0"
+    call = call if pull is None else _for_real(whole(pull, node=node)(call), call)
 
     def call_(input, *args, **kwargs):
+        if name not in _SAME_PLACES and input.layout == COO and not input._pattern.coalesced:
+            raise RuntimeError(f"{name}_ requires coalesced input: call coalesce() first")
         return adopt(input, call(input, *args, **kwargs))
 
     return call, call_
@@ -148,7 +151,7 @@ def _conjugate(value):
     return value.conjugate()
 
 
-@whole(_pull_of_sum)
+@whole(_pull_of_sum, node="AddBackward0")
 def _add_sparse(input, other, alpha):
     _check_same_size("add", input, other)
     if input._pattern.special or other._pattern.special:
@@ -233,9 +236,10 @@ def _add_to_dense(input, other, alpha):
 @rule("add_", every=True)
 def add_(input, other, *, alpha=1):
     """Add into a sparse tensor, or a sparse one into a dense one (only its places are touched)."""
-    for tensor in (input, other):
-        if is_sparse(tensor) and tensor._pattern.special and tensor.layout != CSR:
-            raise missing("add_", tensor)
+    if is_sparse(input) and input._pattern.special and not is_sparse(other):
+        raise missing("add_", input)
+    if not is_sparse(input) and other._pattern.special and other.layout not in (CSR, CSC):
+        raise missing("add_", other)
     if is_sparse(input):
         return adopt(input, add(input, other, alpha=alpha))
     if other._node is not None and mode.recording:
@@ -294,7 +298,7 @@ def _pull_of_product(grad, args, options, needs):
 
 
 @rule("mul", "multiply", every=True)
-@whole(_pull_of_product)
+@whole(_pull_of_product, node="MulBackward0")
 def mul(input, other):
     """Element by element: with a number, a dense tensor, or at the places both have."""
     if not is_sparse(input):
@@ -359,7 +363,7 @@ def _pull_of_quotient(grad, args, options, needs):
 
 
 @rule("div", "divide", "true_divide")
-@whole(_pull_of_quotient)
+@whole(_pull_of_quotient, node="DivBackward0")
 def div(input, other, *, rounding_mode=None):
     """Divided by a number or a tensor of no dimensions."""
     if not is_sparse(input) or is_sparse(other) or (isinstance(other, Tensor) and other.dim()):
@@ -378,13 +382,25 @@ def div_(input, other, *, rounding_mode=None):
     return adopt(input, div(input, other, rounding_mode=rounding_mode))
 
 
+@rule("floor_divide")
+def floor_divide(input, other):
+    """Divided by a number, and rounded down."""
+    return div(input, other, rounding_mode="floor")
+
+
+@rule("floor_divide_")
+def floor_divide_(input, other):
+    """In-place :func:`floor_divide`."""
+    return adopt(input, floor_divide(input, other))
+
+
 @rule("pow")
 def pow(input, exponent):
-    """Elements to the power of a positive number, which keeps zeros."""
+    """Elements to the power of a number; places without an element stay zero."""
     if not is_sparse(input) or isinstance(exponent, Tensor) and exponent.dim():
         raise missing("pow with a tensor as exponent")
-    if float(exponent) <= 0:
-        raise RuntimeError("pow: sparse tensors take positive exponents only, which keep zeros")
+    if float(exponent) == 0:
+        raise RuntimeError("pow: of a sparse tensor the exponent must not be 0, which makes ones")
     tensor = coalesced(input) if input.layout == COO else input
     return with_elements(tensor, tensor._elements.pow(exponent))
 

@@ -34,6 +34,8 @@ def same_kind(args):
 class _Elements(Function):
     """The elements of a sparse tensor; their gradient in its places."""
 
+    _node_name = "ValuesBackward0"
+
     @staticmethod
     def forward(ctx, tensor, adjacent):
         ctx.tensor, ctx.adjacent = tensor.detach(), adjacent
@@ -75,13 +77,16 @@ class _Whole(Function):
         return None, None, None, *pull(grad, args, options, needs)
 
 
-def whole(pull, dense=False):
+def whole(pull, dense=False, node=None):
     """Decorate a function of sparse tensors: where one of them has a node, the call is recorded as
     one on whole tensors. `pull(grad, args, options, needs)` gives the gradients of its arguments.
+    `node` is the name of what is recorded, as PyTorch has it.
 
     Dense arguments that require gradients leave it to the elements unless `pull` knows `dense`
     ones, too.
     """
+
+    kind = _Whole if node is None else type("_Whole", (_Whole,), {"_node_name": node})
 
     def decorate(function):
         @functools.wraps(function)
@@ -90,7 +95,7 @@ def whole(pull, dense=False):
                 return function(*args, **options)
             if not dense and not same_kind(args):
                 return function(*args, **options)
-            return _Whole.apply(function, pull, options, *args)
+            return kind.apply(function, pull, options, *args)
 
         return call
 

@@ -114,15 +114,23 @@ def _pull_of_product(grad, args, options, needs):
 
 
 def _pull_of_places(grad, args, options, needs):
-    """That of a product of two COO matrices: its elements outside of an operand's places are 0."""
+    """That of a product of two COO matrices: in places of the operand only."""
     found = _pull_of_product(grad, args, options, needs)
-    return [g if g is None else _zero_outside(g, a) for g, a in zip(found, args, strict=True)]
+    return [g if g is None else _inside(g, a) for g, a in zip(found, args, strict=True)]
 
 
-def _zero_outside(grad, tensor):
+def _inside(grad, tensor):
+    """The elements of a gradient in the places of a tensor. As in PyTorch the others stay as zeros
+    where the gradient has as many elements as the tensor."""
     places = coalesced(tensor)._pattern.linear()
     inside = np.isin(grad._pattern.linear(), places)
-    return with_elements(grad, grad._elements.where(_tensor(inside), 0))
+    if len(inside) == len(places):
+        return with_elements(grad, grad._elements.where(_tensor(inside), 0))
+    kept = np.nonzero(inside)[0]
+    pattern = grad._pattern
+    indices = np.ascontiguousarray(pattern.indices[:, kept])
+    moved = pattern.moved(indices, coalesced=pattern.coalesced)
+    return make_sparse(moved, grad._elements.index_select(0, _tensor(kept)))
 
 
 def masked_mm(input, mat2):
@@ -144,11 +152,11 @@ def _product(input, mat2):
     return _spmm(tensor._elements, input.t(), _places(tensor), 1).t()
 
 
-_coo_product = whole(_pull_of_places)(_product)
+_coo_product = whole(_pull_of_places, node="SparseSparseMatmulBackward0")(_product)
 
 
 @rule("mm", every=True)
-@whole(_pull_of_product, dense=True)
+@whole(_pull_of_product, dense=True, node="MmBackward0")
 def mm(input, mat2):
     """The product of two matrices; sparse if both are."""
     return _product(input, mat2)
@@ -220,7 +228,7 @@ def _pull_of_batch(grad, args, options, needs):
 
 
 @rule("bmm")
-@whole(_pull_of_batch, dense=True)
+@whole(_pull_of_batch, dense=True, node="BmmBackward0")
 def bmm(input, mat2):
     """Products of the matrices of a sparse batch (B, M, K) and a dense one (B, K, N)."""
     if not is_sparse(input) or is_sparse(mat2) or input.dim() != 3 or input.dense_dim():

@@ -34,7 +34,7 @@ def _spread(grad, input, dtype):
     return grad.to(input.dtype).expand(input._pattern.size)
 
 
-@whole(_spread)
+@whole(_spread, node="SumBackward0")
 def _total(input, dtype):
     return as_coo(input)._elements.to(_total_dtype(input, dtype)).sum()
 
@@ -47,7 +47,7 @@ def _spread_elements(grad, input, dtype):
 
 
 # The total whose gradient has the places of the tensor.
-_sparse_total = whole(_spread_elements)(_total.__wrapped__)
+_sparse_total = whole(_spread_elements, node="SumBackward0")(_total.__wrapped__)
 
 
 @rule("sum", every=True)
@@ -64,12 +64,12 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
         raise RuntimeError("sparse.sum: expected a sparse tensor")
     if input._pattern.special and dim is not None:
         raise missing("sum along dimensions", input)
+    if keepdim:
+        return _kept(input, dim, dtype)
     if dim is None or (isinstance(dim, tuple | list) and not dim):
         return _sparse_total(input, dtype)
     tensor = coalesced(as_coo(input))
     elements = tensor._elements.to(_total_dtype(tensor, dtype))
-    if keepdim:
-        raise missing("sum with keepdim=True")
     dims = {_dim(tensor, d) for d in ([dim] if isinstance(dim, int) else dim)}
     count = tensor.sparse_dim()
     dense = [d - count + 1 for d in sorted(dims) if d >= count]
@@ -83,6 +83,19 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
         return make_sparse(pattern, elements)
     indices = np.ascontiguousarray(tensor._pattern.indices[kept])
     return coalesced(make_sparse(Pattern(indices, size), elements))
+
+
+def _kept(input, dim, dtype):
+    """The sum with extents of 1 for the dimensions that it is over."""
+    tensor = as_coo(input)
+    dims = range(tensor.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = {_dim(tensor, d) for d in dims}
+    found = sum(tensor, sorted(dims), dtype=dtype)
+    for d in sorted(dims):
+        found = found.unsqueeze(d)
+    if input.layout != CSR:
+        return found
+    return as_csr(found if is_sparse(found) else found.to_sparse())
 
 
 def sparse_sum(input, dim=None, dtype=None):

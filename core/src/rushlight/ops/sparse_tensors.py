@@ -401,7 +401,7 @@ def as_coo(tensor):
     return tensor if tensor._pattern.layout == COO else _with_coordinates(tensor)
 
 
-@whole(as_before)
+@whole(as_before, node="ToSparseBackward1")
 def _with_coordinates(tensor):
     pattern = tensor._pattern
     return make_sparse(pattern.coordinates(), pattern.flat(tensor._elements))
@@ -412,7 +412,7 @@ def as_csr(tensor):
     return tensor if tensor._pattern.layout == CSR else _with_rows(tensor)
 
 
-@whole(as_before)
+@whole(as_before, node="ToSparseBackward1")
 def _with_rows(tensor):
     tensor = coalesced(as_coo(tensor))
     return make_sparse(compressed(tensor._pattern), tensor._elements)
@@ -430,7 +430,7 @@ def as_layout(tensor, layout, blocksize=None, batch=None):
     return _compressed(tensor, layout, blocksize, batch)
 
 
-@whole(as_before)
+@whole(as_before, node="ToSparseBackward1")
 def _compressed(tensor, layout, blocksize, batch):
     pattern = tensor._pattern
     if batch is None:
@@ -454,7 +454,7 @@ def coalesced(tensor):
     return tensor if tensor._pattern.coalesced else _coalesced(tensor)
 
 
-@whole(unchanged)
+@whole(unchanged, node="CoalesceBackward0")
 def _coalesced(tensor):
     pattern = tensor._pattern
     elements = tensor._elements
