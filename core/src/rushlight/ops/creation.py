@@ -412,8 +412,7 @@ def full_like(
     """A tensor filled with `fill_value`, with the shape, dtype and device of `input`."""
     only_strided("full_like", layout)
     if hasattr(input, "_pattern"):
-        made = ones_like(input, dtype=dtype, device=device).fill_(fill_value)
-        return made.requires_grad_(requires_grad)
+        return ones_like(input, dtype=dtype).fill_(fill_value).requires_grad_(requires_grad)
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
     if transforms.levels:
         return made.fill_(fill_value)
