@@ -156,3 +156,11 @@ def test_gradients_pass_through():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_asarray_of_a_reversed_array():
+    array = np.arange(6.0).reshape(2, 3)[::-1, ::-1]
+    made = xp.asarray(array)
+    assert made.tolist() == array.tolist()
+    with pytest.raises(ValueError, match="negative"):
+        xp.asarray(array, copy=False)

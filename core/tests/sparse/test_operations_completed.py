@@ -165,3 +165,17 @@ def test_refusals():
         sorted_places(rushlight).new_ones(2, 2)
     with pytest.raises(RuntimeError, match="exponent must not be 0"):
         sorted_places(rushlight) ** 0
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool", "int64"])
+def test_dtype_of_sums_of_integers(dtype):
+    def sums(L):
+        x = sorted_places(L).to(getattr(L, dtype))
+        return [L.sparse.sum(x, 0), x.sum(0), L.sparse.sum(x), x.sum()]
+
+    assert parts(sums(rushlight)) == parts(sums(torch))
+
+
+def test_printing_of_blocks():
+    ours, theirs = (repr(L.eye(4).to_sparse_bsr((2, 2))) for L in (rushlight, torch))
+    assert ours == theirs.replace("torch.", "rushlight.")

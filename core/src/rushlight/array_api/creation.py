@@ -5,6 +5,7 @@ from __future__ import annotations
 import rushlight
 from rushlight import dtypes
 from rushlight.array_api.data_types import result_type
+from rushlight.backends import np
 from rushlight.dtypes import COMPLEX
 from rushlight.errors import type_name
 from rushlight.tensor.tensor import Tensor
@@ -31,6 +32,8 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
         if copy is False:
             raise ValueError("asarray: cannot avoid a copy for another dtype or device")
         return obj.to(device=device or obj.device, dtype=dtype or obj.dtype)
+    if isinstance(obj, np.ndarray) and copy is not False and min(obj.strides, default=0) < 0:
+        obj = obj.copy()  # tensors have no negative strides
     return rushlight.asarray(obj, dtype=dtype, device=device, copy=copy)
 
 

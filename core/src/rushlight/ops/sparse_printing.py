@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rushlight import dtypes
 from rushlight.dtypes import default
 from rushlight.ops.sparse_patterns import NAMES
@@ -46,7 +48,7 @@ def sparse_text(tensor):
     for part in parts:
         name = part.split("=", 1)[0]
         pad = " " * (len(name) + 8)
-        lines.append(part.replace("\n", "\n" + pad))
+        lines.append(re.sub(r"\n(?!\n)", "\n" + pad, part))  # empty lines stay empty
     # COO tensors have the size in the last line, CSR tensors behind the values.
     head, last = ",\n       ".join(lines), ", ".join(tail)
     gap, then = (",\n       ", ", ") if pattern.layout == COO else (", ", ",\n       ")

@@ -105,6 +105,8 @@ def sparse_sum(input, dim=None, dtype=None):
     >>> rushlight.sparse.sum(s, 0).to_dense()
     tensor([1., 1., 1.])
     """
+    if dtype is None and is_sparse(input) and dim is not None:
+        dtype = input.dtype  # along dimensions that of integers stays, too
     return sum(input, dim, dtype=dtype)
 
 
