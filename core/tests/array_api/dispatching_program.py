@@ -32,10 +32,13 @@ def same(name, function, *arrays):
 
 def scipy_takes_tensors(x):
     """Functions that know the standard."""
+    import scipy.cluster.hierarchy
     import scipy.cluster.vq
     import scipy.fft
     import scipy.integrate
     import scipy.ndimage
+    import scipy.signal
+    import scipy.spatial.transform
     import scipy.special
     import scipy.stats
 
@@ -50,6 +53,11 @@ def scipy_takes_tensors(x):
     same("pearson", lambda a: scipy.stats.pearsonr(a[:, 0], a[:, 1]).statistic, x)
     same("whiten", scipy.cluster.vq.whiten, x)
     same("trapezoid", lambda a: scipy.integrate.trapezoid(a, axis=0), x)
+    same("filtfilt", lambda a: scipy.signal.filtfilt(a[:2, 0], a[:1, 0] + 1, a[:, 1]), x)
+    same("detrend", scipy.signal.detrend, x)
+    same("trapezoids", lambda a: scipy.integrate.cumulative_trapezoid(a, axis=0), x)
+    same("linkage", scipy.cluster.hierarchy.linkage, x)
+    same("rotations", lambda a: scipy.spatial.transform.Rotation.from_rotvec(a).as_matrix(), x)
     same("gaussian filter", lambda a: scipy.ndimage.gaussian_filter(a, 1.0), x)
 
 
@@ -59,8 +67,18 @@ def scikit_learn_takes_tensors(x, y):
     from sklearn import metrics
     from sklearn.decomposition import PCA
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.linear_model import Ridge
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+    from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
+    from sklearn.mixture import GaussianMixture
+    from sklearn.model_selection import cross_val_predict, train_test_split
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.preprocessing import (
+        KernelCenterer,
+        MaxAbsScaler,
+        MinMaxScaler,
+        Normalizer,
+        PolynomialFeatures,
+        StandardScaler,
+    )
 
     sklearn.set_config(array_api_dispatch=True)
     for scaler in (StandardScaler, MinMaxScaler, MaxAbsScaler, Normalizer):
@@ -71,6 +89,18 @@ def scikit_learn_takes_tensors(x, y):
     same("accuracy", metrics.accuracy_score, y, y[::-1].copy())
     same("mean squared error", metrics.mean_squared_error, x[:, 0].copy(), x[:, 1].copy())
     same("rbf", metrics.pairwise.rbf_kernel, x)
+    for name in ("euclidean_distances", "cosine_similarity", "laplacian_kernel", "chi2_kernel"):
+        same(name, getattr(metrics.pairwise, name), x)
+    same("centered", lambda a: KernelCenterer().fit_transform(a @ a.T), x)
+    same("polynomials", lambda a: PolynomialFeatures(2).fit_transform(a), x)
+    same("naive Bayes", lambda a, b: GaussianNB().fit(a, b).predict_proba(a), x, y)
+    same("logistic", lambda a, b: LogisticRegression().fit(a, b).decision_function(a), x, y)
+    same("RidgeCV", lambda a: RidgeCV().fit(a, a[:, 0]).predict(a), x)
+    mixture = {"init_params": "random", "random_state": 0}
+    same("mixture", lambda a: GaussianMixture(2, **mixture).fit(a).means_, x)
+    same("split", lambda a, b: tuple(train_test_split(a, b, random_state=0)), x, y)
+    same("cross-validated", lambda a, b: cross_val_predict(GaussianNB(), a, b, cv=3), x, y)
+    same("coverage", metrics.coverage_error, np.stack([y, 1 - y], 1), x[:, :2].copy())
 
 
 if __name__ == "__main__":

@@ -56,3 +56,17 @@ def test_integers_and_limits():
     assert rushlight.finfo(float).bits == 64 and rushlight.iinfo(int).bits == 64
     assert rushlight.promote_types(bool, rushlight.int8) is rushlight.int8
     assert rushlight.can_cast(bool, float)
+
+
+@pytest.mark.parametrize("kind", [int, float, bool])
+def test_view(kind):
+    torch = pytest.importorskip("torch")
+    ours, theirs = (L.tensor([1.0, 2.0]).view(kind) for L in (rushlight, torch))
+    assert str(ours.dtype).partition(".")[2] == str(theirs.dtype).partition(".")[2]
+    assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("name", ["unique", "bernoulli"])
+def test_functions_of_no_tensor(name):
+    with pytest.raises(TypeError, match="must be Tensor"):
+        getattr(rushlight, name)(3.0)

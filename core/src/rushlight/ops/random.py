@@ -11,6 +11,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast
 from rushlight.dtypes import FLOAT, as_dtype, default
+from rushlight.errors import argument_error
 from rushlight.kernels.normals import box_muller
 from rushlight.ops import drawing
 from rushlight.ops._inplace import check_writable, written
@@ -368,6 +369,8 @@ def _check_std(std):
 @transformable
 def bernoulli(input, p=None, *, generator=None, out=None):
     """0 or 1, with the probabilities in `input` (or `p`)."""
+    if not isinstance(input, Tensor):
+        raise argument_error("bernoulli", "input", "Tensor", input)
     if p is None:
         _float(input._dtype, "bernoulli")
         draw = _with_chances(input._array, input._array.shape)

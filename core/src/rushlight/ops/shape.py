@@ -6,6 +6,7 @@ import math
 
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import as_dtype
 from rushlight.errors import shape_text
 from rushlight.ops._fast import positional
 from rushlight.ops._known_views import ShortView
@@ -103,6 +104,7 @@ def _view_method(self, *shape, size=None, dtype=None):
         shape = (size,)
     if len(shape) == 1 or dtype is not None:
         target = shape[0] if dtype is None else dtype
+        target = as_dtype(target) if isinstance(target, type) else target
         if type(target) is not int and hasattr(target, "category"):
             return _view_dtype(self, target)
     return _view_op(self, *shape)

@@ -9,7 +9,7 @@ from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import bfloat16, dtype_of
 from rushlight.backends.cpu import compresses_slowly
-from rushlight.errors import shape_text
+from rushlight.errors import argument_error, shape_text
 from rushlight.kernels import line, ordering, search
 from rushlight.kernels.execution import REFERENCE
 from rushlight.kernels.prepared import by_layout
@@ -323,6 +323,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     >>> rushlight.unique(rushlight.tensor([3, 1, 3]))
     tensor([1, 3])
     """
+    if not isinstance(input, Tensor):
+        raise argument_error("unique", "input", "Tensor", input)
     axis = None if dim is None else wrap_dim(dim, input.dim())
     array = input._array
     refuse_unordered("unique", array)
