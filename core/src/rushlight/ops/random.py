@@ -11,7 +11,6 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast
 from rushlight.dtypes import FLOAT, as_dtype, default
-from rushlight.errors import argument_error
 from rushlight.kernels.normals import box_muller
 from rushlight.ops import drawing
 from rushlight.ops._inplace import check_writable, written
@@ -254,12 +253,10 @@ def randint_like(input, low, high=None, *, dtype=None, device=None, **options):
     """:func:`randint` in the shape, dtype and device of `input`."""
     if high is None:
         low, high = 0, low
+    options.update(dtype=dtype or input._dtype, device=device or input._device)
     if input.is_nested:
-        made = randint_like(input._elements, low, high, dtype=dtype, device=device, **options)
-        return input.with_elements(made)
-    device = input._device if device is None else device
-    size = tuple(input._array.shape)
-    return randint(low, high, size, dtype=dtype or input._dtype, device=device, **options)
+        return input.with_elements(randint_like(input._elements, low, high, **options))
+    return randint(low, high, tuple(input._array.shape), **options)
 
 
 @transformable
@@ -370,7 +367,7 @@ def _check_std(std):
 def bernoulli(input, p=None, *, generator=None, out=None):
     """0 or 1, with the probabilities in `input` (or `p`)."""
     if not isinstance(input, Tensor):
-        raise argument_error("bernoulli", "input", "Tensor", input)
+        raise TypeError(f"bernoulli(): argument 'input' must be Tensor, not {type(input).__name__}")
     if p is None:
         _float(input._dtype, "bernoulli")
         draw = _with_chances(input._array, input._array.shape)
