@@ -6,7 +6,6 @@ import functools
 import math
 
 from rushlight import dtypes
-from rushlight.backends import np
 from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
 from rushlight.ops._domains import away_from, nonzero, positive
@@ -221,13 +220,7 @@ def _div_inplace(self, other, *, rounding_mode=None):
     return self._floor_divide_(other) if rounding_mode == "floor" else self._trunc_divide_(other)
 
 
-def _divided(self, other):
-    """``self /= other``; NumPy divides by its arrays."""
-    return NotImplemented if isinstance(other, np.ndarray) else _div_inplace(self, other)
-
-
 Tensor.div_ = Tensor.divide_ = Tensor.true_divide_ = _div_inplace
-Tensor.__itruediv__ = _divided
 
 
 @elementwise(
