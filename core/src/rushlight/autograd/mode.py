@@ -97,6 +97,15 @@ class enable_grad(no_grad):  # noqa: N801 - PyTorch's public name
     value = True
 
 
+class recorded(_Recording):
+    """Operations inside are recorded whatever mode surrounds them: for function transforms, which
+    differentiate in inference mode too."""
+
+    def __enter__(self):
+        self.previous, mode.recording = mode.recording, True
+        return self
+
+
 class set_grad_enabled(_Recording):  # noqa: N801 - PyTorch's public name
     """Record or not from here on; as a context manager, until its end."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.autograd.mode import enable_grad
+from rushlight.autograd.mode import recorded
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.func.batching import vmap
 from rushlight.func.trees import (
@@ -57,7 +57,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     def wrapper(*args, **kwargs):
         level = grad_level()
         leaves, spec = tree_flatten(argument(args, argnums))
-        with level, enable_grad():
+        with level, recorded():
             tracked = _tracked(level, leaves, "grad_and_value(f)(*args)")
             given = with_argument(args, argnums, tree_unflatten(tracked, spec))
             output = func(*given, **kwargs)
@@ -131,7 +131,7 @@ def vjp(func, *primals, has_aux=False):
 def _pulled(func, primals, has_aux):
     level = grad_level()
     leaves, spec = tree_flatten(primals)
-    with level, enable_grad():
+    with level, recorded():
         tracked = _tracked(level, leaves, "vjp(f, *primals)")
         output, aux = func(*tree_unflatten(tracked, spec)), None
         if has_aux:

@@ -8,7 +8,7 @@ wrappers of a recording level.
 from __future__ import annotations
 
 from rushlight.autograd.engine import grad
-from rushlight.autograd.mode import enable_grad, mode
+from rushlight.autograd.mode import mode, recorded
 from rushlight.autograd.node import Node, gradient_edge
 from rushlight.dtypes import FLOAT
 from rushlight.ops._tracking import Tracked, TrackingLevel
@@ -135,7 +135,7 @@ def zero_like(tensor):
 def pullback(function, inputs):
     """``function(*inputs)``, a tuple of tensors, and the function from cotangents to gradients."""
     level = grad_level()
-    with level, enable_grad():
+    with level, recorded():
         tracked = [level.track(x) if x._dtype.category >= FLOAT else x for x in inputs]
         outputs = function(*tracked)
 
