@@ -61,6 +61,8 @@ class Tensor:
         return tensor if cls is Tensor else tensor.as_subclass(cls)
 
     # ------------------------------------------------------------------ what it is
+    _node: Any  # how it was made: None, LEAF, STALE or a Node
+
     dtype = property(attrgetter("_dtype"), doc="The element type.")
     device = property(attrgetter("_device"), doc="Where the elements live.")
 
