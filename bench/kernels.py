@@ -1,10 +1,10 @@
 """Kernels by shape, ours against PyTorch, in separate processes in turn.
 
-python bench/kernels.py [--pairs 5] [--seconds 0.15] [GROUP ...]
+python bench/kernels.py [--pairs 5] [--seconds 0.15] [--name kernels] [GROUP ...]
 
 Products of matrices, convolutions pass by pass, attention, normalization, recurrent layers and
 optimizer steps at the shapes of bench/shapes.py; groups may be named by their first words. Writes
-bench/results/kernels.json and kernels.md when none is.
+bench/results/NAME.json and NAME.md when none is.
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ def main():
     parser.add_argument("groups", nargs="*", metavar="GROUP")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.15)
+    parser.add_argument("--name", default="kernels", help="of the files in bench/results")
     parser.add_argument("--one", metavar="LIBRARY")
     options = parser.parse_args()
     if options.one:
@@ -101,10 +102,10 @@ def main():
     text = markdown(rows, place, options.pairs)
     print(text)
     if not options.groups:
-        target = FOLDER / "results" / "kernels"
+        target = FOLDER / "results" / options.name
         report = {"machine": place, "pairs": options.pairs, "groups": rows}
-        target.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n")
-        target.with_suffix(".md").write_text(text)
+        target.with_name(options.name + ".json").write_text(json.dumps(report, indent=1) + "\n")
+        target.with_name(options.name + ".md").write_text(text)
 
 
 if __name__ == "__main__":

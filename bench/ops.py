@@ -168,6 +168,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.05)
     parser.add_argument("--threads", type=int, default=0, help="0: each library's own choice")
+    parser.add_argument("--name", default="ops", help="of the files in bench/results")
     parser.add_argument("--one", metavar="LIBRARY")
     options = parser.parse_args()
     wanted = options.ops or list(EXPRESSIONS)
@@ -180,10 +181,10 @@ def main():
     text = markdown(rows, place, options.pairs)
     print(text)
     if not options.ops:
-        target = FOLDER / "results" / "ops"
+        target = FOLDER / "results" / options.name
         report = {"machine": place, "pairs": options.pairs, "sizes": SIZES, "ops": rows}
-        target.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n")
-        target.with_suffix(".md").write_text(text)
+        target.with_name(options.name + ".json").write_text(json.dumps(report, indent=1) + "\n")
+        target.with_name(options.name + ".md").write_text(text)
 
 
 if __name__ == "__main__":
