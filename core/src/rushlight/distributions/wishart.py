@@ -170,7 +170,11 @@ class Wishart(ExponentialFamily):
 
     def rsample(self, sample_shape=(), max_try_correction=None):
         """By Bartlett's decomposition. Singular samples are drawn anew, up to `max_try_correction`
-        times (3 for small matrices and 10 for others)."""
+        times (3 for small matrices and 10 for others).
+
+        PyTorch 2.13 draws anew those that are not singular, so that the same seed gives other
+        samples there: its are later ones of the same stream.
+        """
         if max_try_correction is None:
             max_try_correction = 3 if self._event_shape[-1] <= 3 else 10
         sample_shape = Size(sample_shape)
