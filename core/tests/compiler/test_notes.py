@@ -138,7 +138,9 @@ def test_what_python_must_record(answers):
     count = len(answers)
     with rushlight.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         F.linear(x, w, b)
-    with rushlight.autograd.detect_anomaly(check_nan=False):
+    with pytest.warns(UserWarning, match="Anomaly Detection"):
+        watching = rushlight.autograd.detect_anomaly(check_nan=False)
+    with watching:
         F.linear(x, w, b)
     assert len(answers) == count
 

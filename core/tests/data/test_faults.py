@@ -204,7 +204,7 @@ def test_workers_end_by_themselves_beside_those_of_another_loader():
 
 
 PROGRAM = """
-import sys, time
+import signal, sys, time
 import rushlight
 from rushlight.utils import data
 
@@ -216,6 +216,7 @@ class Slow(data.Dataset):
         return rushlight.ones(100, 100)
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
     batches = iter(data.DataLoader(Slow(), 2, num_workers=2))
     next(batches)
     print(*(p.pid for p in batches._workers), flush=True)
