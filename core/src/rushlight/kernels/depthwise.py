@@ -28,7 +28,7 @@ from rushlight.backends.kernel_language import (
     stack,
     static,
 )
-from rushlight.backends.microkernel import NV, PANEL
+from rushlight.backends.microkernel import VL
 from rushlight.backends.worker_pool import memcpy, memset, scratch
 from rushlight.kernels.execution import FLOAT32, chunk, language_type
 
@@ -273,7 +273,7 @@ def input_gradient_rows(args, lo, hi, tid):
 @range_kernel
 def weight_gradient_rows(args, lo, hi, tid):
     """Items are output channels. X is the input, W the gradient of the output."""
-    g, block, lanes = array(i64, args), stack(emitted.WORDS), high * wide * PANEL // NV
+    g, block, lanes = array(i64, args), stack(emitted.WORDS), high * wide * VL
     p, multiple = array(i64, block), g[O] // g[C]
     memory = scratch(tid, 8 * lanes)
     sums, totals = array(f32, memory), array(f32, memory + 4 * lanes)
@@ -292,8 +292,8 @@ def weight_gradient_rows(args, lo, hi, tid):
         out = array(f32, g[Y] + 4 * channel * high * wide)
         for k in range(high * wide):
             total = f32(0)
-            for i in range(PANEL // NV):
-                total += totals[k * (PANEL // NV) + i]
+            for i in range(VL):
+                total += totals[k * VL + i]
             out[k] = total
 
 

@@ -8,6 +8,8 @@ from rushlight.backends import np
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 COMPILED_DTYPES = (FLOAT32, FLOAT64)
+# What the kernel language calls the dtypes whose order it knows.
+ORDERED_TYPES = {"f4": "f32", "i4": "i32", "f8": "f64", "i8": "i64"}
 
 
 def _read_mode():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.cpu import compresses_slowly
-from rushlight.kernels.execution import FLOAT32, REFERENCE, chunk
+from rushlight.kernels.execution import FLOAT32, ORDERED_TYPES, REFERENCE, chunk
 from rushlight.kernels.prepared import Remembered, prepared
 
 __all__ = ["chosen", "ordered"]
@@ -17,7 +17,6 @@ __all__ = ["chosen", "ordered"]
 _INT64 = np.dtype(np.int64)
 _SHORT, _SHORT_THERE = 2048, 600  # float32 elements below which NumPy's sort of packed rows wins
 _LEAST = {"f4": 2, "i4": 100, "f8": 200, "i8": 200}  # elements of a row worth 256 counts
-_NAMES = {"f4": "f32", "i4": "i32", "f8": "f64", "i8": "i64"}
 _LONG = 1 << 17  # elements of a row whose memory is not kept
 _known = Remembered()
 
@@ -70,18 +69,10 @@ def _prepare_bytes(array, n, descending):
     if n > _LONG:
         kernel = native.order_long_rows
         outputs.append(((array.size * (1 if width == 4 else 3),), _INT64))
-    kind = getattr(language, _NAMES[array.dtype.str[1:]])
+    kind = getattr(language, ORDERED_TYPES[array.dtype.str[1:]])
     code = kernel.address(element=kind, width=width, descending=int(descending))
     rows = array.size // n
-    call = prepared(code, rows, chunk(rows, width * n), [array], outputs, [n], scratch=True)
-    if n <= _LONG:
-        return call
-
-    def without_memory(x):
-        found = call(x)
-        return found if found is NotImplemented else found[:2]
-
-    return without_memory
+    return prepared(code, rows, chunk(rows, width * n), [array], outputs, [n], scratch=True)
 
 
 def _prepare_choice(array):
@@ -96,7 +87,7 @@ def _prepare_choice(array):
     if n > _LONG:
         kernel = native.choose_long_rows
         outputs.append(((array.size,), _INT64))
-    kind = getattr(language, _NAMES[array.dtype.str[1:]])
+    kind = getattr(language, ORDERED_TYPES[array.dtype.str[1:]])
     code = kernel.address(element=kind, width=array.itemsize, descending=0)
     rows = array.size // n
     return prepared(code, rows, chunk(rows, 4 * n), [array], outputs, [n], "i", scratch=True)
@@ -112,7 +103,7 @@ def chosen(array, k):
     except KeyError:
         call = _known.keep(key, _prepare_choice(array))
     found = NotImplemented if call is None else call(array, k)
-    return None if found is NotImplemented else found[:2]
+    return None if found is NotImplemented else found[:2]  # the third is memory of long rows
 
 
 _WIDER = {"b1": "i4", "u1": "i4", "i1": "i4", "i2": "i4", "f2": "f4", "V2": "f4"}
@@ -134,4 +125,4 @@ def ordered(array, descending):
     except KeyError:
         call = _known.keep(key, _prepare_order(array, descending))
     found = NotImplemented if call is None else call(array)
-    return None if found is NotImplemented else found
+    return None if found is NotImplemented else found[:2]  # the third is memory of long rows

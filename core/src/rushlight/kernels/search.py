@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from rushlight.backends import np
-from rushlight.kernels.execution import REFERENCE, chunk
+from rushlight.kernels.execution import ORDERED_TYPES, REFERENCE, chunk
 from rushlight.kernels.prepared import Remembered, prepared
 
 __all__ = ["places"]
 
 _INT64 = np.dtype(np.int64)
-_NAMES = {"f4": "f32", "i4": "i32", "f8": "f64", "i8": "i64"}
 _known = Remembered()
 
 
 def _prepare(sequence, values, right):
     name = sequence.dtype.str[1:]
-    if REFERENCE or name not in _NAMES or not sequence.dtype.isnative:
+    if REFERENCE or name not in ORDERED_TYPES or not sequence.dtype.isnative:
         return None
     if values.dtype != sequence.dtype or not (sequence.size and values.size):
         return None
@@ -26,7 +25,7 @@ def _prepare(sequence, values, right):
 
     n, count = sequence.shape[-1], values.size
     each = count if sequence.ndim == 1 else values.shape[-1]
-    kind = getattr(language, _NAMES[name])
+    kind = getattr(language, ORDERED_TYPES[name])
     code = native.search.address(element=kind, width=sequence.itemsize, right=int(right))
     items = count // each * -(-each // native.AT_ONCE)
     grain = chunk(items, native.AT_ONCE * 4 * n.bit_length())

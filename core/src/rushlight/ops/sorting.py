@@ -32,14 +32,23 @@ def sortable(array):
     return array.astype(np.float32) if array.dtype == bfloat16 else array
 
 
+def _ordered_along(array, axis, descending):
+    """Elements in order along a dimension and their places, by compiled loops; or None."""
+    if axis == array.ndim - 1 and array.flags.c_contiguous:
+        return ordering.ordered(array, descending)
+    if array.shape[axis] < _MOVED:
+        return None
+    rows = np.ascontiguousarray(np.moveaxis(array, axis, -1))
+    found = ordering.ordered(rows, descending)
+    return found and tuple([np.moveaxis(part, -1, axis) for part in found])
+
+
 def _order(array, axis, descending):
     """A stable argsort; nan counts as the largest."""
     array = sortable(array)
-    if type(array) is np.ndarray and array.shape[axis] >= _MOVED:
-        rows = np.ascontiguousarray(np.moveaxis(array, axis, -1))
-        found = ordering.ordered(rows, descending)
-        if found is not None:
-            return np.moveaxis(found[1], -1, axis)
+    found = _ordered_along(array, axis, descending) if type(array) is np.ndarray else None
+    if found is not None:
+        return found[1]
     if not descending:
         return np.argsort(array, axis=axis, kind="stable")
     flipped = np.flip(array, axis)
@@ -81,16 +90,10 @@ def sort(input: Tensor, dim=-1, descending=False, stable=False):
 
 def _sort_kernel(input, dim=-1, descending=False, stable=False):
     """By compiled loops over dense rows."""
-    if dim == -1 or dim == input.ndim - 1:
-        if input.flags.c_contiguous:
-            found = ordering.ordered(input, descending)
-            if found is not None:
-                return found
-    elif -input.ndim <= dim < input.ndim and input.shape[dim] >= _MOVED:
-        rows = np.ascontiguousarray(np.moveaxis(input, dim, -1))
-        found = ordering.ordered(rows, descending)
+    if -input.ndim <= dim < input.ndim:
+        found = _ordered_along(input, dim % input.ndim, descending)
         if found is not None:
-            return tuple([as_input(input, np.moveaxis(part, -1, dim)) for part in found])
+            return tuple([as_input(input, part) for part in found])
     return sort.op.body(input, dim, descending, stable)
 
 
