@@ -91,6 +91,13 @@ def store(address, value):
     array(i64, address)[0] = value
 
 
+@function
+def copy_rows(source, source_step, target, target_step, rows, size):
+    """Copy rows of ``size`` bytes; steps are the bytes from one row to the next."""
+    for row in range(rows):
+        memcpy(target + row * target_step, source + row * source_step, size)
+
+
 # ---- scratch -------------------------------------------------------------------------------------
 
 

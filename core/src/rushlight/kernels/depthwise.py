@@ -29,7 +29,7 @@ from rushlight.backends.kernel_language import (
     static,
 )
 from rushlight.backends.microkernel import VL
-from rushlight.backends.worker_pool import memcpy, memset, scratch
+from rushlight.backends.worker_pool import copy_rows, memset, scratch
 from rushlight.kernels.execution import FLOAT32, chunk, language_type
 
 __all__ = ["Forward", "InputGradient", "WeightGradient"]
@@ -47,13 +47,6 @@ phased = Parameter("phased")  # whether the planes that taps read are split by t
 
 
 @function
-def copy_plane(source, rows, columns, target, pitch, size):
-    """Dense rows to rows at a pitch."""
-    for i in range(rows):
-        memcpy(target + size * i * pitch, source + size * i * columns, size * columns)
-
-
-@function
 def split_sizes(g):
     """The pitch of rows and the values of a padded plane that is split by the strides."""
     pitch = (g[WIDTH] + 2 * g[PX] + step_x - 1) // step_x
@@ -66,7 +59,8 @@ def split_plane(g, source, target, pitch, plane):
     size = 4 if real is f32 else 8
     height, width, left = g[H], g[WIDTH], g[PX]
     if step_y == 1 and step_x == 1:
-        copy_plane(source, height, width, target + size * (g[PY] * pitch + left), pitch, size)
+        inside = target + size * (g[PY] * pitch + left)
+        copy_rows(source, size * width, inside, size * pitch, height, size * width)
         return
     dense, phases = array(real, source), array(real, target)
     for i in range(height):
@@ -148,8 +142,7 @@ def forward_planes(args, lo, hi, tid):
         w = array(real, g[W] + size * channel * high * wide)
         add_taps(padded, w, line, count, pitch, plane)
         target = g[Y] + size * item * ho * wo
-        for i in range(ho):
-            memcpy(target + size * i * wo, row + size * i * pitch, size * wo)
+        copy_rows(row, size * pitch, target, size * wo, ho, size * wo)
 
 
 @range_kernel
@@ -176,8 +169,7 @@ def input_gradient_planes(args, lo, hi, tid):
                 turned[k] = w[high * wide - 1 - k]
             add_taps(grid, turned, array(real, row), count, pitch, i64(0))
         target = g[Y] + size * item * height * width
-        for i in range(height):
-            memcpy(target + size * i * width, row + size * i * pitch, size * width)
+        copy_rows(row, size * pitch, target, size * width, height, size * width)
 
 
 @range_kernel(reassociate=True)
@@ -200,7 +192,7 @@ def weight_gradient_planes(args, lo, hi, tid):
             source = g[X] + size * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
             split_plane(g, source, padded, pitch, plane)
             source = g[W] + size * (image * g[O] + channel) * ho * wo
-            copy_plane(source, ho, wo, spread, pitch, size)
+            copy_rows(source, size * wo, spread, size * pitch, ho, size * wo)
             for k in range(high * wide):
                 x = array(real, padded + size * tap_offset(k // wide, k % wide, pitch, plane))
                 total = real(0)

@@ -36,7 +36,7 @@ from rushlight.backends.microkernel import (
     transpose,
 )
 from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
-from rushlight.backends.worker_pool import memcpy, scratch
+from rushlight.backends.worker_pool import copy_rows, scratch
 from rushlight.kernels.execution import language_type
 from rushlight.kernels.precision import planes_of_float32
 
@@ -66,13 +66,6 @@ def pack_b(b, row, transposed, k, depth, column, columns, target):
         transpose(b + column * row + 4 * k, row, target, PANEL * 4, columns, depth, PANEL)
     else:
         pack_rows(b + k * row + 4 * column, row, target, depth, columns)
-
-
-@function
-def copy_apart(target, target_row, source, source_row, rows, columns):
-    """Rows of floats, to where their distance is another."""
-    for r in range(rows):
-        memcpy(target + r * target_row, source + r * source_row, 4 * columns)
 
 
 @range_kernel
@@ -115,7 +108,7 @@ def panel_kernel(args, lo, hi, tid):
                 row += first_row
                 p[mk.A] = g[A] + row * a_row + k * a_k
                 if spread != 0:
-                    copy_apart(copied, spread, p[mk.A], a_row, size, depth)
+                    copy_rows(p[mk.A], a_row, copied, spread, size, 4 * depth)
                     p[mk.A] = copied
                 for j in range(first_panel, last_panel):
                     column = j * PANEL
