@@ -21,6 +21,9 @@ CASES = {
     "winograd odd": (2, 37, (9, 7), 45, (3, 3), (1, 1), (0, 2), (1, 1), 1),
     "winograd wide": (1, 130, (5, 31), 33, (3, 3), (1, 1), (1, 1), (1, 1), 1),
     "winograd batch": (40, 64, (4, 4), 96, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "winograd, parts of an image": (1, 32, (70, 60), 40, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "winograd, many panels": (2, 70, (12, 13), 200, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "winograd, groups of images": (9, 40, (16, 17), 70, (3, 3), (1, 1), (2, 1), (1, 1), 1),
     "resnet stem": (2, 3, (41, 40), 20, (7, 7), (2, 2), (3, 3), (1, 1), 1),
     "1x1": (3, 40, (7, 7), 50, (1, 1), (1, 1), (0, 0), (1, 1), 1),
     "1x1 wide": (2, 20, (20, 30), 35, (1, 1), (1, 1), (0, 0), (1, 1), 1),
@@ -101,6 +104,17 @@ def ways(request, monkeypatch):
     convolution._plans.clear()
 
 
+@pytest.fixture(params=[4, 2, 0])
+def largest_tile(request, monkeypatch):
+    """Winograd tiles of 4 x 4 outputs, of 2 x 2 only, and none."""
+    if REFERENCE:
+        pytest.skip("the reference has one way only")
+    monkeypatch.setattr(convolution, "_WINOGRAD", request.param)
+    convolution._plans.clear()
+    yield request.param
+    convolution._plans.clear()
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_all_passes(rng, dtype, name, ways):
     x, w, b, dy, args = arrays(rng, CASES[name], dtype)
@@ -125,6 +139,45 @@ def test_all_passes(rng, dtype, name, ways):
     check(convolution.convolution_weight_gradient(dy, x, w.shape, *args), exact, scale, bound)
     got = convolution.convolution_weight_gradient(scattered(dy), scattered(x), w.shape, *args)
     check(got, exact, scale, bound)
+
+
+@pytest.mark.parametrize("channels, size", [(64, 16), (256, 8), (64, 4)])
+def test_rounding_errors_against_the_oracle(rng, largest_tile, channels, size):
+    """Root mean squares of the errors, ours over PyTorch's: the documented bounds."""
+    torch = pytest.importorskip("torch")
+    case = (8, channels, (size, size), channels, (3, 3), (1, 1), (1, 1), (1, 1), 1)
+    x, w, b, dy, args = arrays(rng, case)
+
+    def passes(kind):
+        tx, tw = (torch.tensor(v, dtype=kind, requires_grad=True) for v in (x, w))
+        y = torch.conv2d(tx, tw, torch.tensor(b, dtype=kind), padding=1)
+        y.backward(torch.tensor(dy, dtype=kind))
+        return [t.detach().numpy() for t in (y, tx.grad, tw.grad)]
+
+    exact, theirs = passes(torch.float64), passes(torch.float32)
+    ours = [
+        convolution.convolution_forward(x, w, b, *args),
+        convolution.convolution_input_gradient(dy, w, x.shape, *args),
+        convolution.convolution_weight_gradient(dy, x, w.shape, *args),
+    ]
+    for got, want, true in zip(ours, theirs, exact, strict=True):
+        ratio = np.sqrt(np.square(got - true).mean() / np.square(want - true).mean())
+        assert ratio < (3.5 if largest_tile == 4 else 2)
+
+
+@compiled_only
+@pytest.mark.parametrize("outputs", [2, 4])
+def test_winograd_matrices_are_exact(outputs):
+    """outputs = A' [(G g) * (B' d)], in fractions, for every unit tap and input."""
+    from rushlight.kernels import winograd_transforms
+
+    at, g, bt = winograd_transforms.matrices(winograd_transforms.POINTS[outputs])
+    edge = outputs + 2
+    assert [len(at), len(g), len(bt)] == [outputs, edge, edge]
+    for tap, place in np.ndindex(3, edge):
+        for row in range(outputs):
+            total = sum(at[row][k] * g[k][tap] * bt[k][place] for k in range(edge))
+            assert total == (row + tap == place)
 
 
 @compiled_only
@@ -178,8 +231,9 @@ def _by_taps(function, operands, args):
 
 
 @compiled_only
-@pytest.mark.parametrize("name", ["mnist 2", "winograd odd", "7 wide, strided", "groups", "1 dim",
-                                  "lenet", "depthwise"])  # fmt: skip
+@pytest.mark.parametrize("name", ["mnist 2", "winograd odd", "winograd, many panels",
+                                  "winograd, groups of images", "7 wide, strided", "groups",
+                                  "1 dim", "lenet", "depthwise"])  # fmt: skip
 def test_nothing_is_written_behind_the_output(rng, name, ways, monkeypatch):
     x, w, b, dy, args = arrays(rng, CASES[name])
     guarded = []
@@ -221,7 +275,9 @@ def test_oracle(rng, name):
     assert np.allclose(got, tw.grad.numpy(), **tolerance)
 
 
-@pytest.mark.parametrize("name", ["mnist 2", "winograd batch", "resnet stem", "unequal", "3 dims"])
+@pytest.mark.parametrize("name", ["mnist 2", "winograd batch", "winograd, many panels",
+                                  "winograd, groups of images", "resnet stem", "unequal",
+                                  "3 dims"])  # fmt: skip
 def test_same_bits_for_any_number_of_threads(rng, name):
     x, w, b, dy, args = arrays(rng, CASES[name])
     before, results = threads.get_num_threads(), []

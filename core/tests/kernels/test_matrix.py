@@ -139,6 +139,19 @@ def test_low_precision_rounds_once(rng, kind):
     assert np.array_equal(matrix.linear(a, b, bias), want.astype(kind))
 
 
+@pytest.mark.parametrize("shape", [(256, 4096, 256), (8, 4096, 64), (70, 2000, 33)])
+@pytest.mark.parametrize("transposed", [(False, False), (True, False), (False, True)])
+def test_errors_of_long_sums(rng, shape, transposed):
+    """Sums of 4096 products in one register would have errors of 1e-6."""
+    m, k, n = shape
+    a = rng.standard_normal((k, m) if transposed[0] else (m, k)).astype(np.float32)
+    b = rng.standard_normal((n, k) if transposed[1] else (k, n)).astype(np.float32)
+    left, right = (v.T if t else v for v, t in zip((a, b), transposed, strict=True))
+    exact = left.astype(np.float64) @ right
+    error = np.square(matrix.matmul(left, right) - exact).mean() / np.square(exact).mean()
+    assert np.sqrt(error) < 4e-7
+
+
 def test_empty_sums_are_zero_plus_bias():
     a, b = np.ones((3, 0), np.float32), np.ones((0, 4), np.float32)
     assert np.array_equal(matrix.matmul(a, b), np.zeros((3, 4)))

@@ -5,9 +5,11 @@ A *tile kernel* ``void tile(int64 *p)`` computes a tile of R rows x PANEL column
     C[r, :] = start + sum over segments s, k < DEPTH of
               A[a_offset[s] + r * A_ROW + k * A_K] * B[b_offset[s] + k * PANEL, :]
 
-where start is 0, C itself or a bias row, optionally followed by ReLU. Strides and offsets are in
-bytes. One segment is a matrix product; one segment per kernel tap is a convolution; segments over
-image rows are a weight gradient. B is packed in panels of PANEL columns.
+where start is 0, C itself or a bias row, optionally followed by ReLU. Registers take SUM_DEPTH
+products (or as many as a table names), then go to the stack and begin anew: in one long sum
+rounding errors would grow with the root of its length (4 times PyTorch's at 4096). Strides and
+offsets are in bytes. One segment is a matrix product; one segment per kernel tap is a convolution;
+segments over image rows are a weight gradient. B is packed in panels of PANEL columns.
 
 Modes: "rows" (A_K is 4 bytes, A_ROW free: NN and NT products, convolution, Winograd), "columns"
 (A_ROW is 4 bytes, A_K free: TN products, weight gradients), "groups" ("rows" for two groups of
@@ -20,6 +22,7 @@ when a shape first needs it. The tile reaches the peak of the multiply-add units
 from __future__ import annotations
 
 import functools
+import itertools
 
 from llvmlite import ir
 
@@ -41,12 +44,14 @@ NV = 2  # vectors per tile row
 MAX_ROWS = {16: 14, 8: 6, 4: 6}[VL]  # accumulators + B + one broadcast fill the register file
 PANEL = NV * VL  # columns of a packed B panel
 GROUP = 7  # rows of one group in mode "groups"
+SUM_DEPTH = 192  # products that are summed in registers
 UNROLL = 4
 AHEAD = 8  # steps of k by which a transposed A is asked for in advance: 12 and 16 win no more
 VECTOR = ir.VectorType(F32, VL)
 MASK = ir.VectorType(ir.IntType(1), VL)
 LANES = ir.VectorType(I64, VL)
 ZERO = ir.Constant(VECTOR, [0.0] * VL)
+FALSE, TRUE = (ir.Constant(ir.IntType(1), value) for value in (0, 1))
 
 # Words of the parameter block of a tile kernel.
 A, A_ROW, A_K, B, C, C_ROW, SEGMENTS, SEGMENT_COUNT, DEPTH, START = range(10)
@@ -132,11 +137,14 @@ def zero_if_negative(builder, value):
 # ---- the microkernel -----------------------------------------------------------------------------
 
 
+flat = itertools.chain.from_iterable
+
+
 class _TileEmitter:
     """Emits one function ``void(int64 *p)`` for a fixed number of rows."""
 
-    def __init__(self, module, name, rows, mode, vectors):
-        self.rows, self.mode, self.vectors = rows, mode, vectors
+    def __init__(self, module, name, rows, mode, vectors, sum_depth):
+        self.rows, self.mode, self.vectors, self.sum_depth = rows, mode, vectors, sum_depth
         signature = ir.FunctionType(ir.VoidType(), [I64])
         self.function = ir.Function(module, signature, name)
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -161,18 +169,46 @@ class _TileEmitter:
         self.accumulators = [[b.alloca(VECTOR) for _ in row] for _ in range(self.rows)]
         self.masks = [lanes_below(b, self.word(COLUMNS), v * VL) for v in range(self.vectors)]
         whole = b.icmp_signed(">=", self.word(COLUMNS), I64(self.vectors * VL))
+        self.summed = b.alloca(I64)  # products in the accumulators
+        # An address as a number keeps LLVM from looking for registers for these, too.
+        self.sums = b.ptrtoint(b.alloca(VECTOR, self.rows * self.vectors), I64)
+        self.is_begun = b.alloca(ir.IntType(1))  # whether they have a part of the sums
+        b.store(I64(0), self.summed)
         self.start()
         with counted_loop(b, self.word(SEGMENT_COUNT)) as segment:
             entry = b.add(self.word(SEGMENTS), b.mul(segment, I64(16)))
             a_offset = b.load(_pointer(b, entry))
             b_offset = b.load(_pointer(b, b.add(entry, I64(8))))
-            self.multiply(b.add(self.word(A), a_offset), b.add(self.word(B), b_offset))
+            self.cursors(b.add(self.word(A), a_offset), b.add(self.word(B), b_offset))
+            self.blocks()
+        with b.if_then(b.load(self.is_begun)):
+            self.add_sums()
+        with b.if_then(b.icmp_signed("==", self.word(START), I64(START_C))):
+            self.add_c()
         with b.if_else(whole) as (then, otherwise):
             with then:
                 self.finish([None] * self.vectors)
             with otherwise:
                 self.finish(self.masks)
         b.ret_void()
+
+    def blocks(self):
+        """The products of a segment; full accumulators go to memory before the next ones."""
+        b, depth, most = self.b, self.word(DEPTH), I64(self.sum_depth)
+        count = b.udiv(b.add(depth, I64(self.sum_depth - 1)), most)
+        with counted_loop(b, count) as block:
+            with b.if_then(b.icmp_signed(">=", b.load(self.summed), most)):
+                with b.if_then(b.load(self.is_begun)):
+                    self.add_sums()
+                for i, part in enumerate(flat(self.accumulators)):
+                    store_vector(b, b.load(part), b.add(self.sums, I64(i * VL * 4)))
+                self.fill(lambda r, v: ZERO)
+                b.store(TRUE, self.is_begun)
+                b.store(I64(0), self.summed)
+            left = b.sub(depth, b.mul(block, most))
+            steps = b.select(b.icmp_signed("<", left, most), left, most)
+            self.products(steps)
+            b.store(b.add(b.load(self.summed), steps), self.summed)
 
     # -- accumulators before and after the k loop
 
@@ -185,43 +221,56 @@ class _TileEmitter:
 
     def start(self):
         b, kind = self.b, self.word(START)
-
-        def from_memory(r, v):
-            return load_vector(b, b.add(self.c_address(r), I64(v * VL * 4)), self.masks[v])
-
-        with b.if_else(b.icmp_signed("==", kind, I64(START_C))) as (from_c, otherwise):
-            with from_c:
-                self.fill(from_memory)
-            with otherwise, b.if_else(b.icmp_signed("==", kind, I64(START_BIAS))) as (bias, zero):
-                with bias:
-                    row = [
-                        load_vector(b, b.add(self.word(BIAS), I64(v * VL * 4)), self.masks[v])
-                        for v in range(self.vectors)
-                    ]
-                    self.fill(lambda r, v: row[v])
-                with zero:
-                    self.fill(lambda r, v: ZERO)
+        b.store(FALSE, self.is_begun)
+        with b.if_else(b.icmp_signed("==", kind, I64(START_BIAS))) as (bias, zero):
+            with bias:
+                row = [
+                    load_vector(b, b.add(self.word(BIAS), I64(v * VL * 4)), self.masks[v])
+                    for v in range(self.vectors)
+                ]
+                self.fill(lambda r, v: row[v])
+            with zero:
+                self.fill(lambda r, v: ZERO)
 
     def fill(self, value):
         for r in range(self.rows):
             for v in range(self.vectors):
                 self.b.store(value(r, v), self.accumulators[r][v])
 
+    def add_sums(self):
+        b = self.b
+        for i, part in enumerate(flat(self.accumulators)):
+            total = load_vector(b, b.add(self.sums, I64(i * VL * 4)))
+            b.store(b.fadd(total, b.load(part)), part)
+
+    def add_c(self):
+        b = self.b
+        for r in range(self.rows):
+            address = self.c_address(r)
+            for v in range(self.vectors):
+                part = load_vector(b, b.add(address, I64(v * VL * 4)), self.masks[v])
+                slot = self.accumulators[r][v]
+                b.store(b.fadd(part, b.load(slot)), slot)
+
     def finish(self, masks):
         b = self.b
-        relu = b.icmp_signed("!=", self.word(RELU), I64(0))
+        with b.if_then(b.icmp_signed("!=", self.word(RELU), I64(0))):
+            for slot in flat(self.accumulators):
+                b.store(zero_if_negative(b, b.load(slot)), slot)
+        self.store(masks)
+
+    def store(self, masks):
+        b = self.b
         for r in range(self.rows):
             address = self.c_address(r)
             for v in range(self.vectors):
                 value = b.load(self.accumulators[r][v])
-                value = b.select(relu, zero_if_negative(b, value), value)
                 store_vector(b, value, b.add(address, I64(v * VL * 4)), masks[v])
 
     # -- the k loop
 
-    def multiply(self, a_address, b_address):
+    def cursors(self, a_address, b_address):
         b = self.b
-        depth = self.word(DEPTH)
         self.b_cursor = self.slot(b_address)
         if self.mode == "offsets":
             self.b_start, self.b_cursor = b_address, self.slot(self.word(B_OFFSETS))
@@ -242,6 +291,9 @@ class _TileEmitter:
                 if group:
                     offset = b.add(offset, b.mul(self.word(A_GROUP), I64(group)))
                 self.bases.append(self.slot(b.add(a_address, offset)))
+
+    def products(self, depth):
+        b = self.b
         with counted_loop(b, b.udiv(depth, I64(UNROLL))):
             self.steps(UNROLL)
         with counted_loop(b, b.urem(depth, I64(UNROLL))):
@@ -255,6 +307,11 @@ class _TileEmitter:
         if row % 3:
             address = b.add(address, self.row_stride if row % 3 == 1 else self.row_stride_2)
         return b.add(address, I64(4 * u)) if u else address
+
+    def unrelated(self, address):
+        """The address; that it moves evenly is hidden: LLVM would keep one per row, on the stack."""
+        kind = ir.FunctionType(I64, [I64])
+        return self.b.asm(kind, "", "=r,0", [address], False)
 
     def prefetch(self, address):
         """Ask for the values of a later k: no hardware foresees steps of whole rows."""
@@ -274,7 +331,7 @@ class _TileEmitter:
 
     def steps(self, count):
         b = self.b
-        bases = [b.load(slot) for slot in self.bases]
+        bases = [self.unrelated(b.load(slot)) for slot in self.bases]
         cursor = b.load(self.b_cursor)
         for u in range(count):
             row = self.b_row(cursor, u)
@@ -296,12 +353,12 @@ class _TileEmitter:
         b.store(b.add(cursor, I64(step * count)), self.b_cursor)
 
 
-def _tile_address(mode, rows, vectors=NV):
-    symbol = f"rl_tile_{mode}_{rows}_{vectors}_{VL}"
+def _tile_address(mode, rows, vectors=NV, sum_depth=SUM_DEPTH):
+    symbol = f"rl_tile_{mode}_{rows}_{vectors}_{VL}_{sum_depth}"
 
     def build():
         module = ir.Module(name=symbol)
-        _TileEmitter(module, symbol, rows, mode, vectors).emit()
+        _TileEmitter(module, symbol, rows, mode, vectors, sum_depth).emit()
         return module
 
     return load_module(symbol, build)
@@ -313,8 +370,8 @@ class TileTable:
     A table of one vector computes the first VL columns of a panel only: for few output channels.
     """
 
-    def __init__(self, mode, vectors=NV):
-        self.mode, self.vectors = mode, vectors
+    def __init__(self, mode, vectors=NV, sum_depth=SUM_DEPTH):
+        self.kind = mode, vectors, sum_depth
         self.words = np.zeros(MAX_ROWS + 1, np.int64)
         self.address = self.words.ctypes.data
 
@@ -324,7 +381,8 @@ class TileTable:
             parts = max(1, -(-total // MAX_ROWS))
             for rows in {total // parts, -(-total // parts)}:
                 if rows > 0 and self.words[rows] == 0:
-                    self.words[rows] = _tile_address(self.mode, rows, self.vectors)
+                    mode, vectors, sum_depth = self.kind
+                    self.words[rows] = _tile_address(mode, rows, vectors, sum_depth)
         return self.address
 
 
