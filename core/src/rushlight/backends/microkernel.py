@@ -309,7 +309,7 @@ class _TileEmitter:
         return b.add(address, I64(4 * u)) if u else address
 
     def unrelated(self, address):
-        """The address; that it moves evenly is hidden: LLVM would keep one per row, on the stack."""
+        """The address, not known to move evenly: LLVM would keep one per row, on the stack."""
         kind = ir.FunctionType(I64, [I64])
         return self.b.asm(kind, "", "=r,0", [address], False)
 

@@ -6,7 +6,7 @@ from rushlight.kernels.matrix import matmul
 
 __all__ = ["Forward", "fits"]
 
-PIXELS = 196  # maps from 14 x 14 on
+PIXELS = 256  # smaller maps are quicker by tiles of pixels (14 x 14 by a fifth)
 WORK = 500_000  # multiply-adds of an image that are worth a product of their own
 
 

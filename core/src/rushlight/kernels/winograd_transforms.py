@@ -108,7 +108,7 @@ def _apply(builder, matrix, vectors):
 
 
 def _apply_folded(builder, matrix, vectors, paired):
-    """Columns of opposite points: even rows take the sum of two vectors, odd rows the difference."""
+    """Columns of opposite points: even rows take sums of two vectors, odd rows differences."""
     total, difference = list(vectors), list(vectors)
     dropped = {j for _, j in paired}
     for i, j in paired:
