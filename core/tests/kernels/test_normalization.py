@@ -20,6 +20,12 @@ from rushlight.kernels.execution import REFERENCE  # noqa: E402
 compiled_only = pytest.mark.skipif(REFERENCE, reason="the reference computes in float64")
 
 SHAPES = [
+    # channels that are not divided: blocks of columns, with a rest, and planes
+    (9, 300),
+    (40, 70, 2, 2),
+    (3, 23, 5, 5),
+    (2, 261, 3),
+    (3, 20, 7, 9),
     (6, 5),
     (4, 3, 7),
     (3, 20, 5, 7),

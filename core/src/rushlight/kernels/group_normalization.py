@@ -19,6 +19,7 @@ from rushlight.backends.kernel_language import (
     real,
     square_root,
 )
+from rushlight.kernels.batch_normalization_kernels import gradient_sums, run_squares, run_sum
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     FLOAT64,
@@ -28,7 +29,6 @@ from rushlight.kernels.execution import (
     language_type,
     referenced_by,
 )
-from rushlight.kernels.normalization import gradient_sums, run_squares, run_sum
 from rushlight.kernels.prepared import Remembered, called, prepared
 
 __all__ = ["group_norm_backward", "group_norm_forward"]

@@ -1,8 +1,7 @@
 """Batch normalisation over channels and layer normalisation over rows, forward and backward.
 
-Means and variances use two passes over the data (no cancellation). Batch statistics are sums over
-images: every (channel, image chunk) has its own partial result, in float64, combined in order
-(Chan, Golub and LeVeque's rule for variances), so results do not depend on threads.
+Means and variances use two passes over the data (no cancellation). Kernels of batches:
+:mod:`batch_normalization_kernels`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from rushlight.backends.kernel_language import (
     array,
     f32,
     f64,
-    function,
     i64,
     independent,
     range_kernel,
@@ -20,6 +18,25 @@ from rushlight.backends.kernel_language import (
     square_root,
 )
 from rushlight.backends.memory import empty
+from rushlight.kernels.batch_normalization_kernels import (
+    COLUMNS,
+    SMALL_PLANE,
+    C,
+    N,
+    S,
+    batch_apply,
+    batch_channel_gradients,
+    batch_channels,
+    batch_column_gradients,
+    batch_columns,
+    batch_gradient,
+    batch_gradient_sums,
+    batch_statistics,
+    combine_gradient_sums,
+    combine_statistics,
+    run_squares,
+    run_sum,
+)
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     COMPILED_DTYPES,
@@ -37,176 +54,6 @@ __all__ = [
     "layer_norm_backward",
     "layer_norm_forward",
 ]
-
-# Argument words of batch normalisation.
-X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS, COUNT = range(14)
-GRAD_WEIGHT, GRAD_BIAS = Y, BIAS  # of the backward sums
-
-
-# ---- batch normalisation -------------------------------------------------------------------------
-
-
-@function(reassociate=True)
-def run_sum(x, n):
-    """Sum of n neighbours; blocks of 4096 are added in float64."""
-    total = f64(0)
-    for start in range(0, n, 4096):
-        part = real(0)
-        for i in independent(start, min(n, start + 4096)):
-            part += x[i]
-        total += f64(part)
-    return total
-
-
-@function(reassociate=True)
-def run_squares(x, n, mean):
-    """Sum of squared distances from the mean."""
-    total = f64(0)
-    for start in range(0, n, 4096):
-        part = real(0)
-        for i in independent(start, min(n, start + 4096)):
-            d = x[i] - mean
-            part += d * d
-        total += f64(part)
-    return total
-
-
-@function
-def plane(g, base, size, image, channel):
-    """One plane of an (N, C, S) array."""
-    return array(real, base + size * (image * g[C] + channel) * g[S])
-
-
-@range_kernel
-def batch_statistics(args, lo, hi, tid):
-    """Items: channel * PARTS + part. PARTIAL: [item][count, mean, squared distances]."""
-    g = array(i64, args)
-    size, parts, s = 4 if real is f32 else 8, g[PARTS], g[S]
-    for item in range(lo, hi):
-        channel, part = item // parts, item % parts
-        first, last = g[N] * part // parts, g[N] * (part + 1) // parts
-        total = f64(0)
-        for image in range(first, last):
-            total += run_sum(plane(g, g[X], size, image, channel), s)
-        count = f64((last - first) * s)
-        mean = total / count
-        near = real(mean)
-        squares, shift = f64(0), mean - f64(near)
-        for image in range(first, last):
-            squares += run_squares(plane(g, g[X], size, image, channel), s, near)
-        out = array(f64, g[PARTIAL] + 24 * item)
-        out[0], out[1] = count, mean
-        out[2] = squares - count * shift * shift  # the mean was rounded: put the centre back
-
-
-@range_kernel
-def combine_statistics(args, lo, hi, tid):
-    """Items are channels: mean and 1 / sqrt(variance + eps)."""
-    g = array(i64, args)
-    parts = g[PARTS]
-    mean_out, inverse_out = array(real, g[MEAN]), array(real, g[INVSTD])
-    for channel in range(lo, hi):
-        p = array(f64, g[PARTIAL] + 24 * channel * parts)
-        count, mean, squares = p[0], p[1], p[2]
-        for i in range(1, parts):
-            n, other = p[3 * i], p[3 * i + 1]
-            whole, gap = count + n, other - mean
-            mean += gap * n / whole
-            squares += p[3 * i + 2] + gap * gap * count * n / whole
-            count = whole
-        mean_out[channel] = real(mean)
-        inverse_out[channel] = real(1.0 / square_root(squares / count + array(f64, args)[EPS]))
-
-
-@range_kernel
-def batch_apply(args, lo, hi, tid):
-    """Y = (X - mean) * (invstd * weight) + bias. Items: image * C + channel."""
-    g = array(i64, args)
-    size, s = 4 if real is f32 else 8, g[S]
-    mean, inverse = array(real, g[MEAN]), array(real, g[INVSTD])
-    weight, bias = array(real, g[WEIGHT]), array(real, g[BIAS])
-    for item in range(lo, hi):
-        channel = item % g[C]
-        scale, shift, centre = inverse[channel], real(0), mean[channel]
-        if g[WEIGHT] != 0:
-            scale = scale * weight[channel]
-        if g[BIAS] != 0:
-            shift = bias[channel]
-        x, y = array(real, g[X] + size * item * s), array(real, g[Y] + size * item * s)
-        for i in range(s):
-            y[i] = (x[i] - centre) * scale + shift
-
-
-@function(reassociate=True)
-def gradient_sums(grad, x, n, mean):
-    """Sums of grad and of grad * (x - mean)."""
-    total, product = f64(0), f64(0)
-    for start in range(0, n, 4096):
-        a, b = real(0), real(0)
-        for i in independent(start, min(n, start + 4096)):
-            a += grad[i]
-            b += grad[i] * (x[i] - mean)
-        total += f64(a)
-        product += f64(b)
-    return total, product
-
-
-@range_kernel
-def batch_gradient_sums(args, lo, hi, tid):
-    """Items: channel * PARTS + part. PARTIAL: [item][sum of grad, sum of grad * (x - mean)]."""
-    g = array(i64, args)
-    size, parts, s = 4 if real is f32 else 8, g[PARTS], g[S]
-    mean = array(real, g[MEAN])
-    for item in range(lo, hi):
-        channel, part = item // parts, item % parts
-        total, product = f64(0), f64(0)
-        for image in range(g[N] * part // parts, g[N] * (part + 1) // parts):
-            grad = plane(g, g[GRAD], size, image, channel)
-            a, b = gradient_sums(grad, plane(g, g[X], size, image, channel), s, mean[channel])
-            total += a
-            product += b
-        array(f64, g[PARTIAL] + 16 * item)[0] = total
-        array(f64, g[PARTIAL] + 16 * item)[1] = product
-
-
-@range_kernel
-def combine_gradient_sums(args, lo, hi, tid):
-    """Items are channels: gradients of weight and bias."""
-    g = array(i64, args)
-    parts, inverse = g[PARTS], array(real, g[INVSTD])
-    for channel in range(lo, hi):
-        p = array(f64, g[PARTIAL] + 16 * channel * parts)
-        total, product = f64(0), f64(0)
-        for i in range(parts):
-            total += p[2 * i]
-            product += p[2 * i + 1]
-        array(real, g[GRAD_BIAS])[channel] = real(total)
-        array(real, g[GRAD_WEIGHT])[channel] = real(product * f64(inverse[channel]))
-
-
-@range_kernel
-def batch_gradient(args, lo, hi, tid):
-    """Y = w * invstd * (grad - mean(grad) - xhat * mean(grad * xhat)). Items: image * C + channel.
-
-    BIAS and PARTIAL hold the sums of grad and of grad * xhat per channel.
-    """
-    g = array(i64, args)
-    size, s = 4 if real is f32 else 8, g[S]
-    mean, inverse, weight = array(real, g[MEAN]), array(real, g[INVSTD]), array(real, g[WEIGHT])
-    sums, products = array(real, g[BIAS]), array(real, g[PARTIAL])
-    count = real(g[N] * s)
-    for item in range(lo, hi):
-        channel = item % g[C]
-        scale, centre = inverse[channel], mean[channel]
-        slope = inverse[channel] * products[channel] / count
-        level = sums[channel] / count
-        if g[WEIGHT] != 0:
-            scale = scale * weight[channel]
-        x, y = array(real, g[X] + size * item * s), array(real, g[Y] + size * item * s)
-        grad = array(real, g[GRAD] + size * item * s)
-        for i in range(s):
-            y[i] = (grad[i] - level - (x[i] - centre) * slope) * scale
-
 
 # ---- layer normalisation -------------------------------------------------------------------------
 
@@ -296,12 +143,17 @@ def _plan(kernel, dtype, items, grain, words):
     return plan
 
 
-def _batch_words(shape):
+def batch_words(shape):
     """(words, number of parts): images are split where channels alone are too few items."""
     n, c = shape[:2]
     s = int(np.prod(shape[2:]))
     parts = max(1, min(n, 16 // c))
     return (0,) * 8 + (n, c, s, parts, 0, 0), parts
+
+
+def whole_channels(planes, columns, c, s):
+    """(kernel, items) of channels that are not divided."""
+    return (columns, -(-c // (COLUMNS // s))) if s <= SMALL_PLANE else (planes, c)
 
 
 def _row(array, dtype):
@@ -410,9 +262,16 @@ def batch_norm_train_forward(input, weight, bias, eps):
     """
     _check_training(input, weight, bias)
     x = compute_array(input)
-    words, parts = _batch_words(x.shape)
+    words, parts = batch_words(x.shape)
     (n, c), s = x.shape[:2], words[S]
     mean, invstd = np.empty(c, x.dtype), np.empty(c, x.dtype)
+    if parts == 1:
+        out = empty(x.shape, x.dtype)
+        kernel, items = whole_channels(batch_channels, batch_columns, c, s)
+        plan = _plan(kernel, x.dtype, items, chunk(items, n * c * s // items), words)
+        threads.run(plan, x, out, _row(weight, x.dtype), _row(bias, x.dtype), mean, invstd, None,
+                    None, n, c, s, parts, float(eps))  # fmt: skip
+        return cast(out, input.dtype), mean, invstd
     partial = np.empty(3 * c * parts, np.float64)
     grain = chunk(c * parts, n * s // parts)
     threads.run(_plan(batch_statistics, x.dtype, c * parts, grain, words), x, None, None, None,
@@ -439,17 +298,22 @@ def batch_norm_train_backward(grad, input, weight, mean, invstd):
         raise ValueError(f"batch_norm: grad has shape {grad.shape}, expected {input.shape}")
     x = compute_array(input)
     dy = cast(compute_array(grad), x.dtype)
-    words, parts = _batch_words(x.shape)
+    words, parts = batch_words(x.shape)
     (n, c), s = x.shape[:2], words[S]
     mean, invstd = _row(mean, x.dtype), _row(invstd, x.dtype)
     grad_weight, grad_bias = np.empty(c, x.dtype), np.empty(c, x.dtype)
+    out = empty(x.shape, x.dtype)
+    if parts == 1:
+        kernel, items = whole_channels(batch_channel_gradients, batch_column_gradients, c, s)
+        plan = _plan(kernel, x.dtype, items, chunk(items, n * c * s // items), words)
+        threads.run(plan, x, out, _row(weight, x.dtype), grad_bias, mean, invstd, dy, grad_weight)
+        return cast(out, input.dtype), grad_weight, grad_bias
     partial = np.empty(2 * c * parts, np.float64)
     grain = chunk(c * parts, n * s // parts)
     threads.run(_plan(batch_gradient_sums, x.dtype, c * parts, grain, words), x, None, None, None,
                 mean, None, dy, partial)  # fmt: skip
     threads.run(_plan(combine_gradient_sums, x.dtype, c, c, words), None, grad_weight, None,
                 grad_bias, None, invstd, None, partial)  # fmt: skip
-    out = empty(x.shape, x.dtype)
     plan = _plan(batch_gradient, x.dtype, n * c, chunk(n * c, s), words)
     threads.run(plan, x, out, _row(weight, x.dtype), grad_bias, mean, invstd, dy, grad_weight)
     return cast(out, input.dtype), grad_weight, grad_bias
@@ -463,7 +327,7 @@ def batch_norm_eval(input, weight, bias, mean, var, eps):
     if x.size == 0:
         return empty(input.shape, input.dtype)
     invstd = (1 / np.sqrt(var.astype(np.float64) + eps)).astype(x.dtype)
-    out = _apply(x, weight, bias, _row(mean, x.dtype), invstd, _batch_words(x.shape)[0])
+    out = _apply(x, weight, bias, _row(mean, x.dtype), invstd, batch_words(x.shape)[0])
     return cast(out, input.dtype)
 
 

@@ -18,6 +18,7 @@ from rushlight.backends.kernel_language import (
     square_root,
 )
 from rushlight.backends.memory import empty
+from rushlight.kernels.batch_normalization_kernels import run_squares
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     chunk,
@@ -26,7 +27,6 @@ from rushlight.kernels.execution import (
     language_type,
     referenced_by,
 )
-from rushlight.kernels.normalization import run_squares
 from rushlight.kernels.prepared import Remembered, called, prepared
 
 __all__ = ["rms_norm_backward", "rms_norm_forward"]

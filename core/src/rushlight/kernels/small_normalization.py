@@ -19,6 +19,7 @@ from rushlight.backends.kernel_language import (
     stack,
 )
 from rushlight.backends.worker_pool import scratch
+from rushlight.kernels import batch_normalization_kernels as batches
 from rushlight.kernels import normalization as whole
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, language_type
 from rushlight.kernels.prepared import Remembered, prepared
@@ -37,14 +38,22 @@ def batch_in_turn(args, lo, hi, tid):
     """The one item: statistics, combined, applied."""
     g, words = array(i64, args), stack(16)
     p = array(i64, words)
-    p[whole.X], p[whole.Y], p[whole.MEAN], p[whole.INVSTD] = g[_X], g[_OUT], g[_MEAN], g[_INVSTD]
-    p[whole.WEIGHT] = g[_WEIGHT] if g[_GIVEN] % 2 == 1 else i64(0)
-    p[whole.BIAS] = g[_BIAS] if g[_GIVEN] >= 2 else i64(0)
-    p[whole.EPS], p[whole.COUNT], p[whole.GRAD] = g[_EPS], i64(0), i64(0)
+    p[batches.X], p[batches.Y], p[batches.MEAN], p[batches.INVSTD] = (
+        g[_X],
+        g[_OUT],
+        g[_MEAN],
+        g[_INVSTD],
+    )
+    p[batches.WEIGHT] = g[_WEIGHT] if g[_GIVEN] % 2 == 1 else i64(0)
+    p[batches.BIAS] = g[_BIAS] if g[_GIVEN] >= 2 else i64(0)
+    p[batches.EPS], p[batches.COUNT], p[batches.GRAD] = g[_EPS], i64(0), i64(0)
     for i in range(4):
-        p[whole.N + i] = g[_N + i]
+        p[batches.N + i] = g[_N + i]
+    if g[_CODES + 1] == 0:  # channels as a whole, so many items
+        call_address(g[_CODES], words, i64(0), g[_CODES + 2], tid)
+        return
     channels, parts = g[_N + 1], g[_N + 3]
-    p[whole.PARTIAL] = scratch(tid, 24 * channels * parts)
+    p[batches.PARTIAL] = scratch(tid, 24 * channels * parts)
     call_address(g[_CODES], words, i64(0), channels * parts, tid)
     call_address(g[_CODES + 1], words, i64(0), channels, tid)
     call_address(g[_CODES + 2], words, i64(0), g[_N] * channels, tid)
@@ -120,10 +129,17 @@ def _prepare_train(input, weight, bias):
     if not _fits(input):
         return None
     shape, dtype, kind = input.shape, input.dtype, language_type(input.dtype)
-    kernels = whole.batch_statistics, whole.combine_statistics, whole.batch_apply
-    words, _ = whole._batch_words(shape)
+    words, parts = whole.batch_words(shape)
     given = (weight is not None) + 2 * (bias is not None)
-    constants = [given, *words[whole.N : whole.N + 4], *[k.address(real=kind) for k in kernels]]
+    if parts == 1:
+        kernel, items = whole.whole_channels(
+            batches.batch_channels, batches.batch_columns, shape[1], words[batches.S]
+        )
+        codes = [kernel.address(real=kind), 0, items]
+    else:
+        kernels = batches.batch_statistics, batches.combine_statistics, batches.batch_apply
+        codes = [k.address(real=kind) for k in kernels]
+    constants = [given, *words[batches.N : batches.N + 4], *codes]
     outputs = [(shape, dtype), (shape[1:2], dtype), (shape[1:2], dtype)]
     arrays = [input, input if weight is None else weight, input if bias is None else bias]
     code, constants = batch_in_turn.address(real=kind), [int(c) for c in constants]
