@@ -147,7 +147,7 @@ def batch_words(shape):
     """(words, number of parts): images are split where channels alone are too few items."""
     n, c = shape[:2]
     s = int(np.prod(shape[2:]))
-    parts = max(1, min(n, 16 // c))
+    parts = 1 if s <= SMALL_PLANE else max(1, min(n, 16 // c))
     return (0,) * 8 + (n, c, s, parts, 0, 0), parts
 
 
