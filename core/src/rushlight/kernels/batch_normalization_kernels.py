@@ -24,7 +24,8 @@ from rushlight.backends.kernel_language import (
 # Argument words of batch normalisation.
 X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS, COUNT = range(14)
 GRAD_WEIGHT, GRAD_BIAS = Y, BIAS  # of the backward sums
-COLUMNS = 256  # elements of an image that an item takes where planes are small
+BLOCK = PARTS  # channels of an item, where planes are small
+COLUMNS = 256  # elements that an item takes at once where planes are small
 SMALL_PLANE = 25  # elements
 
 
@@ -243,118 +244,188 @@ def batch_channel_gradients(args, lo, hi, tid):
 
 
 @function
-def fold(columns, channels, count, s):
-    """Sums over the columns of each channel."""
+def rows_at_once(g):
+    """How many images the columns have room for: more than one if all channels are in one block."""
+    return max(i64(1), COLUMNS // (g[C] * g[S])) if g[BLOCK] >= g[C] else i64(1)
+
+
+@function
+def fold(columns, channels, count, s, period, rows):
+    """Sums over the columns of each channel, in ``rows`` times ``period`` columns."""
+    if rows * s == 1:
+        for k in independent(count):
+            channels[k] = columns[k]
+        return
     for k in range(count):
         total = f64(0)
-        for j in range(k * s, k * s + s):
-            total += columns[j]
+        for start in range(k * s, rows * period, period):
+            for j in range(start, start + s):
+                total += columns[j]
         channels[k] = total
 
 
 @function
-def spread(channels, columns, count, s):
+def spread(channels, columns, count, s, period, rows):
     """The value of each channel for all of its columns."""
+    if rows * s == 1:
+        for k in independent(count):
+            columns[k] = channels[k]
+        return
     for k in range(count):
         value = channels[k]
-        for j in range(k * s, k * s + s):
-            columns[j] = value
+        for start in range(k * s, rows * period, period):
+            for j in range(start, start + s):
+                columns[j] = value
+
+
+@function(reassociate=True)
+def column_sums(start, pitch, n, rows, period, total):
+    """Sums of the images, ``rows`` at once and four of these between additions in float64."""
+    step, width = pitch * rows, rows * period
+    for i in independent(width):
+        total[i] = f64(0)
+    whole = n // (4 * rows) * 4 * rows
+    for row in range(0, whole, 4 * rows):
+        at = start + pitch * row
+        a, b = array(real, at), array(real, at + step)
+        c, d = array(real, at + 2 * step), array(real, at + 3 * step)
+        for i in independent(width):
+            total[i] += f64((a[i] + b[i]) + (c[i] + d[i]))
+    for row in range(whole, n, rows):
+        a, some = array(real, start + pitch * row), min(rows, n - row) * period
+        for i in independent(some):
+            total[i] += f64(a[i])
+
+
+@function
+def square(x):
+    """x * x."""
+    return x * x
+
+
+@function(reassociate=True)
+def column_squares(start, pitch, n, rows, period, mean, total):
+    """The same of squared distances from the mean."""
+    step, width = pitch * rows, rows * period
+    for i in independent(width):
+        total[i] = f64(0)
+    whole = n // (4 * rows) * 4 * rows
+    for row in range(0, whole, 4 * rows):
+        at = start + pitch * row
+        a, b = array(real, at), array(real, at + step)
+        c, d = array(real, at + 2 * step), array(real, at + 3 * step)
+        for i in independent(width):
+            pairs = square(a[i] - mean[i]) + square(b[i] - mean[i])
+            total[i] += f64(pairs + (square(c[i] - mean[i]) + square(d[i] - mean[i])))
+    for row in range(whole, n, rows):
+        a, some = array(real, start + pitch * row), min(rows, n - row) * period
+        for i in independent(some):
+            total[i] += f64(square(a[i] - mean[i]))
+
+
+@function(reassociate=True)
+def column_products(start, grads, pitch, n, rows, period, mean, total, product):
+    """The same of gradients, and of gradients times distances from the mean."""
+    step, width = pitch * rows, rows * period
+    for i in independent(width):
+        total[i], product[i] = f64(0), f64(0)
+    whole = n // (2 * rows) * 2 * rows
+    for row in range(0, whole, 2 * rows):
+        a, b = array(real, start + pitch * row), array(real, start + pitch * row + step)
+        u, v = array(real, grads + pitch * row), array(real, grads + pitch * row + step)
+        for i in independent(width):
+            total[i] += f64(u[i] + v[i])
+            product[i] += f64(u[i] * (a[i] - mean[i]) + v[i] * (b[i] - mean[i]))
+    for row in range(whole, n, rows):
+        a, u = array(real, start + pitch * row), array(real, grads + pitch * row)
+        some = min(rows, n - row) * period
+        for i in independent(some):
+            total[i] += f64(u[i])
+            product[i] += f64(u[i] * (a[i] - mean[i]))
 
 
 @range_kernel
 def batch_columns(args, lo, hi, tid):
-    """Like :func:`batch_channels`; items: blocks of COLUMNS // S channels."""
+    """Like :func:`batch_channels`; items: blocks of BLOCK channels."""
     g = array(i64, args)
-    size, n, s, most = 4 if real is f32 else 8, g[N], g[S], COLUMNS // g[S]
+    size, n, s, most = 4 if real is f32 else 8, g[N], g[S], g[BLOCK]
     total, squares = array(f64, stack(COLUMNS)), array(f64, stack(COLUMNS))
     sums, mean = array(f64, stack(COLUMNS)), array(real, stack(COLUMNS))
     scale, shift = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
     own = array(real, stack(COLUMNS))
     eps, count, pitch = array(f64, args)[EPS], f64(n * s), size * g[C] * s
+    rows = rows_at_once(g)
     for block in range(lo, hi):
         first = block * most
         channels, at = min(g[C] - first, most), size * first
-        width, start = channels * s, g[X] + at * s
+        period, start = channels * s, g[X] + at * s
+        width = rows * period
         means, inverses = array(real, g[MEAN] + at), array(real, g[INVSTD] + at)
-        for i in independent(width):
-            total[i], squares[i] = f64(0), f64(0)
-        for row in range(n):
-            x = array(real, start + pitch * row)
-            for i in independent(width):
-                total[i] += f64(x[i])
-        fold(total, sums, channels, s)
+        column_sums(start, pitch, n, rows, period, total)
+        fold(total, sums, channels, s, period, rows)
         for k in independent(channels):
             means[k] = real(sums[k] / count)
-        spread(means, mean, channels, s)
-        for row in range(n):
-            x = array(real, start + pitch * row)
-            for i in independent(width):
-                d = x[i] - mean[i]
-                squares[i] += f64(d * d)
-        fold(squares, total, channels, s)
+        spread(means, mean, channels, s, period, rows)
+        column_squares(start, pitch, n, rows, period, mean, squares)
+        fold(squares, total, channels, s, period, rows)
         for k in independent(channels):
             gap = sums[k] / count - f64(means[k])
             inverses[k] = real(1.0 / square_root(total[k] / count - gap * gap + eps))
-        spread(inverses, scale, channels, s)
+        spread(inverses, scale, channels, s, period, rows)
         if g[WEIGHT] != 0:
             weight = array(real, g[WEIGHT] + at)
             for k in independent(channels):
                 own[k] = inverses[k] * weight[k]
-            spread(own, scale, channels, s)
+            spread(own, scale, channels, s, period, rows)
         for i in independent(width):
             shift[i] = real(0)
         if g[BIAS] != 0:
-            spread(array(real, g[BIAS] + at), shift, channels, s)
-        for row in range(n):
+            spread(array(real, g[BIAS] + at), shift, channels, s, period, rows)
+        for row in range(0, n, rows):
             x, y = array(real, start + pitch * row), array(real, g[Y] + at * s + pitch * row)
-            for i in independent(width):
+            some = min(rows, n - row) * period
+            for i in independent(some):
                 y[i] = (x[i] - mean[i]) * scale[i] + shift[i]
 
 
 @range_kernel
 def batch_column_gradients(args, lo, hi, tid):
-    """Like :func:`batch_channel_gradients`; items: blocks of COLUMNS // S channels."""
+    """Like :func:`batch_channel_gradients`; items: blocks of BLOCK channels."""
     g = array(i64, args)
-    size, n, s, most = 4 if real is f32 else 8, g[N], g[S], COLUMNS // g[S]
+    size, n, s, most = 4 if real is f32 else 8, g[N], g[S], g[BLOCK]
     total, product = array(f64, stack(COLUMNS)), array(f64, stack(COLUMNS))
     sums, mean = array(f64, stack(COLUMNS)), array(real, stack(COLUMNS))
     slope, level = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
     scale, own = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
-    count, pitch = real(n * s), size * g[C] * s
+    count, pitch, rows = real(n * s), size * g[C] * s, rows_at_once(g)
     for block in range(lo, hi):
         first = block * most
         channels, at = min(g[C] - first, most), size * first
-        width = channels * s
+        period = channels * s
         means, inverses = array(real, g[MEAN] + at), array(real, g[INVSTD] + at)
         grads, products = array(real, g[BIAS] + at), array(real, g[PARTIAL] + at)
-        spread(means, mean, channels, s)
-        for i in independent(width):
-            total[i], product[i] = f64(0), f64(0)
-        for row in range(n):
-            offset = at * s + pitch * row
-            x, grad = array(real, g[X] + offset), array(real, g[GRAD] + offset)
-            for i in independent(width):
-                total[i] += f64(grad[i])
-                product[i] += f64(grad[i] * (x[i] - mean[i]))
-        fold(total, sums, channels, s)
+        spread(means, mean, channels, s, period, rows)
+        column_products(g[X] + at * s, g[GRAD] + at * s, pitch, n, rows, period, mean, total,
+                        product)  # fmt: skip
+        fold(total, sums, channels, s, period, rows)
         for k in independent(channels):
             grads[k] = real(sums[k])
             own[k] = grads[k] / count
-        spread(own, level, channels, s)
-        fold(product, sums, channels, s)
+        spread(own, level, channels, s, period, rows)
+        fold(product, sums, channels, s, period, rows)
         for k in independent(channels):
             products[k] = real(sums[k] * f64(inverses[k]))
             own[k] = inverses[k] * products[k] / count
-        spread(own, slope, channels, s)
-        spread(inverses, scale, channels, s)
+        spread(own, slope, channels, s, period, rows)
+        spread(inverses, scale, channels, s, period, rows)
         if g[WEIGHT] != 0:
             weight = array(real, g[WEIGHT] + at)
             for k in independent(channels):
                 own[k] = inverses[k] * weight[k]
-            spread(own, scale, channels, s)
-        for row in range(n):
-            offset = at * s + pitch * row
+            spread(own, scale, channels, s, period, rows)
+        for row in range(0, n, rows):
+            offset, some = at * s + pitch * row, min(rows, n - row) * period
             x, grad = array(real, g[X] + offset), array(real, g[GRAD] + offset)
             y = array(real, g[Y] + offset)
-            for i in independent(width):
+            for i in independent(some):
                 y[i] = (grad[i] - level[i] - (x[i] - mean[i]) * slope[i]) * scale[i]

@@ -19,7 +19,9 @@ from rushlight.backends.kernel_language import (
 )
 from rushlight.backends.memory import empty
 from rushlight.kernels.batch_normalization_kernels import (
+    BLOCK,
     COLUMNS,
+    EPS,
     SMALL_PLANE,
     C,
     N,
@@ -143,17 +145,29 @@ def _plan(kernel, dtype, items, grain, words):
     return plan
 
 
+DIVIDED = 1 << 15  # elements that are worth items for more than one thread
+
+
 def batch_words(shape):
-    """(words, number of parts): images are split where channels alone are too few items."""
+    """(words, number of parts): images are split where channels alone are too few items.
+
+    Where planes are small they are not, and the word of parts says how many channels make an item.
+    """
     n, c = shape[:2]
     s = int(np.prod(shape[2:]))
-    parts = 1 if s <= SMALL_PLANE else max(1, min(n, 16 // c))
+    parts = max(1, min(n, 16 // c))
+    if s <= SMALL_PLANE:
+        block = COLUMNS // s
+        if n * c * s > DIVIDED:
+            block = max(-(-32 // s), min(block, -(-c // 8)))
+        return (0,) * 8 + (n, c, s, block, 0, 0), 1
     return (0,) * 8 + (n, c, s, parts, 0, 0), parts
 
 
-def whole_channels(planes, columns, c, s):
+def whole_channels(planes, columns, words):
     """(kernel, items) of channels that are not divided."""
-    return (columns, -(-c // (COLUMNS // s))) if s <= SMALL_PLANE else (planes, c)
+    c, small = words[C], words[S] <= SMALL_PLANE
+    return (columns, -(-c // words[BLOCK])) if small else (planes, c)
 
 
 def _row(array, dtype):
@@ -267,10 +281,10 @@ def batch_norm_train_forward(input, weight, bias, eps):
     mean, invstd = np.empty(c, x.dtype), np.empty(c, x.dtype)
     if parts == 1:
         out = empty(x.shape, x.dtype)
-        kernel, items = whole_channels(batch_channels, batch_columns, c, s)
+        kernel, items = whole_channels(batch_channels, batch_columns, words)
         plan = _plan(kernel, x.dtype, items, chunk(items, n * c * s // items), words)
         threads.run(plan, x, out, _row(weight, x.dtype), _row(bias, x.dtype), mean, invstd, None,
-                    None, n, c, s, parts, float(eps))  # fmt: skip
+                    None, *words[N:EPS], float(eps))  # fmt: skip
         return cast(out, input.dtype), mean, invstd
     partial = np.empty(3 * c * parts, np.float64)
     grain = chunk(c * parts, n * s // parts)
@@ -304,7 +318,7 @@ def batch_norm_train_backward(grad, input, weight, mean, invstd):
     grad_weight, grad_bias = np.empty(c, x.dtype), np.empty(c, x.dtype)
     out = empty(x.shape, x.dtype)
     if parts == 1:
-        kernel, items = whole_channels(batch_channel_gradients, batch_column_gradients, c, s)
+        kernel, items = whole_channels(batch_channel_gradients, batch_column_gradients, words)
         plan = _plan(kernel, x.dtype, items, chunk(items, n * c * s // items), words)
         threads.run(plan, x, out, _row(weight, x.dtype), grad_bias, mean, invstd, dy, grad_weight)
         return cast(out, input.dtype), grad_weight, grad_bias

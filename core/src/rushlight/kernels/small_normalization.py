@@ -132,9 +132,7 @@ def _prepare_train(input, weight, bias):
     words, parts = whole.batch_words(shape)
     given = (weight is not None) + 2 * (bias is not None)
     if parts == 1:
-        kernel, items = whole.whole_channels(
-            batches.batch_channels, batches.batch_columns, shape[1], words[batches.S]
-        )
+        kernel, items = whole.whole_channels(batches.batch_channels, batches.batch_columns, words)
         codes = [kernel.address(real=kind), 0, items]
     else:
         kernels = batches.batch_statistics, batches.combine_statistics, batches.batch_apply
