@@ -1,4 +1,4 @@
-"""Batch normalization of small arrays by one call each: in training, with given statistics, and the
+"""Batch normalization by one call each: of small arrays in training, with given statistics, and the
 running averages.
 
 The kernels of training are those of :mod:`rushlight.kernels.normalization`, one after the other.
@@ -6,13 +6,17 @@ The kernels of training are those of :mod:`rushlight.kernels.normalization`, one
 
 from __future__ import annotations
 
+import math
+
 from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import (
     array,
     call_address,
     f32,
     f64,
+    function,
     i64,
+    independent,
     range_kernel,
     real,
     square_root,
@@ -21,7 +25,8 @@ from rushlight.backends.kernel_language import (
 from rushlight.backends.worker_pool import scratch
 from rushlight.kernels import batch_normalization_kernels as batches
 from rushlight.kernels import normalization as whole
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, language_type
+from rushlight.kernels.batch_normalization_kernels import COLUMNS, SMALL_PLANE
+from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import Remembered, prepared
 
 __all__ = ["batch_eval", "batch_train", "fold"]
@@ -59,24 +64,49 @@ def batch_in_turn(args, lo, hi, tid):
     call_address(g[_CODES + 2], words, i64(0), g[_N] * channels, tid)
 
 
+@function
+def eval_channel(g, eps, channel):
+    """(scale, shift) of a channel."""
+    scale = real(1) / square_root(array(real, g[4])[channel] + real(eps))
+    shift = real(0)
+    if g[8] % 2 == 1:
+        scale = scale * array(real, g[5])[channel]
+    if g[8] >= 2:
+        shift = array(real, g[6])[channel]
+    return scale, shift - array(real, g[3])[channel] * scale
+
+
 @range_kernel
 def eval_planes(args, lo, hi, tid):
     """Items are planes. Words: a number, the result, the input, mean, variance, WEIGHT, BIAS, eps;
     then which of the two there are, channels, elements of a plane."""
     g = array(i64, args)
-    size, eps, given, channels, s = 4 if real is f32 else 8, array(f64, args)[7], g[8], g[9], g[10]
-    mean, variance = array(real, g[3]), array(real, g[4])
+    size, eps, channels, s = 4 if real is f32 else 8, array(f64, args)[7], g[9], g[10]
     for item in range(lo, hi):
-        channel = item % channels
-        scale, shift = real(1) / square_root(variance[channel] + real(eps)), real(0)
-        if given % 2 == 1:
-            scale = scale * array(real, g[5])[channel]
-        if given >= 2:
-            shift = array(real, g[6])[channel]
-        shift = shift - mean[channel] * scale
+        scale, shift = eval_channel(g, eps, item % channels)
         x, y = array(real, g[2] + size * item * s), array(real, g[1] + size * item * s)
-        for i in range(s):
+        for i in independent(s):
             y[i] = shift + x[i] * scale
+
+
+@range_kernel
+def eval_columns(args, lo, hi, tid):
+    """Items are images with small planes; words as in :func:`eval_planes`."""
+    g = array(i64, args)
+    size, eps, channels, s = 4 if real is f32 else 8, array(f64, args)[7], g[9], g[10]
+    scales, shifts = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
+    most = COLUMNS // s
+    for first in range(0, channels, most):
+        count = min(most, channels - first)
+        for k in range(count):
+            scale, shift = eval_channel(g, eps, first + k)
+            for j in range(k * s, k * s + s):
+                scales[j], shifts[j] = scale, shift
+        for image in range(lo, hi):
+            offset = size * s * (image * channels + first)
+            x, y = array(real, g[2] + offset), array(real, g[1] + offset)
+            for i in independent(count * s):
+                y[i] = shifts[i] + x[i] * scales[i]
 
 
 @range_kernel
@@ -107,8 +137,8 @@ def _rows_fit(shape, dtype, rows):
     return True
 
 
-def _fits(input):
-    if REFERENCE or not 0 < input.size <= MOST or input.ndim < 2:
+def _fits(input, most):
+    if REFERENCE or not 0 < input.size <= most or input.ndim < 2:
         return False
     return input.dtype in COMPILED_DTYPES and input.flags.c_contiguous
 
@@ -126,7 +156,7 @@ def batch_train(input, weight, bias, eps):
 
 
 def _prepare_train(input, weight, bias):
-    if not _fits(input):
+    if not _fits(input, MOST):
         return None
     shape, dtype, kind = input.shape, input.dtype, language_type(input.dtype)
     words, parts = whole.batch_words(shape)
@@ -145,7 +175,7 @@ def _prepare_train(input, weight, bias):
 
 
 def batch_eval(input, weight, bias, mean, var, eps):
-    """A small dense array by given statistics; None where the general way is to take it."""
+    """A dense array by given statistics; None where the general way is to take it."""
     key = input.shape, input.strides, input.dtype, weight is None, bias is None
     found = _evaluated.get(key, _evaluated)
     if found is _evaluated:
@@ -159,15 +189,17 @@ def batch_eval(input, weight, bias, mean, var, eps):
 
 
 def _prepare_eval(input, weight, bias, mean, var):
-    if not _fits(input):
+    if not _fits(input, math.inf):
         return None
     given = (weight is not None) + 2 * (bias is not None)
-    code = eval_planes.address(real=language_type(input.dtype))
     n, channels = input.shape[:2]
+    s = input.size // (n * channels)
+    kernel, items = (eval_columns, n) if s <= SMALL_PLANE else (eval_planes, n * channels)
+    code = kernel.address(real=language_type(input.dtype))
     arrays = [input, mean, var, *(input if row is None else row for row in (weight, bias))]
-    words = [given, channels, input.size // (n * channels)]
     outputs = [(input.shape, input.dtype)]
-    return prepared(code, n * channels, n * channels, arrays, outputs, words, "f")
+    grain = items if input.size <= MOST else chunk(items, input.size // items)
+    return prepared(code, items, grain, arrays, outputs, [given, channels, s], "f")
 
 
 def fold(running_mean, running_var, mean, invstd, momentum, eps, count):

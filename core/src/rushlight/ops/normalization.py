@@ -248,11 +248,10 @@ def _fold_wrapped(running_mean, running_var, mean, invstd, momentum, eps, count)
 def _batch_norm_eval(input, mean, var, weight, bias, eps):
     """An affine map per channel."""
     if type(eps) is float and unrecorded(input, mean, var, weight, bias):
-        if input._array.size <= _SMALL:
-            arrays = [None if t is None else t._array for t in (input, weight, bias, mean, var)]
-            found = _small().batch_eval(*arrays, eps)
-            if found is not None:
-                return tensor_of(found)
+        arrays = [None if t is None else t._array for t in (input, weight, bias, mean, var)]
+        found = _small().batch_eval(*arrays, eps)
+        if found is not None:
+            return tensor_of(found)
     scale = (var + eps).rsqrt()
     scale = scale if weight is None else scale * weight
     shift = -mean * scale if bias is None else bias - mean * scale
