@@ -13,6 +13,7 @@ from rushlight.backends.kernel_language import (
     array,
     f32,
     f64,
+    function,
     i64,
     independent,
     range_kernel,
@@ -39,6 +40,43 @@ __all__ = ["group_norm_backward", "group_norm_forward"]
 _GIVEN, _GROUPS, _PER, _N, _S = range(8, 13)
 
 
+@function
+def group_row(x, y, n, mean, rstd, given, weight, bias):
+    """A group whose channels have one element each."""
+    if given == 3:
+        for i in independent(n):
+            y[i] = (x[i] - mean) * rstd * weight[i] + bias[i]
+    elif given == 2:
+        for i in independent(n):
+            y[i] = (x[i] - mean) * rstd + bias[i]
+    elif given == 1:
+        for i in independent(n):
+            y[i] = (x[i] - mean) * rstd * weight[i]
+    else:
+        for i in independent(n):
+            y[i] = (x[i] - mean) * rstd
+
+
+@function(reassociate=True)
+def group_row_backward(x, grad, y, n, mean, rstd, given, weight, products, sums):
+    """The gradient of such a group, and its part of the gradients of weight and bias."""
+    total, product = real(0), real(0)
+    for i in independent(n):
+        normal = (x[i] - mean) * rstd
+        products[i] = f64(grad[i] * normal)
+        sums[i] = f64(grad[i])
+        scaled = grad[i] * (weight[i] if given != 0 else real(1))
+        total += scaled
+        product += scaled * normal
+    level, slope = total / real(n), product / real(n) * rstd
+    if given != 0:
+        for i in independent(n):
+            y[i] = (grad[i] * weight[i] - level - (x[i] - mean) * slope) * rstd
+    else:
+        for i in independent(n):
+            y[i] = (grad[i] - level - (x[i] - mean) * slope) * rstd
+
+
 @range_kernel(wide=True)
 def group_rows(args, lo, hi, tid):
     """OUT, MEAN, RSTD, X, WEIGHT, BIAS, eps. Items are groups of channels of an image."""
@@ -51,6 +89,11 @@ def group_rows(args, lo, hi, tid):
         rstd = real(1.0 / square_root(run_squares(x, n, mean) / f64(n) + eps))
         array(real, g[2])[item] = mean
         array(real, g[3])[item] = rstd
+        if s == 1:
+            first = size * (item % g[_GROUPS] * per)
+            group_row(x, array(real, g[1] + size * item * n), n, mean, rstd, given,
+                      array(real, g[5] + first), array(real, g[6] + first))  # fmt: skip
+            continue
         for c in range(per):
             channel, scale, shift = item % g[_GROUPS] * per + c, real(1), real(0)
             if given % 2 == 1:
@@ -76,6 +119,11 @@ def group_rows_backward(args, lo, hi, tid):
         mean, rstd = array(real, g[6])[item], array(real, g[7])[item]
         products = array(f64, g[2] + 8 * (image * channels + first))
         sums = array(f64, g[2] + 8 * ((images + image) * channels + first))
+        if s == 1:
+            group_row_backward(array(real, g[4] + start), array(real, g[3] + start),
+                               array(real, g[1] + start), n, mean, rstd, given,
+                               array(real, g[5] + size * first), products, sums)  # fmt: skip
+            continue
         total, product = f64(0), f64(0)
         for c in range(per):
             at = start + size * c * s
