@@ -43,7 +43,7 @@ def wide(*arrays):
     return [None if a is None else a.astype(np.float64) for a in arrays]
 
 
-@pytest.mark.parametrize("shape", [(2, 6, 3, 5), (3, 4), (1, 6, 700), (5, 12, 17, 2, 3)])
+@pytest.mark.parametrize("shape", [(2, 6, 3, 5), (3, 4), (5, 132), (1, 6, 700), (5, 12, 17, 2, 3)])
 @pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.parametrize("change", CHANGES)
 def test_groups(rng, dtype, shape, given, change):

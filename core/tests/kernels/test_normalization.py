@@ -75,6 +75,24 @@ def test_batch_norm(rng, dtype, shape, affine, change):
     assert close(got, want, bound)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("rectified", [1, 6])
+def test_rectified_batch_norm(rng, dtype, shape, affine, rectified):
+    """What comes out is that of the separate steps, bit for bit, and so is the gradient's mask."""
+    x, weight, bias = batch_problem(rng, shape, dtype, affine)
+    weight = None if weight is None else 4 * weight
+    plain, mean, invstd = normalization.batch_norm_train_forward(x, weight, bias, 1e-5)
+    out, *_ = normalization.batch_norm_train_forward(x, weight, bias, 1e-5, rectified)
+    assert np.array_equal(out, np.clip(plain, 0, 6 if rectified == 6 else None))
+    grad = rng.standard_normal(shape).astype(dtype)
+    passed = np.where((plain <= 0) | ((rectified == 6) & (plain >= 6)), 0, grad)
+    got = normalization.batch_norm_train_backward(grad, x, weight, mean, invstd, bias, rectified)
+    want = normalization.batch_norm_train_backward(passed, x, weight, mean, invstd)
+    bound = 2e-5 if dtype == np.float32 else 1e-11
+    assert all(close(a, b, bound) for a, b in zip(got, want, strict=True))
+
+
 @pytest.mark.parametrize(("size", "leading"), [(768, (5, 3)), (1, (7,)), (10, (64,)), (33, (0,)),
                                                (5000, (3,)), (64, ())])  # fmt: skip
 @pytest.mark.parametrize("affine", ["both", "weight", "none", "bias"])

@@ -9,6 +9,7 @@ the second cache when it goes over them again. So results do not depend on threa
 from __future__ import annotations
 
 from rushlight.backends.kernel_language import (
+    Parameter,
     array,
     f32,
     f64,
@@ -24,12 +25,47 @@ from rushlight.backends.kernel_language import (
 # Argument words of batch normalisation.
 X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS, COUNT = range(14)
 GRAD_WEIGHT, GRAD_BIAS = Y, BIAS  # of the backward sums
+SHIFT = 14  # of the backward pass: the bias
 BLOCK = PARTS  # channels of an item, where planes are small
 COLUMNS = 256  # elements that an item takes at once where planes are small
 SMALL_PLANE = 25  # elements
 
 
+rectified = Parameter("rectified")  # 0: results as they are, 1: their ReLU, 6: their ReLU6
+
+
 # ---- batch normalisation -------------------------------------------------------------------------
+
+
+@function
+def rectify(value):
+    """ReLU or ReLU6 where that is asked for; NaN stays."""
+    if rectified != 0:
+        value = real(0) if value < real(0) else value
+    if rectified == 6:
+        value = real(6) if value > real(6) else value
+    return value
+
+
+@function
+def passed(grad, value):
+    """The gradient where ReLU or ReLU6 of the value lets it through, else zero."""
+    if rectified != 0:
+        grad = real(0) if value <= real(0) else grad
+    if rectified == 6:
+        grad = real(0) if value >= real(6) else grad
+    return grad
+
+
+@function
+def affine(g, channel):
+    """(mean, invstd * weight, bias) of a channel in the backward pass."""
+    scale, shift = array(real, g[INVSTD])[channel], real(0)
+    if g[WEIGHT] != 0:
+        scale = scale * array(real, g[WEIGHT])[channel]
+    if g[SHIFT] != 0:
+        shift = array(real, g[SHIFT])[channel]
+    return array(real, g[MEAN])[channel], scale, shift
 
 
 @function(reassociate=True)
@@ -123,7 +159,7 @@ def apply_plane(g, item, channel):
         shift = array(real, g[BIAS])[channel]
     x, y = array(real, g[X] + size * item * s), array(real, g[Y] + size * item * s)
     for i in independent(s):
-        y[i] = (x[i] - centre) * scale + shift
+        y[i] = rectify((x[i] - centre) * scale + shift)
 
 
 @range_kernel
@@ -160,14 +196,35 @@ def gradient_sums(grad, x, n, mean):
     return total, product
 
 
+@function(reassociate=True)
+def passed_sums(grad, x, n, mean, scale, shift):
+    """The same of the gradients that ReLU lets through."""
+    total, product = f64(0), f64(0)
+    for start in range(0, n, 4096):
+        a, b = real(0), real(0)
+        for i in independent(start, min(n, start + 4096)):
+            d = x[i] - mean
+            own = passed(grad[i], d * scale + shift)
+            a += own
+            b += own * d
+        total += f64(a)
+        product += f64(b)
+    return total, product
+
+
 @function
 def planes_gradient_sums(g, channel, first, last):
     """Sums of grad and of grad * (x - mean) over images first..last of a channel."""
-    size, s, mean = 4 if real is f32 else 8, g[S], array(real, g[MEAN])[channel]
+    size, s = 4 if real is f32 else 8, g[S]
+    mean, scale, shift = affine(g, channel)
     total, product = f64(0), f64(0)
     for image in range(first, last):
         grad = plane(g, g[GRAD], size, image, channel)
-        a, b = gradient_sums(grad, plane(g, g[X], size, image, channel), s, mean)
+        x = plane(g, g[X], size, image, channel)
+        if rectified != 0:
+            a, b = passed_sums(grad, x, s, mean, scale, shift)
+        else:
+            a, b = gradient_sums(grad, x, s, mean)
         total += a
         product += b
     return total, product
@@ -208,15 +265,14 @@ def gradient_plane(g, item, channel):
     """
     size, s = 4 if real is f32 else 8, g[S]
     count = real(g[N] * s)
-    scale, centre = array(real, g[INVSTD])[channel], array(real, g[MEAN])[channel]
-    slope = scale * array(real, g[PARTIAL])[channel] / count
+    centre, scale, shift = affine(g, channel)
+    slope = array(real, g[INVSTD])[channel] * array(real, g[PARTIAL])[channel] / count
     level = array(real, g[BIAS])[channel] / count
-    if g[WEIGHT] != 0:
-        scale = scale * array(real, g[WEIGHT])[channel]
     x, y = array(real, g[X] + size * item * s), array(real, g[Y] + size * item * s)
     grad = array(real, g[GRAD] + size * item * s)
     for i in independent(s):
-        y[i] = (grad[i] - level - (x[i] - centre) * slope) * scale
+        d = x[i] - centre
+        y[i] = (passed(grad[i], d * scale + shift) - level - d * slope) * scale
 
 
 @range_kernel
@@ -324,7 +380,7 @@ def column_squares(start, pitch, n, rows, period, mean, total):
 
 
 @function(reassociate=True)
-def column_products(start, grads, pitch, n, rows, period, mean, total, product):
+def column_products(start, grads, pitch, n, rows, period, mean, scale, shift, total, product):
     """The same of gradients, and of gradients times distances from the mean."""
     step, width = pitch * rows, rows * period
     for i in independent(width):
@@ -334,14 +390,19 @@ def column_products(start, grads, pitch, n, rows, period, mean, total, product):
         a, b = array(real, start + pitch * row), array(real, start + pitch * row + step)
         u, v = array(real, grads + pitch * row), array(real, grads + pitch * row + step)
         for i in independent(width):
-            total[i] += f64(u[i] + v[i])
-            product[i] += f64(u[i] * (a[i] - mean[i]) + v[i] * (b[i] - mean[i]))
+            d, e = a[i] - mean[i], b[i] - mean[i]
+            first = passed(u[i], d * scale[i] + shift[i])
+            second = passed(v[i], e * scale[i] + shift[i])
+            total[i] += f64(first + second)
+            product[i] += f64(first * d + second * e)
     for row in range(whole, n, rows):
         a, u = array(real, start + pitch * row), array(real, grads + pitch * row)
         some = min(rows, n - row) * period
         for i in independent(some):
-            total[i] += f64(u[i])
-            product[i] += f64(u[i] * (a[i] - mean[i]))
+            d = a[i] - mean[i]
+            only = passed(u[i], d * scale[i] + shift[i])
+            total[i] += f64(only)
+            product[i] += f64(only * d)
 
 
 @range_kernel
@@ -385,7 +446,7 @@ def batch_columns(args, lo, hi, tid):
             x, y = array(real, start + pitch * row), array(real, g[Y] + at * s + pitch * row)
             some = min(rows, n - row) * period
             for i in independent(some):
-                y[i] = (x[i] - mean[i]) * scale[i] + shift[i]
+                y[i] = rectify((x[i] - mean[i]) * scale[i] + shift[i])
 
 
 @range_kernel
@@ -396,7 +457,8 @@ def batch_column_gradients(args, lo, hi, tid):
     total, product = array(f64, stack(COLUMNS)), array(f64, stack(COLUMNS))
     sums, mean = array(f64, stack(COLUMNS)), array(real, stack(COLUMNS))
     slope, level = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
-    scale, own = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
+    scale, shift = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
+    own = array(real, stack(COLUMNS))
     count, pitch, rows = real(n * s), size * g[C] * s, rows_at_once(g)
     for block in range(lo, hi):
         first = block * most
@@ -405,8 +467,18 @@ def batch_column_gradients(args, lo, hi, tid):
         means, inverses = array(real, g[MEAN] + at), array(real, g[INVSTD] + at)
         grads, products = array(real, g[BIAS] + at), array(real, g[PARTIAL] + at)
         spread(means, mean, channels, s, period, rows)
-        column_products(g[X] + at * s, g[GRAD] + at * s, pitch, n, rows, period, mean, total,
-                        product)  # fmt: skip
+        spread(inverses, scale, channels, s, period, rows)
+        if g[WEIGHT] != 0:
+            weight = array(real, g[WEIGHT] + at)
+            for k in independent(channels):
+                own[k] = inverses[k] * weight[k]
+            spread(own, scale, channels, s, period, rows)
+        for i in independent(rows * period):
+            shift[i] = real(0)
+        if g[SHIFT] != 0:
+            spread(array(real, g[SHIFT] + at), shift, channels, s, period, rows)
+        column_products(g[X] + at * s, g[GRAD] + at * s, pitch, n, rows, period, mean, scale,
+                        shift, total, product)  # fmt: skip
         fold(total, sums, channels, s, period, rows)
         for k in independent(channels):
             grads[k] = real(sums[k])
@@ -417,15 +489,11 @@ def batch_column_gradients(args, lo, hi, tid):
             products[k] = real(sums[k] * f64(inverses[k]))
             own[k] = inverses[k] * products[k] / count
         spread(own, slope, channels, s, period, rows)
-        spread(inverses, scale, channels, s, period, rows)
-        if g[WEIGHT] != 0:
-            weight = array(real, g[WEIGHT] + at)
-            for k in independent(channels):
-                own[k] = inverses[k] * weight[k]
-            spread(own, scale, channels, s, period, rows)
         for row in range(0, n, rows):
             offset, some = at * s + pitch * row, min(rows, n - row) * period
             x, grad = array(real, g[X] + offset), array(real, g[GRAD] + offset)
             y = array(real, g[Y] + offset)
             for i in independent(some):
-                y[i] = (grad[i] - level[i] - (x[i] - mean[i]) * slope[i]) * scale[i]
+                d = x[i] - mean[i]
+                own_grad = passed(grad[i], d * scale[i] + shift[i])
+                y[i] = (own_grad - level[i] - d * slope[i]) * scale[i]

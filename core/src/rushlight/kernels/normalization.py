@@ -22,6 +22,7 @@ from rushlight.kernels.batch_normalization_kernels import (
     BLOCK,
     COLUMNS,
     EPS,
+    SHIFT,
     SMALL_PLANE,
     C,
     N,
@@ -134,13 +135,13 @@ def layer_rows_backward(args, lo, hi, tid):
 _plans: dict = {}
 
 
-def _plan(kernel, dtype, items, grain, words):
-    key = (kernel, dtype, items, grain, words)
+def _plan(kernel, dtype, items, grain, words, **parameters):
+    key = (kernel, dtype, items, grain, words, *parameters.values())
     plan = _plans.get(key)
     if plan is None:
         if len(_plans) >= 1024:
             _plans.clear()
-        code = kernel.address(real=language_type(dtype))
+        code = kernel.address(real=language_type(dtype), **parameters)
         plan = _plans[key] = threads.plan(code, items, grain, list(words))
     return plan
 
@@ -160,8 +161,8 @@ def batch_words(shape):
         block = COLUMNS // s
         if n * c * s > DIVIDED:
             block = max(-(-32 // s), min(block, -(-c // 8)))
-        return (0,) * 8 + (n, c, s, block, 0, 0), 1
-    return (0,) * 8 + (n, c, s, parts, 0, 0), parts
+        return (0,) * 8 + (n, c, s, block, 0, 0, 0), 1
+    return (0,) * 8 + (n, c, s, parts, 0, 0, 0), parts
 
 
 def whole_channels(planes, columns, words):
@@ -206,20 +207,30 @@ def _affine(normal, weight, bias, dtype):
     return normal.astype(dtype)
 
 
-def _batch_forward_reference(input, weight, bias, eps):
+def _rectify(values, rectified):
+    """Their ReLU or ReLU6; NaN stays."""
+    values = np.where(values < 0, 0, values) if rectified else values
+    return np.where(values > 6, 6, values) if rectified == 6 else values
+
+
+def _batch_forward_reference(input, weight, bias, eps, rectified=0):
     _check_training(input, weight, bias)
     axes = (0, *range(2, input.ndim))
     wide, dtype = input.astype(np.float64), compute_dtype(input.dtype)
     mean, variance = wide.mean(axis=axes), wide.var(axis=axes)
     invstd = 1 / np.sqrt(variance + eps)
     normal = (wide - _spread(mean, wide.ndim)) * _spread(invstd, wide.ndim)
-    return _affine(normal, weight, bias, input.dtype), mean.astype(dtype), invstd.astype(dtype)
+    out = _rectify(_affine(normal, weight, bias, input.dtype), rectified)
+    return out, mean.astype(dtype), invstd.astype(dtype)
 
 
-def _batch_backward_reference(grad, input, weight, mean, invstd):
+def _batch_backward_reference(grad, input, weight, mean, invstd, bias=None, rectified=0):
     axes = (0, *range(2, input.ndim))
     normal = (input.astype(np.float64) - _spread(mean, input.ndim)) * _spread(invstd, input.ndim)
     g = grad.astype(np.float64)
+    if rectified:
+        out = _affine(normal, weight, bias, input.dtype)
+        g = np.where((out <= 0) | ((rectified == 6) & (out >= 6)), 0, g)
     sums, products = g.sum(axis=axes), (g * normal).sum(axis=axes)
     count = input.size // input.shape[1]
     level, slope = _spread(sums / count, g.ndim), _spread(products / count, g.ndim)
@@ -267,8 +278,10 @@ def _layer_backward_reference(grad, input, weight, mean, rstd, normalized_size):
 
 
 @referenced_by(_batch_forward_reference)
-def batch_norm_train_forward(input, weight, bias, eps):
+def batch_norm_train_forward(input, weight, bias, eps, rectified=0):
     """Normalise input (N, C, *S) by its own statistics over N and S.
+
+    ``rectified``: 1 for the ReLU of the result, 6 for its ReLU6.
 
     Returns (out, mean, invstd), the latter two (C,) in the compute dtype (float32 for low
     precision); the variance is the biased one: var = 1 / invstd**2 - eps. weight and bias are (C,)
@@ -282,7 +295,8 @@ def batch_norm_train_forward(input, weight, bias, eps):
     if parts == 1:
         out = empty(x.shape, x.dtype)
         kernel, items = whole_channels(batch_channels, batch_columns, words)
-        plan = _plan(kernel, x.dtype, items, chunk(items, n * c * s // items), words)
+        grain = chunk(items, n * c * s // items)
+        plan = _plan(kernel, x.dtype, items, grain, words, rectified=rectified)
         threads.run(plan, x, out, _row(weight, x.dtype), _row(bias, x.dtype), mean, invstd, None,
                     None, *words[N:EPS], float(eps))  # fmt: skip
         return cast(out, input.dtype), mean, invstd
@@ -292,21 +306,23 @@ def batch_norm_train_forward(input, weight, bias, eps):
                 None, None, None, partial)  # fmt: skip
     threads.run(_plan(combine_statistics, x.dtype, c, c, words), None, None, None, None, mean,
                 invstd, None, partial, n, c, s, parts, float(eps))  # fmt: skip
-    out = _apply(x, weight, bias, mean, invstd, words)
+    out = _apply(x, weight, bias, mean, invstd, words, rectified)
     return cast(out, input.dtype), mean, invstd
 
 
-def _apply(x, weight, bias, mean, invstd, words):
+def _apply(x, weight, bias, mean, invstd, words, rectified=0):
     out = empty(x.shape, x.dtype)
     items = words[N] * words[C]
-    plan = _plan(batch_apply, x.dtype, items, chunk(items, words[S]), words)
+    grain = chunk(items, words[S])
+    plan = _plan(batch_apply, x.dtype, items, grain, words, rectified=rectified)
     threads.run(plan, x, out, _row(weight, x.dtype), _row(bias, x.dtype), mean, invstd)
     return out
 
 
 @referenced_by(_batch_backward_reference)
-def batch_norm_train_backward(grad, input, weight, mean, invstd):
-    """(grad_input, grad_weight, grad_bias) of :func:`batch_norm_train_forward`."""
+def batch_norm_train_backward(grad, input, weight, mean, invstd, bias=None, rectified=0):
+    """(grad_input, grad_weight, grad_bias) of :func:`batch_norm_train_forward`; the bias is asked
+    for where the result was rectified."""
     _check_batch("batch_norm", input, weight, None, mean, invstd)
     if grad.shape != input.shape:
         raise ValueError(f"batch_norm: grad has shape {grad.shape}, expected {input.shape}")
@@ -314,22 +330,27 @@ def batch_norm_train_backward(grad, input, weight, mean, invstd):
     dy = cast(compute_array(grad), x.dtype)
     words, parts = batch_words(x.shape)
     (n, c), s = x.shape[:2], words[S]
+    weight, bias = _row(weight, x.dtype), _row(bias, x.dtype)
     mean, invstd = _row(mean, x.dtype), _row(invstd, x.dtype)
     grad_weight, grad_bias = np.empty(c, x.dtype), np.empty(c, x.dtype)
     out = empty(x.shape, x.dtype)
     if parts == 1:
         kernel, items = whole_channels(batch_channel_gradients, batch_column_gradients, words)
-        plan = _plan(kernel, x.dtype, items, chunk(items, n * c * s // items), words)
-        threads.run(plan, x, out, _row(weight, x.dtype), grad_bias, mean, invstd, dy, grad_weight)
+        grain = chunk(items, n * c * s // items)
+        plan = _plan(kernel, x.dtype, items, grain, words, rectified=rectified)
+        threads.run(plan, x, out, weight, grad_bias, mean, invstd, dy, grad_weight,
+                    *words[N:SHIFT], bias)  # fmt: skip
         return cast(out, input.dtype), grad_weight, grad_bias
     partial = np.empty(2 * c * parts, np.float64)
     grain = chunk(c * parts, n * s // parts)
-    threads.run(_plan(batch_gradient_sums, x.dtype, c * parts, grain, words), x, None, None, None,
-                mean, None, dy, partial)  # fmt: skip
+    plan = _plan(batch_gradient_sums, x.dtype, c * parts, grain, words, rectified=rectified)
+    threads.run(plan, x, None, weight, None, mean, invstd, dy, partial, *words[N:SHIFT],
+                bias)  # fmt: skip
     threads.run(_plan(combine_gradient_sums, x.dtype, c, c, words), None, grad_weight, None,
                 grad_bias, None, invstd, None, partial)  # fmt: skip
-    plan = _plan(batch_gradient, x.dtype, n * c, chunk(n * c, s), words)
-    threads.run(plan, x, out, _row(weight, x.dtype), grad_bias, mean, invstd, dy, grad_weight)
+    plan = _plan(batch_gradient, x.dtype, n * c, chunk(n * c, s), words, rectified=rectified)
+    threads.run(plan, x, out, weight, grad_bias, mean, invstd, dy, grad_weight, *words[N:SHIFT],
+                bias)  # fmt: skip
     return cast(out, input.dtype), grad_weight, grad_bias
 
 

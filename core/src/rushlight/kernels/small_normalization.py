@@ -163,10 +163,11 @@ def _prepare_train(input, weight, bias):
     given = (weight is not None) + 2 * (bias is not None)
     if parts == 1:
         kernel, items = whole.whole_channels(batches.batch_channels, batches.batch_columns, words)
-        codes = [kernel.address(real=kind), 0, items]
+        codes = [kernel.address(real=kind, rectified=0), 0, items]
     else:
-        kernels = batches.batch_statistics, batches.combine_statistics, batches.batch_apply
+        kernels = batches.batch_statistics, batches.combine_statistics
         codes = [k.address(real=kind) for k in kernels]
+        codes.append(batches.batch_apply.address(real=kind, rectified=0))
     constants = [given, *words[batches.N : batches.N + 4], *codes]
     outputs = [(shape, dtype), (shape[1:2], dtype), (shape[1:2], dtype)]
     arrays = [input, input if weight is None else weight, input if bias is None else bias]

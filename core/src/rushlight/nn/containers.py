@@ -7,7 +7,10 @@ import warnings
 from collections import OrderedDict
 from itertools import islice
 
+from rushlight.nn.activation import ReLU, ReLU6
 from rushlight.nn.module import Module
+from rushlight.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from rushlight.tensor.tensor import Tensor
 
 
 class Container(Module):
@@ -25,6 +28,15 @@ class Container(Module):
             self.add_module(name, module)
 
 
+_BATCH_NORMS = frozenset((BatchNorm1d, BatchNorm2d, BatchNorm3d))
+_RECTIFIERS = {ReLU: 1, ReLU6: 6}
+
+
+def _is_watched(module):
+    """Whether hooks, or a `forward` of its own, see what goes in and out."""
+    return module._has_hooks() or "forward" in module.__dict__
+
+
 class Sequential(Module):
     """Modules applied one after the other; given as arguments or as an ordered dict."""
 
@@ -38,10 +50,22 @@ class Sequential(Module):
                 self.add_module(str(i), module)
 
     def forward(self, input):
-        """Apply every module in turn."""
+        """Apply every module in turn; batch norm and the ReLU behind it in one pass where nobody
+        could tell."""
+        norm = None
         for module in self._modules.values():
-            input = module(input)
-        return input
+            if norm is not None:
+                rectified = _RECTIFIERS.get(type(module))
+                if rectified and not (_is_watched(norm) or _is_watched(module)):
+                    if norm._fits_rectified(input):
+                        input, norm = norm._rectified(input, rectified), None
+                        continue
+                input, norm = norm(input), None
+            if type(module) in _BATCH_NORMS and type(input) is Tensor:
+                norm = module
+            else:
+                input = module(input)
+        return input if norm is None else norm(input)
 
     def _name_at(self, index):
         index = operator.index(index)

@@ -107,6 +107,14 @@ class Module(StateMixin):
             self._call_always(args, kwargs, progress)
             raise
 
+    def _has_hooks(self):
+        """Whether a call meets any hook, of this module or of all."""
+        own = (self._forward_hooks, self._forward_pre_hooks, self._backward_hooks,
+               self._backward_pre_hooks)  # fmt: skip
+        everywhere = (_global_forward_hooks, _global_forward_pre_hooks, _global_backward_hooks,
+                      _global_backward_pre_hooks)  # fmt: skip
+        return any(own) or any(everywhere)
+
     def _forward_hooks_now(self):
         """``(number, hook, takes keywords, always called)`` of the forward hooks, in order."""
         everywhere = (_global_forward_hooks, _global_forward_hooks_with_kwargs,

@@ -9,6 +9,7 @@ from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation import empty, ones, tensor, zeros
+from rushlight.ops.normalization import batch_norm_rectified, fits_rectified
 
 
 class _BatchStatistics(Module):
@@ -78,15 +79,44 @@ class _BatchStatistics(Module):
 
 
 class _BatchNorm(_BatchStatistics):
-    def forward(self, input):
-        """Normalize every channel; in training update the running statistics."""
-        self._check_input_dim(input)
+    def _next_momentum(self):
+        """Count a batch in training; the weight of its statistics."""
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             with no_grad():
                 self.num_batches_tracked.add_(1)
             if self.momentum is None:
                 momentum = 1.0 / float(self.num_batches_tracked)
+        return momentum
+
+    def _fits_rectified(self, input):
+        """Whether an activation behind this module may be computed with it."""
+        statistics = (self.running_mean, self.running_var) if self.track_running_stats else ()
+        return (
+            self.training
+            and self.eps > 0
+            and input.dim() in self._dims
+            and fits_rectified(input, self.weight, self.bias, *statistics)
+        )
+
+    def _rectified(self, input, rectified):
+        """`forward` in training, then ReLU (1) or ReLU6 (6), in one pass over memory."""
+        momentum, keep = self._next_momentum(), self.track_running_stats
+        return batch_norm_rectified(
+            input,
+            self.running_mean if keep else None,
+            self.running_var if keep else None,
+            self.weight,
+            self.bias,
+            momentum,
+            self.eps,
+            rectified,
+        )
+
+    def forward(self, input):
+        """Normalize every channel; in training update the running statistics."""
+        self._check_input_dim(input)
+        momentum = self._next_momentum()
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         keep = not self.training or self.track_running_stats
         return F.batch_norm(

@@ -8,7 +8,7 @@ import math
 
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
-from rushlight.dtypes import FLOAT, finfo, float32
+from rushlight.dtypes import FLOAT, finfo, float32, float64
 from rushlight.errors import shape_text
 from rushlight.kernels import normalization as kernels
 from rushlight.kernels import rms_normalization as rms_kernels
@@ -23,11 +23,12 @@ from rushlight.ops._shape_rules import (
     rms_normalized,
 )
 from rushlight.ops.weighted_sums import addcmul
-from rushlight.tensor.dispatch import innermost, readable, stack
+from rushlight.tensor.dispatch import STATE, innermost, readable, stack
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor
 
 _SMALL = 1 << 15  # elements that one thread normalizes
+_RECTIFIED = frozenset((float32.code, float64.code))
 
 
 def _batch_samples(make):
@@ -94,6 +95,54 @@ def _batch_norm_gradient(grad, input, weight, eps, out1, out2, needs):
     )
 
 
+@op(
+    meta=batch_normalized,
+    method=False,
+    tested_by="_batch_norm",
+    samples=lambda make: [],  # for arrays of the CPU alone: see `fits_rectified`
+    node="NativeBatchNorm",
+    keeps_format=(4, 5),
+)
+def _batch_norm_rectified(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, eps, rectified
+):
+    """Normalized like :func:`_batch_norm`, then its ReLU (1) or ReLU6 (6)."""
+    return kernels.batch_norm_train_forward(input, weight, bias, eps, rectified)
+
+
+@op(
+    meta=batch_gradients,
+    method=False,
+    differentiable=False,
+    tested_by="_batch_norm",
+    samples=lambda make: [],
+)
+def _batch_norm_rectified_backward(
+    grad: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    mean: Tensor,
+    invstd: Tensor,
+    bias: Tensor | None,
+    rectified,
+):
+    """The three gradients by one kernel, which finds again where the result was positive."""
+    return kernels.batch_norm_train_backward(grad, input, weight, mean, invstd, bias, rectified)
+
+
+@_batch_norm_rectified.gradients("input", "weight", "bias")
+def _batch_norm_rectified_gradient(grad, input, weight, bias, eps, rectified, out1, out2, needs):
+    if not mode.recording:
+        found = _batch_norm_rectified_backward(grad, input, weight, out1, out2, bias, rectified)
+        return tuple([g if need else None for g, need in zip(found, needs, strict=True)])
+    ndim = input.dim()
+    result = (input.detach() - _channels(out1, ndim)) * _channels(out2, ndim)
+    result = result if weight is None else result * _channels(weight.detach(), ndim)
+    result = result if bias is None else result + _channels(bias.detach(), ndim)
+    passes = (result > 0) & (result < 6) if rectified == 6 else result > 0
+    return _batch_norm_gradient(grad * passes, input, weight, eps, out1, out2, needs)
+
+
 def check_dtypes(name, input, *vectors):
     """Raise unless the input is floating and vectors are of its dtype, or float32 where it is of
     low precision."""
@@ -156,7 +205,34 @@ def batch_norm(
             f"Expected more than 1 value per channel when training, got input size "
             f"{shape_text(input.shape)}"
         )
-    out, mean, invstd = _batch_norm(input, weight, bias, eps)
+    results = _batch_norm(input, weight, bias, eps)
+    return _with_averages(results, input, running_mean, running_var, momentum, eps)
+
+
+def batch_norm_rectified(input, running_mean, running_var, weight, bias, momentum, eps, rectified):
+    """:func:`batch_norm` in training of what :func:`fits_rectified`, then ReLU (1) or ReLU6 (6)."""
+    results = _batch_norm_rectified(input, weight, bias, eps, rectified)
+    return _with_averages(results, input, running_mean, running_var, momentum, eps)
+
+
+def fits_rectified(input, *vectors):
+    """Whether batch norm and an activation may be one op: dense arrays so large that memory counts,
+    of one dtype and matching lengths, and nobody watches single ops."""
+    array = input._array
+    if STATE.modes or stack.levels or type(array) is not np.ndarray or array.size <= _SMALL:
+        return False
+    if input._dtype.code not in _RECTIFIED or not array.flags.c_contiguous or array.ndim < 2:
+        return False
+    channels, dtype = array.shape[1], input._dtype
+    return array.size > channels and all(
+        v is None or (v._dtype is dtype and v._array.shape == (channels,)) for v in vectors
+    )
+
+
+def _with_averages(results, input, running_mean, running_var, momentum, eps):
+    """The normalized values; mean and variance are folded into the running ones."""
+    out, mean, invstd = results
+    count = input._array.size // input._array.shape[1]
     if input._device.type == "meta":
         return out
     if stack.levels and getattr(mean, "_level", None) is not None:

@@ -1,0 +1,150 @@
+"""Batch norm and the ReLU behind it inside of Sequential: one pass, unless somebody could tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rushlight
+from rushlight import nn
+from rushlight.kernels.execution import REFERENCE
+from rushlight.ops import normalization
+
+SHAPES = [(70, 600), (8, 40, 11, 13), (4, 3, 70, 80), (3, 20, 5, 11, 12), (16, 64, 3, 17)]
+NORMS = {2: nn.BatchNorm1d, 3: nn.BatchNorm1d, 4: nn.BatchNorm2d, 5: nn.BatchNorm3d}
+ACTIVATIONS = [nn.ReLU, nn.ReLU6]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Whether activations were computed along with batch norm, call by call."""
+    found, plain = [], normalization.fits_rectified
+    monkeypatch.setattr(
+        nn.normalization, "fits_rectified", lambda *given: found.append(plain(*given)) or found[-1]
+    )
+    return found
+
+
+def model(shape, activation, dtype=rushlight.float32):
+    rushlight.manual_seed(0)
+    module = nn.Sequential(NORMS[len(shape)](shape[1]), activation()).to(dtype)
+    with rushlight.no_grad():
+        for vector in module[0].parameters():
+            vector.normal_().mul_(3)
+    return module
+
+
+def inputs(shape, dtype=rushlight.float32):
+    x = np.random.default_rng(1).standard_normal(shape)
+    return rushlight.tensor(x, dtype=dtype, requires_grad=True)
+
+
+def one_by_one(module, x):
+    for child in module:
+        x = child(x)
+    return x
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("dtype", [rushlight.float32, rushlight.float64])
+def test_agrees_with_modules_one_by_one(shape, activation, dtype, calls):
+    results = []
+    for run in (lambda m, x: m(x), one_by_one):
+        module, x = model(shape, activation, dtype), inputs(shape, dtype)
+        out = run(module, x)
+        grad = inputs(shape, dtype).detach().flip(0)
+        results.append([out, *rushlight.autograd.grad(out, [x, *module.parameters()], grad),
+                        *module.buffers()])  # fmt: skip
+    assert calls == [True]
+    assert rushlight.equal(results[0][0], results[1][0])
+    tight = 1e-4 if dtype is rushlight.float32 else 1e-10
+    for ours, separate in zip(*results, strict=True):
+        rushlight.testing.assert_close(ours, separate, rtol=tight, atol=tight)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_second_derivatives(activation, calls):
+    found = []
+    for run in (lambda m, x: m(x), one_by_one):
+        module, x = model(SHAPES[1], activation), inputs(SHAPES[1])
+        out = run(module, x)
+        grads = rushlight.autograd.grad((out * out).sum(), [x, *module.parameters()],
+                                        create_graph=True)  # fmt: skip
+        total = sum((g * g).sum() for g in grads)
+        found.append(rushlight.autograd.grad(total, [x, *module.parameters()]))
+    assert calls == [True]
+    for ours, separate in zip(*found, strict=True):
+        rushlight.testing.assert_close(ours, separate, rtol=1e-3, atol=1e-3 * separate.abs().max())
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_agrees_with_the_oracle(activation, calls):
+    torch = pytest.importorskip("torch")
+    found = []
+    for library in (rushlight, torch):
+        norm, x = library.nn.BatchNorm2d(40), inputs(SHAPES[1]).detach().numpy()
+        x = library.tensor(x, requires_grad=True)
+        module = library.nn.Sequential(norm, getattr(library.nn, activation.__name__)())
+        out = module(x)
+        out.backward(library.tensor(np.random.default_rng(2).standard_normal(SHAPES[1]),
+                                    dtype=library.float32))  # fmt: skip
+        found.append([out, x.grad, norm.weight.grad, norm.bias.grad, *norm.buffers()])
+    assert calls == [True]
+    for ours, theirs in zip(*found, strict=True):
+        assert np.allclose(ours.detach().numpy(), theirs.detach().numpy(), 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("hook", ["register_forward_hook", "register_forward_pre_hook",
+                                  "register_full_backward_hook"])  # fmt: skip
+def test_hooks_see_every_module(place, hook, calls):
+    module, seen = model(SHAPES[1], nn.ReLU), []
+    handle = getattr(module[place], hook)(lambda *given: seen.append(place))
+    module(inputs(SHAPES[1])).sum().backward()
+    assert seen == [place] and not calls
+    handle.remove()
+    module(inputs(SHAPES[1]))
+    assert calls == [True]
+
+
+def test_hooks_of_all_modules_see_every_module(calls):
+    seen = []
+    handle = nn.modules.module.register_module_forward_hook(lambda m, i, o: seen.append(type(m)))
+    try:
+        model(SHAPES[1], nn.ReLU)(inputs(SHAPES[1]))
+    finally:
+        handle.remove()
+    assert seen == [nn.BatchNorm2d, nn.ReLU, nn.Sequential] and not calls
+
+
+def test_what_is_not_plain_goes_one_by_one(calls):
+    class Mine(nn.ReLU):
+        def forward(self, input):
+            return input + 1
+
+    module, x = model(SHAPES[1], Mine), inputs(SHAPES[1])
+    assert float((module(x) - one_by_one(module, x)).abs().max()) == 0
+    module = model(SHAPES[1], nn.ReLU).eval()
+    assert rushlight.equal(module(x), one_by_one(module, x))
+    module = model(SHAPES[1], nn.ReLU)
+    module[1].forward = lambda input: input * 2
+    assert float(module(x).min()) < 0
+    assert not any(calls)
+    rushlight.func.vmap(model(SHAPES[1], nn.ReLU, rushlight.float32).eval())(x[None])
+    with pytest.raises(ValueError, match="expected 4D input"):
+        model(SHAPES[1], nn.ReLU)(x[0])
+    with pytest.raises(RuntimeError, match="should contain"):
+        model(SHAPES[1], nn.ReLU)(x[:, :7])
+    assert not any(calls)
+
+
+@pytest.mark.skipif(REFERENCE, reason="the reference has one way only")
+def test_no_averages_and_no_affine_parts(calls):
+    for options in ({"affine": False}, {"track_running_stats": False}, {"momentum": None}):
+        module = nn.Sequential(nn.BatchNorm2d(40, **options), nn.ReLU())
+        twin, x = nn.Sequential(nn.BatchNorm2d(40, **options), nn.ReLU()), inputs(SHAPES[1])
+        assert rushlight.equal(module(x), one_by_one(twin, x))
+        for ours, separate in zip(module.buffers(), twin.buffers(), strict=True):
+            assert rushlight.equal(ours, separate)
+    assert calls == [True] * 3
