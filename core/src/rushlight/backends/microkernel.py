@@ -5,7 +5,7 @@ A *tile kernel* ``void tile(int64 *p)`` computes a tile of R rows x PANEL column
     C[r, :] = start + sum over segments s, k < DEPTH of
               A[a_offset[s] + r * A_ROW + k * A_K] * B[b_offset[s] + k * PANEL, :]
 
-where start is 0, C itself or a bias row, optionally followed by ReLU. Registers take SUM_DEPTH
+where start is 0, C itself, a bias row or a bias for each row, optionally followed by ReLU. Registers take SUM_DEPTH
 products (or as many as a table names), then go to the stack and begin anew: in one long sum
 rounding errors would grow with the root of its length (4 times PyTorch's at 4096). Strides and
 offsets are in bytes. One segment is a matrix product; one segment per kernel tap is a convolution;
@@ -57,7 +57,7 @@ FALSE, TRUE = (ir.Constant(ir.IntType(1), value) for value in (0, 1))
 A, A_ROW, A_K, B, C, C_ROW, SEGMENTS, SEGMENT_COUNT, DEPTH, START = range(10)
 BIAS, RELU, COLUMNS, A_GROUP, C_GROUP, B_OFFSETS = range(10, 16)
 TILE_WORDS = 16
-START_ZERO, START_C, START_BIAS = range(3)
+START_ZERO, START_C, START_BIAS, START_ROWS = range(4)
 
 
 # ---- vector operations ---------------------------------------------------------------------------
@@ -222,15 +222,24 @@ class _TileEmitter:
     def start(self):
         b, kind = self.b, self.word(START)
         b.store(FALSE, self.is_begun)
-        with b.if_else(b.icmp_signed("==", kind, I64(START_BIAS))) as (bias, zero):
+        with b.if_else(b.icmp_signed("==", kind, I64(START_BIAS))) as (bias, other):
             with bias:
                 row = [
                     load_vector(b, b.add(self.word(BIAS), I64(v * VL * 4)), self.masks[v])
                     for v in range(self.vectors)
                 ]
                 self.fill(lambda r, v: row[v])
-            with zero:
-                self.fill(lambda r, v: ZERO)
+            with other, b.if_else(b.icmp_signed("==", kind, I64(START_ROWS))) as (rows, zero):
+                with rows:
+                    found = [self.row_bias(r) for r in range(self.rows)]
+                    self.fill(lambda r, v: found[r])
+                with zero:
+                    self.fill(lambda r, v: ZERO)
+
+    def row_bias(self, r):
+        b = self.b
+        where = _pointer(b, b.add(self.word(BIAS), I64(4 * r)), F32)
+        return splat(b, b.load(where, align=4))
 
     def fill(self, value):
         for r in range(self.rows):

@@ -28,6 +28,7 @@ from rushlight.backends.microkernel import (
     PANEL,
     START_BIAS,
     START_C,
+    START_ROWS,
     START_ZERO,
     TILE_WORDS,
     call_tile,
@@ -43,7 +44,8 @@ from rushlight.kernels.precision import planes_of_float32
 # Argument words. The first four are given at each call.
 A, B, C, BIAS, M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(13)
 ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B, SPREAD, LAST_TILE = range(13, 22)
-WORDS = 22
+BY_ROWS = 22  # whether BIAS has a value for each row instead of each column
+WORDS = 23
 
 MAX_DEPTH = 4096  # a panel of this depth takes half of a 1 MB L2
 L2_BUDGET = 512 * 1024  # bytes of packed B in one item
@@ -116,8 +118,8 @@ def panel_kernel(args, lo, hi, tid):
                     if k > 0 or g[ACCUMULATE] != 0:
                         p[mk.START] = START_C
                     elif bias != 0:
-                        p[mk.START] = START_BIAS
-                        p[mk.BIAS] = bias + 4 * column
+                        p[mk.START] = START_ROWS if g[BY_ROWS] != 0 else START_BIAS
+                        p[mk.BIAS] = bias + 4 * (row if g[BY_ROWS] != 0 else column)
                     p[mk.B] = packed + (j - first_panel) * panel_bytes
                     p[mk.C] = g[C] + row * c_row + 4 * column
                     p[mk.COLUMNS] = n - column
@@ -151,11 +153,15 @@ def blas_kernel(args, lo, hi, tid):
     c = g[C] + size * (row * g[C_ROW] + column)
     blas_product(g, a, b, c, rows, columns)
     if g[BIAS] != 0:
-        bias = array(real, g[BIAS] + size * column)
+        bias = array(real, g[BIAS] + size * (row if g[BY_ROWS] != 0 else column))
         for i in range(rows):
             line = array(real, c + size * i * g[C_ROW])
-            for j in range(columns):
-                line[j] += bias[j]
+            if g[BY_ROWS] != 0:
+                for j in range(columns):
+                    line[j] += bias[i]
+            else:
+                for j in range(columns):
+                    line[j] += bias[j]
 
 
 @range_kernel
@@ -218,9 +224,9 @@ def bfloat16_plan(a_shape, a_strides, b_shape, b_strides):
 class Product:
     """How to run ``C = op(A) op(B)`` for one set of shapes, strides and dtype."""
 
-    __slots__ = ("copy_a", "copy_b", "dtype", "split", "words")
+    __slots__ = ("by_rows", "copy_a", "copy_b", "dtype", "split", "words")
 
-    def __init__(self, a_shape, a_strides, b_shape, b_strides, dtype, accumulate):
+    def __init__(self, a_shape, a_strides, b_shape, b_strides, dtype, accumulate, by_rows=False):
         size, self.dtype = dtype.itemsize, dtype
         a, b = layout(a_shape, a_strides, size), layout(b_shape, b_strides, size)
         self.copy_a, self.copy_b = a is None, b is None
@@ -230,6 +236,7 @@ class Product:
         words[M], words[N], words[K] = m, n, k
         words[A_ROW], words[B_ROW], words[C_ROW] = a[0], b[0], n * size
         words[TRANS_A], words[TRANS_B], words[ACCUMULATE] = a[1], b[1], accumulate
+        words[BY_ROWS] = self.by_rows = by_rows
         self.split = None
         if size == 4 and fit_matrix_units(m, n, k):
             from rushlight.kernels.split_products import SplitProduct
@@ -278,13 +285,19 @@ class Product:
         return threads.plan(panel_kernel.address(), items, grain, words)
 
     def run(self, a, b, out, bias):
-        """Write the product (plus bias, or plus ``out``) into a dense ``out``."""
+        """Write the product (plus bias, or plus ``out``) into a dense ``out``.
+
+        The bias has a value for each column, or with ``by_rows`` for each row.
+        """
         if self.copy_a:
             a = np.ascontiguousarray(a)
         if self.copy_b:
             b = np.ascontiguousarray(b)
         if self.split is not None:
-            self.split.run(a, b, out, bias)
+            by_rows = self.by_rows and bias is not None
+            self.split.run(a, b, out, None if by_rows else bias)
+            if by_rows:
+                out += bias[:, None]
         else:
             threads.run(self.words, a, b, out, bias)
 

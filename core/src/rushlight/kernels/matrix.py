@@ -97,9 +97,20 @@ def _product(a, b, out, bias, accumulate=False):
     return out
 
 
-def product_into(a, b, out, bias=None):
-    """A 2-D float32 or float64 product of any strides into a dense ``out``, plus a row."""
-    return _product(a, b, out, bias)
+def product_into(a, b, out, bias=None, by_rows=False):
+    """A 2-D float32 or float64 product of any strides into a dense ``out``, plus a row, or plus a
+    value for each row."""
+    if not by_rows or bias is None:
+        return _product(a, b, out, bias)
+    key = (a.shape, a.strides, b.shape, b.strides, a.itemsize, "by rows")
+    plan = _plans.get(key)
+    if plan is None:
+        from rushlight.kernels.gemm import Product
+
+        _check_inner(a, b)
+        plan = _remember(key, Product(*key[:4], a.dtype, False, by_rows=True))
+    plan.run(a, b, out, bias)
+    return out
 
 
 def forget_plans():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.kernels.matrix import matmul
+from rushlight.kernels.matrix import product_into
 
 __all__ = ["Forward", "fits"]
 
@@ -29,6 +29,4 @@ class Forward:
         weight = weight.T if self.flipped else weight
         for image in range(len(x)):
             out = y[image].reshape(len(weight), -1)
-            matmul(weight, x[image].reshape(x.shape[1], -1), out)
-            if bias is not None:
-                out += bias[:, None]
+            product_into(weight, x[image].reshape(x.shape[1], -1), out, bias, by_rows=True)
