@@ -139,6 +139,62 @@ def test_what_is_not_plain_goes_one_by_one(calls):
     assert not any(calls)
 
 
+CONVOLUTIONS = {3: nn.Conv1d, 4: nn.Conv2d, 5: nn.Conv3d}
+
+
+def evaluated(shape, **options):
+    """A convolution and batch norm with statistics and parameters of some size, in eval mode."""
+    rushlight.manual_seed(0)
+    kind = CONVOLUTIONS[len(shape)]
+    module = nn.Sequential(kind(shape[1], 24, 3, **options), NORMS[len(shape)](24), nn.ReLU())
+    with rushlight.no_grad():
+        for tensor in (*module[1].parameters(), module[1].running_mean):
+            tensor.normal_()
+        module[1].running_var.uniform_(0.5, 2)
+    return module.eval()
+
+
+@pytest.mark.parametrize("shape", [(2, 8, 200), (2, 8, 20, 17), (2, 4, 12, 13, 11)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"bias": False},
+        {"stride": 2, "padding": 1},
+        {"groups": 4},
+        {"padding": 2, "padding_mode": "circular"},
+    ],
+)
+def test_convolutions_take_the_norm_behind_them_along(shape, options, monkeypatch):
+    module, x = evaluated(shape, **options), inputs(shape).detach()
+    norms, plain = [], type(module[1]).forward
+    with rushlight.no_grad():
+        want = one_by_one(module, x)
+        monkeypatch.setattr(
+            nn.normalization._BatchNorm, "forward", lambda m, v: norms.append(m) or plain(m, v)
+        )
+        found = module(x)
+    assert not norms
+    rushlight.testing.assert_close(found, want, rtol=1e-5, atol=1e-5)
+
+
+def test_when_convolutions_do_not(monkeypatch):
+    norms, plain = [], nn.BatchNorm2d.forward
+    monkeypatch.setattr(
+        nn.normalization._BatchNorm, "forward", lambda m, v: norms.append(m) or plain(m, v)
+    )
+    module, x = evaluated((2, 8, 20, 17)), inputs((2, 8, 20, 17)).detach()
+    module(x)  # recorded: weights require gradients
+    with rushlight.no_grad():
+        module(x[:1, :, :4, :4])  # fewer outputs than weights
+        handle = module[0].register_forward_hook(lambda *given: None)
+        module(x)
+        handle.remove()
+        module.train()(x)
+        module.double().eval()(x.double())  # the last: one step again
+    assert len(norms) == 4
+
+
 @pytest.mark.skipif(REFERENCE, reason="the reference has one way only")
 def test_no_averages_and_no_affine_parts(calls):
     for options in ({"affine": False}, {"track_running_stats": False}, {"momentum": None}):

@@ -5,11 +5,12 @@ A *tile kernel* ``void tile(int64 *p)`` computes a tile of R rows x PANEL column
     C[r, :] = start + sum over segments s, k < DEPTH of
               A[a_offset[s] + r * A_ROW + k * A_K] * B[b_offset[s] + k * PANEL, :]
 
-where start is 0, C itself, a bias row or a bias for each row, optionally followed by ReLU. Registers take SUM_DEPTH
-products (or as many as a table names), then go to the stack and begin anew: in one long sum
-rounding errors would grow with the root of its length (4 times PyTorch's at 4096). Strides and
-offsets are in bytes. One segment is a matrix product; one segment per kernel tap is a convolution;
-segments over image rows are a weight gradient. B is packed in panels of PANEL columns.
+where start is 0, C itself, a bias row or a bias for each row, optionally followed by ReLU.
+Registers take SUM_DEPTH products (or as many as a table names), then go to the stack and begin
+anew: in one long sum rounding errors would grow with the root of its length (4 times PyTorch's at
+4096). Strides and offsets are in bytes. One segment is a matrix product; one segment per kernel tap
+is a convolution; segments over image rows are a weight gradient. B is packed in panels of PANEL
+columns.
 
 Modes: "rows" (A_K is 4 bytes, A_ROW free: NN and NT products, convolution, Winograd), "columns"
 (A_ROW is 4 bytes, A_K free: TN products, weight gradients), "groups" ("rows" for two groups of

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections import OrderedDict
 from itertools import islice
 
 from rushlight.nn.activation import ReLU, ReLU6
+from rushlight.nn.convolution import Conv1d, Conv2d, Conv3d
 from rushlight.nn.module import Module
 from rushlight.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from rushlight.tensor.tensor import Tensor
@@ -29,12 +31,36 @@ class Container(Module):
 
 
 _BATCH_NORMS = frozenset((BatchNorm1d, BatchNorm2d, BatchNorm3d))
+_CONVOLUTIONS = {Conv1d: BatchNorm1d, Conv2d: BatchNorm2d, Conv3d: BatchNorm3d}
+_FIRST = _BATCH_NORMS | frozenset(_CONVOLUTIONS)
 _RECTIFIERS = {ReLU: 1, ReLU6: 6}
 
 
 def _is_watched(module):
     """Whether hooks, or a `forward` of its own, see what goes in and out."""
     return module._has_hooks() or "forward" in module.__dict__
+
+
+def _joined(first, second, input):
+    """What two neighbours make of the input in one step; None where they have to go one by one."""
+    kind, follower = type(first), type(second)
+    if kind in _BATCH_NORMS:
+        rectified = _RECTIFIERS.get(follower)
+        if rectified is None or _is_watched(first) or _is_watched(second):
+            return None
+        return first._rectified(input, rectified) if first._fits_rectified(input) else None
+    if _CONVOLUTIONS[kind] is not follower or _is_watched(first) or _is_watched(second):
+        return None
+    outputs = input._array.size // first.in_channels // math.prod(first.stride)
+    if outputs * first.out_channels < 2 * first.weight.numel():
+        return None  # to scale the weights would cost more than to scale the result
+    vectors = second._affine_vectors(input, first.weight, first.bias)
+    if vectors is None:
+        return None
+    scale, shift = vectors
+    weight = first.weight * scale.reshape(-1, *(1,) * (first.weight.dim() - 1))
+    bias = shift if first.bias is None else first.bias * scale + shift
+    return first._conv_forward(input, weight, bias)
 
 
 class Sequential(Module):
@@ -50,22 +76,21 @@ class Sequential(Module):
                 self.add_module(str(i), module)
 
     def forward(self, input):
-        """Apply every module in turn; batch norm and the ReLU behind it in one pass where nobody
-        could tell."""
-        norm = None
+        """Apply every module in turn; where nobody could tell, batch norm and the ReLU behind it,
+        or a convolution and the batch norm behind it in eval mode, in one step."""
+        waiting = None
         for module in self._modules.values():
-            if norm is not None:
-                rectified = _RECTIFIERS.get(type(module))
-                if rectified and not (_is_watched(norm) or _is_watched(module)):
-                    if norm._fits_rectified(input):
-                        input, norm = norm._rectified(input, rectified), None
-                        continue
-                input, norm = norm(input), None
-            if type(module) in _BATCH_NORMS and type(input) is Tensor:
-                norm = module
+            if waiting is not None:
+                found = _joined(waiting, module, input)
+                if found is not None:
+                    input, waiting = found, None
+                    continue
+                input, waiting = waiting(input), None
+            if type(module) in _FIRST and type(input) is Tensor:
+                waiting = module
             else:
                 input = module(input)
-        return input if norm is None else norm(input)
+        return input if waiting is None else waiting(input)
 
     def _name_at(self, index):
         index = operator.index(index)

@@ -8,8 +8,9 @@ from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
+from rushlight.ops._direct import unrecorded
 from rushlight.ops.creation import empty, ones, tensor, zeros
-from rushlight.ops.normalization import batch_norm_rectified, fits_rectified
+from rushlight.ops.normalization import RECTIFIED, batch_norm_rectified, fits_rectified
 
 
 class _BatchStatistics(Module):
@@ -98,6 +99,23 @@ class _BatchNorm(_BatchStatistics):
             and input.dim() in self._dims
             and fits_rectified(input, self.weight, self.bias, *statistics)
         )
+
+    def _affine_vectors(self, input, *others):
+        """(scale, shift) of the channels in evaluation, where nothing is recorded and all that
+        takes part is dense and of one dtype; else None."""
+        statistics = self.running_mean, self.running_var, self.weight, self.bias
+        if self.training or statistics[0] is None or statistics[1] is None:
+            return None
+        given = [t for t in (input, *others, *statistics) if t is not None]
+        dtype = input._dtype
+        if dtype.code not in RECTIFIED or not unrecorded(*given):
+            return None
+        if any(t._dtype is not dtype for t in given) or len(others[0]) != self.num_features:
+            return None
+        scale = (self.running_var + self.eps).rsqrt()
+        scale = scale if self.weight is None else scale * self.weight
+        shift = -self.running_mean * scale
+        return scale, shift if self.bias is None else shift + self.bias
 
     def _rectified(self, input, rectified):
         """`forward` in training, then ReLU (1) or ReLU6 (6), in one pass over memory."""

@@ -28,7 +28,7 @@ from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor
 
 _SMALL = 1 << 15  # elements that one thread normalizes
-_RECTIFIED = frozenset((float32.code, float64.code))
+RECTIFIED = frozenset((float32.code, float64.code))  # dtypes that go along with neighbours
 
 
 def _batch_samples(make):
@@ -221,7 +221,7 @@ def fits_rectified(input, *vectors):
     array = input._array
     if STATE.modes or stack.levels or type(array) is not np.ndarray or array.size <= _SMALL:
         return False
-    if input._dtype.code not in _RECTIFIED or not array.flags.c_contiguous or array.ndim < 2:
+    if input._dtype.code not in RECTIFIED or not array.flags.c_contiguous or array.ndim < 2:
         return False
     channels, dtype = array.shape[1], input._dtype
     return array.size > channels and all(
