@@ -40,6 +40,10 @@ CASES = {
     "groups": (3, 12, (9, 9), 8, (3, 3), (1, 1), (1, 1), (1, 1), 4),
     "groups, strided": (3, 6, (9, 8), 9, (3, 3), (2, 2), (1, 1), (1, 1), 3),
     "depthwise": (2, 10, (8, 9), 10, (3, 3), (1, 1), (1, 1), (1, 1), 10),
+    "depthwise, whole planes": (2, 10, (7, 8), 10, (3, 3), (1, 1), (1, 1), (1, 1), 10),
+    "depthwise, whole planes of 49": (17, 3, (7, 7), 6, (3, 3), (1, 1), (1, 1), (1, 1), 3),
+    "depthwise, whole planes, dilated": (2, 3, (6, 9), 3, (3, 5), (1, 1), (2, 2), (2, 1), 3),
+    "depthwise, one pixel": (2, 4, (1, 1), 4, (3, 3), (1, 1), (1, 1), (1, 1), 4),
     "depthwise times 2": (2, 5, (8, 9), 10, (3, 3), (2, 2), (1, 1), (1, 1), 5),
     "depthwise, stride 2": (2, 6, (11, 14), 6, (3, 3), (2, 2), (1, 1), (1, 1), 6),
     "depthwise, stride 3": (2, 6, (11, 13), 12, (2, 3), (3, 2), (2, 1), (1, 1), 6),
@@ -183,9 +187,10 @@ def test_winograd_matrices_are_exact(outputs):
 
 @compiled_only
 @pytest.mark.parametrize("stride", [(1, 1), (2, 2), (2, 1)])
-def test_depthwise_taps_beside_the_image_are_not_counted(rng, stride):
+@pytest.mark.parametrize("name", ["depthwise", "depthwise, whole planes"])
+def test_depthwise_taps_beside_the_image_are_not_counted(rng, name, stride):
     """NaN in the last column and row reaches exactly what the definition says it reaches."""
-    x, w, b, _, _ = arrays(rng, CASES["depthwise"])
+    x, w, b, _, _ = arrays(rng, CASES[name])
     args = (stride, (1, 1), (1, 1), 10)
     out = convolution.convolution_forward(x, w, b, *args)
     dy = rng.standard_normal(out.shape).astype(np.float32)
@@ -234,7 +239,8 @@ def _by_taps(function, operands, args):
 @compiled_only
 @pytest.mark.parametrize("name", ["mnist 2", "winograd odd", "winograd, many panels",
                                   "winograd, groups of images", "7 wide, strided", "groups",
-                                  "1 dim", "lenet", "depthwise"])  # fmt: skip
+                                  "1 dim", "lenet", "depthwise",
+                                  "depthwise, whole planes of 49"])  # fmt: skip
 def test_nothing_is_written_behind_the_output(rng, name, ways, monkeypatch):
     x, w, b, dy, args = arrays(rng, CASES[name])
     guarded = []

@@ -30,12 +30,10 @@ BLOCK = 16  # rows that a column of vectors goes down: what they read stays in t
 IN_REGISTERS = 25  # weights that are loaded before the rows
 
 
-class _Rows:
-    """Emits ``void(int64 *p)`` for a window."""
+class Block:
+    """A function ``void(int64 *p)`` and the words of its parameter block."""
 
-    def __init__(self, module, name, high, wide, step_y, step_x, apart_y, apart_x):
-        self.high, self.wide = high, wide
-        self.steps, self.apart = (step_y, step_x), (apart_y, apart_x)
+    def __init__(self, module, name):
         signature = ir.FunctionType(ir.VoidType(), [I64])
         self.function = ir.Function(module, signature, name)
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -49,6 +47,24 @@ class _Rows:
         """A float32 in every lane."""
         value = self.b.load(self.b.inttoptr(address, F32.as_pointer()), align=4)
         return mk.splat(self.b, value)
+
+    def bias(self):
+        """The bias in every lane, or zero."""
+        b = self.b
+        slot = b.alloca(VECTOR)
+        b.store(mk.ZERO, slot)
+        with b.if_then(b.icmp_signed("!=", self.words[BIAS], I64(0))):
+            b.store(self.scalar(self.words[BIAS]), slot)
+        return b.load(slot)
+
+
+class _Rows(Block):
+    """Emits the code for a window."""
+
+    def __init__(self, module, name, high, wide, step_y, step_x, apart_y, apart_x):
+        super().__init__(module, name)
+        self.high, self.wide = high, wide
+        self.steps, self.apart = (step_y, step_x), (apart_y, apart_x)
 
     def inside(self, first):
         """Which lanes, counted from column ``first``, are columns of the image."""
@@ -109,11 +125,7 @@ class _Rows:
         b, taps = self.b, self.high * self.wide
         at = [b.add(self.words[WEIGHT], I64(4 * tap)) for tap in range(taps)]
         kept = [self.scalar(place) for place in at] if taps <= IN_REGISTERS else None
-        slot, total = b.alloca(VECTOR), b.alloca(VECTOR)
-        b.store(mk.ZERO, slot)
-        with b.if_then(b.icmp_signed("!=", self.words[BIAS], I64(0))):
-            b.store(self.scalar(self.words[BIAS]), slot)
-        bias = b.load(slot)
+        bias, total = self.bias(), b.alloca(VECTOR)
 
         def begin(column, mask, row):
             b.store(bias, total)

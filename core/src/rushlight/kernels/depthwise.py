@@ -7,12 +7,14 @@ computed and thrown away): maps of 7 x 7 fill vectors as well as large ones. The
 input is the same loop over the gradient with ``stride - 1`` zeros between its pixels and the taps
 turned round; that of the weight is a dot product for each tap. float32 at strides of 1 and 2 goes
 row by row over the planes as they are instead, by code emitted for the window
-(:mod:`rushlight.backends.depthwise_rows`).
+(:mod:`rushlight.backends.depthwise_rows`), or plane by plane
+(:mod:`rushlight.backends.depthwise_planes`).
 Shapes alone decide the chunks. Import at first need: it imports the compiler.
 """
 
 from __future__ import annotations
 
+from rushlight.backends import depthwise_planes as whole_planes
 from rushlight.backends import depthwise_rows as emitted
 from rushlight.backends import threads
 from rushlight.backends.kernel_language import (
@@ -297,7 +299,13 @@ def _plan(kernel, dtype, n, c, image, o, size, taps, stride, padding, dilation, 
     by_rows, emits, strided = _BY_ROWS[kernel]
     if dtype == FLOAT32 and (stride[1] in emitted.STRIDES or not strided):
         steps = stride if strided else (1, 1)
-        words[CODE], kernel = emitted.rows_address(emits, *taps, *steps, *dilation), by_rows
+        if whole_planes.fits(image, size, taps, stride):
+            reach = [d * (t - 1) - p for d, t, p in zip(dilation, taps, padding, strict=True)]
+            window = taps, tuple(padding if strided else reach), dilation
+            words[CODE] = whole_planes.plane_address(emits, tuple(image), *window)
+        else:
+            words[CODE] = emitted.rows_address(emits, *taps, *steps, *dilation)
+        kernel = by_rows
     code = kernel.address(
         real=language_type(dtype), high=taps[0], wide=taps[1], step_y=stride[0], step_x=stride[1],
         apart_y=dilation[0], apart_x=dilation[1], phased=int(kernel is not input_gradient_planes),
