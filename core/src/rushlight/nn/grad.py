@@ -9,36 +9,40 @@ rushlight.Size([1, 1, 3, 3])
 
 from __future__ import annotations
 
-from rushlight.autograd import grad
-from rushlight.autograd.mode import enable_grad
 from rushlight.nn import functional as F
+from rushlight.ops.convolution import _convolution_input, _convolution_weight, spatial
 
 
-def _derivative(convolution, tensor, grad_output, call):
-    """The gradient of a convolution, which is linear in either tensor: where it stands is all the
-    same, so zeros take the place of the values."""
-    with enable_grad():
-        start = tensor.requires_grad_()
-        out = call(convolution, start)
-        if out.shape != grad_output.shape:
-            raise ValueError(
-                f"grad_output has shape {tuple(grad_output.shape)}, but the convolution gives "
-                f"{tuple(out.shape)}"
-            )
-        (found,) = grad(out, start, grad_output, create_graph=grad_output.requires_grad)
-    return found
+def _settings(convolution, dims, input, weight, grad_output, *given):
+    """Stride, padding, dilation and groups as an op takes them, once all shapes are checked.
 
-
-def _of_input(convolution, name):
-    def derive(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1):
-        zeros = weight.new_zeros(tuple(input_size))
-        return _derivative(
-            convolution,
-            zeros,
-            grad_output,
-            lambda f, x: f(x, weight, None, stride, padding, dilation, groups),
+    Raises what the convolution itself would, and ValueError where the gradient of the output has
+    another shape than the output.
+    """
+    stride, padding, dilation, groups = given
+    names = ("stride", "padding", "dilation")
+    found = [spatial(v, dims, n, convolution.__name__) for v, n in zip(given, names, strict=False)]
+    out = convolution(input, weight, None, *found, groups)
+    if out.shape != grad_output.shape:
+        raise ValueError(
+            f"grad_output has shape {tuple(grad_output.shape)}, but the convolution gives "
+            f"{tuple(out.shape)}"
         )
+    return *found, groups
 
+
+def _shape_only(tensor, size):
+    return tensor.new_empty(tuple(size), device="meta")
+
+
+def _of_input(convolution, dims):
+    def derive(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1):
+        shapes = _shape_only(weight, input_size), _shape_only(weight, weight.shape)
+        settings = _settings(convolution, dims, *shapes, grad_output, stride, padding, dilation,
+                             groups)  # fmt: skip
+        return _convolution_input(grad_output, weight, tuple(input_size), *settings)
+
+    name = convolution.__name__
     derive.__name__ = derive.__qualname__ = f"{name}_input"
     derive.__doc__ = (
         f"The gradient of :func:`{name}` for its input of shape `input_size`, from that of its "
@@ -47,16 +51,14 @@ def _of_input(convolution, name):
     return derive
 
 
-def _of_weight(convolution, name):
+def _of_weight(convolution, dims):
     def derive(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1):
-        zeros = input.new_zeros(tuple(weight_size))
-        return _derivative(
-            convolution,
-            zeros,
-            grad_output,
-            lambda f, weight: f(input, weight, None, stride, padding, dilation, groups),
-        )
+        shapes = _shape_only(input, input.shape), _shape_only(input, weight_size)
+        settings = _settings(convolution, dims, *shapes, grad_output, stride, padding, dilation,
+                             groups)  # fmt: skip
+        return _convolution_weight(grad_output, input, tuple(weight_size), *settings)
 
+    name = convolution.__name__
     derive.__name__ = derive.__qualname__ = f"{name}_weight"
     derive.__doc__ = (
         f"The gradient of :func:`{name}` for its weight of shape `weight_size`, from that of its "
@@ -65,9 +67,9 @@ def _of_weight(convolution, name):
     return derive
 
 
-conv1d_input, conv1d_weight = _of_input(F.conv1d, "conv1d"), _of_weight(F.conv1d, "conv1d")
-conv2d_input, conv2d_weight = _of_input(F.conv2d, "conv2d"), _of_weight(F.conv2d, "conv2d")
-conv3d_input, conv3d_weight = _of_input(F.conv3d, "conv3d"), _of_weight(F.conv3d, "conv3d")
+conv1d_input, conv1d_weight = _of_input(F.conv1d, 1), _of_weight(F.conv1d, 1)
+conv2d_input, conv2d_weight = _of_input(F.conv2d, 2), _of_weight(F.conv2d, 2)
+conv3d_input, conv3d_weight = _of_input(F.conv3d, 3), _of_weight(F.conv3d, 3)
 
 __all__ = [
     "conv1d_input",
