@@ -8,6 +8,7 @@ import pytest
 import rushlight
 from rushlight.backends import threads
 from rushlight.kernels import moving
+from rushlight.kernels.execution import REFERENCE
 
 
 @pytest.mark.parametrize(
@@ -73,3 +74,28 @@ def test_short_rows_of_any_strides(width, dtype):
                 assert np.array_equal(found, turned.numpy().transpose(order))
     finally:
         threads.set_num_threads(before)
+
+
+@pytest.mark.skipif(REFERENCE, reason="nothing is prepared")
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "i8"])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("widths", [(3, 5), (16, 16), (1, 700), (1, 1, 1)])
+def test_joined_rows_of_strided_arrays(dtype, dim, widths):
+    """Rows that lie apart, backwards, or again and again; long and short ones."""
+    rng, arrays = np.random.default_rng(0), []
+    for i, width in enumerate(widths):
+        shape = [4, 6, 7]
+        shape[dim] = width
+        base = rng.integers(0, 100, [2 * n for n in shape]).astype(dtype)
+        rows = [base[: shape[0], : shape[1], : shape[2]], base[::2, : shape[1], : shape[2]],
+                base[: shape[0], 0, : shape[2]][:, None].repeat(shape[1], 1)]  # fmt: skip
+        arrays.append(rows[i % 3][:: -1 if i == 1 and dim else 1])
+    total = list(arrays[0].shape)
+    total[dim] = sum(widths)
+    call = moving.joined(arrays, dim, total)
+    if call is not None:
+        assert np.array_equal(call(*arrays), np.concatenate(arrays, axis=dim))
+    flat = [a.reshape(-1, a.shape[-1])[::2] for a in arrays] if dim == 2 else None
+    if flat:
+        found = moving.joined(flat, 1, (len(flat[0]), total[2]))(*flat)
+        assert np.array_equal(found, np.concatenate(flat, axis=1))

@@ -62,7 +62,7 @@ def copy_blocks(args, lo, hi, tid):
 @range_kernel
 def join_blocks(args, lo, hi, tid):
     """Arrays side by side: items are blocks of the result's rows. The head is how many arrays there
-    are; constants: bytes of a row of the result and of each array."""
+    are; constants: bytes of a row of the result and of each array, and from row to row of each."""
     g = array(i64, args)
     count = g[0]
     wide = g[2 + count]
@@ -74,7 +74,7 @@ def join_blocks(args, lo, hi, tid):
             width = g[3 + count + j]
             begin, end = max(first, start), min(last, start + width)
             if begin < end:
-                source = g[FIRST + j] + row * width + (begin - start)
+                source = g[FIRST + j] + row * g[3 + 2 * count + j] + (begin - start)
                 target = g[OUT] + row * wide + begin
                 if streams == 1:
                     move_past(source, target, end - begin)

@@ -161,7 +161,21 @@ def padded(input, pad):
     return prepared(code, rows, chunk(rows, shape[-1]), [input], outputs, words, "f")
 
 
-def _joined_blocks(arrays, outer, shape):
+def _row_step(array, dim):
+    """Bytes from row to row, a row being dense and of the dimensions from `dim` on; None where
+    they do not follow each other so."""
+    dense = array.itemsize
+    for n, step in zip(reversed(array.shape[dim:]), reversed(array.strides[dim:]), strict=True):
+        if n != 1 and step != dense:
+            return None
+        dense *= n
+    extents, steps = merged(array.shape[:dim], array.strides[:dim])
+    if len(extents) > 1:
+        return None
+    return steps[0] if extents else dense
+
+
+def _joined_blocks(arrays, outer, shape, steps):
     """The same where rows are long: threads share them, and large results go past the caches."""
     from rushlight.kernels import block_kernels as native
     from rushlight.kernels import blocks
@@ -172,7 +186,7 @@ def _joined_blocks(arrays, outer, shape):
     grain = (
         items if size < blocks.SHARED else chunk(items, min(size // outer, native.BLOCK), 3 << 16)
     )
-    words = [size // outer, *[a.nbytes // outer for a in arrays]]
+    words = [size // outer, *[a.nbytes // outer for a in arrays], *steps]
     outputs = [(tuple(shape), arrays[0].dtype)]
     return prepared(code, items, grain, arrays, outputs, words, head=len(arrays))
 
@@ -189,24 +203,28 @@ def _woven(arrays, count, shape):
 
 
 def joined(arrays, dim, shape):
-    """``f(*arrays)``: dense arrays of one dtype joined along a dimension to `shape`."""
+    """``f(*arrays)``: arrays of one dtype, whose rows from the dimension on are dense, joined along
+    it to `shape`."""
     first = arrays[0]
     size = math.prod(shape) * first.itemsize
-    if not size or REFERENCE or len(arrays) > MOST or any(not a.flags.c_contiguous for a in arrays):
+    if not size or REFERENCE or len(arrays) > MOST:
         return None
     if any(a.dtype is not first.dtype for a in arrays):
         return None
+    steps = [_row_step(a, dim) for a in arrays]
+    if None in steps:
+        return None
     outer = math.prod(shape[:dim])
     if size // outer >= _LONG_ROW:
-        return _joined_blocks(arrays, outer, shape)
-    woven = 2 <= len(arrays) <= _WAYS and all(a.size == outer for a in arrays)
-    code = _kernel("join", first.dtype) if size < LARGE or woven else None
+        return _joined_blocks(arrays, outer, shape, steps)
+    dense = all(a.flags.c_contiguous for a in arrays)
+    if dense and 2 <= len(arrays) <= _WAYS and all(a.size == outer for a in arrays):
+        return _woven(arrays, outer, shape)
+    code = _kernel("join", first.dtype)
     if code is None:
         return None
-    if woven:
-        return _woven(arrays, outer, shape)
     widths = [a.size // outer for a in arrays]
-    words = [sum(widths), *widths]
+    words = [sum(widths), *widths, *steps]
     outputs = [(tuple(shape), first.dtype)]
     grain = chunk(outer, sum(widths))
     return prepared(code, outer, grain, arrays, outputs, words, head=len(arrays))

@@ -200,13 +200,13 @@ def weave(args, lo, hi, tid):
 
 @range_kernel
 def join(args, lo, hi, tid):
-    """Dense arrays side by side: items are rows. The head is how many arrays there are; constants:
-    elements of a row of the result and of each array."""
+    """Arrays of dense rows side by side: items are rows. The head is how many arrays there are;
+    constants: elements of a row of the result and of each array, bytes from row to row of each."""
     g = array(i64, args)
     count = g[HEAD]
     for row in range(lo, hi):
         target = g[OUT] + size * row * g[2 + count]
         for j in range(count):
-            width = g[3 + count + j]
-            copy_run(g[X + j] + size * row * width, target, width)
+            width, step = g[3 + count + j], g[3 + 2 * count + j]
+            copy_run(g[X + j] + row * step, target, width)
             target = target + size * width

@@ -134,6 +134,8 @@ def _prepared_cat(arrays, dim):
     dim = _check_cat(arrays, dim)
     shape = list(arrays[0].shape)
     shape[dim] = sum(a.shape[dim] for a in arrays)
+    if _are_channels_last(arrays) and not all(a.flags.c_contiguous for a in arrays):
+        return None  # so is the result then
     return moving.joined(arrays, dim, shape)
 
 
@@ -177,6 +179,9 @@ def _prepared_stack(arrays, dim):
     if not arrays or any(a.shape != arrays[0].shape for a in arrays):
         return None
     shape, dim = arrays[0].shape, wrap_dim(dim, arrays[0].ndim + 1)
+    dense = all(a.flags.c_contiguous for a in arrays)
+    if not dense and dim < len(shape) and _are_channels_last(arrays):
+        return None  # the general way follows the order of memory
     return moving.joined(arrays, dim, (*shape[:dim], len(arrays), *shape[dim:]))
 
 
