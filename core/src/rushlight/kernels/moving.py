@@ -8,10 +8,21 @@ from __future__ import annotations
 
 import math
 
+from rushlight.backends import np
 from rushlight.kernels.execution import REFERENCE, chunk
 from rushlight.kernels.prepared import prepared
 
-__all__ = ["copied", "embedded", "flipped", "joined", "padded", "rolled", "triangle"]
+__all__ = [
+    "copied",
+    "embedded",
+    "flipped",
+    "joined",
+    "padded",
+    "rolled",
+    "triangle",
+    "unsliced",
+    "window",
+]
 
 LARGE = 1 << 20  # bytes from which wide loops of other kernels pay
 MOST = 24  # arrays joined by one call
@@ -159,6 +170,47 @@ def padded(input, pad):
     rows = math.prod(shape[:-1])
     outputs = [(tuple(shape), input.dtype)]
     return prepared(code, rows, chunk(rows, shape[-1]), [input], outputs, words, "f")
+
+
+def window(shape, index):
+    """``(extents, starts, counts)`` of what a basic index with steps of one shows of an array of a
+    shape, neighbouring dimensions shown whole being one; None for other steps or nothing."""
+    rest = len(shape) - sum(item is not None and item is not Ellipsis for item in index)
+    found, d = [], 0
+    for item in (*index, *(() if Ellipsis in index else (Ellipsis,))):
+        if item is None:
+            continue
+        if item is Ellipsis:
+            found += [(n, 0, n) for n in shape[d : d + rest]]
+            d += rest
+        elif type(item) is slice:
+            start, stop, step = item.indices(shape[d])
+            if step != 1 or stop <= start:
+                return None
+            found.append((shape[d], start, stop - start))
+            d += 1
+        else:
+            found.append((shape[d], item % shape[d], 1))
+            d += 1
+    joined = []
+    for n, start, count in found:
+        if joined and count == n and start == 0:
+            joined[-1] = tuple(n * value for value in joined[-1])
+        else:
+            joined.append((n, start, count))
+    return tuple(joined)
+
+
+def unsliced(dtype, dims):
+    """``f(values, 0.0)``: zeros around dense values that :func:`window` says where to put; None
+    where that is left to others."""
+    if len(dims) > _OUTER + 1 or REFERENCE:
+        return None
+    values = np.empty([count for _, _, count in dims], dtype)
+    pad = []
+    for n, start, count in reversed(dims):
+        pad += [start, n - start - count]
+    return padded(values, pad)
 
 
 def _row_step(array, dim):

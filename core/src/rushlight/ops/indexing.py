@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
@@ -10,7 +11,9 @@ from rushlight.backends import np
 from rushlight.backends.arrays import cast, dtype_of, is_array
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
-from rushlight.kernels import places, vectors
+from rushlight.kernels import moving, places, vectors
+from rushlight.kernels.prepared import Remembered
+from rushlight.ops._direct import tensor_of, unrecorded
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._limited import check as check_limited
 from rushlight.ops._op import op
@@ -181,8 +184,34 @@ def _slice(input: Tensor, index):
     return out if is_array(out) else input[(*index, ...)]
 
 
+_unsliced = Remembered()
+
+
+def _embedded_slice(values, shape, index):
+    """Zeros of a shape, with values where a basic index shows them; None for the general way."""
+    dims = moving.window(shape, index)
+    if not dims:
+        return None
+    key = values.dtype, dims
+    call = _unsliced.get(key, _unsliced)
+    if call is _unsliced:
+        call = _unsliced.keep(key, moving.unsliced(*key))
+    if call is None:
+        return None
+    rows = np.ascontiguousarray(values).reshape([count for _, _, count in dims])
+    found = call(rows, 0.0)
+    return None if found is NotImplemented else found.reshape(shape)
+
+
 def _slice_gradient(grad, input_shape, index):
     from rushlight.ops.creation import zeros
+
+    if grad.numel() == math.prod(input_shape):  # all of it was shown, in its order
+        return grad.reshape(tuple(input_shape))
+    if unrecorded(grad):
+        found = _embedded_slice(grad._array, tuple(input_shape), index)
+        if found is not None:
+            return tensor_of(found)
     from rushlight.ops.shape import view_scatter
 
     base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
