@@ -67,6 +67,43 @@ CASES = {
     "1 dim, all": (3, 6, (31,), 8, (3,), (2,), (2,), (2,), 2),
     "3 dims": (2, 3, (5, 6, 7), 4, (3, 2, 3), (1, 2, 1), (1, 0, 1), (1, 1, 2), 1),
     "3 dims, groups": (2, 4, (5, 6, 5), 6, (3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1), 2),
+    "3 dims, small": (2, 8, (8, 8, 8), 8, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 1),
+    "3 dims, strided": (2, 5, (7, 9, 8), 7, (3, 3, 2), (2, 2, 2), (1, 1, 0), (1, 1, 1), 1),
+    "3 dims, stride over kernel": (2, 3, (9, 7, 8), 4, (2, 2, 2), (3, 3, 3), (0,) * 3, (1,) * 3, 1),
+    "3 dims, dilated": (1, 4, (9, 8, 11), 6, (3, 2, 3), (1, 2, 1), (2, 0, 3), (2, 3, 2), 1),
+    "3 dims, dilated and strided": (
+        2,
+        4,
+        (11, 7, 8),
+        6,
+        (3, 3, 3),
+        (3, 2, 1),
+        (2, 2, 1),
+        (2, 1, 2),
+        2,
+    ),
+    "3 dims, padding over kernel": (
+        2,
+        2,
+        (3, 5, 4),
+        3,
+        (2, 2, 2),
+        (1, 1, 1),
+        (3, 2, 3),
+        (1, 1, 1),
+        1,
+    ),
+    "3 dims, winograd": (2, 12, (3, 9, 10), 35, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 1),
+    "3 dims, planes alone": (2, 5, (4, 9, 7), 6, (1, 3, 3), (1, 1, 1), (0, 1, 1), (1, 1, 1), 1),
+    "3 dims, planes left out": (2, 5, (9, 6, 7), 6, (1, 3, 3), (2, 1, 1), (1, 1, 1), (1, 1, 1), 1),
+    "3 dims, depth alone": (2, 5, (9, 4, 5), 6, (3, 1, 1), (2, 1, 1), (1, 0, 0), (1, 1, 1), 1),
+    "3 dims, width alone": (2, 5, (3, 4, 11), 6, (1, 1, 3), (1, 1, 2), (0, 0, 1), (1, 1, 1), 1),
+    "3 dims, 1x1x1": (2, 5, (3, 4, 5), 6, (1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1), 1),
+    "3 dims, 1x1x1 padded": (2, 5, (3, 4, 5), 6, (1, 1, 1), (2, 1, 2), (1, 0, 1), (1, 1, 1), 1),
+    "3 dims, single plane": (2, 3, (1, 8, 9), 4, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 1),
+    "3 dims, single output": (2, 3, (4, 8, 9), 1, (4, 3, 3), (1, 1, 1), (0, 1, 1), (1, 1, 1), 1),
+    "3 dims, depthwise": (2, 4, (5, 6, 7), 8, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 4),
+    "3 dims, depthwise planes": (2, 4, (5, 6, 7), 4, (1, 3, 3), (1, 2, 2), (0, 1, 1), (1, 1, 1), 4),
 }
 
 
@@ -240,7 +277,9 @@ def _by_taps(function, operands, args):
 @pytest.mark.parametrize("name", ["mnist 2", "winograd odd", "winograd, many panels",
                                   "winograd, groups of images", "7 wide, strided", "groups",
                                   "1 dim", "lenet", "depthwise",
-                                  "depthwise, whole planes of 49"])  # fmt: skip
+                                  "depthwise, whole planes of 49",
+                                  "3 dims, strided",
+                                  "3 dims, winograd"])  # fmt: skip
 def test_nothing_is_written_behind_the_output(rng, name, ways, monkeypatch):
     x, w, b, dy, args = arrays(rng, CASES[name])
     guarded = []
@@ -284,7 +323,8 @@ def test_oracle(rng, name):
 
 @pytest.mark.parametrize("name", ["mnist 2", "winograd batch", "winograd, many panels",
                                   "winograd, groups of images", "resnet stem", "unequal",
-                                  "3 dims"])  # fmt: skip
+                                  "3 dims", "3 dims, small", "3 dims, dilated and strided",
+                                  "3 dims, winograd"])  # fmt: skip
 def test_same_bits_for_any_number_of_threads(rng, name):
     x, w, b, dy, args = arrays(rng, CASES[name])
     before, results = threads.get_num_threads(), []
@@ -363,3 +403,28 @@ def test_weight_gradient_by_planes(rng, case):
     wide, args = (dy.astype(np.float64), x.astype(np.float64)), (stride, padding, dilation, 1)
     exact = reference(*wide, shape, *args)
     check(dw, exact, reference(*map(np.abs, wide), shape, *args), 1e-6)
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    "name", ["3 dims, small", "3 dims, dilated and strided", "3 dims, strided"]
+)
+def test_three_dims_in_parts_of_the_batch(rng, name, monkeypatch):
+    """Batches whose lowered images are too many at a time give what whole ones give."""
+    from rushlight.kernels import depth_convolution
+
+    x, w, b, dy, args = arrays(rng, (5, *CASES[name][1:]))
+
+    def passes():
+        return (
+            convolution.convolution_forward(x, w, b, *args),
+            convolution.convolution_input_gradient(dy, w, x.shape, *args),
+            convolution.convolution_weight_gradient(dy, x, w.shape, *args),
+        )
+
+    whole = passes()
+    taps = w.shape[1] * args[3] * w.shape[2] * dy.shape[2]
+    one = 4 * taps * x.shape[3] * x.shape[4]
+    monkeypatch.setattr(depth_convolution, "LOWERED_BYTES", 2 * one)
+    for a, c in zip(whole, passes(), strict=True):
+        assert np.allclose(a, c, 1e-4, 1e-4)

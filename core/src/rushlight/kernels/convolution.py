@@ -4,7 +4,8 @@ Arrays are channels-first, (N, C, *spatial); weights (O, C / groups, *kernel). f
 two dims runs on the tile kernels (:mod:`direct_convolution`), stride-1 3x3 with at least 32
 channels on both sides by Winograd F(4x4, 3x3) or F(2x2, 3x3) (:mod:`winograd`;
 ``RUSHLIGHT_WINOGRAD=2`` leaves the second, whose errors are those of the sum itself, 0 turns both
-off). Everything else gathers windows into columns and multiplies matrices.
+off), and so does float32 over three dims, whose taps along the depth become channels
+(:mod:`depth_convolution`). Everything else gathers windows into columns and multiplies matrices.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 
 from rushlight.backends import np
 from rushlight.backends.memory import empty
-from rushlight.kernels import whole_windows
+from rushlight.kernels import depth_convolution, whole_windows
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     FLOAT32,
@@ -190,12 +191,23 @@ def _planned(key, build):
     return plan
 
 
-def _as_two_dims(arrays, stride, padding, dilation):
-    """A convolution over one dim as one over two."""
+def _as_two_dims(arrays, weight_shape, stride, padding, dilation):
+    """A convolution over one dim, or over three where two can be one, as one over two; else None.
+
+    ``arrays`` are all arrays of the convolution, in any order.
+    """
     if arrays[0].ndim == 4:
         return *arrays, stride, padding, dilation
+    if arrays[0].ndim == 5:
+        return depth_convolution.as_two_dims(arrays, weight_shape[2:], stride, padding, dilation)
     lifted = (a.reshape(*a.shape[:2], 1, a.shape[2]) for a in arrays)
     return *lifted, (1, *stride), (0, *padding), (1, *dilation)
+
+
+def _has_tiles(dtype, c, weight_shape, groups):
+    """Whether the tile kernels do this convolution, or what it is lowered to."""
+    kernel = weight_shape[2:]
+    return dtype == FLOAT32 and (len(kernel) < 3 or depth_convolution.fits(c, kernel, groups))
 
 
 def _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
@@ -433,7 +445,7 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
     o = weight.shape[0]
     if n == 0 or c == 0:
         out = np.zeros((n, o, *size), input.dtype)
-    elif input.dtype == FLOAT32 and len(size) < 3:
+    elif _has_tiles(input.dtype, c, weight.shape, groups):
         out = empty((n, o, *size), input.dtype)
         x, w, row = (None if v is None else compute_array(v) for v in (input, weight, bias))
         _tile_forward(x, w, row, out, *args, planes)
@@ -446,7 +458,12 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
 
 
 def _tile_forward(x, w, bias, out, stride, padding, dilation, groups, planes=3):
-    x, w, out, stride, padding, dilation = _as_two_dims((x, w, out), stride, padding, dilation)
+    two = _as_two_dims((x, w, out), w.shape, stride, padding, dilation)
+    if two is None:
+        depth_convolution.forward(_tile_forward, x, w, bias, out, stride, padding, dilation, groups,
+                                  planes)  # fmt: skip
+        return
+    x, w, out, stride, padding, dilation = two
     if _is_depthwise(x.shape[1], w.shape, groups):
         _run_depthwise("Forward", x, w, (x, w, out, bias), stride, padding, dilation)
         return
@@ -481,7 +498,7 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
         return cast(found, grad.dtype)
     if 0 in input_shape or weight.shape[0] == 0:
         return np.zeros(input_shape, grad.dtype)
-    if grad.dtype == FLOAT32 and len(size) < 3:
+    if _has_tiles(grad.dtype, input_shape[1], weight.shape, groups):
         out = empty(input_shape, grad.dtype)
         if _tile_input_gradient(compute_array(grad), compute_array(weight), out, *args, planes):
             return out
@@ -489,7 +506,11 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
 
 
 def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups, planes=3):
-    dy, w, out, stride, padding, dilation = _as_two_dims((dy, w, out), stride, padding, dilation)
+    two = _as_two_dims((dy, w, out), w.shape, stride, padding, dilation)
+    if two is None:
+        return depth_convolution.input_gradient(_tile_input_gradient, dy, w, out, stride, padding,
+                                                dilation, groups, planes)  # fmt: skip
+    dy, w, out, stride, padding, dilation = two
     if _is_depthwise(out.shape[1], w.shape, groups):
         _run_depthwise("InputGradient", out, w, (dy, w, out), stride, padding, dilation)
         return True
@@ -526,7 +547,7 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
         return cast(found, grad.dtype)
     if 0 in input.shape or 0 in weight_shape:
         return np.zeros(weight_shape, grad.dtype)
-    if grad.dtype == FLOAT32 and len(size) < 3:
+    if _has_tiles(grad.dtype, input.shape[1], weight_shape, groups):
         out = empty(weight_shape, grad.dtype)
         _tile_weight_gradient(compute_array(grad), compute_array(input), out, *args, planes)
         return out
@@ -534,7 +555,12 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
 
 
 def _tile_weight_gradient(dy, x, out, stride, padding, dilation, groups, planes=3):
-    dy, x, out, stride, padding, dilation = _as_two_dims((dy, x, out), stride, padding, dilation)
+    two = _as_two_dims((dy, x, out), out.shape, stride, padding, dilation)
+    if two is None:
+        depth_convolution.weight_gradient(_tile_weight_gradient, dy, x, out, stride, padding,
+                                          dilation, groups, planes)  # fmt: skip
+        return
+    dy, x, out, stride, padding, dilation = two
     if _is_depthwise(x.shape[1], out.shape, groups):
         _run_depthwise("WeightGradient", x, out, (x, dy, out), stride, padding, dilation)
         return
