@@ -55,6 +55,12 @@ CASES = {
     "depthwise, many images": (35, 3, (5, 6), 6, (3, 3), (1, 1), (1, 1), (1, 1), 3),
     "depthwise, padding over reach": (2, 3, (7, 8), 3, (2, 2), (1, 1), (2, 3), (1, 1), 3),
     "depthwise, 1 dim": (3, 6, (31,), 12, (5,), (2,), (2,), (2,), 6),
+    "patches": (3, 3, (18, 33), 70, (8, 8), (8, 8), (0, 0), (1, 1), 1),
+    "patches, unequal": (2, 5, (19, 47), 9, (3, 11), (3, 11), (0, 0), (1, 1), 1),
+    "patches, one output": (5, 2, (14, 30), 1, (7, 7), (7, 7), (0, 0), (1, 1), 1),
+    "patches, one of each image": (5, 2, (9, 9), 70, (8, 8), (8, 8), (0, 0), (1, 1), 1),
+    "patches, 1 dim": (3, 2, (59,), 17, (9,), (9,), (0,), (1,), 1),
+    "patches, 3 dims": (2, 3, (5, 16, 17), 20, (2, 8, 8), (2, 8, 8), (0, 0, 0), (1, 1, 1), 1),
     "large padding": (2, 3, (5, 6), 4, (2, 2), (1, 1), (3, 3), (1, 1), 1),
     "one window": (16, 12, (4, 4), 5, (4, 4), (1, 1), (0, 0), (1, 1), 1),
     "one window, strided": (3, 64, (3, 5), 70, (3, 5), (2, 3), (0, 0), (1, 1), 1),
@@ -276,9 +282,12 @@ def _by_taps(function, operands, args):
 @compiled_only
 @pytest.mark.parametrize("name", ["mnist 2", "winograd odd", "winograd, many panels",
                                   "winograd, groups of images", "7 wide, strided", "groups",
-                                  "1 dim", "lenet", "depthwise",
+                                  "1 dim",
+                                  "lenet",
+                                  "depthwise",
                                   "depthwise, whole planes of 49",
                                   "3 dims, strided",
+                                  "patches",
                                   "3 dims, winograd"])  # fmt: skip
 def test_nothing_is_written_behind_the_output(rng, name, ways, monkeypatch):
     x, w, b, dy, args = arrays(rng, CASES[name])
@@ -322,7 +331,7 @@ def test_oracle(rng, name):
 
 
 @pytest.mark.parametrize("name", ["mnist 2", "winograd batch", "winograd, many panels",
-                                  "winograd, groups of images", "resnet stem", "unequal",
+                                  "winograd, groups of images", "resnet stem", "unequal", "patches",
                                   "3 dims", "3 dims, small", "3 dims, dilated and strided",
                                   "3 dims, winograd"])  # fmt: skip
 def test_same_bits_for_any_number_of_threads(rng, name):

@@ -274,8 +274,10 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
 
         return Forward(n, c, image, o, padding, flipped, _winograd_tile(n, size, 8))
     if groups == 1 and not direct:
-        from rushlight.kernels import plane_convolution, pointwise
+        from rushlight.kernels import patch_convolution, plane_convolution, pointwise
 
+        if not flipped and patch_convolution.fits(c, kernel, stride, padding, dilation):
+            return patch_convolution.Forward(n, c, image, o, kernel, size)
         if pointwise.fits(c, image, o, kernel, stride, padding):
             return pointwise.Forward(flipped)
         if plane_convolution.fits(c, image, o, kernel, stride, padding):
