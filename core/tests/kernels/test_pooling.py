@@ -29,6 +29,13 @@ CASES = {
     "3 dims": ((2, 2, 5, 6, 7), (2, 3, 2), (2, 1, 2), (1, 1, 0), (1, 1, 1), False),
     "long rows": ((1, 2, 9, 61), (3, 3), (2, 2), (1, 1), (1, 1), False),
     "long rows, dilated": ((1, 2, 9, 61), (2, 3), (1, 1), (1, 1), (1, 2), False),
+    "1 dim, pairs": ((3, 5, 101), (2,), (2,), (0,), (1,), False),
+    "1 dim, pairs, ceil": ((3, 5, 101), (2,), (2,), (0,), (1,), True),
+    "1 dim, stride 4": ((2, 3, 130), (4,), (4,), (1,), (1,), False),
+    "1 dim, narrow": ((2, 3, 3), (4,), (1,), (2,), (1,), False),
+    "3 dims, pairs": ((2, 3, 6, 8, 16), (2, 2, 2), (2, 2, 2), (0, 0, 0), (1, 1, 1), False),
+    "3 dims, resnet": ((2, 3, 6, 7, 16), (3, 3, 3), (2, 2, 2), (1, 1, 1), (2, 1, 1), False),
+    "8 whole windows": ((2, 3, 9, 17), (3, 3), (1, 2), (1, 0), (2, 1), False),
     "large": ((2, 70, 20, 20), (2, 2), (2, 2), (0, 0), (1, 1), False),
 }
 
@@ -45,6 +52,10 @@ def test_max_pool(rng, dtype, name, change):
     assert np.array_equal(y, want, equal_nan=True)
     assert np.array_equal(index, want_index)
     dy = rng.standard_normal(y.shape).astype(dtype)
+    for _ in range(2):  # the second call of a layout goes a shorter way
+        alone, nothing = pooling.max_pool_forward(change(x), *settings, False)
+        assert nothing is None
+        assert np.array_equal(alone, want, equal_nan=True)
     got = pooling.max_pool_backward(change(dy), change(index), shape)
     assert np.allclose(got, pooling.max_pool_backward.reference(dy, index, shape), atol=1e-5)
 
@@ -150,7 +161,12 @@ def test_same_bits_for_any_number_of_threads(rng):
         threads.set_num_threads(count)
         y = pooling.avg_pool_forward(x, (3, 3), (2, 2), (1, 1), False, True, None)
         args = (x.shape, (3, 3), (2, 2), (1, 1), False, True, None)
-        results.append((y, pooling.avg_pool_backward(y, *args)))
+        maxima = [
+            pooling.max_pool_forward(x, k, (2, 2), (1, 1), (1, 1), False, places)[0]
+            for k in ((3, 3), (5, 5))
+            for places in (True, False)
+        ]
+        results.append((y, pooling.avg_pool_backward(y, *args), *maxima))
     threads.set_num_threads(before)
     for other in results[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
@@ -169,3 +185,20 @@ def test_errors():
     index = np.full((2, 3, 4, 4), 64, np.int64)
     with pytest.raises(IndexError, match="outside the input"):
         pooling.max_pool_backward(index.astype(np.float32), index, x.shape)
+
+
+@pytest.mark.parametrize("name", ["1 dim", "1 dim, pairs", "3 dims, pairs", "8 whole windows"])
+def test_infinities_and_nan(rng, name):
+    """Where nothing is greater than minus infinity, the first place of the window counts."""
+    torch = pytest.importorskip("torch")
+    shape, *settings = CASES[name]
+    x = rng.choice(np.array([-np.inf, -np.inf, -np.inf, np.nan, 1, 1], np.float32), shape)
+    y, index = pooling.max_pool_forward(x, *settings)
+    want, places = pooling.max_pool_forward.reference(x, *settings)
+    assert np.array_equal(y, want, equal_nan=True)
+    assert np.array_equal(index, places)
+    alone, _ = pooling.max_pool_forward(x, *settings, False)
+    assert np.array_equal(alone, want, equal_nan=True)
+    pool = getattr(torch.nn.functional, f"max_pool{len(settings[0])}d")
+    theirs = pool(torch.tensor(x), *settings).numpy()
+    assert np.array_equal(y, theirs, equal_nan=True)

@@ -39,6 +39,7 @@ from rushlight.kernels.window_loops import (
     max_forward,
     max_forward_pairs,
     max_forward_regular,
+    max_rows,
 )
 
 __all__ = [
@@ -52,6 +53,8 @@ __all__ = [
 ]
 
 _INT64 = np.dtype(np.int64)
+_FEW_TAPS = 4  # in a row, unrolled
+_LANES = 8  # places in a vector
 _LONG_ROW = 24  # results of a row from which vectors pay: 28 x 28 -> 14: x0.85, 56 -> 28: x1.8
 
 
@@ -111,12 +114,13 @@ class _Pool:
 
     def run(self, kernel, *arrays, rows=1, **parameters):
         """Run a kernel over the planes, or over so many rows of each."""
-        plan = self.plans.get(kernel)
+        key = kernel, *parameters.values()
+        plan = self.plans.get(key)
         if plan is None:
             code = kernel.address(real=self.kind, **parameters)
             grain = self.grain if rows == 1 else chunk(self.items * rows, -(-self.work // rows))
             plan = threads.plan(code, self.items * rows, grain, self.words)
-            self.plans[kernel] = plan
+            self.plans[key] = plan
         self.last = plan
         threads.run(plan, *arrays)
 
@@ -208,7 +212,8 @@ def _max_reference(input, tables, steps, out):
     return result, index
 
 
-def _max_pool_forward_reference(input, kernel_size, stride, padding, dilation, ceil_mode):
+def _max_pool_forward_reference(input, kernel_size, stride, padding, dilation, ceil_mode,
+                                places=True):  # fmt: skip
     out = _check("max_pool", input.shape, kernel_size, stride, padding, dilation, ceil_mode)
     tables = [
         _max_windows(*settings)
@@ -216,7 +221,8 @@ def _max_pool_forward_reference(input, kernel_size, stride, padding, dilation, c
             input.shape[2:], out, kernel_size, stride, padding, dilation, strict=True
         )  # fmt: skip
     ]
-    return _max_reference(input, tables, dilation, out)
+    result, index = _max_reference(input, tables, dilation, out)
+    return result, index if places else None
 
 
 def _max_pool_backward_reference(grad, indices, input_shape):
@@ -314,33 +320,50 @@ def _check(op, shape, kernel, stride, padding, dilation, ceil_mode):
 
 
 @referenced_by(_max_pool_forward_reference)
-def max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode):
+def max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode, places=True):
     """Maxima of windows and their flat spatial positions (int64); NaN wins.
 
     All settings are tuples of one int per spatial dim. Padding never wins. Integers and low
-    precision keep their dtype. Raises ValueError when shapes do not fit.
+    precision keep their dtype. Without ``places`` the positions are None. Raises ValueError when
+    shapes do not fit.
     """
     settings = (kernel_size, stride, padding, dilation)
-    key = "max", input.shape, input.dtype, settings, ceil_mode
+    key = "max", input.shape, input.dtype, settings, ceil_mode, places
     call = _calls.get(key)
     if call is not None and input.flags.c_contiguous:
-        return call(input)
+        found = call(input)
+        return found if places else (found[0] if type(found) is tuple else found, None)
     out = _check("max_pool", input.shape, *settings, ceil_mode)
     x = compute_array(input)
-    y, index = np.empty((*x.shape[:2], *out), x.dtype), np.empty((*x.shape[:2], *out), np.int64)
+    short = kernel_size[-1] <= _FEW_TAPS and dilation[-1] == 1 and stride[-1] <= _FEW_TAPS
+    y, index = np.empty((*x.shape[:2], *out), x.dtype), None
+    if places or not short:  # the other kernels find places in any case
+        index = np.empty(y.shape, np.int64)
     if y.size:
         pool = _max_pool(x.shape, x.dtype, *settings, out)
-        pairs = x.ndim == 4 and kernel_size == stride == (2, 2)
-        pairs = pairs and padding == (0, 0) and dilation == (1, 1)
-        pairs = pairs and 2 * out[0] <= x.shape[2] and 2 * out[1] <= x.shape[3]
-        if pairs:
-            pool.run(max_forward_pairs, x, y, index)
-        elif settings[1][-1] <= 2 and out[-1] >= _LONG_ROW:
-            pool.run(max_forward_regular, x, y, index, stride=settings[1][-1])
-        else:
-            pool.run(max_forward, x, y, index)
-        _keep(key, pool, input.dtype, (y.shape, index.shape))
-    return cast(y, input.dtype), index
+        _run_max(pool, settings, out, short, x, y, index)
+        _keep(key, pool, input.dtype, (y.shape,) if index is None else (y.shape, index.shape))
+    return cast(y, input.dtype), index if places else None
+
+
+def _run_max(pool, settings, out, short, x, y, index):
+    """Run the quickest kernel; ``index`` may be None where windows are ``short``."""
+    kernel, (*_, stride), padding, dilation = settings
+    taps, rows = kernel[-1], int(np.prod(out[:-1]))
+    pairs = x.ndim == 4 and kernel == settings[1] == (2, 2) and index is not None
+    pairs = pairs and padding == (0, 0) and dilation == (1, 1)
+    whole = (x.shape[-1] - taps + padding[-1]) // stride + 1 - -(-padding[-1] // stride)
+    vectors = whole >= _LONG_ROW or whole > 0 and whole % _LANES == 0
+    if pairs and 2 * out[0] <= x.shape[2] and 2 * out[1] <= x.shape[3]:
+        pool.run(max_forward_pairs, x, y, index)
+    elif index is None:
+        pool.run(max_rows, x, y, rows=rows, stride=stride, taps=taps, places=0)
+    elif short and vectors:
+        pool.run(max_rows, x, y, index, rows=rows, stride=stride, taps=taps, places=1)
+    elif stride <= 2 and out[-1] >= _LONG_ROW:
+        pool.run(max_forward_regular, x, y, index, stride=stride)
+    else:
+        pool.run(max_forward, x, y, index)
 
 
 _calls: dict = {}  # of dense float arrays by geometry, behind all checks

@@ -10,10 +10,12 @@ from rushlight.backends.kernel_language import (
     Parameter,
     array,
     f32,
+    function,
     i64,
     infinity,
     range_kernel,
     real,
+    static,
 )
 
 # Argument words: three arrays and a cell for errors, then the dims of the image and of the result,
@@ -22,6 +24,8 @@ X, Y, INDEX, FAILED, D, H, W, OD, OH, OW, STEP_D, STEP_H, STEP_W = range(13)
 TABLE_D, TABLE_H, TABLE_W, COUNTED, PADDING_W, KERNEL_W = range(13, 19)
 WORDS = 19
 stride = Parameter("stride")  # of the last dim
+taps = Parameter("taps")  # along the last dim
+places = Parameter("places")  # whether maxima are asked for with their places: 1 or 0
 
 
 @range_kernel
@@ -86,6 +90,68 @@ def max_forward_regular(args, lo, hi, tid):
                         take = (value > best) | (value != value)
                         y[c] = value if take else best
                         index[c] = base + shift + c * stride if take else index[c]
+
+
+@function
+def maxima_of_row(x, y, index, count, place, fresh):
+    """Maxima of the taps of one kernel row, and of what is in ``y`` unless it is ``fresh``."""
+    for c in range(count):
+        best, at = x[c * stride], place + c * stride
+        for k in static(1, taps):
+            value = x[c * stride + k]
+            take = (value > best) | (value != value)
+            best = value if take else best
+            if places == 1:
+                at = place + c * stride + k if take else at
+        take = (fresh != 0) | (best > y[c]) | (best != best)
+        y[c] = best if take else y[c]
+        if places == 1:
+            index[c] = at if take else index[c]
+
+
+@range_kernel
+def max_rows(args, lo, hi, tid):
+    """Windows of a few neighbouring columns, in vectors: items are rows of results."""
+    g = array(i64, args)
+    depth, height, width, od, oh, ow = g[D], g[H], g[W], g[OD], g[OH], g[OW]
+    planes_d, rows_h = array(i64, g[TABLE_D]), array(i64, g[TABLE_H])
+    size, padding = 4 if real is f32 else 8, g[PADDING_W]
+    first = min(ow, (padding + stride - 1) // stride)  # whole windows
+    last = max(first, min(ow, (width - taps + padding) // stride + 1))
+    for row in range(lo, hi):
+        rest, b = row // oh, row % oh
+        a, image = rest % od, rest // od * depth * height * width
+        y, index = g[Y] + size * row * ow, g[INDEX] + 8 * row * ow
+        fresh = i64(1)
+        for z in range(planes_d[2 * a], planes_d[2 * a + 1], g[STEP_D]):
+            for v in range(rows_h[2 * b], rows_h[2 * b + 1], g[STEP_H]):
+                base = (z * height + v) * width
+                start = first * stride - padding
+                maxima_of_row(array(real, g[X] + size * (image + base + start)),
+                              array(real, y + size * first), array(i64, index + 8 * first),
+                              last - first, base + start, fresh)  # fmt: skip
+                x = array(real, g[X] + size * (image + base))
+                for c in range(first):
+                    maximum_at_edge(g, x, array(real, y), array(i64, index), c, base, fresh)
+                for c in range(last, ow):
+                    maximum_at_edge(g, x, array(real, y), array(i64, index), c, base, fresh)
+                fresh = i64(0)
+
+
+@function
+def maximum_at_edge(g, x, y, index, c, base, fresh):
+    """The same of one window, parts of which are padding."""
+    columns_w = array(i64, g[TABLE_W])
+    begin = columns_w[2 * c]
+    best, at = x[begin], begin
+    for u in range(begin + 1, columns_w[2 * c + 1]):
+        value = x[u]
+        take = (value > best) | (value != value)
+        best, at = value if take else best, u if take else at
+    if (fresh != 0) | (best > y[c]) | (best != best):
+        y[c] = best
+        if places == 1:
+            index[c] = base + at
 
 
 @range_kernel

@@ -305,7 +305,9 @@ def _max(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, 
         name, count, shape, kernel_size, stride, padding, dilation, bool(ceil_mode)
     )
     if not added and is_plain_float(input):
-        values, places = _max_pool.op.cpu_kernel(input._array, *settings, bool(ceil_mode))
+        values, places = kernels.max_pool_forward(
+            input._array, *settings, bool(ceil_mode), return_indices
+        )
         return (tensor_of(values), tensor_of(places)) if return_indices else tensor_of(values)
     found = _max_pool(input.unsqueeze(0) if added else input, *settings, bool(ceil_mode))
     found = tuple(t.squeeze(0) for t in found) if added else found
