@@ -108,14 +108,20 @@ def test_oracle(rng, name):
 
 @pytest.mark.parametrize(
     ("shape", "out"),
-    [((2, 3, 7, 9), (3, 4)), ((2, 3, 5, 5), (1, 1)), ((1, 2, 3, 4), (5, 7)), ((2, 3, 10), (4,)),
+    [((2, 3, 7, 9), (3, 4)), ((2, 3, 5, 5), (1, 1)), ((70, 30, 4, 4), (1, 1)),
+     ((2, 30, 9), (1,)), ((3, 5, 4, 3, 2), (1, 1, 1)), ((2, 3, 1, 1), (1, 1)),
+     ((1, 2, 3, 4), (5, 7)), ((2, 3, 10), (4,)),
      ((1, 2, 5, 6, 7), (2, 3, 7)), ((2, 2, 4, 4), (0, 2))],
 )  # fmt: skip
 def test_adaptive(rng, dtype, shape, out):
     x = rng.standard_normal(shape).astype(dtype)
     tolerance = 1e-5 if dtype == np.float32 else 1e-13
-    y = pooling.adaptive_avg_pool_forward(scattered(x), out)
-    assert np.allclose(y, pooling.adaptive_avg_pool_forward.reference(x, out), atol=tolerance)
+    want = pooling.adaptive_avg_pool_forward.reference(x, out)
+    for way in (scattered, np.array, np.array):  # the last one is a layout met before
+        y = pooling.adaptive_avg_pool_forward(way(x), out)
+        assert y.dtype == dtype
+        assert y.shape == want.shape
+        assert np.allclose(y, want, atol=tolerance)
     dy = rng.standard_normal(y.shape).astype(dtype)
     got = pooling.adaptive_avg_pool_backward(dy, shape)
     want = pooling.adaptive_avg_pool_backward.reference(dy, shape)

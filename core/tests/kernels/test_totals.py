@@ -64,6 +64,47 @@ def test_special_numbers(place, number):
             assert np.array_equal(np.isinf(found), np.isinf(wanted))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int32", "bool", "float16"])
+@pytest.mark.parametrize("n", [2, 3, 7, 8, 12, 15, 16, 17, 32])
+def test_short_rows(n, dtype):
+    """Sums of rows of every length that has code of its own, and neighbours; numbers that are no
+    multiples of anything, and the same bits for any number of threads."""
+    wide = np.random.default_rng(3).standard_normal((10_007, n)) * 3
+    array = wide > 0 if dtype == "bool" else wide.astype(dtype)
+    tensor, before = rushlight.from_numpy(array), threads.get_num_threads()
+    exact = array if array.dtype.kind in "bi" else array.astype(np.float64)
+    bound = {"float32": 1e-6, "float64": 1e-14, "float16": 1e-3}.get(dtype, 0)
+    scale = np.abs(exact).sum(1) * bound
+    found = []
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            found.append([tensor.sum(1), tensor.amax(1), tensor.amin(1)])
+            if bound:
+                found[-1].append(tensor.mean(1))
+    finally:
+        threads.set_num_threads(before)
+    total, most, least, *mean = found[0]
+    assert (np.abs(total.numpy() - exact.sum(1)) <= scale).all()
+    assert np.array_equal(most.numpy(), exact.max(1))
+    assert np.array_equal(least.numpy(), exact.min(1))
+    for m in mean:
+        assert (np.abs(m.numpy() - exact.mean(1)) <= scale / n + 1e-300).all()
+    for other in found[1:]:
+        assert all(rushlight.equal(a, b) for a, b in zip(found[0], other, strict=True))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("n", [3, 8, 16])
+def test_special_numbers_in_short_rows(n, number):
+    array = np.random.default_rng(4).standard_normal((5000, n)).astype(np.float32)
+    array.reshape(-1)[:: n + 1] = number
+    tensor = rushlight.from_numpy(array)
+    for name, exact in EXACT.items():
+        wanted = exact(array.astype(np.float64), axis=1)
+        assert np.allclose(getattr(tensor, name)(1).numpy(), wanted, 1e-4, 1e-4, equal_nan=True)
+
+
 @pytest.mark.parametrize("offset", [0, 1, 3])
 @pytest.mark.parametrize("shape", [(999, 1003), (3, 300_001), (70_001, 5)], ids=str)
 def test_same_bits_for_any_number_of_threads(shape, offset):

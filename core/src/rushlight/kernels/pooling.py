@@ -19,6 +19,8 @@ from rushlight.kernels.execution import (
     language_type,
     referenced_by,
 )
+from rushlight.kernels.prepared import called
+from rushlight.kernels.totals import totalled
 from rushlight.kernels.window_loops import (
     COUNTED,
     KERNEL_W,
@@ -40,6 +42,7 @@ from rushlight.kernels.window_loops import (
     max_forward_pairs,
     max_forward_regular,
     max_rows,
+    spread_planes,
 )
 
 __all__ = [
@@ -389,6 +392,10 @@ def _keep(key, pool, dtype, shapes):
             return y
 
     call.pool = pool  # its tables are known to the plan by their addresses
+    _remember(key, call)
+
+
+def _remember(key, call):
     if len(_calls) >= 1024:
         _calls.clear()
     _calls[key] = call
@@ -498,6 +505,11 @@ def adaptive_avg_pool_forward(input, output_size):
     x = compute_array(input)
     y = empty((*x.shape[:2], *output_size), x.dtype)
     if y.size:
+        if max(output_size) == 1 and input.dtype in COMPILED_DTYPES:
+            mean = totalled("mean", x, tuple(range(2, x.ndim)), True, x.dtype)
+            if mean is not None:
+                _remember(key, lambda x: called(mean, (x,)))
+                return called(mean, (x,))
         pool = _adaptive(x.shape, x.dtype, output_size)
         pool.run(avg_forward, x, y)
         _keep(key, pool, input.dtype, (y.shape,))
@@ -510,9 +522,11 @@ def adaptive_avg_pool_backward(grad, input_shape):
     input_shape = tuple(input_shape)
     _check_adaptive("adaptive_avg_pool", input_shape, grad.shape[2:])
     dy = compute_array(grad)
-    dx = np.zeros(input_shape, dy.dtype)
-    if dy.size:
-        _adaptive(input_shape, dy.dtype, dy.shape[2:]).run(avg_backward, dx, dy)
+    if not dy.size:
+        return np.zeros(input_shape, grad.dtype)
+    dx = empty(input_shape, dy.dtype)
+    kernel = spread_planes if max(dy.shape[2:]) == 1 else avg_backward
+    _adaptive(input_shape, dy.dtype, dy.shape[2:]).run(kernel, dx, dy)
     return cast(dx, grad.dtype)
 
 

@@ -22,6 +22,7 @@ ALONE = 1 << 17  # elements that one thread adds up as fast as two
 BLOCK = 1 << 16  # elements of a block of one long row
 ROWS = 256  # rows of a block whose columns are reduced
 NARROW, WIDE = 64, 512  # rows shorter than the first are taken together, up to the second
+SHORT = 16  # elements of rows that are summed without loops (longer ones: slower by half)
 _INT64 = np.dtype(np.int64)
 _NAMES = {"f4": "f32", "f8": "f64", "i8": "i64", "i4": "i32", "b1": "u8", "u1": "u8"}
 _HALVES = {np.dtype(np.float16): 1, np.dtype(bfloat16): 0}
@@ -75,10 +76,12 @@ def _stage(kind, view, blocks, fold, source, out, divisor):
     if half and not half_floats.is_fast():
         return None
     element, middle = _types(source.dtype, KINDS[kind] == 0)
-    kernel = native.total_rows if inner == 1 else native.total_columns
+    kernel, more = native.total_columns, {}
+    if inner == 1:
+        kernel, more = native.total_rows, {"narrow": n if blocks == 1 and n <= SHORT else 0}
     code = kernel.address(
         element=getattr(language, element), middle=getattr(language, middle),
-        result=getattr(language, _types(out[1], True)[0]), half=half, kind=KINDS[kind],
+        result=getattr(language, _types(out[1], True)[0]), half=half, kind=KINDS[kind], **more,
     )  # fmt: skip
     items = outer * blocks * -(-inner * fold // native.SEGMENT)
     (bits,) = struct.unpack("<q", struct.pack("<d", divisor))

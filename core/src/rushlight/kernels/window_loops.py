@@ -290,3 +290,15 @@ def avg_backward(args, lo, hi, tid):
                         row = (z * height + v) * width
                         for u in range(first, last):
                             x[row + u] += share
+
+
+@range_kernel
+def spread_planes(args, lo, hi, tid):
+    """The same of one window as large as the image. Items are planes."""
+    g = array(i64, args)
+    inside, size = g[D] * g[H] * g[W], 4 if real is f32 else 8
+    y, divisor = array(real, g[Y]), array(real, g[COUNTED])[0]
+    for plane in range(lo, hi):
+        x, share = array(real, g[X] + size * plane * inside), y[plane] / divisor
+        for i in range(inside):
+            x[i] = share
