@@ -7,6 +7,8 @@ import itertools
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
+from rushlight.kernels import columns
+from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import op
 from rushlight.tensor.tensor import Tensor
 
@@ -58,8 +60,8 @@ def _im2col(input: Tensor, kernel, dilation, padding, stride):
     around = [(0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2]
     padded = np.pad(input, around) if any(padding) else input
     out = np.empty((n, c, kernel[0] * kernel[1], *counts), input.dtype)
-    for place, rows, columns in _windows(kernel, dilation, stride, counts):
-        out[:, :, place] = padded[:, :, rows, columns]
+    for place, down, across in _windows(kernel, dilation, stride, counts):
+        out[:, :, place] = padded[:, :, down, across]
     return out.reshape(n, c * kernel[0] * kernel[1], counts[0] * counts[1])
 
 
@@ -88,16 +90,28 @@ def _col2im(input: Tensor, size, kernel, dilation, padding, stride):
     n, rows = input.shape[:2]
     c = rows // (kernel[0] * kernel[1])
     counts = _counts(size, kernel, dilation, padding, stride)
-    columns = input.reshape(n, c, kernel[0] * kernel[1], *counts)
+    windows = input.reshape(n, c, kernel[0] * kernel[1], *counts)
     wide = np.float32 if input.dtype.itemsize == 2 and input.dtype.kind not in "iub" else None
     high, width = size[0] + 2 * padding[0], size[1] + 2 * padding[1]
     out = np.zeros((n, c, high, width), wide or input.dtype)
     for place, down, across in _windows(kernel, dilation, stride, counts):
-        out[:, :, down, across] += columns[:, :, place]
+        out[:, :, down, across] += windows[:, :, place]
     out = out[:, :, padding[0] : high - padding[0], padding[1] : width - padding[1]]
     return np.ascontiguousarray(out, input.dtype)
 
 
+def _prepared_columns(input, kernel, dilation, padding, stride):
+    counts = _counts(input.shape[2:], kernel, dilation, padding, stride)
+    return columns.gathered(input, counts, kernel, dilation, padding, stride)
+
+
+def _prepared_image(input, size, kernel, dilation, padding, stride):
+    counts = _counts(size, kernel, dilation, padding, stride)
+    return columns.added(input, counts, size, kernel, dilation, padding, stride)
+
+
+_im2col.cpu(by_layout(_prepared_columns, _im2col.op.body))
+_col2im.cpu(by_layout(_prepared_image, _col2im.op.body))
 _im2col.gradient(
     input=lambda grad, input_shape, kernel, dilation, padding, stride: _col2im(
         grad, tuple(input_shape[2:]), kernel, dilation, padding, stride
