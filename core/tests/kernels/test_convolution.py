@@ -109,6 +109,39 @@ CASES = {
     "3 dims, single plane": (2, 3, (1, 8, 9), 4, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 1),
     "3 dims, single output": (2, 3, (4, 8, 9), 1, (4, 3, 3), (1, 1, 1), (0, 1, 1), (1, 1, 1), 1),
     "3 dims, depthwise": (2, 4, (5, 6, 7), 8, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), 4),
+    "3 dims, depthwise, strided": (
+        2,
+        4,
+        (7, 6, 7),
+        4,
+        (3, 3, 3),
+        (2, 2, 1),
+        (1, 1, 1),
+        (1, 1, 1),
+        4,
+    ),
+    "3 dims, depthwise, dilated": (
+        2,
+        3,
+        (9, 6, 7),
+        6,
+        (2, 3, 3),
+        (3, 1, 1),
+        (2, 1, 1),
+        (3, 2, 1),
+        3,
+    ),
+    "3 dims, depthwise, depth alone": (
+        2,
+        4,
+        (7, 6, 7),
+        4,
+        (3, 1, 1),
+        (2, 1, 1),
+        (1, 0, 0),
+        (1, 1, 1),
+        4,
+    ),
     "3 dims, depthwise planes": (2, 4, (5, 6, 7), 4, (1, 3, 3), (1, 2, 2), (0, 1, 1), (1, 1, 1), 4),
 }
 
@@ -288,6 +321,7 @@ def _by_taps(function, operands, args):
                                   "depthwise, whole planes of 49",
                                   "3 dims, strided",
                                   "patches",
+                                  "3 dims, depthwise, strided",
                                   "3 dims, winograd"])  # fmt: skip
 def test_nothing_is_written_behind_the_output(rng, name, ways, monkeypatch):
     x, w, b, dy, args = arrays(rng, CASES[name])
@@ -332,8 +366,8 @@ def test_oracle(rng, name):
 
 @pytest.mark.parametrize("name", ["mnist 2", "winograd batch", "winograd, many panels",
                                   "winograd, groups of images", "resnet stem", "unequal", "patches",
-                                  "3 dims", "3 dims, small", "3 dims, dilated and strided",
-                                  "3 dims, winograd"])  # fmt: skip
+                                  "3 dims", "3 dims, small", "3 dims, depthwise",
+                                  "3 dims, dilated and strided", "3 dims, winograd"])  # fmt: skip
 def test_same_bits_for_any_number_of_threads(rng, name):
     x, w, b, dy, args = arrays(rng, CASES[name])
     before, results = threads.get_num_threads(), []
@@ -432,8 +466,7 @@ def test_three_dims_in_parts_of_the_batch(rng, name, monkeypatch):
         )
 
     whole = passes()
-    taps = w.shape[1] * args[3] * w.shape[2] * dy.shape[2]
-    one = 4 * taps * x.shape[3] * x.shape[4]
+    one = 4 * x.shape[1] * w.shape[2] * x[0, 0].size
     monkeypatch.setattr(depth_convolution, "LOWERED_BYTES", 2 * one)
     for a, c in zip(whole, passes(), strict=True):
         assert np.allclose(a, c, 1e-4, 1e-4)

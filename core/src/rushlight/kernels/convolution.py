@@ -204,12 +204,6 @@ def _as_two_dims(arrays, weight_shape, stride, padding, dilation):
     return *lifted, (1, *stride), (0, *padding), (1, *dilation)
 
 
-def _has_tiles(dtype, c, weight_shape, groups):
-    """Whether the tile kernels do this convolution, or what it is lowered to."""
-    kernel = weight_shape[2:]
-    return dtype == FLOAT32 and (len(kernel) < 3 or depth_convolution.fits(c, kernel, groups))
-
-
 def _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
     return (
         _WINOGRAD > 0
@@ -447,7 +441,7 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
     o = weight.shape[0]
     if n == 0 or c == 0:
         out = np.zeros((n, o, *size), input.dtype)
-    elif _has_tiles(input.dtype, c, weight.shape, groups):
+    elif input.dtype == FLOAT32:
         out = empty((n, o, *size), input.dtype)
         x, w, row = (None if v is None else compute_array(v) for v in (input, weight, bias))
         _tile_forward(x, w, row, out, *args, planes)
@@ -500,7 +494,7 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
         return cast(found, grad.dtype)
     if 0 in input_shape or weight.shape[0] == 0:
         return np.zeros(input_shape, grad.dtype)
-    if _has_tiles(grad.dtype, input_shape[1], weight.shape, groups):
+    if grad.dtype == FLOAT32:
         out = empty(input_shape, grad.dtype)
         if _tile_input_gradient(compute_array(grad), compute_array(weight), out, *args, planes):
             return out
@@ -549,7 +543,7 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
         return cast(found, grad.dtype)
     if 0 in input.shape or 0 in weight_shape:
         return np.zeros(weight_shape, grad.dtype)
-    if _has_tiles(grad.dtype, input.shape[1], weight_shape, groups):
+    if grad.dtype == FLOAT32:
         out = empty(weight_shape, grad.dtype)
         _tile_weight_gradient(compute_array(grad), compute_array(input), out, *args, planes)
         return out

@@ -3,8 +3,10 @@
 The taps along the depth become channels: image z of the lowered input holds, for every channel c
 and tap k, plane ``z * stride - padding + k * dilation`` of channel c, and the weight
 (O, C / groups, KD, KH, KW) is that of a convolution of C * KD channels as it lies in memory. So all
-passes run on the plans of :mod:`convolution`, with copies of planes before and after. Dims along
-which nothing but a product over channels happens are joined with their neighbours instead.
+passes run on the plans of :mod:`convolution`, with copies of planes before and after. Where every
+channel is a group, each tap along the depth is an output of its own instead, for every plane of the
+input, and the taps' outputs are added up. Dims along which nothing but a product over channels
+happens are joined with their neighbours.
 """
 
 from __future__ import annotations
@@ -13,13 +15,13 @@ from rushlight.backends import threads
 from rushlight.backends.memory import empty
 from rushlight.kernels.execution import chunk
 
-__all__ = ["fits", "forward", "input_gradient", "joined", "weight_gradient"]
+__all__ = ["as_two_dims", "forward", "input_gradient", "weight_gradient"]
 
 LOWERED_BYTES = 8 << 20  # of images at a time: what is copied is used while it is in the caches
 _plans: dict = {}
 
 
-def joined(kernel, stride, padding):
+def _joined(kernel, stride, padding):
     """Which neighbouring dims (first, second) can be one, as their product is; else None."""
     plain = [k == s == 1 and p == 0 for k, s, p in zip(kernel, stride, padding, strict=True)]
     for first in (1, 0):
@@ -29,19 +31,14 @@ def joined(kernel, stride, padding):
 
 
 def as_two_dims(arrays, kernel, stride, padding, dilation):
-    """Arrays and settings with two spatial dims where :func:`joined` finds a pair, else None."""
-    first = joined(kernel, stride, padding)
+    """Arrays and settings with two spatial dims where :func:`_joined` finds a pair, else None."""
+    first = _joined(kernel, stride, padding)
     if first is None:
         return None
     at = 2 + first
     flat = [a.reshape(*a.shape[:at], a.shape[at] * a.shape[at + 1], *a.shape[at + 2 :])
             for a in arrays]  # fmt: skip
     return *flat, *(v[:first] + v[first + 1 :] for v in (stride, padding, dilation))
-
-
-def fits(channels, kernel, groups):
-    """Whether every pass runs here: not where each channel is a group with taps along depth."""
-    return kernel[0] == 1 or groups == 1 or channels > groups
 
 
 def _copy(kernel, x, y, shape, out, taps, settings):
@@ -62,7 +59,7 @@ def _copy(kernel, x, y, shape, out, taps, settings):
     threads.run(plan, x, y)
 
 
-_SAME = (1, 0, 1)
+_SAME = (1, 0, 1, 1)  # step, padding, dilation, and what divides
 
 
 def _by_depth(array):
@@ -78,7 +75,7 @@ def _by_depth(array):
 def _lowered(x, taps, out, settings):
     """The input of the convolution over two dims."""
     n, c, depth, *plane = x.shape
-    if taps == 1 and settings[:2] == (1, 0):
+    if taps == 1 and settings[:2] == _SAME[:2]:
         return _by_depth(x)
     low = empty((n * out, c * taps, *plane), x.dtype)
     _copy("collect", x, low, x.shape, out, taps, settings)
@@ -87,7 +84,7 @@ def _lowered(x, taps, out, settings):
 
 def _split(kernel, stride, padding, dilation):
     """Taps along depth, settings along depth, and the settings of the other dims."""
-    depth = stride[0], padding[0], dilation[0]
+    depth = stride[0], padding[0], dilation[0], 1
     return kernel[0], depth, (stride[1:], padding[1:], dilation[1:])
 
 
@@ -103,10 +100,64 @@ def _flat_weight(w):
     return w.reshape(o, c * depth, *plane)
 
 
+def _is_depthwise(c, taps, groups):
+    return taps > 1 and groups > 1 and groups == c
+
+
+def _outputs_of_taps(settings):
+    """Settings of copies between results, as "planes", and outputs of taps, for each plane of the
+    input: the places of one are those of the other turned round."""
+    step, padding, dilation, _ = settings
+    return 1, -padding, -dilation, step
+
+
+def _tap_parts(x, y, taps):
+    """Slices of images whose outputs of taps stay small."""
+    n, _, depth, *_ = x.shape
+    o, _, *plane = y.shape[1:]
+    step = max(1, LOWERED_BYTES // (4 * o * taps * depth * plane[0] * plane[1]))
+    return [slice(first, min(first + step, n)) for first in range(0, n, step)]
+
+
+def _taps_forward(run, x, w, bias, y, taps, settings, rest, groups, planes):
+    depth, (o, _, *plane) = x.shape[2], y.shape[1:]
+    weight = w.reshape(o * taps, 1, *w.shape[3:])
+    for part in _tap_parts(x, y, taps):
+        low, found = _by_depth(x[part]), y[part]
+        outputs = empty((len(low), o * taps, *plane), y.dtype)
+        run(low, weight, None, outputs, *rest, groups, planes)
+        _copy("spread", found, outputs, found.shape, depth, taps, _outputs_of_taps(settings))
+    if bias is not None:
+        y += bias.reshape(-1, 1, 1, 1)
+
+
+def _gradients_of_taps(dy, depth, taps, settings):
+    n, o, _, *plane = dy.shape
+    low = empty((n * depth, o * taps, *plane), dy.dtype)
+    _copy("collect", dy, low, dy.shape, depth, taps, _outputs_of_taps(settings))
+    return low
+
+
+def _taps_input_gradient(run, dy, w, dx, taps, settings, rest, groups, planes):
+    weight = w.reshape(w.shape[0] * taps, 1, *w.shape[3:])
+    for part in _tap_parts(dx, dy, taps):
+        found = dx[part]
+        n, c, depth, *plane = found.shape
+        low = empty((n * depth, c, *plane), dx.dtype)
+        gradients = _gradients_of_taps(dy[part], depth, taps, settings)
+        if not run(gradients, weight, low, *rest, groups, planes):
+            return False
+        _copy("spread", found, low, found.shape, depth, 1, _SAME)
+    return True
+
+
 def forward(run, x, w, bias, y, stride, padding, dilation, groups, planes):
     """Write the convolution into ``y``; ``run`` does it over two dims (``_tile_forward``)."""
     taps, depth, rest = _split(w.shape[2:], stride, padding, dilation)
     o, out, *plane = y.shape[1:]
+    if _is_depthwise(x.shape[1], taps, groups):
+        _taps_forward(run, x, w, bias, y, taps, depth, rest, groups, planes)
+        return
     for part in _parts(x, taps, out):
         low = _lowered(x[part], taps, out, depth)
         found = y[part]
@@ -123,6 +174,8 @@ def input_gradient(run, dy, w, dx, stride, padding, dilation, groups, planes):
     """Write the gradient into ``dx``; False where ``run`` (``_tile_input_gradient``) cannot."""
     taps, depth, rest = _split(w.shape[2:], stride, padding, dilation)
     out = dy.shape[2]
+    if _is_depthwise(dx.shape[1], taps, groups):
+        return _taps_input_gradient(run, dy, w, dx, taps, depth, rest, groups, planes)
     for part in _parts(dx, taps, out):
         found = dx[part]
         n, c, _, *plane = found.shape
@@ -136,11 +189,19 @@ def input_gradient(run, dy, w, dx, stride, padding, dilation, groups, planes):
 def weight_gradient(run, dy, x, dw, stride, padding, dilation, groups, planes):
     """Write the gradient into ``dw``; ``run`` is ``_tile_weight_gradient``."""
     taps, depth, rest = _split(dw.shape[2:], stride, padding, dilation)
+    separate = _is_depthwise(x.shape[1], taps, groups)
     flat, more = _flat_weight(dw), None
-    for part in _parts(x, taps, dy.shape[2]):
-        low = _lowered(x[part], taps, dy.shape[2], depth)
+    if separate:
+        flat = dw.reshape(len(dw) * taps, 1, *dw.shape[3:])
+    for part in _tap_parts(x, dy, taps) if separate else _parts(x, taps, dy.shape[2]):
+        if separate:
+            low = _by_depth(x[part])
+            gradients = _gradients_of_taps(dy[part], x.shape[2], taps, depth)
+        else:
+            low = _lowered(x[part], taps, dy.shape[2], depth)
+            gradients = _by_depth(dy[part])
         target = flat if more is None else more
-        run(_by_depth(dy[part]), low, target, *rest, groups, planes)
+        run(gradients, low, target, *rest, groups, planes)
         if more is None:
             more = empty(flat.shape, flat.dtype)
         else:

@@ -6,12 +6,13 @@ from rushlight.backends.kernel_language import array, f32, i32, i64, range_kerne
 from rushlight.backends.worker_pool import memcpy, memset
 
 # Argument words. Arrays are (N, C, D, plane) and (N, OD, C, KD, plane), planes being dense.
-X, Y, C, D, OD, KD, STEP, PADDING, DILATION, PLANE = range(10)
+X, Y, C, D, OD, KD, STEP, PADDING, DILATION, UP, PLANE = range(11)
 
 
 @range_kernel
 def collect(args, lo, hi, tid):
-    """Y[n, z, c, k] = X[n, c, z * STEP - PADDING + k * DILATION], zeros beyond the ends.
+    """Y[n, z, c, k] = X[n, c, (z * STEP - PADDING + k * DILATION) / UP], zeros beyond the ends and
+    where there is a remainder.
 
     Items are (n, z, c).
     """
@@ -23,8 +24,9 @@ def collect(args, lo, hi, tid):
         target = g[Y] + item * taps * size
         source = g[X] + (n * channels + c) * depth * size
         for k in range(taps):
-            place = z * g[STEP] - g[PADDING] + k * g[DILATION]
-            if 0 <= place < depth:
+            reach = z * g[STEP] - g[PADDING] + k * g[DILATION]
+            place = reach // g[UP]
+            if reach == place * g[UP] and 0 <= place < depth:
                 memcpy(target + k * size, source + place * size, size)
             else:
                 memset(target + k * size, i32(0), size)
@@ -43,9 +45,9 @@ def spread(args, lo, hi, tid):
         c, n = rest % channels, rest // channels
         target, found = g[X] + 4 * item * plane, i64(0)
         for k in range(taps):
-            reach = d + g[PADDING] - k * g[DILATION]
+            reach = d * g[UP] + g[PADDING] - k * g[DILATION]
             z = reach // g[STEP]
-            if reach % g[STEP] == 0 and 0 <= z < out:
+            if reach == z * g[STEP] and 0 <= z < out:
                 source = g[Y] + 4 * (((n * out + z) * channels + c) * taps + k) * plane
                 if found == 0:
                     memcpy(target, source, 4 * plane)
