@@ -39,6 +39,9 @@ CASES = {
     "dilated, strided": (2, 4, (13, 12), 6, (3, 3), (2, 2), (2, 1), (2, 3), 1),
     "groups": (3, 12, (9, 9), 8, (3, 3), (1, 1), (1, 1), (1, 1), 4),
     "groups, strided": (3, 6, (9, 8), 9, (3, 3), (2, 2), (1, 1), (1, 1), 3),
+    "groups, many": (5, 24, (13, 11), 36, (3, 2), (1, 1), (2, 1), (2, 1), 6),
+    "groups of many channels": (2, 40, (9, 9), 60, (3, 3), (1, 1), (1, 1), (1, 1), 2),
+    "groups of many channels, strided": (2, 40, (9, 9), 60, (3, 3), (2, 2), (1, 1), (1, 1), 2),
     "depthwise": (2, 10, (8, 9), 10, (3, 3), (1, 1), (1, 1), (1, 1), 10),
     "depthwise, whole planes": (2, 10, (7, 8), 10, (3, 3), (1, 1), (1, 1), (1, 1), 10),
     "depthwise, whole planes of 49": (17, 3, (7, 7), 6, (3, 3), (1, 1), (1, 1), (1, 1), 3),
@@ -321,6 +324,7 @@ def _by_taps(function, operands, args):
                                   "depthwise, whole planes of 49",
                                   "3 dims, strided",
                                   "patches",
+                                  "groups, many",
                                   "3 dims, depthwise, strided",
                                   "3 dims, winograd"])  # fmt: skip
 def test_nothing_is_written_behind_the_output(rng, name, ways, monkeypatch):
@@ -366,6 +370,7 @@ def test_oracle(rng, name):
 
 @pytest.mark.parametrize("name", ["mnist 2", "winograd batch", "winograd, many panels",
                                   "winograd, groups of images", "resnet stem", "unequal", "patches",
+                                  "groups, many",
                                   "3 dims", "3 dims, small", "3 dims, depthwise",
                                   "3 dims, dilated and strided", "3 dims, winograd"])  # fmt: skip
 def test_same_bits_for_any_number_of_threads(rng, name):

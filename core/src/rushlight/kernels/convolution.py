@@ -277,6 +277,12 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
         if plane_convolution.fits(c, image, o, kernel, stride, padding):
             sizes = (n, c, image, o, size, kernel)
             return plane_convolution.Forward(*sizes, stride, padding, dilation, flipped)
+    if groups > 1:
+        from rushlight.kernels import plane_convolution
+
+        if plane_convolution.fits(c // groups, image, o // groups, kernel, stride, padding):
+            sizes = (n, c // groups, image, o // groups, size, kernel)
+            return plane_convolution.Forward(*sizes, stride, padding, dilation, flipped, groups)
     from rushlight.kernels.direct_convolution import Forward
 
     return Forward(n, c // groups, image, o // groups, kernel, stride, padding, dilation, flipped,
@@ -366,6 +372,17 @@ def _run_depthwise(kind, image, weight, arrays, stride, padding, dilation):
 def _is_depthwise(c, weight_shape, groups):
     """Every output channel reads one input channel, and there is more than one."""
     return groups > 1 and groups == c and weight_shape[2] * weight_shape[3] <= _DEPTHWISE_TAPS
+
+
+def _run_groups(plan, x, w, out, bias, groups):
+    """Run a plan of all groups, or of one for each."""
+    if groups == 1 or getattr(plan, "every_group", False):
+        plan.run(x, w, out, bias)
+        return
+    biases = [None] * groups if bias is None else _output_slices(bias, groups)
+    for part in zip(_channel_slices(x, groups), _output_slices(w, groups),
+                    _channel_slices(out, groups), biases, strict=True):  # fmt: skip
+        plan.run(*part)
 
 
 def _channel_slices(array, groups):
@@ -468,13 +485,7 @@ def _tile_forward(x, w, bias, out, stride, padding, dilation, groups, planes=3):
     plan = _planned(key, lambda: _build_forward(n, c, x.shape[2:], w.shape[0], w.shape[2:], stride,
                                                 padding, dilation, groups, False,
                                                 planes))  # fmt: skip
-    if groups == 1:
-        plan.run(x, w, out, bias)
-        return
-    biases = [None] * groups if bias is None else _output_slices(bias, groups)
-    for part in zip(_channel_slices(x, groups), _output_slices(w, groups),
-                    _channel_slices(out, groups), biases, strict=True):  # fmt: skip
-        plan.run(*part)
+    _run_groups(plan, x, w, out, bias, groups)
 
 
 @referenced_by(_input_gradient_reference)
@@ -517,12 +528,7 @@ def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups, planes=3
                                                        groups, planes))  # fmt: skip
     if plan is None:
         return False
-    if groups == 1:
-        plan.run(dy, w, out, None)
-        return True
-    for part in zip(_channel_slices(dy, groups), _output_slices(w, groups),
-                    _channel_slices(out, groups), strict=True):  # fmt: skip
-        plan.run(*part, None)
+    _run_groups(plan, dy, w, out, None, groups)
     return True
 
 

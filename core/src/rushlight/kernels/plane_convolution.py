@@ -23,14 +23,14 @@ from rushlight.kernels.tile_products import ready_block
 __all__ = ["Forward", "fits"]
 
 # Argument words, the first ones as in `depthwise`. The first four are given at each call.
-X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX, TAPS, TABLE, TILE = range(16)  # noqa: E741
+X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX, TAPS, TABLE, TILE, GROUPS = range(17)  # noqa: E741
 PLANE_BYTES = 512 * 1024  # padded planes of an image: L2
 MAX_DEPTH = 1024  # taps times channels
 
 
 @range_kernel
 def forward_images(args, lo, hi, tid):
-    """Items are images."""
+    """Items are (image, group): C and O are channels of a group."""
     g = array(i64, args)
     ho, wo, outputs, depth, phases = g[HO], g[WO], g[O], g[C] * g[TAPS], step_y * step_x
     pitch, plane = split_sizes(g)
@@ -44,8 +44,9 @@ def forward_images(args, lo, hi, tid):
     p = array(i64, block)
     p[mk.A_ROW], p[mk.C_ROW], p[mk.DEPTH] = 4 * depth, 4 * count, depth
     p[mk.START], p[mk.B_OFFSETS] = i64(START_ZERO), g[TABLE]
-    bias = array(f32, g[BIAS])
     for image in range(lo, hi):
+        group = image % g[GROUPS]
+        weight, bias = g[W] + 4 * group * outputs * depth, array(f32, g[BIAS] + 4 * group * outputs)
         for c in range(g[C]):
             source = g[X] + 4 * (image * g[C] + c) * g[H] * g[WIDTH]
             split_plane(g, source, padded + 4 * c * phases * plane, pitch, plane)
@@ -53,7 +54,7 @@ def forward_images(args, lo, hi, tid):
             p[mk.B], p[mk.COLUMNS] = padded + 4 * column, count - column
             for t in range((outputs + MAX_ROWS - 1) // MAX_ROWS):
                 first, size = split(outputs, MAX_ROWS, t)
-                p[mk.A] = g[W] + 4 * first * depth
+                p[mk.A] = weight + 4 * first * depth
                 p[mk.C] = flat + 4 * (first * count + column)
                 call_tile(g[TILE], size, block)
         for o in range(outputs):
@@ -94,19 +95,26 @@ def tap_table(c, image, kernel, stride, padding, dilation):
 
 
 class Forward:
-    """Plan of a forward convolution, or (``flipped``) of an input gradient at stride 1."""
+    """Plan of a forward convolution, or (``flipped``) of an input gradient at stride 1.
 
-    def __init__(self, n, c, image, o, size, kernel, stride, padding, dilation, flipped):
-        self.flipped = flipped
+    ``c`` and ``o`` are channels of one group.
+    """
+
+    every_group = True  # in one run
+
+    def __init__(self, n, c, image, o, size, kernel, stride, padding, dilation, flipped,
+                 groups=1):  # fmt: skip
+        self.flipped, self.weights = flipped, (groups, c, o, *kernel)
         self.table = tap_table(c, image, kernel, stride, padding, dilation)
         words = [0] * N + [n, c, *image, o, *size, *padding, kernel[0] * kernel[1]]
-        words += [self.table.ctypes.data, mk.AT_OFFSETS.need(o)]
+        words += [self.table.ctypes.data, mk.AT_OFFSETS.need(o), groups]
         code = forward_images.address(real=f32, step_y=stride[0], step_x=stride[1])
         work = o * self.table.size * size[0] * size[1]
-        self.plan = threads.plan(code, n, chunk(n, work, 131_072), words)
+        self.plan = threads.plan(code, n * groups, chunk(n * groups, work, 131_072), words)
 
     def run(self, x, w, y, bias):
         """Write the convolution of x and w, plus bias (or None), into y; all dense."""
         if self.flipped:
-            w = np.ascontiguousarray(w.transpose(1, 0, 2, 3)[:, :, ::-1, ::-1])
+            turned = w.reshape(self.weights).transpose(0, 2, 1, 3, 4)
+            w = np.ascontiguousarray(turned[..., ::-1, ::-1])
         threads.run(self.plan, x, w, y, bias)
