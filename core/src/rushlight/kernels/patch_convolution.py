@@ -24,7 +24,9 @@ CHANNELS = 16  # from which tiles of pixels have sums long enough
 def fits(c, kernel, stride, padding, dilation):
     """Whether windows are patches, and a product of all of them is the faster way."""
     patches = kernel == stride and not any(padding) and max(dilation) == 1
-    return patches and kernel[1] >= ACROSS and c < CHANNELS
+    # from 4 channels on planes take no part; with fewer than 8, tiles have short sums
+    shorter = kernel[1] >= 4 and 4 < c < 8
+    return patches and c < CHANNELS and (kernel[1] >= ACROSS or shorter)
 
 
 class Forward:
