@@ -1,7 +1,7 @@
 """Sampling of images and volumes at given positions: spatial transformers.
 
-(Jaderberg et al., 2015.) Written with the table's gathers and products, so that derivatives of any
-order with respect to image and positions follow.
+(Jaderberg et al., 2015.) Plain images go by compiled kernels. Everything else, and derivatives of
+derivatives, are written with the table's gathers and products, so that any order follows.
 """
 
 from __future__ import annotations
@@ -9,13 +9,21 @@ from __future__ import annotations
 import itertools
 import warnings
 
+from rushlight.autograd.engine import grad as gradient
+from rushlight.autograd.mode import mode as recording_mode
 from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT, int64
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite
+from rushlight.kernels import grid_sampling as kernels
+from rushlight.ops._direct import tensor_of
+from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import from_numpy
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
+
+_ndarray = np.ndarray
 
 _MODES = ("bilinear", "nearest", "bicubic")
 _PADDINGS = ("zeros", "border", "reflection")
@@ -41,34 +49,33 @@ def _check(input, grid, mode, padding_mode):
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
             f"'reflection', but got: '{padding_mode}'"
         )
-    shapes = f"input of shape {shape_text(input.shape)} and grid of shape {shape_text(grid.shape)}"
-    if input.dim() not in (4, 5) or input.dim() != grid.dim():
+    wrong = _shape_problem(input.shape, grid.shape, mode)
+    if wrong is not None:
         raise RuntimeError(
-            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but "
-            f"got {shapes}"
-        )
-    if input.shape[0] != grid.shape[0]:
-        raise RuntimeError(
-            f"grid_sampler(): expected grid and input to have same batch size, but got {shapes}"
-        )
-    if grid.shape[-1] != input.dim() - 2:
-        raise RuntimeError(
-            f"grid_sampler(): expected grid to have size {input.dim() - 2} in last dimension, but "
-            f"got {shapes}"
-        )
-    if any(n < 1 for n in input.shape[2:]):
-        raise RuntimeError(
-            f"grid_sampler(): expected input to have non-empty spatial dimensions, but got {shapes}"
-        )
-    if mode == "bicubic" and input.dim() == 5:
-        raise RuntimeError(
-            f"grid_sampler(): bicubic interpolation only supports 4D input, but got {shapes}"
+            f"grid_sampler(): {wrong}, but got input of shape {shape_text(input.shape)} and grid "
+            f"of shape {shape_text(grid.shape)}"
         )
     if input._dtype is not grid._dtype or input._dtype.category != FLOAT:
         raise RuntimeError(
             "grid_sampler(): expected input and grid to have the same floating-point dtype, but "
             f"got {input._dtype} and {grid._dtype}"
         )
+
+
+def _shape_problem(shape, grid_shape, mode):
+    """What the shapes should have been, or None."""
+    rank = len(shape)
+    if rank not in (4, 5) or rank != len(grid_shape):
+        return "expected 4D or 5D input and grid with same number of dimensions"
+    if shape[0] != grid_shape[0]:
+        return "expected grid and input to have same batch size"
+    if grid_shape[-1] != rank - 2:
+        return f"expected grid to have size {rank - 2} in last dimension"
+    if min(shape[2:]) < 1:
+        return "expected input to have non-empty spatial dimensions"
+    if mode == "bicubic" and rank == 5:
+        return "bicubic interpolation only supports 4D input"
+    return None
 
 
 def _clipped(x, size):
@@ -158,23 +165,8 @@ def _bicubic(input, positions, sizes, padding_mode, align_corners):
     return total
 
 
-@composite(method=False, oracle="nn.functional")
-def grid_sample(
-    input: Tensor, grid: Tensor, mode="bilinear", padding_mode="zeros", align_corners=None
-):
-    """Values of `input` (N, C, H, W) at the positions `grid` (N, H', W', 2): (N, C, H', W').
-
-    Positions are (x, y) with -1 and 1 at the borders: at the centres of the outermost elements
-    with `align_corners`, else at their outer edges. Volumes (N, C, D, H, W) take (x, y, z).
-    `mode` is ``"bilinear"``, ``"nearest"`` or ``"bicubic"``; outside the image `padding_mode`
-    ``"zeros"``, ``"border"`` or ``"reflection"`` decides.
-    """
-    if align_corners is None:
-        align_corners = _default_alignment("grid_sample")
-    _check(input, grid, mode, padding_mode)
-    if input.element_size() < 4:  # positions and weights need float32; rounded once, at the end
-        settings = mode, padding_mode, align_corners
-        return grid_sample(input.float(), grid.float(), *settings).to(input.dtype)
+def _composed(input, grid, mode, padding_mode, align_corners):
+    """:func:`grid_sample` in the table's ops."""
     sizes = tuple(input.shape[2:])
     n, outputs = input.shape[0], tuple(grid.shape[1:-1])
     flat = grid.reshape(n, -1, len(sizes))
@@ -194,6 +186,66 @@ def grid_sample(
     else:
         found = _bicubic(input, positions, sizes, padding_mode, align_corners)
     return found.reshape(n, input.shape[1], *outputs)
+
+
+def _sampled_shape(input, grid, *_settings):
+    return (*input.shape[:2], *grid.shape[1:-1]), dtype_of(input)
+
+
+@op(
+    meta=_sampled_shape,
+    method=False,
+    samples=lambda make: [],
+    tested_by="tests/nn/test_grid_sampling.py",
+    node="GridSampler2D",
+)
+def _grid_sample_2d(input: Tensor, grid: Tensor, mode, padding_mode, align_corners):
+    """:func:`grid_sample` of plain images by one kernel."""
+    return kernels.sampled(input, grid, mode, padding_mode, align_corners)
+
+
+@_grid_sample_2d.gradients("input", "grid")
+def _grid_sample_gradients(grad, input, grid, mode, padding_mode, align_corners, needs):
+    settings = mode, padding_mode, align_corners
+    if recording_mode.recording or type(grad._array) is not _ndarray:
+        input, grid = (input.view_as(input), grid.view_as(grid))
+        wanted = [t for t, need in zip((input, grid), needs, strict=True) if need]
+        found = iter(gradient(_composed(input, grid, *settings), wanted, grad, create_graph=True))
+        return tuple([next(found) if need else None for need in needs])
+    g, x, places = grad._array, input._array, grid._array
+    return (
+        tensor_of(kernels.input_gradient(g, x.shape, places, *settings)) if needs[0] else None,
+        tensor_of(kernels.grid_gradient(g, x, places, *settings)) if needs[1] else None,
+    )
+
+
+def _is_plain(input, grid):
+    """Whether the kernels take both."""
+    x, places = input._array, grid._array
+    plain = not STATE.levels and type(x) is _ndarray and type(places) is _ndarray
+    return plain and kernels.is_compiled(x, places)
+
+
+@composite(method=False, oracle="nn.functional")
+def grid_sample(
+    input: Tensor, grid: Tensor, mode="bilinear", padding_mode="zeros", align_corners=None
+):
+    """Values of `input` (N, C, H, W) at the positions `grid` (N, H', W', 2): (N, C, H', W').
+
+    Positions are (x, y) with -1 and 1 at the borders: at the centres of the outermost elements
+    with `align_corners`, else at their outer edges. Volumes (N, C, D, H, W) take (x, y, z).
+    `mode` is ``"bilinear"``, ``"nearest"`` or ``"bicubic"``; outside the image `padding_mode`
+    ``"zeros"``, ``"border"`` or ``"reflection"`` decides.
+    """
+    if align_corners is None:
+        align_corners = _default_alignment("grid_sample")
+    _check(input, grid, mode, padding_mode)
+    if _is_plain(input, grid):
+        return _grid_sample_2d(input, grid, mode, padding_mode, align_corners)
+    if input.element_size() < 4:  # positions and weights need float32; rounded once, at the end
+        settings = mode, padding_mode, align_corners
+        return grid_sample(input.float(), grid.float(), *settings).to(input.dtype)
+    return _composed(input, grid, mode, padding_mode, align_corners)
 
 
 def _base_positions(sizes, align_corners, dtype):
