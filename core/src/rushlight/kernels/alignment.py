@@ -2,12 +2,23 @@
 
 Labels are interleaved with blanks; ``alpha[t, s]`` and ``beta[t, s]`` are the log-probabilities of
 all beginnings that end, and of all endings that begin, in state s at step t. (Graves et al., 2006,
-section 4.1.) All samples of a batch advance together.
+section 4.1.) In the reference all samples of a batch advance together; the compiled kernel does
+sample by sample, with probabilities whose exponents are kept apart instead of logarithms.
 """
 
 from __future__ import annotations
 
+import ctypes
+
 from rushlight.backends import np
+from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.places import failures
+from rushlight.kernels.prepared import Remembered, called, prepared
+
+__all__ = ["ctc", "ctc_compiled"]
+
+_INT64 = np.dtype(np.int64)
+_STATE_WORK = 20  # units of work of a state and step
 
 
 def _states(labels, blank):
@@ -92,3 +103,38 @@ def _losses(alpha, input_lengths, target_lengths):
     total = np.where(target_lengths > 0, np.logaddexp(end, before), end)
     empty = np.where(target_lengths == 0, 0.0, np.inf)
     return np.where(input_lengths > 0, -total, empty)
+
+
+_calls = Remembered()
+
+
+def _prepare(x, labels, lengths, blank, derived):
+    """``f(x, labels, input lengths, target lengths)`` for these shapes."""
+    from rushlight.kernels import alignment_kernels as native
+
+    (steps, samples, classes), dtype = x.shape, x.dtype
+    code = native.align.address(real=language_type(dtype), derived=int(derived))
+    states = 2 * (labels.shape[1] if labels.ndim == 2 else labels.size // max(samples, 1)) + 1
+    work = steps * states * _STATE_WORK * (3 if derived else 1)
+    stride = max(labels.shape[1], 1) if labels.ndim == 2 else 0
+    words = [steps, samples, classes, blank, stride, ctypes.addressof(failures)]
+    outputs = [((samples,), dtype)] + [(x.shape, dtype)] * derived
+    arrays = [x, labels, lengths, lengths]
+    return prepared(code, samples, chunk(samples, work), arrays, outputs, words, scratch=True)
+
+
+def ctc_compiled(log_probs, labels, input_lengths, target_lengths, blank, derived):
+    """:func:`ctc` of float32 or float64 in its own dtype; `labels` are int64 (N, S), or all labels
+    one after the other. Without `derived` the losses alone. None where the kernel does not apply
+    or a label is out of range."""
+    if REFERENCE or log_probs.dtype not in COMPILED_DTYPES or not log_probs.size:
+        return None
+    x = log_probs if log_probs.flags.c_contiguous else np.ascontiguousarray(log_probs)
+    labels = np.ascontiguousarray(labels, _INT64)
+    key = x.shape, x.dtype, labels.shape, blank, derived
+    found = _calls.get(key)
+    if found is None:
+        found = _calls.keep(key, _prepare(x, labels, input_lengths, blank, derived))
+    before = failures.value
+    results = called(found, (x, labels, input_lengths, target_lengths))
+    return results if failures.value == before else None

@@ -8,6 +8,7 @@ from rushlight.backends.arrays import cast
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import alignment as kernels
+from rushlight.ops._direct import tensor_of, unrecorded
 from rushlight.ops._op import op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import beside
@@ -22,8 +23,9 @@ from rushlight.tensor.tensor import Tensor
 )
 def _ctc_loss(log_probs: Tensor, labels, input_lengths, target_lengths, blank):
     """Losses (N,) of (T, N, C), and their derivative (T, N, C) as PyTorch defines it: that of the
-    scores whose log-softmax `log_probs` is."""
+    scores whose log-softmax `log_probs` is. `labels` (N, S) or all of them one after the other."""
     wide = log_probs.astype(np.float64)
+    labels = _padded_labels(labels, target_lengths, blank, log_probs.shape[2])
     losses, derivative = kernels.ctc(wide, labels, input_lengths, target_lengths, blank)
     return losses.astype(log_probs.dtype), derivative.astype(log_probs.dtype)
 
@@ -39,6 +41,15 @@ def _ctc_gradient(grad, out1):
     return where(grad == 0, 0.0, grad * out1)
 
 
+_reference = _ctc_loss.op.cpu_kernel
+
+
+def _ctc_kernel(log_probs, *labelled):
+    found = kernels.ctc_compiled(log_probs, *labelled, True)
+    return _reference(log_probs, *labelled) if found is None else found
+
+
+_ctc_loss.cpu(_ctc_kernel)
 _ctc_loss.gradient(log_probs=_ctc_gradient)
 
 
@@ -47,29 +58,38 @@ def _lengths(name, value, count, most):
     found = value.cpu()._array if isinstance(value, Tensor) else np.asarray(value)
     if found.dtype.kind not in "iu":
         raise RuntimeError(f"ctc_loss: {name} must be integral, got {found.dtype}")
-    found = found.reshape(-1).astype(np.int64)
+    found = np.ascontiguousarray(found.reshape(-1), np.int64)
     if len(found) != count:
         raise RuntimeError(
             f"ctc_loss: expected {name} to have {count} values, one per sample, got {len(found)}"
         )
-    if len(found) and (found.min() < 0 or found.max() > most):
+    values = found.tolist()
+    if values and (min(values) < 0 or max(values) > most):
         raise RuntimeError(
-            f"ctc_loss: Expected {name} to have values from 0 to {most}, got {found.tolist()}"
+            f"ctc_loss: Expected {name} to have values from 0 to {most}, got {values}"
         )
     return found
 
 
-def _padded_labels(targets, lengths, blank):
-    """Labels (N, S); concatenated ones are split by their lengths."""
-    array = targets._array
-    if array.ndim == 2:
-        return array.astype(np.int64)
+def _padded_labels(array, lengths, blank, classes):
+    """Labels (N, S), blanks past their lengths; concatenated ones are split by these."""
     out = np.full((len(lengths), int(lengths.max(initial=0))), blank, np.int64)
     at = 0
-    for row, length in zip(out, lengths.tolist(), strict=True):
-        row[:length] = array[at : at + length]
+    for n, length in enumerate(lengths.tolist()):
+        out[n, :length] = array[n, :length] if array.ndim == 2 else array[at : at + length]
         at += length
+    if out.size and not 0 <= out.min() <= out.max() < classes:
+        raise RuntimeError(f"ctc_loss: targets must be class numbers from 0 to {classes - 1}")
     return out
+
+
+def _losses(log_probs, *labelled):
+    """Losses alone where no derivative will be asked for, else those of the op."""
+    if unrecorded(log_probs):
+        found = kernels.ctc_compiled(log_probs._array, *labelled, False)
+        if found is not None:
+            return tensor_of(found)
+    return _ctc_loss(log_probs, *labelled)[0]
 
 
 def ctc_loss(
@@ -116,12 +136,7 @@ def ctc_loss(
         raise RuntimeError(
             f"ctc_loss: target_lengths sum to {int(lengths.sum())}, but targets has {most} labels"
         )
-    labels = _padded_labels(targets.cpu(), lengths, blank)
-    inside = np.arange(labels.shape[1]) < lengths[:, None]
-    if inside.any() and not 0 <= labels[inside].min() <= labels[inside].max() < classes:
-        raise RuntimeError(f"ctc_loss: targets must be class numbers from 0 to {classes - 1}")
-    labels = np.where(inside, labels, blank)
-    losses = _ctc_loss(log_probs, labels, inputs, lengths, blank)[0]
+    losses = _losses(log_probs, targets.cpu()._array, inputs, lengths, blank)
     if zero_infinity:
         losses = where(losses == float("inf"), 0.0, losses)
     if reduction == "mean":
