@@ -17,6 +17,7 @@ from rushlight.backends.kernel_language import (
     fused_multiply_add,
     i32,
     i64,
+    infinity,
     real,
 )
 
@@ -109,6 +110,49 @@ def exponential64(x):
     first = bitcast(f64, (half + 1023) << 52)
     second = bitcast(f64, (exponent - half + 1023) << 52)
     return p * first * second
+
+
+@function
+def logarithm_above(x):
+    """log(x) for x >= 1 on whole vectors; NaN stays NaN. With x = 2^k (1 + f) and s = f / (2 + f)
+    it is k ln 2 + 2 artanh(s), whose even part is a polynomial (the coefficients are fdlibm's);
+    worst error about 1 unit in the last place."""
+    if real is f32:
+        return _logarithm32(x)
+    return _logarithm64(x)
+
+
+@function
+def _logarithm32(x):
+    bits = bitcast(i32, x) - 0x3F3504F3  # the bits of sqrt(1/2)
+    f = bitcast(f32, (bits & 0x7FFFFF) + 0x3F3504F3) - f32(1)
+    n, s = f32(bits >> 23), f / (f32(2) + f)
+    z = s * s
+    w = z * z
+    odd = w * fused_multiply_add(w, f32(0.24279078841), f32(0.40000972152))
+    even = z * fused_multiply_add(w, f32(0.28498786688), f32(0.66666662693))
+    half = f32(0.5) * f * f
+    low = fused_multiply_add(n, f32(9.0580006145e-06), s * (half + (odd + even)))
+    value = fused_multiply_add(n, f32(6.9313812256e-01), f - (half - low))
+    return value if x < infinity(f32) else x
+
+
+@function
+def _logarithm64(x):
+    bits = bitcast(i64, x) - 0x3FE6A09E667F3BCD
+    f = bitcast(f64, (bits & 0xFFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD) - f64(1)
+    n, s = f64(bits >> 52), f / (f64(2) + f)
+    z = s * s
+    w = z * z
+    odd = fused_multiply_add(w, f64(1.531383769920937332e-01), f64(2.222219843214978396e-01))
+    odd = w * fused_multiply_add(w, odd, f64(3.999999999940941908e-01))
+    even = fused_multiply_add(w, f64(1.479819860511658591e-01), f64(1.818357216161805012e-01))
+    even = fused_multiply_add(w, even, f64(2.857142874366239149e-01))
+    even = z * fused_multiply_add(w, even, f64(6.666666666666735130e-01))
+    half = f64(0.5) * f * f
+    low = fused_multiply_add(n, f64(1.90821492927058770002e-10), s * (half + (odd + even)))
+    value = fused_multiply_add(n, f64(6.93147180369123816490e-01), f - (half - low))
+    return value if x < infinity(f64) else x
 
 
 @function

@@ -8,6 +8,7 @@ keeps L; the backward pass needs no probabilities in memory.
 from __future__ import annotations
 
 import ctypes
+import math
 
 from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import (
@@ -21,7 +22,7 @@ from rushlight.backends.kernel_language import (
     real,
 )
 from rushlight.backends.memory import empty
-from rushlight.kernels import places
+from rushlight.kernels import places, plane_losses
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     COMPILED_DTYPES,
@@ -107,14 +108,17 @@ def mean_loss(args, lo, hi, tid):
 
 
 def prepare_mean(input, target, ignore_index):
-    """``f(input, target)``: mean, log-sum-exps and count of a small dense (N, C) and (N,); None
-    where :func:`cross_entropy_forward` and a sum are the way."""
-    fits = input.ndim == 2 and target.ndim == 1 and len(target) == len(input)
+    """``f(input, target)``: mean, log-sum-exps and count of a small dense (N, C, ...) and (N, ...);
+    None where :func:`cross_entropy_forward` and a sum are the way."""
+    fits = input.ndim > 1 and target.shape == (len(input), *input.shape[2:])
     dense = input.flags.c_contiguous and target.flags.c_contiguous
     if REFERENCE or not (fits and dense) or input.dtype not in COMPILED_DTYPES:
         return None
     if not 0 < input.size <= 1 << 16 or target.dtype != _INT64 or type(ignore_index) is not int:
         return None
+    if input.ndim > 2:
+        fits = input.size <= 1 << 15  # one item is one thread
+        return plane_losses.prepare_mean(input, target, ignore_index) if fits else None
     code, dtype = mean_loss.address(real=language_type(input.dtype)), input.dtype
     words = [*input.shape, ignore_index, ctypes.addressof(places.failures)]
     outputs = [((), dtype), (target.shape, dtype), ((), np.dtype(np.float64))]
@@ -197,8 +201,8 @@ _mean_backwards = Remembered()
 
 
 def mean_backward(grad, input, target, sums, kept, ignore_index):
-    """The gradient of the mean of a batch (N, C) and (N,) without weights or smoothing, by one
-    call; None where :func:`cross_entropy_backward` is the way."""
+    """The gradient of the mean of a batch (N, C, ...) and (N, ...), unweighted and unsmoothed, by
+    one call; None where :func:`cross_entropy_backward` is the way."""
     key = input.shape, input.dtype, ignore_index
     call = _mean_backwards.get(key, False)
     if call is False:
@@ -212,10 +216,14 @@ def mean_backward(grad, input, target, sums, kept, ignore_index):
 
 
 def _prepare_mean_backward(grad, input, target, sums, kept, ignore_index):
-    if REFERENCE or input.ndim != 2 or target.ndim != 1 or input.dtype not in COMPILED_DTYPES:
+    if REFERENCE or input.ndim < 2 or input.dtype not in COMPILED_DTYPES:
         return None
     if not input.size or target.dtype != _INT64 or type(ignore_index) is not int:
         return None
+    if target.shape != (len(input), *input.shape[2:]):
+        return None
+    if input.ndim > 2:
+        return plane_losses.prepare_mean_backward(input, target, ignore_index)
     code, (rows, classes) = mean_loss_backward.address(real=language_type(input.dtype)), input.shape
     arrays = [np.empty((), input.dtype), input, target, np.empty(rows, input.dtype),
               np.empty((), np.float64)]  # fmt: skip
@@ -292,16 +300,31 @@ _plans: dict = {}
 _INT64 = np.dtype(np.int64)
 
 
-def _plan(kernel, rows, classes, dtype):
-    key = (kernel, rows, classes, dtype)
+def _plan(kernel, rows, classes, dtype, inner=0):
+    key = (kernel, rows, classes, dtype, inner)
     plan = _plans.get(key)
     if plan is None:
         if len(_plans) >= 1024:
             _plans.clear()
         code = kernel.address(real=language_type(dtype))
-        words = [0] * C + [classes]
-        plan = _plans[key] = threads.plan(code, rows, chunk(rows, classes, 8192), words)
+        items, work, words = rows, classes, [0] * C + [classes]
+        if inner:  # rows are samples of an image there, which lie side by side
+            blocks = -(-inner // plane_losses.COLUMNS)
+            items, work = rows // inner * blocks, classes * min(inner, plane_losses.COLUMNS)
+            words += [inner, blocks]
+        plan = _plans[key] = threads.plan(code, items, chunk(items, work, 8192), words)
     return plan
+
+
+def _jobs(input, kernels):
+    """Scores as a kernel reads them, the plan of that kernel, and how many samples there are:
+    `kernels` are for rows and for planes."""
+    classes = input.shape[0] if input.ndim == 1 else input.shape[1]
+    if input.ndim > 2 and input.size and not np.moveaxis(input, 1, -1).flags.c_contiguous:
+        x, inner = compute_array(input), math.prod(input.shape[2:])
+        return x, _plan(kernels[1], len(x) * inner, classes, x.dtype, inner), len(x) * inner
+    x = _rows(input)
+    return x, _plan(kernels[0], len(x), classes, x.dtype) if len(x) else None, len(x)
 
 
 def _dense(array, dtype):
@@ -359,7 +382,7 @@ def _backward_reference(
 def _like_input(rows, input):
     if rows.shape == input.shape and rows.dtype is input.dtype:
         return rows
-    if input.ndim > 2:
+    if input.ndim > 2 and rows.shape != input.shape:
         rows = rows.reshape(input.shape[0], *input.shape[2:], input.shape[1])
         rows = np.ascontiguousarray(np.moveaxis(rows, -1, 1))
     return cast(rows.reshape(input.shape), input.dtype)
@@ -374,12 +397,12 @@ def cross_entropy_forward(input, target, weight, ignore_index, label_smoothing):
     ``ignore_index``. A mean divides by the number, or the weights, of the other targets: a 0-dim
     float64 array. Raises IndexError for other targets outside 0..C-1, ValueError for shapes.
     """
-    samples, classes = _check("cross_entropy", input, target, weight)
-    x = _rows(input)
-    losses, sums = np.empty(len(x), x.dtype), np.empty(len(x), x.dtype)
+    samples, _ = _check("cross_entropy", input, target, weight)
+    x, plan, count = _jobs(input, (forward_rows, plane_losses.forward_planes))
+    losses, sums = np.empty(count, x.dtype), np.empty(count, x.dtype)
     failed = np.zeros(3, np.int64)
-    if len(x):
-        threads.run(_plan(forward_rows, len(x), classes, x.dtype), x, _dense(target, _INT64),
+    if count:
+        threads.run(plan, x, _dense(target, _INT64),
                     _dense(weight, x.dtype), losses, sums, failed, float(label_smoothing),
                     int(ignore_index))  # fmt: skip
         if failed[0]:
@@ -404,16 +427,16 @@ def cross_entropy_backward(
 
     ``log_sum_exp`` is the second result of :func:`cross_entropy_forward`.
     """
-    samples, classes = _check("cross_entropy", input, target, weight)
+    samples, _ = _check("cross_entropy", input, target, weight)
     if grad_losses.shape != samples or log_sum_exp.shape != samples:
         raise ValueError(
             f"cross_entropy: grad_losses {grad_losses.shape} and log_sum_exp "
             f"{log_sum_exp.shape} must both have shape {samples}"
         )
-    x = _rows(input)
+    x, plan, count = _jobs(input, (backward_rows, plane_losses.backward_planes))
     out = empty(x.shape, x.dtype)
-    if x.size:
-        threads.run(_plan(backward_rows, len(x), classes, x.dtype), x, _dense(target, _INT64),
+    if count and x.size:
+        threads.run(plan, x, _dense(target, _INT64),
                     _dense(weight, x.dtype), None, _dense(log_sum_exp, x.dtype), None,
                     float(label_smoothing), int(ignore_index), _dense(grad_losses, x.dtype),
                     out)  # fmt: skip
