@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from rushlight.kernels import fills, folds, moving
+from rushlight.kernels import fills, folds, moving, padding
 from rushlight.kernels.prepared import LIMIT, Remembered, by_layout
 
 SHAPES = [(1,), (3,), (65,), (7, 1), (5, 33), (2, 3, 4), (3, 1, 5, 7), (1, 130)]
@@ -58,7 +58,7 @@ def test_padded(shape, dtype):
             widths += [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
             for value in (-1.5, float("inf")):
                 wanted = np.pad(x, widths, constant_values=value)
-                same(moving.padded(x, pad), [x, value], wanted)
+                same(padding.surrounded(x, pad), [x, value], wanted)
 
 
 def axes_of(x):

@@ -1,4 +1,4 @@
-"""Elements moved by one call: copies of strided arrays, triangles, padding, joining.
+"""Elements moved by one call: copies of strided arrays, triangles, joining.
 
 Each function prepares a call for one layout (see :mod:`rushlight.kernels.prepared`), or gives None
 where it is left to others: large arrays, many dimensions, elements of 16 bytes.
@@ -17,7 +17,6 @@ __all__ = [
     "embedded",
     "flipped",
     "joined",
-    "padded",
     "rolled",
     "triangle",
     "unsliced",
@@ -147,31 +146,6 @@ def embedded(input, offset):
     return prepared(code, extent, chunk(extent, extent), [input], outputs, words)
 
 
-def padded(input, pad):
-    """``f(input, value)``: a float around a dense array of float32 or float64; `pad` has the
-    amounts before and after of the last dimension, then of the one before it."""
-    kinds = {"float32": "f32", "float64": "f64"}
-    kind = kinds.get(input.dtype.name)
-    if kind is None or not input.flags.c_contiguous or any(p < 0 for p in pad):
-        return None
-    shape = list(input.shape)
-    for i in range(0, len(pad), 2):
-        shape[-1 - i // 2] += pad[i] + pad[i + 1]
-    if not input.size or input.ndim > _OUTER + 1:
-        return None
-    code = _kernel("pad_rows", input.dtype, element=kind)
-    if code is None:
-        return None
-    before = [*pad[0::2], *[0] * (_OUTER + 1)]
-    words = [shape[-1], input.shape[-1], before[0]]
-    own, wide = input.shape[-2::-1], shape[-2::-1]
-    for d in range(_OUTER):
-        words += [wide[d], own[d], before[d + 1]] if d < len(own) else [1, 1, 0]
-    rows = math.prod(shape[:-1])
-    outputs = [(tuple(shape), input.dtype)]
-    return prepared(code, rows, chunk(rows, shape[-1]), [input], outputs, words, "f")
-
-
 def window(shape, index):
     """``(extents, starts, counts)`` of what a basic index with steps of one shows of an array of a
     shape, neighbouring dimensions shown whole being one; None for other steps or nothing."""
@@ -204,13 +178,14 @@ def window(shape, index):
 def unsliced(dtype, dims):
     """``f(values, 0.0)``: zeros around dense values that :func:`window` says where to put; None
     where that is left to others."""
-    if len(dims) > _OUTER + 1 or REFERENCE:
-        return None
-    values = np.empty([count for _, _, count in dims], dtype)
-    pad = []
+    from rushlight.kernels import padding
+
+    values, pad = np.empty([count for _, _, count in dims], dtype), []
     for n, start, count in reversed(dims):
         pad += [start, n - start - count]
-    return padded(values, pad)
+    if len(dims) > 1 and pad[-2:] == [0, 0]:
+        del pad[-2:]
+    return padding.surrounded(values, tuple(pad))
 
 
 def _row_step(array, dim):

@@ -1,4 +1,4 @@
-"""Compiled loops that move elements: copies of strided arrays, triangles, padding, joining.
+"""Compiled loops that move elements: copies of strided arrays, triangles, joining.
 
 Argument words follow :mod:`rushlight.kernels.prepared`: a number, the result, the inputs, the
 numbers of the call, constants. Strides are in bytes. Import at first need.
@@ -10,7 +10,6 @@ from rushlight.backends.kernel_language import (
     Parameter,
     array,
     element,
-    f64,
     function,
     i64,
     range_kernel,
@@ -153,34 +152,6 @@ def triangle(args, lo, hi, tid):
             bound = min(max(item % g[3] + g[5], i64(0)), n)
             fill_run(target, i64(0), bound, element(0))
             copy_run(source + size * bound, target + size * bound, n - bound)
-
-
-@range_kernel
-def pad_rows(args, lo, hi, tid):
-    """Rows of a dense result with a number around what it holds of a dense array.
-
-    The number is a double. Constants: elements of a row and of the array's, the first of the row
-    that is the array's; then for each of three outer dimensions extents of both, and the same.
-    """
-    g = array(i64, args)
-    value = element(array(f64, args)[3])
-    wide, n, before = g[4], g[5], g[6]
-    for row in range(lo, hi):
-        rest, place, inside, step = row, i64(0), i64(1), i64(1)
-        for d in static(3):
-            own = rest % g[7 + 3 * d] - g[9 + 3 * d]
-            rest = rest // g[7 + 3 * d]
-            if (own < 0) | (own >= g[8 + 3 * d]):
-                inside = i64(0)
-            place = place + own * step
-            step = step * g[8 + 3 * d]
-        target = g[OUT] + size * row * wide
-        if inside == 0:
-            fill_run(target, i64(0), wide, value)
-        else:
-            fill_run(target, i64(0), before, value)
-            copy_run(g[X] + size * place * n, target + size * before, n)
-            fill_run(target, before + n, wide, value)
 
 
 @range_kernel

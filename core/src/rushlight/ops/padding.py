@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import refuse_limited
 from rushlight.errors import shape_text
-from rushlight.kernels import moving
+from rushlight.kernels import padding as kernels
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import padded
 from rushlight.ops.copying import in_format_of
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
 
-
-def _index_map(name, size, before, after):
-    """Where each element of a padded dimension comes from."""
-    places = np.arange(-before, size + after)
-    if name == "replicate":
-        return np.clip(places, 0, size - 1)
-    if name == "circular":
-        return places % size
-    period = 2 * (size - 1) if size > 1 else 1
-    places = np.abs(places) % period
-    return np.where(places >= size, period - places, places)
+_ndarray = np.ndarray
 
 
 @op(
@@ -61,7 +53,7 @@ def _pad_kernel(input, pad, value):
     try:
         found = _prepared_pads[key]
     except KeyError:
-        found = _prepared_pads.keep(key, moving.padded(input, pad))
+        found = _prepared_pads.keep(key, kernels.surrounded(input, pad))
     except TypeError:
         found = None
     if found is not None and (type(value) is float or type(value) is int):
@@ -74,6 +66,70 @@ def _pad_kernel(input, pad, value):
 _pad_in_format = _pad_kernel.general = _constant_pad.op.cpu_kernel
 _constant_pad.cpu(_pad_kernel)
 _constant_pad.gradient(input=lambda grad, pad: _constant_pad(grad, tuple(-p for p in pad), 0.0))
+
+
+@op(
+    linear=True,
+    batching="trailing",
+    meta=padded,
+    method=False,
+    samples=lambda make: [((make(2, 3, 4), (1, 2, 0, 1), "reflect"), {})],
+)
+def _continued(input: Tensor, pad, mode):
+    """The last dimensions continued by elements of their own."""
+    for i in range(0, len(pad), 2):
+        dim = input.ndim - 1 - i // 2
+        index = kernels.source_places(mode, input.shape[dim], *pad[i : i + 2])
+        input = np.take(input, index, dim)
+    return input
+
+
+@op(
+    linear=True,
+    batching="trailing",
+    meta=lambda input, sizes, pad, mode: ((*input.shape[: -len(sizes)], *sizes), dtype_of(input)),
+    method=False,
+    samples=lambda make: [((make(2, 4, 7), (3, 4), (1, 2, 0, 1), "reflect"), {})],
+)
+def _collected(input: Tensor, sizes, pad, mode):
+    """The transpose of :func:`_continued` of last dimensions of these sizes: what was taken several
+    times is added up."""
+    for i in range(0, len(pad), 2):
+        dim, size = input.ndim - 1 - i // 2, sizes[-1 - i // 2]
+        index = kernels.source_places(mode, size, *pad[i : i + 2])
+        moved = np.moveaxis(input, dim, 0)
+        out = np.zeros((size, *moved.shape[1:]), input.dtype)
+        np.add.at(out, index, moved)
+        input = np.moveaxis(out, 0, dim)
+    return np.ascontiguousarray(input)
+
+
+def _kernel_or(compiled, general):
+    """A kernel of the arrays that it takes; others go the general way."""
+
+    def call(input, *settings):
+        if kernels.is_compiled(input, settings[-2]):
+            return compiled(input, *settings)
+        return general(input, *settings)
+
+    call.general = general
+    return call
+
+
+_continued.cpu(_kernel_or(kernels.continued, _continued.op.cpu_kernel))
+_collected.cpu(_kernel_or(kernels.collected, _collected.op.cpu_kernel))
+_continued.gradient(
+    input=lambda grad, input_shape, pad, mode: _collected(
+        grad, tuple(input_shape[-(len(pad) // 2) :]), pad, mode
+    )
+)
+_collected.gradient(input=lambda grad, pad, mode: _continued(grad, pad, mode))
+
+
+def _is_plain(input, pad):
+    """Whether the kernels take the tensor."""
+    plain = not STATE.levels and type(input._array) is _ndarray
+    return plain and kernels.is_compiled(input._array, pad)
 
 
 def _too_large(name, pad, input):
@@ -129,18 +185,30 @@ def pad(input, pad, mode="constant", value=None):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    for i in range(0, len(pad), 2):
+        size = input.shape[input.dim() - 1 - i // 2]
+        limit = {"reflect": size - 1, "circular": size}.get(mode)
+        if limit is not None and max(pad[i : i + 2]) > limit:
+            raise _too_large(mode, pad, input)
+    if any(pad) and min(pad) >= 0 and _is_plain(input, pad):
+        return _formatted(input, _continued(input, pad, mode), mode)
+    return _formatted(input, _composed(input, pad, mode), mode)
+
+
+def _formatted(input, result, mode):
+    return result.contiguous() if mode == "circular" else in_format_of(input, result)
+
+
+def _composed(input, pad, mode):
+    """:func:`pad` in the table's ops, dimension by dimension."""
     from rushlight.ops.creation import beside
 
-    given = input
     for i in range(0, len(pad), 2):
         dim = input.dim() - 1 - i // 2
-        size, before, after = input.shape[dim], pad[i], pad[i + 1]
-        limit = {"reflect": size - 1, "circular": size}.get(mode)
-        if limit is not None and max(before, after) > limit:
-            raise _too_large(mode, pad, input)
+        before, after = pad[i : i + 2]
         if mode == "circular" and (before < 0 or after < 0):
             input = _circular(input, dim, before, after)
         elif before or after:
-            index = _index_map(mode, size, before, after)
+            index = kernels.source_places(mode, input.shape[dim], before, after)
             input = input.index_select(dim, beside(input, index.astype(np.int64)))
-    return input.contiguous() if mode == "circular" else in_format_of(given, input)
+    return input
