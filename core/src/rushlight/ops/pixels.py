@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite
+from rushlight.kernels import pixels as kernels
+from rushlight.ops._op import composite, op
 from rushlight.ops.copying import in_format_of
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
+
+_ndarray = np.ndarray
 
 
 def _check(name, input, factor, argument):
@@ -16,6 +22,68 @@ def _check(name, input, factor, argument):
         )
     if factor <= 0:
         raise RuntimeError(f"{name} expects a positive {argument}, but got {factor}")
+
+
+def _shuffled_shape(input, factor):
+    *lead, c, h, w = input.shape
+    return (*lead, c // factor**2, h * factor, w * factor), dtype_of(input)
+
+
+def _unshuffled_shape(input, factor):
+    *lead, c, h, w = input.shape
+    return (*lead, c * factor**2, h // factor, w // factor), dtype_of(input)
+
+
+@op(
+    linear=True,
+    batching="trailing",
+    meta=_shuffled_shape,
+    method=False,
+    node="PixelShuffle",
+    samples=lambda make: [((make(2, 8, 3, 2), 2), {}), ((make(9, 1, 4), 3), {})],
+)
+def _shuffled(input: Tensor, factor):
+    """:func:`pixel_shuffle` by one kernel."""
+    *lead, c, h, w = input.shape
+    split = input.reshape(*lead, c // factor**2, factor, factor, h, w)
+    turned = np.moveaxis(split, (-4, -3), (-3, -1))
+    return np.ascontiguousarray(turned).reshape(*lead, c // factor**2, h * factor, w * factor)
+
+
+@op(
+    linear=True,
+    batching="trailing",
+    meta=_unshuffled_shape,
+    method=False,
+    node="PixelUnshuffle",
+    samples=lambda make: [((make(2, 2, 6, 4), 2), {}), ((make(1, 3, 6), 3), {})],
+)
+def _unshuffled(input: Tensor, factor):
+    """:func:`pixel_unshuffle` by one kernel."""
+    *lead, c, h, w = input.shape
+    split = input.reshape(*lead, c, h // factor, factor, w // factor, factor)
+    turned = np.moveaxis(split, (-3, -1), (-4, -3))
+    return np.ascontiguousarray(turned).reshape(*lead, c * factor**2, h // factor, w // factor)
+
+
+def _kernel_or(compiled, general):
+    def call(input, factor):
+        return (compiled if kernels.is_compiled(input) else general)(input, factor)
+
+    call.general = general
+    return call
+
+
+_shuffled.cpu(_kernel_or(kernels.shuffled, _shuffled.op.cpu_kernel))
+_unshuffled.cpu(_kernel_or(kernels.unshuffled, _unshuffled.op.cpu_kernel))
+_shuffled.gradient(input=lambda grad, factor: _unshuffled(grad, factor))
+_unshuffled.gradient(input=lambda grad, factor: _shuffled(grad, factor))
+
+
+def _is_plain(input):
+    """Whether the kernels take the tensor."""
+    plain = not STATE.levels and type(input._array) is _ndarray
+    return plain and kernels.is_compiled(input._array)
 
 
 @composite(method=False, limited=False)
@@ -35,6 +103,8 @@ def pixel_shuffle(input: Tensor, upscale_factor):
         )
     if r == 1:
         return input.clone()
+    if _is_plain(input):
+        return _shuffled(input, r)
     split = input.reshape(*batch, c // (r * r), r, r, h, w)
     n = len(batch)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
@@ -55,6 +125,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor):
             )
     if r == 1:
         return input.clone()
+    if _is_plain(input):
+        return _unshuffled(input, r)
     split = input.reshape(*batch, c, h // r, r, w // r, r)
     n = len(batch)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
