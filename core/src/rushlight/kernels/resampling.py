@@ -16,6 +16,8 @@ from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk
 
 _SMALL = 2048  # elements of a result below which NumPy is as fast
 _BLOCK = 16_384  # elements of a block of rows
+_SUMMED = 16  # elements of the largest blocks whose sums have loops of their own
+_SUMS = 4096  # elements of the rows that are added up before neighbours are
 _MOVED_TYPES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 
 
@@ -50,6 +52,12 @@ class Taps:
             and len(self) == 2 * self.size
             and np.array_equal(self.index[:, 0], np.arange(len(self)) // 2)
         )
+
+    def summed(self):
+        """How many neighbours each element is the sum of, all elements in turn; else 0."""
+        count, taps = self.index.shape
+        whole = self.weight is not None and self.size == count * taps and (self.weight == 1).all()
+        return taps if whole and (self.index.ravel() == np.arange(self.size)).all() else 0
 
     def transposed(self):
         """The transposed map."""
@@ -136,6 +144,18 @@ def _plan(dtype, planes, height, width, down, across):
     from rushlight.backends import kernel_language as language
     from rushlight.kernels import resampling_kernels as native
 
+    block = max(1, min(rows, _BLOCK // columns))
+    blocks = -(-rows // block)
+    words = [0, 0, height, width, rows, columns, block, blocks]
+    high, wide = (1 if m is None else m.summed() for m in (down, across))
+    if 0 < high * wide <= _SUMMED:
+        code = native.sum_blocks.address(
+            element=getattr(language, name), size=dtype.itemsize, high=high, wide=wide
+        )
+        together = max(1, min(planes * rows, _SUMS // width))
+        words[4], words[6] = planes * rows, together
+        items = -(-planes * rows // together)
+        return threads.plan(code, items, chunk(items, together * width * high), words)
     kinds, tables = [], []
     for taps in (down, across):
         places, weights = (None, None) if taps is None else taps.tables(dtype)
@@ -148,10 +168,8 @@ def _plan(dtype, planes, height, width, down, across):
     code = native.resample_rows.address(
         element=getattr(language, name), size=dtype.itemsize, down=kinds[0], across=kinds[1]
     )
-    block = max(1, min(rows, _BLOCK // columns))
-    blocks = -(-rows // block)
-    words = [0, 0, height, width, rows, columns, block, blocks, *tables]
-    return threads.plan(code, planes * blocks, chunk(planes * blocks, block * columns), words)
+    grain = chunk(planes * blocks, block * columns)
+    return threads.plan(code, planes * blocks, grain, [*words, *tables])
 
 
 def _along(array, taps, axis):

@@ -13,7 +13,9 @@ from rushlight.backends.kernel_language import (
     function,
     i32,
     i64,
+    independent,
     range_kernel,
+    static,
 )
 from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.moving_kernels import copy_run
@@ -24,6 +26,7 @@ DOWN, DOWN_WEIGHTS, DOWN_TAPS, ACROSS, ACROSS_WEIGHTS, ACROSS_TAPS = range(8, 14
 
 size = Parameter("size")  # bytes of an element
 down, across = Parameter("down"), Parameter("across")
+high, wide = Parameter("high"), Parameter("wide")  # elements of a block of a sum
 KEPT, MOVED, WEIGHTED, DOUBLED = range(4)
 
 
@@ -96,3 +99,32 @@ def resample_rows(args, lo, hi, tid):
                     copy_run(target - size * columns, target, columns)
                 else:
                     gathered(plane + size * source * width, target, g)
+
+
+@range_kernel(wide=True)
+def sum_blocks(args, lo, hi, tid):
+    """BLOCK rows of the result, whose elements are sums of `high` times `wide` of the input. ROWS
+    are those of all planes: they follow each other in both."""
+    g = array(i64, args)
+    columns, width, block = g[COLUMNS], g[W], g[BLOCK]
+    for item in range(lo, hi):
+        first = item * block
+        count = min(block, g[ROWS] - first)
+        source = g[X] + size * first * high * width
+        if high > 1:
+            room = scratch(tid, size * block * width)
+            for row in range(count):
+                start = source + size * row * high * width
+                x, out = array(element, start), array(element, room + size * row * width)
+                for i in independent(width):
+                    total = x[i]
+                    for k in static(high - 1):
+                        total += array(element, start + size * (k + 1) * width)[i]
+                    out[i] = total
+            source = room
+        x, out = array(element, source), array(element, g[OUT] + size * first * columns)
+        for i in range(count * columns):
+            total = x[i * wide]
+            for j in static(wide - 1):
+                total += x[i * wide + j + 1]
+            out[i] = total
