@@ -141,3 +141,30 @@ def test_a_dtype_that_is_asked_for():
     assert (
         rushlight.func.vmap(lambda x: x.sum(0, dtype=rushlight.float64))(ones[None]).sum() == 20000
     )
+
+
+SELECTED = [
+    ((500, 1), 1), ((333, 2), 1), ((129, 3), 1), ((300, 8), 1), ((200, 9), 1), ((64, 16), 1),
+    ((40, 33), 1), ((20, 65), -1), ((9, 130), 1), ((3, 5000), 1), ((1, 20_000), 1), ((7, 300), 0),
+    ((3, 11, 70), 1), ((20_000,), 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize(("shape", "dim"), SELECTED)
+def test_extremes_and_their_first_places(shape, dim, dtype):
+    rng = np.random.default_rng(3)
+    array = rng.integers(-3, 4, shape).astype(dtype)  # ties
+    if dtype.startswith("f"):
+        for odd in (np.nan, np.inf, -np.inf):
+            array[rng.random(shape) < 0.03] = odd
+    x = rushlight.from_numpy(array)
+    for name in ("max", "min"):
+        values, places = getattr(np, name)(array, dim), getattr(np, "arg" + name)(array, dim)
+        for _ in range(5):  # small ones by other functions after some calls
+            found = getattr(x, name)(dim)
+            np.testing.assert_array_equal(found.values.numpy(), values)
+            np.testing.assert_array_equal(found.indices.numpy(), places)
+            np.testing.assert_array_equal(getattr(x, "a" + name)(dim).numpy(), values)
+            kept = getattr(x, "arg" + name)(dim, keepdim=True)
+            np.testing.assert_array_equal(kept.numpy(), np.expand_dims(places, dim))

@@ -65,10 +65,14 @@ def _address(name, dtype, out):
     native = importlib.import_module("rushlight.kernels.small_reduction_kernels")
     language = importlib.import_module("rushlight.backends.kernel_language")
     types = {_F32: language.f32, _F64: language.f64, _I64: language.i64, _BOOL: language.u8}
-    kind = getattr(native, name.upper())
+    largest = int("max" in name)
     if _is_select(name):
-        return native.select_small.address(element=types[dtype], kind=kind)
-    return native.reduce_small.address(element=types[dtype], kind=kind, total=types[out])
+        only = int("arg" in name)
+        return native.select_small.address(element=types[dtype], largest=largest, places_only=only)
+    kind = getattr(native, name.upper())
+    return native.reduce_small.address(
+        element=types[dtype], kind=kind, total=types[out], largest=largest
+    )
 
 
 def _built(name, known):

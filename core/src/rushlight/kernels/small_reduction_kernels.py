@@ -13,18 +13,22 @@ from rushlight.backends.kernel_language import (
     maximum,
     minimum,
     range_kernel,
-    stack,
-    static,
     u8,
+)
+from rushlight.kernels.extreme_kernels import (
+    SHORT,
+    SIDE,
+    columns_selected,
+    few_extremes,
+    row_extreme,
+    rows_selected,
 )
 
 # Argument words.
 X, OUT, PLACES, OUTER, N, INNER = range(6)
 
-LANES = 16
-
 kind = Parameter("kind")
-SUM, MEAN, MAX, MIN, ARGMAX, ARGMIN, MAX_AT, MIN_AT = range(8)
+SUM, MEAN, MAX, MIN = range(4)
 total = Parameter("total")  # the type sums are made in, which is the result's
 
 
@@ -33,38 +37,13 @@ def combined(old, value):
     """A result so far and one element more; NaN is an extreme where there is one."""
     if kind == SUM or kind == MEAN:
         return old + total(value)
-    if kind == MAX or kind == ARGMAX or kind == MAX_AT:
+    if kind == MAX:
         if element is f32 or element is f64:
             return maximum(old, value)
         return old if old >= value else value
     if element is f32 or element is f64:
         return minimum(old, value)
     return old if old <= value else value
-
-
-@function(reassociate=True)
-def place_of(x, n, step):
-    """The first place of the extreme among n elements."""
-    best = x[0]
-    if step == 1 and n >= 2 * LANES:  # the vectorizer does not see this loop through
-        lanes, whole = array(element, stack(LANES)), n - n % LANES
-        for j in static(LANES):
-            lanes[j] = x[j]
-        for i in range(LANES, whole, LANES):
-            for j in static(LANES):
-                lanes[j] = combined(lanes[j], x[i + j])
-        for j in static(LANES):
-            best = combined(best, lanes[j])
-        for i in range(whole, n):
-            best = combined(best, x[i])
-    else:
-        for i in range(1, n):
-            best = combined(best, x[i * step])
-    for i in range(n):
-        value = x[i * step]
-        if value == best or (value != value and best != best):
-            return i
-    return i64(0)
 
 
 @function
@@ -83,13 +62,23 @@ def reduce_small(args, lo, hi, tid):
     g = array(i64, args)
     outer, n, inner = g[OUTER], g[N], g[INNER]
     out = array(total, g[OUT])
+    if kind == MAX or kind == MIN:
+        if inner == 1 and n <= SHORT:
+            for o in range(0, outer, SIDE):
+                x = array(element, g[X] + size_of() * o * n)
+                row = array(element, g[OUT] + size_of() * o)
+                few_extremes(x, 1, n, n, min(SIDE, outer - o), row)
+            return
     for o in range(outer):
         x = array(element, g[X] + size_of() * o * n * inner)
         if inner == 1:
-            found = total(x[0])
-            for i in range(1, n):
-                found = combined(found, x[i])
-            out[o] = found
+            if kind == MAX or kind == MIN:
+                out[o] = row_extreme(g[X] + size_of() * o * n, n)
+            else:
+                found = total(x[0])
+                for i in range(1, n):
+                    found = combined(found, x[i])
+                out[o] = found
         else:
             row = array(
                 total, g[OUT] + (1 if total is u8 else 4 if total is f32 else 8) * o * inner
@@ -111,14 +100,8 @@ def select_small(args, lo, hi, tid):
     g = array(i64, args)
     outer, n, inner = g[OUTER], g[N], g[INNER]
     places, values = array(i64, g[PLACES]), array(element, g[OUT])
-    for o in range(outer):
-        for j in range(inner):
-            x = array(element, g[X] + size_of() * (o * n * inner + j))
-            place = i64(0)
-            if inner == 1:
-                place = place_of(x, n, 1)
-            else:
-                place = place_of(x, n, inner)
-            places[o * inner + j] = place
-            if kind == MAX_AT or kind == MIN_AT:
-                values[o * inner + j] = x[place * inner]
+    if inner == 1:
+        rows_selected(g[X], size_of(), n, 0, outer, values, places)
+    else:
+        items = outer * ((inner + SIDE - 1) // SIDE)
+        columns_selected(g[X], size_of(), n, inner, 0, items, values, places)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from rushlight.backends.half_floats import rounded_to_half, widened_from_half
 from rushlight.backends.kernel_language import (
-    Chosen,
     Parameter,
     array,
     bitcast,
@@ -24,8 +23,8 @@ from rushlight.backends.kernel_language import (
     u16,
     u32,
 )
-from rushlight.backends.row_extremes import GROUP, largest, smallest
 from rushlight.kernels.conversion_kernels import to_bfloat16
+from rushlight.kernels.extreme_kernels import SHORT, SIDE, few_extremes, row_extreme
 
 OUT, X, N, INNER, BLOCKS, FOLD, DIVISOR, SIZE = range(1, 9)
 CENTRE, AFTER_CENTRE = 3, 1  # `squares_rows` has one input more
@@ -36,9 +35,8 @@ kind = Parameter("kind")
 SUM, MAX, MIN = range(3)
 middle = Parameter("middle")  # the type of the arithmetic
 result = Parameter("result")
-narrow = Parameter("narrow")  # elements of a row where they are few, else 0
+narrow = Parameter("narrow")  # elements of a row to be summed where they are few, else 0
 half = Parameter("half")  # 1: what has 16 bits is float16, 0: bfloat16
-wide_maximum, wide_minimum = Chosen(middle, largest), Chosen(middle, smallest)
 
 
 @function
@@ -77,15 +75,11 @@ def run_total(x, first, last):
 @function(reassociate=True)
 def extreme(address, n):
     """The extreme of a row."""
+    if element is not u16:
+        return row_extreme(address, n)
     x = array(element, address)
-    best, first = widened(x[0]), i64(1)
-    if (element is f32 or element is f64) and n >= GROUP:
-        first = n - n % GROUP
-        if kind == MAX:
-            best = wide_maximum(address, n // GROUP)
-        else:
-            best = wide_minimum(address, n // GROUP)
-    for i in range(first, n):
+    best = widened(x[0])
+    for i in range(1, n):
         best = combined(best, widened(x[i]))
     return best
 
@@ -131,17 +125,22 @@ def total_rows(args, lo, hi, tid):
     g = array(i64, args)
     n, blocks, size = g[N], g[BLOCKS], g[SIZE]
     out, divisor = array(result, g[OUT]), array(f64, args)[DIVISOR]
+    if kind != SUM and element is not u16 and result is element:
+        if n <= SHORT:
+            for first in range(lo, hi, SIDE):
+                x, best = (
+                    array(element, g[X] + size * first * n),
+                    array(element, g[OUT] + size * first),
+                )
+                few_extremes(x, 1, n, n, min(SIDE, hi - first), best)
+            return
     if narrow > 0:  # a loop of known length is no loop
         for item in range(lo, hi):
-            x = array(element, g[X] + size * narrow * item)
-            if kind == SUM:
-                total = run_total(x, 0, narrow)
-                if middle is f32 or middle is f64:
-                    out[item] = stored(f64(total) / divisor)
-                else:
-                    out[item] = total
+            total = run_total(array(element, g[X] + size * narrow * item), 0, narrow)
+            if middle is f32 or middle is f64:
+                out[item] = stored(f64(total) / divisor)
             else:
-                out[item] = stored(extreme(g[X] + size * narrow * item, narrow))
+                out[item] = total
     elif blocks == 1:  # no divisions: rows may be short
         for item in range(lo, hi):
             out[item] = row_result(g[X] + size * item * n, n, divisor)

@@ -12,13 +12,14 @@ import struct
 
 from rushlight.backends import np
 from rushlight.backends.arrays import bfloat16
-from rushlight.kernels.execution import FLOAT32, FLOAT64, REFERENCE, chunk
+from rushlight.kernels.execution import FLOAT32, FLOAT64, ORDERED_TYPES, REFERENCE, chunk
 from rushlight.kernels.prepared import prepared
 
-__all__ = ["totalled", "variance"]
+__all__ = ["selected", "totalled", "variance"]
 
 KINDS = {"sum": 0, "mean": 0, "max": 1, "min": 2}
 ALONE = 1 << 17  # elements that one thread adds up as fast as two
+TOGETHER = 1 << 13  # the same where it finds extremes and their places
 BLOCK = 1 << 16  # elements of a block of one long row
 ROWS = 256  # rows of a block whose columns are reduced
 NARROW, WIDE = 64, 512  # rows shorter than the first are taken together, up to the second
@@ -77,11 +78,13 @@ def _stage(kind, view, blocks, fold, source, out, divisor):
         return None
     element, middle = _types(source.dtype, KINDS[kind] == 0)
     kernel, more = native.total_columns, {}
+    few = kind in ("sum", "mean") and blocks == 1 and n <= SHORT
     if inner == 1:
-        kernel, more = native.total_rows, {"narrow": n if blocks == 1 and n <= SHORT else 0}
+        kernel, more = native.total_rows, {"narrow": n if few else 0}
     code = kernel.address(
         element=getattr(language, element), middle=getattr(language, middle),
-        result=getattr(language, _types(out[1], True)[0]), half=half, kind=KINDS[kind], **more,
+        result=getattr(language, _types(out[1], True)[0]), half=half, kind=KINDS[kind],
+        largest=int(kind == "max"), **more,
     )  # fmt: skip
     items = outer * blocks * -(-inner * fold // native.SEGMENT)
     (bits,) = struct.unpack("<q", struct.pack("<d", divisor))
@@ -141,6 +144,29 @@ def _passes(kind, source, runs, final, divisor):
         calls.append(call)
         source = _sources(out[0], out[1])
     return calls
+
+
+def selected(largest, input, axis, keepdim, places_only):
+    """``f(input)``: the largest (or smallest) elements along `axis` and where they first are, or
+    these places only; None for what is left to others, as in :func:`totalled`."""
+    name = ORDERED_TYPES.get(input.dtype.str[1:])
+    if REFERENCE or name is None or not input.size or not input.flags.c_contiguous:
+        return None
+    shape, n = input.shape, input.shape[axis]
+    if len(shape) > 8 or n >= 1 << 31:
+        return None
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import extreme_kernels as native
+
+    outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+    items = outer if inner == 1 else outer * -(-inner // native.SIDE)
+    code = native.select.address(
+        element=getattr(language, name), largest=int(largest), places_only=int(places_only)
+    )
+    found = (*shape[:axis], *((1,) if keepdim else ()), *shape[axis + 1 :])
+    outputs = [(found, _INT64)] if places_only else [(found, input.dtype), (found, _INT64)]
+    grain = items if input.size <= TOGETHER else chunk(items, input.size // items)
+    return prepared(code, items, grain, [input], outputs, [n, inner, input.itemsize])
 
 
 def _joined(runs):

@@ -1,11 +1,15 @@
-"""Reductions of small arrays by built-in functions, before the declared bodies are asked."""
+"""Reductions of small arrays by built-in functions, before the declared bodies are asked, and
+extremes with their places by one call."""
 
 from __future__ import annotations
 
 from functools import partial
 
+from rushlight.kernels import totals
+from rushlight.kernels.prepared import by_layout
 from rushlight.kernels.small_reduction import small
 from rushlight.ops import reduction
+from rushlight.tensor.shape import wrap_dim
 
 
 def _first(name, body, whole=None):
@@ -43,6 +47,26 @@ def _first_of_one_dim(name, body):
         return body(input, dim, keepdim) if dim is None else short(input, dim, keepdim)
 
     return kernel
+
+
+def _selecting(body, largest, places_only):
+    """`body`, which finds extremes along a dimension, by one call where the layout allows it."""
+
+    def prepare(input, dim, keepdim):
+        if dim is None or not input.ndim:
+            return None
+        return totals.selected(largest, input, wrap_dim(dim, input.ndim), keepdim, places_only)
+
+    return by_layout(prepare, body)
+
+
+for _op, _largest, _only in (
+    (reduction.argmax, True, True),
+    (reduction.argmin, False, True),
+    (reduction._max_dim, True, False),
+    (reduction._min_dim, False, False),
+):
+    _op.cpu(_selecting(_op.op.body, _largest, _only))
 
 
 _KINDS = (
