@@ -107,3 +107,28 @@ def test_slices_added_at_an_index(dim, dtype):
     assert np.array_equal(found.numpy(), wanted)
     with pytest.raises(IndexError):
         tensors[0].index_add(dim, tensors[1] + 60, tensors[2])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((50, 16), 0), ((4, 30, 7), 1), ((20, 1500), 0), ((9,), 0)]
+)
+@pytest.mark.parametrize("places", [(40,), (3, 4), (0,), ()])
+def test_gradients_of_slices_at_an_index(shape, dim, dtype, places):
+    rng = np.random.default_rng(0)
+    index = rng.integers(-shape[dim], shape[dim], places)  # with repetitions, from both ends
+    x = rushlight.from_numpy(rng.standard_normal(shape).astype(dtype)).requires_grad_()
+    key = (*(slice(None),) * dim, rushlight.from_numpy(np.asarray(index)))
+    out = x[key]
+    grad = rng.standard_normal(tuple(out.shape)).astype(dtype)
+    wanted = np.zeros(shape, dtype)
+    np.add.at(wanted, (*(slice(None),) * dim, index), grad)
+    for _ in range(2):
+        (found,) = rushlight.autograd.grad(out, x, rushlight.from_numpy(grad), retain_graph=True)
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-6)
+
+
+def test_slices_are_added_at_indices_in_range_only():
+    x = rushlight.zeros(5, 3)
+    with pytest.raises(IndexError, match="index 7 is out of bounds"):
+        x.index_put((rushlight.tensor([1, 7]),), rushlight.ones(2, 3), accumulate=True)

@@ -14,6 +14,7 @@ from rushlight.backends.kernel_language import (
     element,
     function,
     i64,
+    independent,
     range_kernel,
 )
 
@@ -95,20 +96,21 @@ def add_rows(args, lo, hi, tid):
         outer, column = item // segments, (item % segments) * SEGMENT
         width = min(SEGMENT, inner - column)
         base = size * (outer * n * inner + column)
-        for i in range(n):
+        rows, length = 1 if segments == 1 else n, n * inner if segments == 1 else width
+        for i in range(rows):
             x = array(element, g[X] + base + size * i * inner)
             out = array(element, g[OUT] + base + size * i * inner)
-            for c in range(width):
+            for c in independent(length):
                 out[c] = x[c]
         source = g[4] + size * (outer * m * inner + column)
         for i in range(m):
-            place = index[i]
-            if (place < 0) | (place >= n):
+            place = wrapped(index[i], n)
+            if place < 0:
                 atomic_add(g[5], 1)
             else:
                 out = array(element, g[OUT] + base + size * place * inner)
                 x = array(element, source + size * i * inner)
-                for c in range(width):
+                for c in independent(width):
                     out[c] += x[c]
 
 

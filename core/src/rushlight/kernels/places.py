@@ -94,19 +94,21 @@ def take_flat(input, index):
     return prepared(code, 1, 1, [input, index], [(index.shape, input.dtype)], words)
 
 
-def add_rows(input, index, source, dim):
-    """``f(input, index, source)``: a copy of `input` with slices added at a vector of indices."""
-    if not input.ndim or not _fits(input, index) or index.ndim != 1:
+def add_rows(input, index, source, dim, wrap=False):
+    """``f(input, index, source)``: a copy of `input` with slices added along `dim` at an index of
+    any shape, which takes its place in `source`."""
+    if not input.ndim or not _fits(input, index):
         return None
     outer, n, inner = _seen(input.shape, dim)
-    expected = (*input.shape[:dim], index.size, *input.shape[dim + 1 :])
+    expected = (*input.shape[:dim], *index.shape, *input.shape[dim + 1 :])
     if source.shape != expected or source.dtype is not input.dtype:
         return None
     if not source.flags.c_contiguous or input.dtype not in COMPILED_DTYPES:
         return None
     from rushlight.kernels import place_kernels as native
 
-    code = _kernel("add_rows", input.dtype, {4: "f32", 8: "f64"}[input.itemsize])
+    kind = {4: "f32", 8: "f64"}[input.itemsize]
+    code = _kernel("add_rows", input.dtype, kind, wrap=int(wrap))
     if code is None:
         return None
     words = [ctypes.addressof(failures), n, index.size, inner]

@@ -13,6 +13,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import moving, places, vectors
 from rushlight.kernels.prepared import Remembered
+from rushlight.ops import place_calls
 from rushlight.ops._direct import tensor_of, unrecorded
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._limited import check as check_limited
@@ -295,6 +296,10 @@ _index.gradient(input=_index_gradient)
 )
 def _index_put(input: Tensor, values: Tensor, index, accumulate):
     """A copy of `input` with `values` written (or added) at an index."""
+    if accumulate:
+        found = place_calls.added_slices(input, index, values)
+        if found is not None:
+            return found
     out = same_order(input)
     _write_at(out, index, cast(values, dtype_of(out).code), accumulate)
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 
+from rushlight.backends import np
 from rushlight.kernels import places
 from rushlight.kernels.prepared import Remembered, Short
 from rushlight.tensor.shape import wrap_dim
@@ -54,7 +55,11 @@ def writing(adding, general):
 
 def adding_rows(general):
     """The kernel of ``op(input, dim, index, source, alpha=1)`` that adds slices at an index."""
-    added = _with_source(places.add_rows, general)
+
+    def prepare(input, index, source, dim):
+        return places.add_rows(input, index, source, dim) if index.ndim == 1 else None
+
+    added = _with_source(prepare, general)
 
     def call(input, dim, index, source, alpha=1):
         if type(alpha) is int and alpha == 1:
@@ -63,6 +68,22 @@ def adding_rows(general):
 
     call.general, call.short = general, added.short
     return call
+
+
+def added_slices(input, index, source):
+    """A copy of `input` with `source` added at an index of one tensor of int64 (from the end where
+    they are negative) and whole slices; None where that is left to others."""
+    tensors = [d for d, item in enumerate(index) if type(item) is not slice]
+    if len(tensors) != 1 or type(input) is not np.ndarray or type(source) is not np.ndarray:
+        return None
+    (dim,) = tensors
+    others = (item for d, item in enumerate(index) if d != dim)
+    if type(index[dim]) is not np.ndarray or any(item != _WHOLE for item in others):
+        return None
+    return _slices(input, index[dim], source, dim)
+
+
+_WHOLE = slice(None)
 
 
 def _with_source(prepare, general):
@@ -115,3 +136,9 @@ def _of_three(prepare, general):
 
     call.short = short
     return call
+
+
+_slices = _of_three(
+    lambda input, index, source, dim: places.add_rows(input, index, source, dim, True),
+    lambda input, index, source, dim: None,
+)
