@@ -31,6 +31,7 @@ from rushlight.backends.llvm_text import Function
 BLOCK = 1024  # elements of a stack buffer, of 8 bytes each
 TILE_ROWS, TILE_COLUMNS = 16, 64
 SHORT_RUN = 16
+SLACK = 64  # bytes by which the last vector of a run of one element may pass the end of a buffer
 MAX_DIMS = 8
 ALIGNED_ONLY, DESCRIPTOR_SIZES = 5, 6
 COPY, DIRECT, ONCE = range(3)
@@ -360,6 +361,25 @@ def copy_block() -> str:
 
         runs(copy)
 
+    def spread(kind):
+        """One element for a whole run, in vectors that may end behind the run."""
+        lanes = 8 * SLACK // int(kind[1:])
+        vector = f"<{lanes} x {kind}>"
+
+        def copy(target, to, source, come, count):
+            element = f.load(f.pointer(source), 0, kind)
+            one = f.value(f"insertelement {vector} poison, {kind} {element}, i64 0")
+            every = f.value(
+                f"shufflevector {vector} {one}, {vector} poison, <{lanes} x i32> zeroinitializer"
+            )
+            with f.loop(f.multiply(count, "%size"), 0, SLACK) as at:
+                f.do(f"store {vector} {every}, ptr {f.pointer(f.add(target, at))}, align 1")
+
+        runs(copy)
+
+    into = f.value("xor i1 %out, true")
+    with f.when(f.value(f"and i1 {into}, {f.compare('eq', stride, 0)}")):
+        _element_copies(f, spread)
     with f.when(f.compare("ult", inner, SHORT_RUN)):
         _element_copies(f, by_elements)
     runs(
@@ -381,7 +401,7 @@ def packed() -> str:
     block, modes = f.load(call.extra), f.at(call.extra, 1)
     sizes = f.at(call.descriptor, DESCRIPTOR_SIZES)
     pointers = f.value(f"alloca i64, i64 {call.operands}, align 8")
-    room = f.multiply(8 * BLOCK, call.operands)
+    room = f.multiply(8 * BLOCK + SLACK, call.operands)
     buffers = f.address(f.value(f"alloca i8, i64 {room}, align 64"))
 
     def copy(j, start, count, out):
@@ -399,7 +419,7 @@ def packed() -> str:
 
     with f.loop(call.operands) as j:
         moved = f.add(f.load(call.addresses, j), f.multiply("%lo", f.load(sizes, j)))
-        buffer = f.add(buffers, f.multiply(j, 8 * BLOCK))
+        buffer = f.add(buffers, f.multiply(j, 8 * BLOCK + SLACK))
         f.store(f.choose(mode_is(j, DIRECT), moved, buffer), pointers, j)
         with f.when(mode_is(j, ONCE)):
             left = f.subtract("%hi", "%lo")

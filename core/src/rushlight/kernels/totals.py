@@ -99,9 +99,10 @@ def _sources(shape, dtype):
     return np.empty(shape if math.prod(shape) < 2 else (1,), dtype)
 
 
-def totalled(kind, input, axes, keepdim, dtype):
-    """``f(input)``: the reduction `kind` over `axes` in `dtype`; None where it is left to others
-    (strided and empty arrays, complex numbers, the reference mode)."""
+def totalled(kind, input, axes, keepdim, dtype, shape=None):
+    """``f(input)``: the reduction `kind` over `axes` in `dtype`, in the `shape` that follows unless
+    one is given; None where it is left to others (strided and empty arrays, complex numbers, the
+    reference mode)."""
     if REFERENCE or not input.size or not input.flags.c_contiguous or len(input.shape) > 8:
         return None
     if kind in ("max", "min") and dtype != input.dtype:
@@ -109,8 +110,9 @@ def totalled(kind, input, axes, keepdim, dtype):
     found = _types(input.dtype, KINDS[kind] == 0)
     if found is None or found[1][0] != ("f" if dtype in _HALVES else dtype.kind):
         return None
-    shape = tuple([1 if i in axes else n for i, n in enumerate(input.shape)
-                   if keepdim or i not in axes])  # fmt: skip
+    if shape is None:
+        shape = tuple([1 if i in axes else n for i, n in enumerate(input.shape)
+                       if keepdim or i not in axes])  # fmt: skip
     runs = _runs(input.shape, axes)
     if not any(reduced for _, reduced in runs):
         return None

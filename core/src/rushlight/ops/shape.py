@@ -8,6 +8,8 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import as_dtype
 from rushlight.errors import shape_text
+from rushlight.kernels import totals
+from rushlight.kernels.prepared import by_layout
 from rushlight.ops._fast import positional
 from rushlight.ops._known_views import ShortView
 from rushlight.ops._op import Sizes, composite, op
@@ -265,6 +267,18 @@ def sum_to_size(input: Tensor, size: Sizes):
     return np.asarray(_wide(input).sum(axis=axes, keepdims=True), target).reshape(size)
 
 
+def _prepared_sum_to_size(input, size):
+    size = tuple(size)
+    lead = input.ndim - len(size)
+    if input.dtype.kind != "f" or lead < 0 or 0 in size:
+        return None
+    apart = [d for d in range(lead, input.ndim) if input.shape[d] != size[d - lead]]
+    if any(size[d - lead] != 1 for d in apart):
+        return None
+    return totals.totalled("sum", input, (*range(lead), *apart), True, input.dtype, size)
+
+
+sum_to_size.cpu(by_layout(_prepared_sum_to_size, sum_to_size.op.body))
 sum_to_size.gradient(input=lambda grad, input_shape: grad.expand(input_shape))
 
 
