@@ -168,3 +168,20 @@ def test_extremes_and_their_first_places(shape, dim, dtype):
             np.testing.assert_array_equal(getattr(x, "a" + name)(dim).numpy(), values)
             kept = getattr(x, "arg" + name)(dim, keepdim=True)
             np.testing.assert_array_equal(kept.numpy(), np.expand_dims(places, dim))
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [((64, 32, 32), (64, 1, 32)), ((64, 32, 32), (64, 32, 1)), ((1000, 16), (1000, 1)),
+     ((1000, 16), (16,)), ((5, 1, 700), (1, 1)), ((3, 4, 5, 6), (4, 1, 6)), ((2, 0, 3), (2, 1, 3)),
+     ((7, 3), (7, 3)), ((1, 1, 4), (4,)), ((9, 8), ())],
+)  # fmt: skip
+def test_sums_to_a_size(shape, size):
+    array = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    lead = len(shape) - len(size)
+    axes = tuple(range(lead)) + tuple(lead + d for d, n in enumerate(size) if n != shape[lead + d])
+    wanted = array.astype(np.float64).sum(axis=axes, keepdims=True).reshape(size)
+    for x in (array, np.asfortranarray(array)):
+        found = rushlight.from_numpy(x).sum_to_size(size)
+        assert tuple(found.shape) == size
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-4)

@@ -18,8 +18,9 @@ from rushlight.kernels.prepared import prepared
 __all__ = ["selected", "totalled", "variance"]
 
 KINDS = {"sum": 0, "mean": 0, "max": 1, "min": 2}
-ALONE = 1 << 17  # elements that one thread adds up as fast as two
-TOGETHER = 1 << 13  # the same where it finds extremes and their places
+ALONE = 1 << 17  # elements up to which rows are not divided
+TOGETHER = 1 << 15  # elements that one thread adds up as fast as two
+SELECTED = 1 << 13  # the same where it finds extremes and their places
 BLOCK = 1 << 16  # elements of a block of one long row
 ROWS = 256  # rows of a block whose columns are reduced
 NARROW, WIDE = 64, 512  # rows shorter than the first are taken together, up to the second
@@ -90,7 +91,7 @@ def _stage(kind, view, blocks, fold, source, out, divisor):
     (bits,) = struct.unpack("<q", struct.pack("<d", divisor))
     words = [n, inner, blocks, fold, bits, source.dtype.itemsize]
     work = -(-outer * n * inner // items)
-    grain = items if outer * n * inner <= ALONE else chunk(items, work)
+    grain = items if outer * n * inner <= TOGETHER else chunk(items, work)
     return prepared(code, items, grain, [source], [out], words)
 
 
@@ -167,7 +168,7 @@ def selected(largest, input, axis, keepdim, places_only):
     )
     found = (*shape[:axis], *((1,) if keepdim else ()), *shape[axis + 1 :])
     outputs = [(found, _INT64)] if places_only else [(found, input.dtype), (found, _INT64)]
-    grain = items if input.size <= TOGETHER else chunk(items, input.size // items)
+    grain = items if input.size <= SELECTED else chunk(items, input.size // items)
     return prepared(code, items, grain, [input], outputs, [n, inner, input.itemsize])
 
 

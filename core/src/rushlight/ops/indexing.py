@@ -7,7 +7,7 @@ import math
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
+from rushlight.backends import memory, np
 from rushlight.backends.arrays import cast, dtype_of, is_array
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
@@ -205,6 +205,11 @@ def _embedded_slice(values, shape, index):
 
 
 def _slice_gradient(grad, input_shape, index):
+    if not mode.recording and type(grad._array) is np.ndarray:
+        whole = math.prod(input_shape) == grad._array.size
+        array = (memory.empty if whole else memory.zeros)(tuple(input_shape), grad._array.dtype)
+        array[index] = grad._array
+        return make_tensor(array, grad._dtype)
     from rushlight.ops.creation import zeros
 
     if grad.numel() == math.prod(input_shape):  # all of it was shown, in its order
