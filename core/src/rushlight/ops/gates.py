@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rushlight.compiler import xp
 from rushlight.dtypes import float64
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite
+from rushlight.ops._op import composite, elementwise
 from rushlight.ops.activation import leaky_relu
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import ones_like, zeros_like
@@ -25,6 +26,18 @@ def glu(input: Tensor, dim=-1):
         )
     a, b = input.chunk(2, dim) if input.shape[dim] else (input, input)
     return a * b.sigmoid()
+
+
+@elementwise(method=False, inplace=False, limited=False, tested_by="prelu", node="PreluKernel")
+def _sloped(input, weight):
+    """`input` where positive, else ``weight * input``, broadcast."""
+    return xp.where(input > 0, input, weight * input)
+
+
+_sloped.gradient(
+    input=lambda grad, input, weight: where(input > 0, grad, weight * grad),
+    weight=lambda grad, input: where(input > 0, 0.0, input * grad),
+)
 
 
 @composite()
@@ -53,8 +66,9 @@ def prelu(input: Tensor, weight: Tensor):
                 f"{weight.numel()} and channel size = {channels} (input of shape "
                 f"{shape_text(input.shape)})."
             )
-        slope = weight.reshape(*(-1 if i == 1 else 1 for i in range(input.dim())))
-    return where(input > 0, input, slope * input)
+        rest = input.dim() - 2
+        slope = weight.reshape(channels, *(1,) * rest) if rest > 0 else weight
+    return _sloped(input, slope)
 
 
 def _drawn_slopes(input, lower, upper):
