@@ -13,9 +13,18 @@ from rushlight.backends import np, threads
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import prepared
 
-__all__ = ["added_at", "prepare_extreme", "prepare_scan", "prepare_top", "read_at", "scanned"]
+__all__ = [
+    "added_at",
+    "prepare_extreme",
+    "prepare_others",
+    "prepare_scan",
+    "prepare_top",
+    "read_at",
+    "scanned",
+]
 
 SMALL = 128  # elements below which NumPy is as fast
+WAITING = 8192  # elements of a chunk of rows, each of whose elements waits for the one before
 TOP_LIMIT = 64  # values kept sorted by insertion
 _INT64 = np.dtype(np.int64)
 
@@ -68,8 +77,27 @@ def prepare_scan(array, axis, product):
     items = outer if inner == 1 else outer * -(-inner // native.SEGMENT)
     kernel = native.scan_rows if inner == 1 else native.scan_columns
     code = kernel.address(real=language_type(array.dtype), product=int(product))
-    grain, words = chunk(items, array.size // items), [0, 0, n, 0, inner, 0]
+    target = WAITING if inner == 1 else 32_768
+    grain, words = chunk(items, array.size // items, target), [0, 0, n, 0, inner, 0]
     return prepared(code, items, grain, [array], [(array.shape, array.dtype)], words)
+
+
+def prepare_others(array, grad, axis):
+    """``f(array, grad)``: `grad`, which lacks the axis or has it once, times the product of all
+    other elements along the axis; or None."""
+    if REFERENCE or not array.size or array.dtype not in COMPILED_DTYPES:
+        return None
+    if grad.dtype is not array.dtype or not array.flags.c_contiguous or not grad.flags.c_contiguous:
+        return None
+    from rushlight.kernels import line_kernels as native
+
+    outer, n, inner = _seen(array.shape, axis)
+    items = outer if inner == 1 else outer * -(-inner // native.SEGMENT)
+    kernel = native.others_rows if inner == 1 else native.others_columns
+    code = kernel.address(real=language_type(array.dtype))
+    grain = chunk(items, array.size // items, WAITING)
+    outputs = [(array.shape, array.dtype)]
+    return prepared(code, items, grain, [array, grad], outputs, [n, inner])
 
 
 def prepare_extreme(array, axis, is_largest):

@@ -82,6 +82,55 @@ def scan_columns(args, lo, hi, tid):
                 out[i] = real(total)
 
 
+# ---- products of all others ---------------------------------------------------------------------
+@range_kernel
+def others_rows(args, lo, hi, tid):
+    """OUT[o, i] = GRAD[o] times the product of X[o, j] for all other j: items are rows."""
+    g = array(i64, args)
+    n, size = g[4], 4 if real is f32 else 8
+    grads = array(real, g[3])
+    for row in range(lo, hi):
+        x, out = array(real, g[2] + size * row * n), array(real, g[1] + size * row * n)
+        before = f64(1)
+        for i in range(n):
+            out[i] = real(before)
+            before = before * f64(x[i])
+        after = f64(grads[row])
+        for j in range(n):
+            i = n - 1 - j
+            out[i] = real(f64(out[i]) * after)
+            after = after * f64(x[i])
+
+
+@range_kernel
+def others_columns(args, lo, hi, tid):
+    """The same along columns: items are segments of columns."""
+    g = array(i64, args)
+    n, inner, size = g[4], g[5], 4 if real is f32 else 8
+    segments = (inner + SEGMENT - 1) // SEGMENT
+    products = array(f64, stack(SEGMENT))
+    for item in range(lo, hi):
+        outer, column = item // segments, item % segments * SEGMENT
+        width = min(inner - column, SEGMENT)
+        grads = array(real, g[3] + size * (outer * inner + column))
+        for c in range(width):
+            products[c] = 1
+        for i in range(n):
+            place = size * ((outer * n + i) * inner + column)
+            x, out = array(real, g[2] + place), array(real, g[1] + place)
+            for c in range(width):
+                out[c] = real(products[c])
+                products[c] = products[c] * f64(x[c])
+        for c in range(width):
+            products[c] = f64(grads[c])
+        for j in range(n):
+            place = size * ((outer * n + n - 1 - j) * inner + column)
+            x, out = array(real, g[2] + place), array(real, g[1] + place)
+            for c in range(width):
+                out[c] = real(f64(out[c]) * products[c])
+                products[c] = products[c] * f64(x[c])
+
+
 # ---- running extremes ----------------------------------------------------------------------------
 @function
 def takes_over(value, best):

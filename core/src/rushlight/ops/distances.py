@@ -8,6 +8,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
+from rushlight.kernels import distances
 from rushlight.kernels import matrix as kernels
 from rushlight.ops._op import composite, op
 from rushlight.ops.arithmetic import sgn
@@ -18,6 +19,7 @@ from rushlight.tensor.tensor import Tensor
 
 _ELEMENTS = 1 << 22  # of the differences that are formed at once
 _SMALL = 25  # vectors on both sides up to which the Euclidean distance is formed directly
+_SHORT = 32  # elements of vectors up to which a matrix product is no quicker
 _MODES = {
     None: 0,
     0: 0,
@@ -48,18 +50,22 @@ def _cdist_meta(x1, x2, p, mode):
 def _cdist(x1: Tensor, x2: Tensor, p, mode):
     """The norm of order p of all differences of rows, ``(*, P, M)`` and ``(*, R, M)``."""
     shape, _ = _cdist_meta(x1, x2, p, mode)
+    by_product = mode == 1 or (mode == 0 and (x1.shape[-2] > _SMALL or x2.shape[-2] > _SMALL))
+    if p == 2 and x1.size and x2.size and (not by_product or x1.shape[-1] <= _SHORT):
+        found = distances.euclidean(x1, x2)
+        if found is not None:
+            return found
     out = np.zeros(shape, x1.dtype)
     if not out.size or not x1.shape[-1]:
         return out
     with np.errstate(all="ignore"):
-        _fill_distances(out, x1, x2, p, mode)
+        _fill_distances(out, x1, x2, p, by_product)
     return out
 
 
-def _fill_distances(out, x1, x2, p, mode):
+def _fill_distances(out, x1, x2, p, by_product):
     """By one matrix product, or by blocks of differences."""
-    large = x1.shape[-2] > _SMALL or x2.shape[-2] > _SMALL
-    if p == 2 and (mode == 1 or (mode == 0 and large)):
+    if p == 2 and by_product:
         out[...] = _euclidean(x1, x2)
         return
     rows = out.shape[-2]

@@ -18,7 +18,6 @@ from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import TABLE, Whole, composite, op
 from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, truth
-from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.comparison import isnan, where
 from rushlight.tensor.shape import wrap_dim, wrap_dims
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
@@ -225,31 +224,6 @@ def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     return by_rows(np.asarray(_wide(array).prod(axis=axis, keepdims=keepdim), target))
 
 
-def _prod_gradient(grad, input, dim, keepdim):
-    """Products of all other elements, by exclusive products from both ends (zeros included)."""
-    if not input.dim():
-        return grad.reshape(())
-    if dim is None:
-        return _prod_gradient(grad, input.reshape(-1), 0, False).reshape(input.shape)
-    if not input.numel():
-        return input * restore(grad, tuple(input.shape), dim, keepdim)
-    before = _exclusive_product(input, dim)
-    after = _exclusive_product(input.flip(dim), dim).flip(dim)
-    return restore(grad, tuple(input.shape), dim, keepdim) * conj_of(before * after)
-
-
-def _exclusive_product(input, dim):
-    one = input.narrow(dim, 0, 1) * 0 + 1
-    shifted = input.narrow(dim, 0, input.shape[dim] - 1)
-    return _cat((one, shifted), dim).cumprod(dim)
-
-
-def _cat(tensors, dim):
-    from rushlight.ops.joining import cat
-
-    return cat(tensors, dim)
-
-
 def _prepared_prod(input, dim=None, keepdim=False):
     if dim is None:
         return folds.folded("product", input, tuple(range(input.ndim)), keepdim)
@@ -269,6 +243,14 @@ def _prod_kernel(input, dim=None, keepdim=False, dtype=None):
 
 _prod_kernel.general = prod.op.body
 prod.cpu(_prod_kernel)
+
+
+def _prod_gradient(grad, input, dim, keepdim):
+    from rushlight.ops.product_gradients import prod_gradient
+
+    return prod_gradient(grad, input, dim, keepdim)
+
+
 prod.gradient(input=_prod_gradient)
 
 
