@@ -122,3 +122,29 @@ def test_running_extremes(shape, dtype):
                 assert np.array_equal(values.numpy(), wanted[0], equal_nan=True)
                 assert np.array_equal(places.numpy(), wanted[1])
     threads.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "dim"),
+    [
+        ((1000, 16), 1),
+        ((5, 3), 0),
+        ((4, 30, 300), 1),
+        ((7,), 0),
+        ((3, 1), 1),
+        ((700, 2), 1),
+        ((6, 5), None),
+    ],
+)
+def test_gradients_of_products(shape, dim, dtype):
+    rng = np.random.default_rng(0)
+    array = (1 + 0.1 * rng.standard_normal(shape)).astype(dtype)
+    array[rng.random(shape) < 0.05] = 0  # products of the others must not divide
+    x = rushlight.from_numpy(array).requires_grad_()
+    out = x.prod() if dim is None else x.prod(dim)
+    grad = rushlight.from_numpy(rng.standard_normal(tuple(out.shape)).astype(dtype))
+    (by_ops,) = rushlight.autograd.grad(out, x, grad, create_graph=True)
+    for _ in range(2):
+        (found,) = rushlight.autograd.grad(out, x, grad, retain_graph=True)
+        np.testing.assert_allclose(found.numpy(), by_ops.detach().numpy(), rtol=1e-5, atol=1e-6)
