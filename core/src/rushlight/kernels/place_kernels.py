@@ -143,18 +143,40 @@ def take_along(args, lo, hi, tid):
             atomic_add(g[4], failed)
 
 
+@function
+def put_one_each(g, n, lo, hi):
+    """One element of each row."""
+    index, source, out = array(i64, g[INDEX]), array(element, g[4]), array(element, g[OUT])
+    failed = i64(0)
+    for item in range(lo, hi):
+        place = wrapped(index[item], n)
+        if place < 0:
+            failed += 1
+        else:
+            at = item * n + place
+            out[at] = out[at] + source[item] if adding == 1 else source[item]
+    if failed > 0:
+        atomic_add(g[5], failed)
+
+
 @range_kernel
 def put_along(args, lo, hi, tid):
     """OUT = X, then OUT[o, INDEX[o, i, c], c] = (or +=) SOURCE[o, i, c]: items are outer blocks."""
     g = array(i64, args)
     n, m, inner = g[6], g[7], g[8]
+    old, new = (
+        array(element, g[X] + size * lo * n * inner),
+        array(element, g[OUT] + size * lo * n * inner),
+    )
+    for i in independent((hi - lo) * n * inner):
+        new[i] = old[i]
+    if m * inner == 1:  # one place in each row
+        put_one_each(g, n, lo, hi)
+        return
     for item in range(lo, hi):
         index = array(i64, g[INDEX] + 8 * item * m * inner)
-        x = array(element, g[X] + size * item * n * inner)
         source = array(element, g[4] + size * item * m * inner)
         out = array(element, g[OUT] + size * item * n * inner)
-        for i in range(n * inner):
-            out[i] = x[i]
         failed = i64(0)
         if inner == 1 and outside(index, m, n) == 0:  # looked at together, in vectors
             for i in range(m):
