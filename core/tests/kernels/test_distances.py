@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rushlight
+from rushlight.kernels.execution import REFERENCE
 
 MODES = ["use_mm_for_euclid_dist_if_necessary", "donot_use_mm_for_euclid_dist"]
 
@@ -27,6 +28,7 @@ def test_distances(rows, others, length, mode, dtype):
         np.testing.assert_allclose(found.numpy(), exact, rtol=1e-6)
 
 
+@pytest.mark.skipif(REFERENCE, reason="the reference goes by a product of matrices")
 def test_a_row_has_no_distance_from_itself():
     x = rushlight.randn(100, 16)
     assert float(rushlight.cdist(x, x).diagonal().abs().max()) == 0
