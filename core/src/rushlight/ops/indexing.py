@@ -205,19 +205,17 @@ def _embedded_slice(values, shape, index):
 
 
 def _slice_gradient(grad, input_shape, index):
-    if not mode.recording and type(grad._array) is np.ndarray:
-        whole = math.prod(input_shape) == grad._array.size
-        array = (memory.empty if whole else memory.zeros)(tuple(input_shape), grad._array.dtype)
-        array[index] = grad._array
-        return make_tensor(array, grad._dtype)
-    from rushlight.ops.creation import zeros
-
     if grad.numel() == math.prod(input_shape):  # all of it was shown, in its order
         return grad.reshape(tuple(input_shape))
     if unrecorded(grad):
         found = _embedded_slice(grad._array, tuple(input_shape), index)
         if found is not None:
             return tensor_of(found)
+    if not mode.recording and type(grad._array) is np.ndarray:
+        array = memory.zeros(tuple(input_shape), grad._array.dtype)
+        array[index] = grad._array
+        return make_tensor(array, grad._dtype)
+    from rushlight.ops.creation import zeros
     from rushlight.ops.shape import view_scatter
 
     base = zeros(input_shape, dtype=grad._dtype, device=grad._device)
@@ -312,10 +310,12 @@ def _index_put(input: Tensor, values: Tensor, index, accumulate):
 
 def _write_at(out, index, values, accumulate):
     try:
-        if accumulate:
-            np.add.at(out, index, values)
-        else:
+        if not accumulate:
             out[index] = values
+        elif any(is_array(item) and item.dtype.kind != "b" for item in index):
+            np.add.at(out, index, values)
+        else:  # no element is shown twice
+            out[index] += values
     except IndexError as error:
         raise _explain(error, out.shape, index) from None
     except ValueError:

@@ -11,7 +11,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast
 from rushlight.dtypes import FLOAT, as_dtype, default
-from rushlight.kernels import search
+from rushlight.kernels import drawn_indices
 from rushlight.kernels.normals import box_muller
 from rushlight.ops import drawing
 from rushlight.ops._inplace import check_writable, written
@@ -421,10 +421,10 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     engine = _engine(generator, _place(input._device))
     with engine.lock:
         if replacement and num_samples > 1:
-            found = _with_replacement(engine, rows, num_samples)
+            found = drawn_indices.with_replacement(engine, rows, num_samples)
         else:
             rows = rows / engine.exponential(rows.size, 1.0).reshape(rows.shape)
-            found = _largest(rows, num_samples)
+            found = drawn_indices.largest(rows, num_samples)
     shape = (num_samples,) if input.dim() == 1 else (rows.shape[0], num_samples)
     if type(found) is np.ndarray:
         found = np.ascontiguousarray(found, np.int64)
@@ -448,31 +448,6 @@ def _check_multinomial(input, num_samples):
         )
     if num_samples <= 0:
         raise RuntimeError(f"cannot sample n_sample <= 0 samples; got {num_samples}")
-
-
-def _largest(rows, count):
-    """Indices of the largest values of each row, falling."""
-    if count == 1:
-        return rows.argmax(1)[:, None]
-    if type(rows) is not np.ndarray or 4 * count > rows.shape[1]:
-        return np.argsort(-rows, axis=1, kind="stable")[:, :count]
-    chosen = np.argpartition(rows, rows.shape[1] - count, axis=1)[:, -count:]
-    order = np.argsort(-np.take_along_axis(rows, chosen, 1), axis=1)
-    return np.take_along_axis(chosen, order, 1)
-
-
-def _with_replacement(engine, rows, count):
-    cumulative = rows.cumsum(1)
-    cumulative = cumulative / cumulative[:, -1:]
-    draws = engine.uniform(len(rows) * count, True).reshape(len(rows), count)
-    if type(rows) is np.ndarray:
-        found = search.places(cumulative, draws, False)
-        if found is not None:
-            return found
-    if type(rows) is not np.ndarray:  # how many of the running sums lie below a draw
-        return (cumulative[:, None] < draws[..., None]).sum(2)
-    found = [np.searchsorted(c, d) for c, d in zip(cumulative, draws, strict=True)]
-    return np.stack(found) if found else np.empty((0, count), np.int64)
 
 
 # ----------------------------------------------------------------------------------------- in place
