@@ -7,6 +7,8 @@ input alone, or to the weight alone, of a graph that is kept.
 
 from __future__ import annotations
 
+import odd_sizes
+
 # rows, columns, inner size, and whether either operand lies transposed
 PRODUCTS = (
     (64, 128, 784, "NT"), (128, 784, 64, "TN"), (128, 512, 128, "NT"), (32, 1024, 256, "NT"),
@@ -179,6 +181,9 @@ def all_cases():
         for kind, t, b, i, h in (("LSTM", 28, 64, 28, 128), ("LSTM", 32, 32, 128, 256),
                                  ("GRU", 32, 32, 128, 256))
     }  # fmt: skip
+    layers["small and odd sizes"] = {
+        name: _passes(odd_sizes.of(*layer), ("input",)) for name, layer in odd_sizes.LAYERS.items()
+    }
     for name, own in layers.items():
         groups[name] = {
             f"{shape}: {which}": case for shape, passes in own.items()
