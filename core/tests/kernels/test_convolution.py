@@ -250,6 +250,25 @@ def test_rounding_errors_against_the_oracle(rng, largest_tile, channels, size):
         assert ratio < (3.5 if largest_tile == 4 else 2)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_infinities_and_nan_stay_where_they_belong(rng, largest_tile, value):
+    """They reach the outputs whose windows hold them, not all of a tile."""
+    case = (3, 40, (13, 14), 36, (3, 3), (1, 1), (1, 1), (1, 1), 1)
+    x, w, b, dy, args = arrays(rng, case)
+    x[1, 7, 4, 5] = dy[2, 3, 0, 13] = value
+    with np.errstate(invalid="ignore"):
+        for function, operands in (
+            (convolution.convolution_forward, (x, w, b)),
+            (convolution.convolution_input_gradient, (dy, w, x.shape)),
+        ):
+            got, want = function(*operands, *args), function.reference(*operands, *args)
+            assert np.array_equal(np.isnan(got), np.isnan(want))
+            assert np.array_equal(np.isinf(got), np.isinf(want))
+            finite = np.isfinite(want)
+            assert 0 < want.size - finite.sum() <= 9 * want.shape[1]
+            assert np.allclose(got[finite], want[finite], 1e-3, 1e-3)
+
+
 @compiled_only
 @pytest.mark.parametrize("outputs", [2, 4])
 def test_winograd_matrices_are_exact(outputs):

@@ -251,6 +251,11 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
     """
     if not flipped and whole_windows.fits(image, kernel, padding, dilation, groups):
         return whole_windows.Forward
+
+    def build_direct():
+        return _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, flipped,
+                              direct=True)  # fmt: skip
+
     size = output_size(image, kernel, stride, padding, dilation)
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
     if groups == 1 and not direct and _gathers_forward(
@@ -259,14 +264,12 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
         from rushlight.kernels import gathered_convolution
 
         return gathered_convolution.Forward(
-            n, c, image, o, size, kernel, stride, padding, dilation, flipped, planes,
-            lambda: _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups,
-                                   flipped, direct=True),
-        )  # fmt: skip
+            n, c, image, o, size, kernel, stride, padding, dilation, flipped, planes, build_direct
+        )
     if is_winograd and not direct:
         from rushlight.kernels.winograd import Forward
 
-        return Forward(n, c, image, o, padding, flipped, _winograd_tile(n, size, 8))
+        return Forward(n, c, image, o, padding, flipped, _winograd_tile(n, size, 8), build_direct)
     if groups == 1 and not direct:
         from rushlight.kernels import patch_convolution, plane_convolution, pointwise
 

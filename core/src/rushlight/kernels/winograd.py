@@ -13,7 +13,15 @@ from __future__ import annotations
 
 from rushlight.backends import microkernel as mk
 from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import Emitted, array, function, i64, range_kernel, stack
+from rushlight.backends.kernel_language import (
+    Emitted,
+    array,
+    f32,
+    function,
+    i64,
+    range_kernel,
+    stack,
+)
 from rushlight.backends.microkernel import (
     MAX_ROWS,
     NV,
@@ -42,12 +50,13 @@ from rushlight.kernels.winograd_transforms import (
     transform_weights,
 )
 
-# Argument words. The first four are given at each call.
-X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX = range(13)  # noqa: E741
-TILES_X, TILES_Y, TILE_ROWS, BLOCKS = range(13, 17)
-PANELS, PANEL_GROUPS, CS, TILE, CHUNKS, CHANNEL_BLOCKS, IMAGES, FLIPPED, PACKED = range(17, 26)
-PREPARED = 26
-WORDS = 27
+# Argument words. The first five are given at each call; ENDLESS is where the forward pass says that
+# some results are not finite.
+X, W, Y, BIAS, ENDLESS, N, C, H, WIDTH, O, HO, WO, PY, PX = range(14)  # noqa: E741
+TILES_X, TILES_Y, TILE_ROWS, BLOCKS = range(14, 18)
+PANELS, PANEL_GROUPS, CS, TILE, CHUNKS, CHANNEL_BLOCKS, IMAGES, FLIPPED, PACKED = range(18, 27)
+PREPARED = 27
+WORDS = 28
 
 V_BYTES = 320 * 1024  # transformed input of one item
 MIN_TILES = 2 * MAX_ROWS  # enough rows for full register tiles
@@ -144,7 +153,7 @@ def pack_kernel(args, lo, hi, tid):
 
 
 @function
-def store_panel(g, m, plane, tile, bias, image, panel, t0, rows):
+def store_panel(g, m, plane, tile, bias, seen, image, panel, t0, rows):
     """Inverse transform of M[point][tile][PANEL], bias, and transpose to NCHW."""
     row, tiles_x, wo = 4 * PANEL, g[TILES_X], g[WO]
     width = outputs * tiles_x
@@ -152,7 +161,7 @@ def store_panel(g, m, plane, tile, bias, image, panel, t0, rows):
         for j in range(tiles_x):
             target = tile + row * outputs * (i * width + j)
             transform_output(m + row * (i * tiles_x + j), edge() * plane, plane, target,
-                             row * width, row, NV)  # fmt: skip
+                             row * width, row, NV, seen)  # fmt: skip
     if g[BIAS] != 0:
         for pixel in range(outputs * rows * width):
             _add_row(tile + row * pixel, bias)
@@ -251,7 +260,9 @@ def forward_kernel(args, lo, hi, tid):
     bias = tile + tile_bytes
     own = bias + row
     v = own + own_bytes
-    words, segment = stack(TILE_WORDS), stack(2)
+    words, segment, seen = stack(TILE_WORDS), stack(2), stack(VL)
+    for i in range(VL):
+        array(f32, seen)[i] = 0
     array(i64, segment)[0] = 0
     array(i64, segment)[1] = 0
     p = array(i64, words)
@@ -281,7 +292,13 @@ def forward_kernel(args, lo, hi, tid):
             source = m + (panel - first_panel) * panel_bytes
             for i in range(images):
                 store_panel(g, source + row * i * rows * g[TILES_X], apart(row * tiles), tile,
-                            bias, first_image + i, panel, t0, rows)  # fmt: skip
+                            bias, seen, first_image + i, panel, t0, rows)  # fmt: skip
+    finite = i64(0)
+    for i in range(VL):
+        if array(f32, seen)[i] == f32(0):
+            finite += 1
+    if finite < VL:
+        array(i64, g[ENDLESS])[0] = 1
 
 
 # ---- weight gradient: dW = G' [sum over tiles of (B' d B) * (A dY A')] G -------------------------
@@ -459,10 +476,12 @@ def _split_sizes(total, limit):
 class Forward:
     """Plan of a forward convolution, or (``flipped``) of an input gradient.
 
-    ``size``: rows and columns of outputs in a tile, 2 or 4.
+    ``size``: rows and columns of outputs in a tile, 2 or 4. ``direct()`` makes the plan of the sums
+    themselves, for results that are not finite: an infinity or NaN would fill its tiles.
     """
 
-    def __init__(self, n, c, image, o, padding, flipped, size):
+    def __init__(self, n, c, image, o, padding, flipped, size, direct):
+        self.direct = direct
         words, count = _geometry(n, c, image, o, padding, size), (size + 2) ** 2
         words[CS] = stride = channel_stride(-(-c // VL) * VL)
         words[FLIPPED] = flipped
@@ -494,13 +513,16 @@ class Forward:
 
     def run(self, x, w, y, bias):
         """Write the convolution of x and w, plus bias (or None), into y."""
+        packed, images, endless = w, x, np.zeros(1, np.int64)
         if self.packed_words:
-            w, weights = np.empty(self.packed_words, np.float32), w
-            threads.run(self.pack, None, weights, w)
+            packed = np.empty(self.packed_words, np.float32)
+            threads.run(self.pack, None, w, packed)
         if self.transform is not None:
-            x, images = np.empty(self.transformed_words, np.float32), x
-            threads.run(self.transform, images, None, x)
-        threads.run(self.plan, x, w, y, bias)
+            images = np.empty(self.transformed_words, np.float32)
+            threads.run(self.transform, x, None, images)
+        threads.run(self.plan, images, packed, y, bias, endless)
+        if endless[0]:
+            self.direct().run(x, w, y, bias)
 
 
 class WeightGradient:

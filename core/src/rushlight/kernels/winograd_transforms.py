@@ -14,7 +14,7 @@ from fractions import Fraction
 from rushlight.backends import microkernel as mk
 from rushlight.backends.kernel_language import Chosen, Emitted, Parameter, i64
 from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.microkernel import VECTOR, VL, fma, load_vector, store_vector
+from rushlight.backends.microkernel import VECTOR, VL, ZERO, fma, load_vector, store_vector
 
 outputs = Parameter("outputs")  # R: 2 or 4
 POINTS = {
@@ -122,12 +122,16 @@ def _apply_folded(builder, matrix, vectors, paired):
     return result
 
 
-def _sandwich(name, matrix):
-    """target = M source M' for ``vectors`` vectors of channels; elements lie at byte strides."""
+def _sandwich(name, matrix, watched=False):
+    """target = M source M' for ``vectors`` vectors of channels; elements lie at byte strides.
+
+    ``watched``: one more argument, the address of a vector that becomes NaN in the lanes where what
+    is stored is not finite.
+    """
     inner = range(len(matrix[0]))
 
     def emit(b, values):
-        source, source_row, source_column, target, target_row, target_column, vectors = values
+        source, source_row, source_column, target, target_row, target_column, vectors = values[:7]
         with counted_loop(b, vectors) as index:
             shift = b.mul(index, mk.I64(4 * VL))
 
@@ -141,26 +145,31 @@ def _sandwich(name, matrix):
                     load_vector(b, address(source, source_row, source_column, i, j)) for i in inner
                 ]
                 halves.append(_apply(b, matrix, column))
+            seen = load_vector(b, values[7]) if watched else None
             for i in range(len(matrix)):
                 row = _apply(b, matrix, [half[i] for half in halves])
                 for j, value in enumerate(row):
                     store_vector(b, value, address(target, target_row, target_column, i, j))
+                    seen = fma(b, value, ZERO, seen) if watched else None
+            if watched:
+                store_vector(b, seen, values[7])
 
-    return Emitted(name, None, (i64,) * 7, emit)
+    return Emitted(name, None, (i64,) * (7 + watched), emit)
 
 
 def _transposed(matrix):
     return [list(column) for column in zip(*matrix, strict=True)]
 
 
-def _by_outputs(name, choose):
-    made = {r: _sandwich(f"{name}_{r}", choose(*matrices(p))) for r, p in POINTS.items()}
+def _by_outputs(name, choose, watched=False):
+    made = {r: _sandwich(f"{name}_{r}", choose(*matrices(p)), watched) for r, p in POINTS.items()}
     return Chosen(outputs, made)
 
 
-# (source, its row and column stride, target, its row and column stride, vectors)
+# (source, its row and column stride, target, its row and column stride, vectors); that of outputs
+# also takes where values that are not finite are noted
 transform_input = _by_outputs("transform_input", lambda at, g, bt: bt)
 transform_weights = _by_outputs("transform_weights", lambda at, g, bt: g)
-transform_output = _by_outputs("transform_output", lambda at, g, bt: at)
+transform_output = _by_outputs("transform_output", lambda at, g, bt: at, watched=True)
 transform_gradient = _by_outputs("transform_gradient", lambda at, g, bt: _transposed(at))
 transform_weight_gradient = _by_outputs("weight_gradient", lambda at, g, bt: _transposed(g))
