@@ -10,6 +10,7 @@ off), and so does float32 over three dims, whose taps along the depth become cha
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 
@@ -252,6 +253,7 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
     if not flipped and whole_windows.fits(image, kernel, padding, dilation, groups):
         return whole_windows.Forward
 
+    @functools.cache
     def build_direct():
         return _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, flipped,
                               direct=True)  # fmt: skip
@@ -335,8 +337,9 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
 
         return gathered_convolution.WeightGradient(
             n, c, image, o, size, kernel, stride, padding, dilation, planes,
-            lambda: _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation,
-                                           groups, direct=True),
+            functools.cache(lambda: _build_weight_gradient(
+                n, c, image, o, kernel, stride, padding, dilation, groups, direct=True
+            )),
         )  # fmt: skip
     if groups == 1:
         from rushlight.kernels import plane_convolution

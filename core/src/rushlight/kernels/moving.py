@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import np
 from rushlight.kernels.execution import REFERENCE, chunk
 from rushlight.kernels.prepared import prepared
 
@@ -19,7 +18,6 @@ __all__ = [
     "joined",
     "rolled",
     "triangle",
-    "unsliced",
     "window",
 ]
 
@@ -173,19 +171,6 @@ def window(shape, index):
         else:
             joined.append((n, start, count))
     return tuple(joined)
-
-
-def unsliced(dtype, dims):
-    """``f(values, 0.0)``: zeros around dense values that :func:`window` says where to put; None
-    where that is left to others."""
-    from rushlight.kernels import padding
-
-    values, pad = np.empty([count for _, _, count in dims], dtype), []
-    for n, start, count in reversed(dims):
-        pad += [start, n - start - count]
-    if len(dims) > 1 and pad[-2:] == [0, 0]:
-        del pad[-2:]
-    return padding.surrounded(values, tuple(pad))
 
 
 def _row_step(array, dim):

@@ -14,7 +14,7 @@ from rushlight.backends import np
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import LIMIT, Remembered, called, prepared
 
-__all__ = ["collected", "continued", "is_compiled", "source_places", "surrounded"]
+__all__ = ["collected", "continued", "is_compiled", "source_places", "surrounded", "unsliced"]
 
 _DIMS = 3  # padded dimensions that a kernel takes
 
@@ -70,6 +70,17 @@ def surrounded(input, pad):
     rows, code = math.prod(shape[:-1]), _address("surround", input.dtype)
     grain = chunk(rows, shape[-1])
     return prepared(code, rows, grain, [input], [(shape, input.dtype)], words, "f")
+
+
+def unsliced(dtype, dims):
+    """``f(values, 0.0)``: zeros around dense values, which :func:`moving.window` says where to put;
+    None where that is left to others."""
+    values, pad = np.empty([count for _, _, count in dims], dtype), []
+    for n, start, count in reversed(dims):
+        pad += [start, n - start - count]
+    if len(dims) > 1 and pad[-2:] == [0, 0]:
+        del pad[-2:]
+    return surrounded(values, tuple(pad))
 
 
 @functools.lru_cache(LIMIT)

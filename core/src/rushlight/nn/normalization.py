@@ -10,7 +10,12 @@ from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.ops._direct import unrecorded
 from rushlight.ops.creation import empty, ones, tensor, zeros
-from rushlight.ops.normalization import RECTIFIED, batch_norm_rectified, fits_rectified
+from rushlight.ops.normalization import (
+    RECTIFIED,
+    affine_of_channels,
+    batch_norm_rectified,
+    fits_rectified,
+)
 
 
 class _BatchStatistics(Module):
@@ -112,10 +117,7 @@ class _BatchNorm(_BatchStatistics):
             return None
         if any(t._dtype is not dtype for t in given) or len(others[0]) != self.num_features:
             return None
-        scale = (self.running_var + self.eps).rsqrt()
-        scale = scale if self.weight is None else scale * self.weight
-        shift = -self.running_mean * scale
-        return scale, shift if self.bias is None else shift + self.bias
+        return affine_of_channels(*statistics, self.eps)
 
     def _rectified(self, input, rectified):
         """`forward` in training, then ReLU (1) or ReLU6 (6), in one pass over memory."""

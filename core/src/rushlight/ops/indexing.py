@@ -11,10 +11,10 @@ from rushlight.backends import memory, np
 from rushlight.backends.arrays import cast, dtype_of, is_array
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
-from rushlight.kernels import moving, places, vectors
+from rushlight.kernels import moving, padding, places, vectors
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops import place_calls
-from rushlight.ops._direct import tensor_of, unrecorded
+from rushlight.ops._direct import unrecorded
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._limited import check as check_limited
 from rushlight.ops._op import op
@@ -189,19 +189,21 @@ _unsliced = Remembered()
 
 
 def _embedded_slice(values, shape, index):
-    """Zeros of a shape, with values where a basic index shows them; None for the general way."""
+    """Zeros of a shape, with values where a basic index shows them."""
     dims = moving.window(shape, index)
-    if not dims:
-        return None
-    key = values.dtype, dims
-    call = _unsliced.get(key, _unsliced)
-    if call is _unsliced:
-        call = _unsliced.keep(key, moving.unsliced(*key))
-    if call is None:
-        return None
-    rows = np.ascontiguousarray(values).reshape([count for _, _, count in dims])
-    found = call(rows, 0.0)
-    return None if found is NotImplemented else found.reshape(shape)
+    if dims:
+        key = values.dtype, dims
+        call = _unsliced.get(key, _unsliced)
+        if call is _unsliced:
+            call = _unsliced.keep(key, padding.unsliced(*key))
+        if call is not None:
+            rows = np.ascontiguousarray(values).reshape([count for _, _, count in dims])
+            found = call(rows, 0.0)
+            if found is not NotImplemented:
+                return found.reshape(shape)
+    out = memory.zeros(shape, values.dtype)
+    out[index] = values
+    return out
 
 
 def _slice_gradient(grad, input_shape, index):
@@ -209,12 +211,7 @@ def _slice_gradient(grad, input_shape, index):
         return grad.reshape(tuple(input_shape))
     if unrecorded(grad):
         found = _embedded_slice(grad._array, tuple(input_shape), index)
-        if found is not None:
-            return tensor_of(found)
-    if not mode.recording and type(grad._array) is np.ndarray:
-        array = memory.zeros(tuple(input_shape), grad._array.dtype)
-        array[index] = grad._array
-        return make_tensor(array, grad._dtype)
+        return make_tensor(found, grad._dtype)
     from rushlight.ops.creation import zeros
     from rushlight.ops.shape import view_scatter
 

@@ -321,6 +321,13 @@ def _fold_wrapped(running_mean, running_var, mean, invstd, momentum, eps, count)
             running.copy_(running * (1 - momentum) + value * momentum)
 
 
+def affine_of_channels(mean, var, weight, bias, eps):
+    """(scale, shift) of every channel by given statistics."""
+    scale = (var + eps).rsqrt()
+    scale = scale if weight is None else scale * weight
+    return scale, -mean * scale if bias is None else bias - mean * scale
+
+
 def _batch_norm_eval(input, mean, var, weight, bias, eps):
     """An affine map per channel."""
     if type(eps) is float and unrecorded(input, mean, var, weight, bias):
@@ -328,10 +335,8 @@ def _batch_norm_eval(input, mean, var, weight, bias, eps):
         found = _small().batch_eval(*arrays, eps)
         if found is not None:
             return tensor_of(found)
-    scale = (var + eps).rsqrt()
-    scale = scale if weight is None else scale * weight
-    shift = -mean * scale if bias is None else bias - mean * scale
-    scale, shift = _channels(scale, input.dim()), _channels(shift, input.dim())
+    vectors = affine_of_channels(mean, var, weight, bias, eps)
+    scale, shift = (_channels(vector, input.dim()) for vector in vectors)
     if input._dtype is scale._dtype is shift._dtype:
         return addcmul(shift, input, scale)  # one pass over memory
     return input * scale + shift
