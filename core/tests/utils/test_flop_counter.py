@@ -6,6 +6,14 @@ import rushlight
 from rushlight import nn
 from rushlight.utils.flop_counter import FlopCounterMode
 
+
+def of_one(library, name, place, *shapes):
+    """Gradients of one of the arguments, of which all require them."""
+    tensors = [library.ones(shape, requires_grad=True) for shape in shapes]
+    out = getattr(library.nn.functional, name)(*tensors)
+    library.autograd.grad(out.sum(), tensors[place])
+
+
 CASES = {
     "mm": lambda library: library.ones(3, 4) @ library.ones(4, 5),
     "bmm": lambda library: library.ones(2, 3, 4) @ library.ones(2, 4, 5),
@@ -29,6 +37,9 @@ CASES = {
         .sum()
         .backward()
     ),
+    "input alone": lambda library: of_one(library, "conv2d", 0, (2, 2, 8, 8), (4, 2, 3, 3)),
+    "weight alone": lambda library: of_one(library, "conv2d", 1, (2, 2, 8, 8), (4, 2, 3, 3)),
+    "rows alone": lambda library: of_one(library, "linear", 0, (3, 4), (5, 4)),
     "transposed": lambda library: (
         library.nn.ConvTranspose2d(2, 4, 3)(library.ones(2, 2, 8, 8, requires_grad=True))
         .sum()

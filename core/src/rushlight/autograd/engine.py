@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
+from functools import partial
+from itertools import repeat
 
 from rushlight.autograd import observer
 from rushlight.autograd.accumulation import accumulate, summed, takeable
@@ -304,7 +306,8 @@ class _Run:
             if watch is not None or node.pre_hooks or node.hooks or anomaly.enabled:
                 pieces = self._watched(node, grads, watch)
             elif grads is not None or getattr(node.op, "of_user", False):
-                pieces = node.op.backward(node, grads, create)
+                run = node.op.backward if plain else self._formulas(node)
+                pieces = run(node, grads, create)
             else:
                 pieces = (None,) * len(node.edges)
             if not retain and node.saved != ():  # nodes that saved nothing run again
@@ -321,7 +324,9 @@ class _Run:
         """Run one node with its hooks, and whoever watches."""
         if node.pre_hooks:
             grads = _run_prehooks(node, grads)
-        run = node.op.backward if watch is None else watch
+        run = self._formulas(node)
+        if watch is not None:
+            run = partial(watch, run=run)
         if grads is None and not getattr(node.op, "of_user", False):
             pieces = (None,) * len(node.edges)
         elif anomaly.enabled:
@@ -329,6 +334,15 @@ class _Run:
         else:
             pieces = run(node, grads, self.create)
         return _run_hooks(node, pieces, grads) if node.hooks else pieces
+
+    def _formulas(self, node):
+        """What gives the gradients of a node's inputs: of those alone that this pass is about."""
+        narrowed = getattr(node.op, "narrowed", None)
+        if self.wanted is None or narrowed is None:
+            return node.op.backward
+        needed, wanted = self.needed, self.wanted
+        pairs = zip(node.edges, node.numbers or repeat(0), strict=False)
+        return narrowed(node, tuple([pair[0] in needed or pair in wanted for pair in pairs]))
 
     def _reachable(self):
         """Every node below the roots, and how many contributions each leaf will get."""
@@ -449,12 +463,9 @@ def _as_recorded(watch):
     if not any(getattr(interpreter, "casts", False) for interpreter in stack.interpreters):
         return watch
 
-    def run(node, grads, create):
+    def around(node, grads, create, run):
         if watch is not None:
-            return watch(node, grads, create)
-        return node.op.backward(node, grads, create)
-
-    def around(node, grads, create):
+            run = partial(watch, run=run)
         if getattr(node.op, "of_user", False):
             return run(node, grads, create)
         kept = stack.interpreters

@@ -1,7 +1,7 @@
 """Who watches the backward pass: a profiler, while it runs.
 
-`around_node`, unless it is None, is called as ``around_node(node, grads, create)`` instead of
-``node.op.backward(node, grads, create)``, and gives what that gives. The engine looks once a pass.
+`around_node`, unless it is None, is called as ``around_node(node, grads, create, run)`` instead of
+``run(node, grads, create)``, and gives what that gives. The engine looks once a pass.
 """
 
 from __future__ import annotations

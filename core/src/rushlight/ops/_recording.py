@@ -8,6 +8,8 @@ formulas are first tried as one fused kernel each.
 
 from __future__ import annotations
 
+from functools import partial
+
 from rushlight.autograd import saving
 from rushlight.autograd.anomaly import anomaly, note_line
 from rushlight.autograd.node import LEAF, STALE, Node, gradient_edge, next_sequence
@@ -28,7 +30,7 @@ _ndarray = np.ndarray
 class Plan:
     """What one gradient pattern saves and computes."""
 
-    __slots__ = ("inputs", "needs_shapes", "outputs", "pull", "quick", "recipes")
+    __slots__ = ("inputs", "key", "needs_shapes", "outputs", "parts", "pull", "quick", "recipes")
 
 
 def record(op, tensors, values, outs, complete=True):
@@ -150,7 +152,7 @@ def _recipe(op, plan, marks):
 def _planned(op, key, tensors, edges, values):
     """The plan of a new pattern, whose key it is."""
     marks = [(t is not None) + (e is not None) for t, e in zip(tensors, edges, strict=True)]
-    plan = op.plans[key] = make_plan(op, tuple(marks), values)
+    plan = op.plans[key] = make_plan(op, tuple(marks))
     if op.outputs == 1:
         op.recipes[key] = _recipe_of(op, plan)
     return plan
@@ -350,14 +352,16 @@ def argument_name(op, position, count):
     return op.names[op.tensor_positions[position]]
 
 
-def backward(op, node, grad, create):
-    """The gradients of a node's tensor arguments, in the order of its edges."""
-    pieces = NotImplemented if create else node.plan.quick(node, grad)
+def backward(op, node, grad, create, plan=None):
+    """The gradients of a node's tensor arguments, in the order of its edges; None where `plan`, a
+    part of the node's own, has no formula."""
+    plan = plan or node.plan
+    pieces = NotImplemented if create else plan.quick(node, grad)
     if pieces is NotImplemented:
         saved = node.saved
         if saved != ():
             saved = unpack(node, create)
-        pieces = node.plan.pull(node, grad, saved, node.values or op.defaults)
+        pieces = plan.pull(node, grad, saved, node.values or op.defaults)
     if node.shapes is None and node.dtypes is None:
         return pieces
     return fitted(node, pieces)
@@ -379,7 +383,13 @@ def fitted(node, pieces):
     return fitted
 
 
+def narrowed(op, node, uses):
+    """:func:`backward` for the tensor arguments of which `uses` is true."""
+    return partial(op.backward, plan=part(op, node.plan, uses))
+
+
 Op.backward = backward
+Op.narrowed = narrowed
 Op.fitted = staticmethod(fitted)
 Op.unpack_saved = staticmethod(lambda node: unpack(node, True))
 
@@ -390,10 +400,24 @@ def _match_dtype(piece, dtype):
     return piece.to(dtype)
 
 
-def make_plan(op, key, values):
-    """Which values to save and a function ``pull(node, grad, saved, values)``."""
+def part(op, plan, uses):
+    """The plan of the same saved values with the formulas of those arguments alone of which `uses`
+    is true."""
+    found = plan.parts.get(uses)
+    if found is None:
+        pairs = zip(plan.key, uses, strict=True)
+        key = tuple([mark if used else min(mark, 1) for mark, used in pairs])
+        found = plan if key == plan.key else make_plan(op, key, plan.inputs, plan.outputs)
+        plan.parts[uses] = found
+    return found
+
+
+def make_plan(op, key, inputs=(), outputs=()):
+    """Which values to save, `inputs` and `outputs` in any case, and a function ``pull(node, grad,
+    saved, values)``. `key`: of every tensor argument whether it is there, 1, and needs a gradient,
+    2."""
     plan = Plan()
-    plan.inputs, plan.outputs = [], []
+    plan.inputs, plan.outputs, plan.key, plan.parts = [*inputs], [*outputs], key, {}
     writer = _Writer(op, key, plan)
     plan.pull = writer.joint_pull() if op.joint is not None else writer.single_pull()
     plan.quick, plan.recipes = writer.quick, {}

@@ -7,6 +7,7 @@ transforms no wrapper is needed: then the ordinary graph is used.)
 
 from __future__ import annotations
 
+from functools import partial
 from types import FunctionType
 
 from rushlight.autograd import saving
@@ -15,7 +16,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.ops import _wrapped_writes as writes
 from rushlight.ops._fusion import FusedFormula
 from rushlight.ops._op import TENSORS
-from rushlight.ops._recording import fitted, record
+from rushlight.ops._recording import fitted, part, record
 from rushlight.ops._wrappers import (
     Level,
     Wrapped,
@@ -127,11 +128,15 @@ class _LevelOp:
         self.op, self.level, self.plan = op, level, plan
         self.name, self.node_name = op.name, op.node_name
 
-    def backward(self, node, grads, create):
+    def backward(self, node, grads, create, plan=None):
         """Run the formulas: on the tensors below where the level's own transform asks."""
         saved = self._saved(node, create)
         values = node.values or self.op.defaults
-        return fitted(node, self._pull(self.plan)(node, grads, saved, values))
+        return fitted(node, self._pull(plan or self.plan)(node, grads, saved, values))
+
+    def narrowed(self, node, uses):
+        """:meth:`backward` for some of the inputs."""
+        return partial(self.backward, plan=part(self.op, self.plan, uses))
 
     def _saved(self, node, create):
         if node.saved is None:

@@ -123,7 +123,7 @@ class Recorder(Interpreter):
             with dispatch._lock:
                 STATE.modes += 1
 
-    def _node(self, node, grads, create):
+    def _node(self, node, grads, create, run):
         """Run one node of the backward pass and note it."""
         here = self in stack.interpreters
         if here and not create:
@@ -131,9 +131,9 @@ class Recorder(Interpreter):
         begin = perf_counter_ns()
         try:
             if create:
-                pieces = node.op.backward(node, grads, create)
+                pieces = run(node, grads, create)
             else:
-                pieces = self._unseen(node.op.backward, (node, grads, create), {})
+                pieces = self._unseen(run, (node, grads, create), {})
         finally:
             if here and not create:
                 stack.interpreters.insert(0, self)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from functools import partial
 
 from rushlight.autograd import observer
 from rushlight.nn import global_hooks
@@ -215,23 +216,31 @@ class FlopCounterMode(Interpreter):
             for node in nodes:  # counted with the first of them
                 self._nodes[node.sequence] = None
             key = f"aten.{name}_backward"
-            self._nodes[nodes[0].sequence] = (list(self._inside), key, count * wanted)
+            own = len(nodes) == 1 and _FORMULAS.get(nodes[0].op.name, (None, ()))[1] == places
+            self._nodes[nodes[0].sequence] = (
+                list(self._inside), key, count, wanted, places if own else None
+            )  # fmt: skip
 
-    def _node(self, node, grads, create):
+    def _node(self, node, grads, create, run):
         """Run a node of the backward pass: counted as a whole, or by the ops it runs."""
         known = node.sequence in self._nodes
-        run = self._before or node.op.backward
+        if self._before is not None:
+            run = partial(self._before, run=run)
         if not known or self not in stack.interpreters:
             return run(node, grads, create)
-        found = self._nodes[node.sequence]
-        if found is not None:
-            self._add(*found)
         place = stack.interpreters.index(self)
         stack.interpreters.remove(self)
         try:
-            return run(node, grads, create)
+            pieces = run(node, grads, create)
         finally:
             stack.interpreters.insert(place, self)
+        found = self._nodes[node.sequence]
+        if found is not None:
+            inside, key, count, wanted, places = found
+            if places is not None:  # a pass may ask for some of the gradients
+                wanted = sum(pieces[p] is not None for p in places if p < len(pieces))
+            self._add(inside, key, count * wanted)
+        return pieces
 
     # -------------------------------------------------------------------------------------- results
     def get_total_flops(self) -> int:
