@@ -1,4 +1,4 @@
-"""Whole training and inference steps, ours against PyTorch, in separate processes in turn.
+"""Whole training steps and inference, ours against PyTorch, in separate processes in turn.
 
 python bench/steps.py [--pairs 15] [--seconds 1] [--variants] [--name steps] [MODEL ...]
 
@@ -43,6 +43,8 @@ MODELS = {
     "LSTM language model": "sequences.lstm_language_model",
     "GRU classifier": "sequences.gru_classifier",
 }
+# What is timed: a training step of each model, and its forward pass and loss in eval mode.
+CASES = [*MODELS, *(f"{name}, inference" for name in MODELS if not name.endswith("inference"))]
 VARIANTS = ("fused", "channels_last", "compile")
 LOSSES = 2  # that are compared, before and after the first step: rounding grows at every step
 TOLERANCE = 2e-3  # relative; float32 sums in another order
@@ -51,18 +53,18 @@ TOLERANCE = 2e-3  # relative; float32 sums in another order
 # ---- one process ---------------------------------------------------------------------------------
 def prepared(library, name, variant):
     """``step() -> loss`` of a model, an optimizer step included where it trains."""
-    module, function = MODELS[name].split(".")
+    trained = name.removesuffix(", inference")
+    module, function = MODELS[trained].split(".")
     library.manual_seed(0)
     model, loss_of = getattr(importlib.import_module(f"models.{module}"), function)(library)
+    if trained != name:
+        return evaluation(library, model, loss_of, variant)
     options = {"fused": True} if variant == "fused" else {}
     if name == "DCGAN":
         optimizers = [library.optim.Adam(m.parameters(), 2e-4, (0.5, 0.999), **options)
                       for m in model]  # fmt: skip
         return lambda: loss_of(optimizers)
-    if variant == "channels_last":
-        model.to(memory_format=library.channels_last)
-    if variant == "compile":
-        model.compile()
+    transform(library, model, variant)
     if name.endswith("inference"):
         return loss_of
     optimizer = library.optim.Adam(model.parameters(), **options)
@@ -75,6 +77,33 @@ def prepared(library, name, variant):
         return loss
 
     return step
+
+
+def evaluation(library, model, loss_of, variant):
+    """``forward() -> loss`` in eval mode, without a graph: of generators the images' mean."""
+    if isinstance(model, tuple):
+        _, model = model
+        noise = library.randn(16, 64, 1, 1)
+
+        def loss_of():
+            return model(noise).mean()
+
+    model.eval()
+    transform(library, model, variant)
+
+    def forward():
+        with library.inference_mode():
+            return loss_of()
+
+    return forward
+
+
+def transform(library, model, variant):
+    """Make PyTorch's variant of a model."""
+    if variant == "channels_last":
+        model.to(memory_format=library.channels_last)
+    if variant == "compile":
+        model.compile()
 
 
 def one_process(name, library, variant, seconds):
@@ -134,7 +163,13 @@ def add_variants(name, row, seconds):
     """PyTorch's other ways of running a model; the best of three processes of each."""
     row["variants"] = {}
     for variant in VARIANTS:
-        if variant == "channels_last" and not MODELS[name].startswith("images"):
+        images = MODELS[name.removesuffix(", inference")].startswith("images")
+        if (
+            variant == "channels_last"
+            and not images
+            or variant == "fused"
+            and name.endswith("inference")
+        ):
             continue
         found = [run(name, "torch", variant, seconds) for _ in range(3)]
         if None not in found:
@@ -245,7 +280,7 @@ def main():
     pairs, rows = 1 if options.quick else options.pairs, {}
     if options.resume and options.resume.exists():
         rows = json.loads(options.resume.read_text())
-    for name in options.models or MODELS:
+    for name in options.models or CASES:
         if name in rows:
             continue
         rows[name] = compared(name, pairs, options.seconds)

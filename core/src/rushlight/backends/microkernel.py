@@ -68,7 +68,8 @@ def _pointer(builder, address, kind=I64):
     return builder.inttoptr(address, kind.as_pointer())
 
 
-def _declare(builder, result, arguments, name):
+def declared(builder, result, arguments, name):
+    """A function of the module, declared at first use."""
     found = builder.module.globals.get(name)
     if found is None:
         found = ir.Function(builder.module, ir.FunctionType(result, arguments), name)
@@ -78,7 +79,7 @@ def _declare(builder, result, arguments, name):
 def fma(builder, a, b, c):
     """a * b + c for vectors, rounded once."""
     name = f"llvm.fma.v{VL}f32"
-    return builder.call(_declare(builder, VECTOR, [VECTOR] * 3, name), [a, b, c])
+    return builder.call(declared(builder, VECTOR, [VECTOR] * 3, name), [a, b, c])
 
 
 def load_vector(builder, address, mask=None):
@@ -88,9 +89,9 @@ def load_vector(builder, address, mask=None):
         return builder.load(where, align=4)
     name = f"llvm.masked.load.v{VL}f32.p0"
     if alignment_is_argument():
-        load = _declare(builder, VECTOR, [where.type, I32, MASK, VECTOR], name)
+        load = declared(builder, VECTOR, [where.type, I32, MASK, VECTOR], name)
         return builder.call(load, [where, I32(4), mask, ZERO])
-    load = _declare(builder, VECTOR, [where.type, MASK, VECTOR], name)
+    load = declared(builder, VECTOR, [where.type, MASK, VECTOR], name)
     return builder.call(load, [where, mask, ZERO])
 
 
@@ -102,10 +103,10 @@ def store_vector(builder, value, address, mask=None):
         return
     name = f"llvm.masked.store.v{VL}f32.p0"
     if alignment_is_argument():
-        store = _declare(builder, ir.VoidType(), [VECTOR, where.type, I32, MASK], name)
+        store = declared(builder, ir.VoidType(), [VECTOR, where.type, I32, MASK], name)
         builder.call(store, [value, where, I32(4), mask])
     else:
-        store = _declare(builder, ir.VoidType(), [VECTOR, where.type, MASK], name)
+        store = declared(builder, ir.VoidType(), [VECTOR, where.type, MASK], name)
         builder.call(store, [value, where, mask])
 
 
@@ -141,11 +142,19 @@ def zero_if_negative(builder, value):
 flat = itertools.chain.from_iterable
 
 
+class Singles:
+    """What the words of a tile hold: float32 values. How they are multiplied and sums stored."""
+
+    name, size = "tile", 4
+    multiplied, store = staticmethod(fma), staticmethod(store_vector)
+
+
 class _TileEmitter:
     """Emits one function ``void(int64 *p)`` for a fixed number of rows."""
 
-    def __init__(self, module, name, rows, mode, vectors, sum_depth):
+    def __init__(self, module, name, rows, mode, vectors, sum_depth, words):
         self.rows, self.mode, self.vectors, self.sum_depth = rows, mode, vectors, sum_depth
+        self.words = words
         signature = ir.FunctionType(ir.VoidType(), [I64])
         self.function = ir.Function(module, signature, name)
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -274,8 +283,8 @@ class _TileEmitter:
         for r in range(self.rows):
             address = self.c_address(r)
             for v in range(self.vectors):
-                value = b.load(self.accumulators[r][v])
-                store_vector(b, value, b.add(address, I64(v * VL * 4)), masks[v])
+                value, step = b.load(self.accumulators[r][v]), VL * self.words.size
+                self.words.store(b, value, b.add(address, I64(v * step)), masks[v])
 
     # -- the k loop
 
@@ -329,7 +338,7 @@ class _TileEmitter:
         name = "llvm.prefetch.p0"
         for offset in (0, 4 * (self.rows - 1)):
             where = _pointer(b, b.add(address, I64(offset)), I8)
-            f = _declare(b, ir.VoidType(), [where.type] + [I32] * 3, name)
+            f = declared(b, ir.VoidType(), [where.type] + [I32] * 3, name)
             b.call(f, [where, I32(0), I32(3), I32(1)])
 
     def b_row(self, cursor, u):
@@ -351,7 +360,7 @@ class _TileEmitter:
                 broadcast = splat(b, scalar)
                 for v in range(self.vectors):
                     slot = self.accumulators[r][v]
-                    b.store(fma(b, broadcast, row_of_b[v], b.load(slot)), slot)
+                    b.store(self.words.multiplied(b, broadcast, row_of_b[v], b.load(slot)), slot)
             if self.mode == "columns":
                 self.prefetch(b.add(bases[0], self.ahead))
                 bases = [b.add(bases[0], self.k_stride)]
@@ -363,12 +372,12 @@ class _TileEmitter:
         b.store(b.add(cursor, I64(step * count)), self.b_cursor)
 
 
-def _tile_address(mode, rows, vectors=NV, sum_depth=SUM_DEPTH):
-    symbol = f"rl_tile_{mode}_{rows}_{vectors}_{VL}_{sum_depth}"
+def _tile_address(mode, rows, vectors=NV, sum_depth=SUM_DEPTH, words=Singles):
+    symbol = f"rl_{words.name}_{mode}_{rows}_{vectors}_{VL}_{sum_depth}"
 
     def build():
         module = ir.Module(name=symbol)
-        _TileEmitter(module, symbol, rows, mode, vectors, sum_depth).emit()
+        _TileEmitter(module, symbol, rows, mode, vectors, sum_depth, words).emit()
         return module
 
     return load_module(symbol, build)
@@ -380,8 +389,8 @@ class TileTable:
     A table of one vector computes the first VL columns of a panel only: for few output channels.
     """
 
-    def __init__(self, mode, vectors=NV, sum_depth=SUM_DEPTH):
-        self.kind = mode, vectors, sum_depth
+    def __init__(self, mode, vectors=NV, sum_depth=SUM_DEPTH, words=Singles):
+        self.kind = mode, vectors, sum_depth, words
         self.words = np.zeros(MAX_ROWS + 1, np.int64)
         self.address = self.words.ctypes.data
 
@@ -391,8 +400,8 @@ class TileTable:
             parts = max(1, -(-total // MAX_ROWS))
             for rows in {total // parts, -(-total // parts)}:
                 if rows > 0 and self.words[rows] == 0:
-                    mode, vectors, sum_depth = self.kind
-                    self.words[rows] = _tile_address(mode, rows, vectors, sum_depth)
+                    mode, *rest = self.kind
+                    self.words[rows] = _tile_address(mode, rows, *rest)
         return self.address
 
 

@@ -26,6 +26,7 @@ from rushlight.kernels.execution import (
     referenced_by,
 )
 from rushlight.kernels.matrix import matmul
+from rushlight.kernels.pointwise import bfloat16_pixels
 
 __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_weight_gradient"]
 
@@ -456,6 +457,9 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
     size = _check("convolution", input.shape, weight.shape, *args)
     wide = _wide_dtype(input.dtype)
     if wide is not None:
+        found = bfloat16_pixels(input, weight, bias, stride, padding, groups, False)
+        if found is not None:
+            return found
         wide_bias = None if bias is None else cast(bias, wide)
         planes = _planes(input.dtype)
         found = convolution_forward(cast(input, wide), cast(weight, wide), wide_bias, *args, planes)
@@ -504,6 +508,9 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
     _check_gradient("convolution_input_gradient", grad, (input_shape[0], weight.shape[0], *size))
     wide = _wide_dtype(grad.dtype)
     if wide is not None:
+        found = bfloat16_pixels(grad, weight, None, stride, padding, groups, True)
+        if found is not None:
+            return found
         planes = _planes(grad.dtype)
         found = convolution_input_gradient(
             cast(grad, wide), cast(weight, wide), input_shape, *args, planes

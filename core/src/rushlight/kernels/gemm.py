@@ -207,18 +207,40 @@ def fit_matrix_units(m, n, k):
 
 
 def bfloat16_plan(a_shape, a_strides, b_shape, b_strides):
-    """How to multiply bfloat16 matrices on matrix units, or None: convert them first."""
+    """How to multiply bfloat16 matrices by instructions for them, or None: convert them first."""
     (m, k), n = a_shape, b_shape[1]
     a, b = layout(a_shape, a_strides, 2), layout(b_shape, b_strides, 2)
-    if a is None or b is None or k < 32 or m * n < HALF_SIDES * (m + n):
+    if a is None or b is None:
         return None
     from rushlight.backends import matrix_units
+    from rushlight.kernels import pair_products
 
-    if not matrix_units.available():
+    if matrix_units.available():
+        if k < 32 or m * n < HALF_SIDES * (m + n):
+            return None
+        from rushlight.kernels.split_products import SplitProduct
+
+        return SplitProduct(m, n, k, a, b, START_BIAS, 0)
+    if not pair_products.fits(m, n, k):
         return None
-    from rushlight.kernels.split_products import SplitProduct
+    start = np.zeros(1, np.int64)
+    return pair_products.PairProduct(m, n, k, a, b, (start, start))
 
-    return SplitProduct(m, n, k, a, b, START_BIAS, 0)
+
+def bfloat16_batch(a_shape, a_strides, b_shape, b_strides, batch, by_rows=False):
+    """:func:`bfloat16_plan` for batches of matrices."""
+    (m, k), n = a_shape[-2:], b_shape[-1]
+    a = layout(a_shape[-2:], a_strides[-2:], 2)
+    b = layout(b_shape[-2:], b_strides[-2:], 2)
+    if a is None or b is None:
+        return None
+    from rushlight.backends import matrix_units
+    from rushlight.kernels import pair_products
+
+    if matrix_units.available() or not pair_products.fits(m, n, k):
+        return None
+    offsets = _offsets(a_shape, a_strides, batch), _offsets(b_shape, b_strides, batch)
+    return pair_products.PairProduct(m, n, k, a, b, offsets, by_rows)
 
 
 class Product:

@@ -160,10 +160,9 @@ def _general_matmul(a, b, out):
         return _deliver(result, out)
     _check_inner(a, b)
     if not _is_plain(a, b):
-        if b.ndim == 2:
-            result = _bfloat16_product(a, b, None)
-            if result is not None:
-                return _deliver(result, out)
+        result = (_bfloat16_product if b.ndim == 2 else _bfloat16_batch)(a, b, None)
+        if result is not None:
+            return _deliver(result, out)
         dtype = np.result_type(a, b)
         if is_low_precision(dtype):
             a, b = cast(a, FLOAT32), cast(b, FLOAT32)
@@ -180,8 +179,9 @@ def _general_matmul(a, b, out):
 
 
 def _bfloat16_product(a, b, bias):
-    """bfloat16 (..., M, K) times (K, N) on matrix units, rounded once; None if it does not fit."""
-    if a.dtype != b.dtype or a.itemsize != 2 or a.dtype.kind != "V":
+    """bfloat16 (..., M, K) times (K, N) by instructions for them, rounded once; None where there
+    are none, or they would not be quicker."""
+    if not are_bfloat16(a, b):
         return None
     flat = a if a.ndim == 2 else a.reshape(-1, a.shape[-1])
     key = (flat.shape, flat.strides, b.shape, b.strides, 2, False)
@@ -195,6 +195,46 @@ def _bfloat16_product(a, b, bias):
     out = empty((flat.shape[0], b.shape[1]), a.dtype)
     plan.run(flat, b, out, None if bias is None else cast(bias, FLOAT32))
     return out if a.ndim == 2 else out.reshape(*a.shape[:-1], b.shape[1])
+
+
+def _bfloat16_batch(a, b, bias):
+    """:func:`_bfloat16_product` of (..., M, K) times (..., K, N), without a bias."""
+    if not are_bfloat16(a, b) or bias is not None:
+        return None
+    batch = _check_operands(a, b)
+    key = (a.shape, a.strides, b.shape, b.strides, 2)
+    plan = _plans.get(key)
+    if plan is None:
+        from rushlight.kernels.gemm import bfloat16_batch
+
+        empty_batch = 0 in batch or 0 in a.shape or 0 in b.shape
+        plan = None if empty_batch else bfloat16_batch(*key[:4], batch)
+        plan = _remember(key, plan or _EMPTY)
+    if plan is _EMPTY:
+        return None
+    out = empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
+    plan.run(a, b, out, None)
+    return out
+
+
+def pixels_plan(weight, images):
+    """How to multiply a bfloat16 matrix with each of a batch, plus a value for each row; None where
+    no instructions are for that."""
+    key = (weight.shape, weight.strides, images.shape, images.strides, 2, "by rows")
+    plan = _plans.get(key)
+    if plan is None:
+        from rushlight.kernels.gemm import bfloat16_batch
+
+        plan = None if 0 in weight.shape + images.shape else bfloat16_batch(
+            *key[:4], images.shape[:1], by_rows=True
+        )  # fmt: skip
+        plan = _remember(key, plan or _EMPTY)
+    return None if plan is _EMPTY else plan
+
+
+def are_bfloat16(a, b):
+    """Whether both arrays are bfloat16."""
+    return a.dtype == b.dtype and a.itemsize == 2 and a.dtype.kind == "V"
 
 
 def _deliver(result, out):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from rushlight.kernels.matrix import product_into
+from rushlight.backends.memory import empty
+from rushlight.kernels.conversion import cast
+from rushlight.kernels.execution import FLOAT32
+from rushlight.kernels.matrix import are_bfloat16, pixels_plan, product_into
 
-__all__ = ["Forward", "fits"]
+__all__ = ["Forward", "bfloat16_pixels", "fits"]
 
 PIXELS = 256  # smaller maps are quicker by tiles of pixels (14 x 14 by a fifth)
 WORK = 500_000  # multiply-adds of an image that are worth a product of their own
@@ -30,3 +33,20 @@ class Forward:
         for image in range(len(x)):
             out = y[image].reshape(len(weight), -1)
             product_into(weight, x[image].reshape(x.shape[1], -1), out, bias, by_rows=True)
+
+
+def bfloat16_pixels(x, w, bias, stride, padding, groups, flipped):
+    """The 1 x 1 convolution of bfloat16 images, or (``flipped``) the gradient of its input, by
+    instructions for such products; None for other convolutions or where there are none."""
+    plain = max(*w.shape[2:], *stride) == 1 and not any(padding) and groups == 1
+    if not (plain and are_bfloat16(x, w) and x.flags.c_contiguous and w.flags.c_contiguous):
+        return None
+    images = x.reshape(*x.shape[:2], -1)
+    weight = w.reshape(w.shape[:2])
+    weight = weight.T if flipped else weight
+    plan = pixels_plan(weight, images)
+    if plan is None:
+        return None
+    out = empty((len(x), len(weight), *x.shape[2:]), x.dtype)
+    plan.run(weight, images, out, None if bias is None else cast(bias, FLOAT32))
+    return out
