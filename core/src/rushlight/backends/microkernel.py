@@ -46,6 +46,7 @@ MAX_ROWS = {16: 14, 8: 6, 4: 6}[VL]  # accumulators + B + one broadcast fill the
 PANEL = NV * VL  # columns of a packed B panel
 GROUP = 7  # rows of one group in mode "groups"
 SUM_DEPTH = 192  # products that are summed in registers
+CROWDED, WAYS = 4096, 8  # see `most_rows`
 UNROLL = 4
 AHEAD = 8  # steps of k by which a transposed A is asked for in advance: 12 and 16 win no more
 VECTOR = ir.VectorType(F32, VL)
@@ -394,10 +395,11 @@ class TileTable:
         self.words = np.zeros(MAX_ROWS + 1, np.int64)
         self.address = self.words.ctypes.data
 
-    def need(self, *totals):
-        """Prepare every tile size that covering ``totals`` rows (see :func:`split`) uses."""
+    def need(self, *totals, most=MAX_ROWS):
+        """Prepare every tile size that covering ``totals`` rows by parts of at most `most` (see
+        :func:`split`) uses."""
         for total in totals:
-            parts = max(1, -(-total // MAX_ROWS))
+            parts = max(1, -(-total // most))
             for rows in {total // parts, -(-total // parts)}:
                 if rows > 0 and self.words[rows] == 0:
                     mode, *rest = self.kind
@@ -410,14 +412,20 @@ AT_OFFSETS = TileTable("offsets")
 NARROW_ROWS, NARROW_COLUMNS_OF_A = TileTable("rows", 1), TileTable("columns", 1)
 
 
-def need_both(wide, narrow, columns, *rows):
+def most_rows(a_row):
+    """Rows of a tile whose rows of A lie so many bytes apart: those that are multiples of 4096
+    apart share one set of the first cache, which may hold no more than 8 lines."""
+    return min(MAX_ROWS, WAYS) if a_row % CROWDED == 0 else MAX_ROWS
+
+
+def need_both(wide, narrow, columns, *rows, most=MAX_ROWS):
     """Prepare tables for ``columns`` output columns: (address for panels, address for the last).
 
     The last panel takes the narrow table where its columns fit into one vector.
     """
     last = (columns - 1) % PANEL + 1
-    whole = wide.need(*rows) if columns > VL else wide.address
-    return whole, narrow.need(*rows) if last <= VL else whole
+    whole = wide.need(*rows, most=most) if columns > VL else wide.address
+    return whole, narrow.need(*rows, most=most) if last <= VL else whole
 
 
 GROUPS_FIT = MAX_ROWS >= 2 * GROUP

@@ -2,9 +2,9 @@
 
 Large float32 products: one item of work is a group of B panels times a range of rows of A. The
 item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies.
-Where the rows of A are multiples of 4096 bytes apart, all of a tile would share one set of the
-first cache, so they are copied apart, tile by tile; a panel with half of its columns or fewer takes
-the narrow tile. Products with few columns, one row or little work, float64, and batches of small
+Where the rows of A are multiples of 4096 bytes apart, all of a tile share one set of the first
+cache, so tiles have fewer of them; a panel with half of its columns or fewer takes the narrow tile.
+Products with few columns, one row or little work, float64, and batches of small
 matrices go to OpenBLAS at one thread, in chunks over the pool. The chunks depend on shapes only.
 This module imports the compiler: import it at first need.
 """
@@ -37,13 +37,13 @@ from rushlight.backends.microkernel import (
     transpose,
 )
 from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
-from rushlight.backends.worker_pool import copy_rows, scratch
+from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.execution import language_type
 from rushlight.kernels.precision import planes_of_float32
 
 # Argument words. The first four are given at each call.
 A, B, C, BIAS, M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(13)
-ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B, SPREAD, LAST_TILE = range(13, 22)
+ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B, MOST, LAST_TILE = range(13, 22)
 BY_ROWS = 22  # whether BIAS has a value for each row instead of each column
 WORDS = 23
 
@@ -56,8 +56,6 @@ SPLIT_SIDES = 50  # m * n / (m + n) from which splitting (m + n) * k values pays
 HERE_COLUMNS, HERE_LIMIT = 768, 640 << 10
 SPLIT_WORK = 1_500_000  # multiply-adds from which two more launches pay
 HALF_SIDES = 12  # the same where operands are bfloat16 already
-CROWDED = 4096  # bytes between rows that share one set of the first cache
-WAYS = 8  # rows that such a set holds
 ITEMS = 16  # parts of a large product
 
 
@@ -76,18 +74,16 @@ def panel_kernel(args, lo, hi, tid):
     g = array(i64, args)
     m, n, k_total, group_size, row_parts = g[M], g[N], g[K], g[GROUP], g[ROW_PARTS]
     a_row, a_k, c_row, bias = g[A_ROW], g[A_K], g[C_ROW], g[BIAS]
-    tile, last_tile = g[TILE], g[LAST_TILE]
+    tile, last_tile, most = g[TILE], g[LAST_TILE], g[MOST]
     max_depth = min(k_total, g[DEPTH])
     panel_bytes = max_depth * PANEL * 4
-    spread = g[SPREAD]
-    packed = scratch(tid, group_size * panel_bytes + MAX_ROWS * spread)
-    copied = packed + group_size * panel_bytes
+    packed = scratch(tid, group_size * panel_bytes)
     block = stack(TILE_WORDS)
     segment = stack(2)
     array(i64, segment)[0] = 0
     array(i64, segment)[1] = 0
     p = array(i64, block)
-    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = spread if spread != 0 else a_row, a_k, c_row
+    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a_row, a_k, c_row
     p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = segment, 1, 0
     packed_group = i64(-1)
     for item in range(lo, hi):
@@ -105,13 +101,10 @@ def panel_kernel(args, lo, hi, tid):
                     columns = min(PANEL, n - j * PANEL)
                     pack_b(g[B], g[B_ROW], g[TRANS_B], k, depth, j * PANEL, columns, target)
                 packed_group = group
-            for t in range((rows + MAX_ROWS - 1) // MAX_ROWS):
-                row, size = split(rows, MAX_ROWS, t)
+            for t in range((rows + most - 1) // most):
+                row, size = split(rows, most, t)
                 row += first_row
                 p[mk.A] = g[A] + row * a_row + k * a_k
-                if spread != 0:
-                    copy_rows(p[mk.A], a_row, copied, spread, size, 4 * depth)
-                    p[mk.A] = copied
                 for j in range(first_panel, last_panel):
                     column = j * PANEL
                     p[mk.START] = START_ZERO
@@ -291,17 +284,15 @@ class Product:
         group = 1
         if m * k * 4 > L2_BUDGET // 2:  # a small A stays in L2 anyway
             group = max(1, min(L2_BUDGET // (words[DEPTH] * PANEL * 4), panels // ITEMS))
-        if not transposed and words[A_ROW] % CROWDED == 0 and min(m, MAX_ROWS) > WAYS:
-            words[SPREAD] = 4 * words[DEPTH] + 64
-            group = max(group, min(panels, 4, L2_BUDGET // (words[DEPTH] * PANEL * 4)))
         groups = -(-panels // group)
         parts = max(1, min(-(-ITEMS // groups), m // (4 * MAX_ROWS)))
         words[GROUP], words[ROW_PARTS] = group, parts
         wide, narrow = mk.ROWS, mk.NARROW_ROWS
         if transposed:
             wide, narrow = mk.COLUMNS_OF_A, mk.NARROW_COLUMNS_OF_A
+        most = words[MOST] = mk.most_rows(words[A_ROW])
         rows = {m * (i + 1) // parts - m * i // parts for i in range(parts)}
-        words[TILE], words[LAST_TILE] = mk.need_both(wide, narrow, n, *rows)
+        words[TILE], words[LAST_TILE] = mk.need_both(wide, narrow, n, *rows, most=most)
         items = groups * parts
         grain = items if m * n * k < INLINE_WORK else 1
         return threads.plan(panel_kernel.address(), items, grain, words)

@@ -23,12 +23,12 @@ from rushlight.backends.kernel_language import (
 from rushlight.backends.memory import empty
 from rushlight.backends.microkernel import MAX_ROWS, PANEL, TILE_WORDS, call_tile, split, transpose
 from rushlight.backends.pair_tiles import interleaved
-from rushlight.backends.worker_pool import copy_rows, scratch
+from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.execution import chunk
 
 # Argument words. The first four are given at each call.
 A, B, C, BIAS, M, N, PAIRS, A_ROW, A_K, B_ROW, TRANS_B, C_ROW, GROUP, ROW_PARTS = range(14)
-TILE, LAST_TILE, SPREAD, OFFSETS_A, OFFSETS_B, C_MATRIX, BY_ROWS = range(14, 21)
+TILE, LAST_TILE, MOST, OFFSETS_A, OFFSETS_B, C_MATRIX, BY_ROWS = range(14, 21)
 WORDS = 21
 # Of the kernel that copies a transposed A.
 SOURCE, TARGET, OFFSETS, ROW, COUNT, STEPS = range(6)
@@ -37,7 +37,6 @@ L2_BUDGET = 512 * 1024  # bytes of packed B in one item
 MAX_PAIRS = 8192  # a panel of this depth takes 1 MB
 LEAST_WORK = 20_000  # multiply-adds below which conversions cost less than packing
 INLINE_WORK = 200_000  # multiply-adds below which a second thread does not pay
-CROWDED, WAYS = 4096, 8  # see `rushlight.kernels.gemm`
 ITEMS = 16  # parts of a large product
 
 
@@ -91,18 +90,17 @@ def pack_panels(g, b, first, last, target, panel_bytes):
 def product_kernel(args, lo, hi, tid):
     """Items: matrices of a batch times groups of panels times parts of the rows."""
     g = array(i64, args)
-    m, n, group_size, row_parts, spread = g[M], g[N], g[GROUP], g[ROW_PARTS], g[SPREAD]
+    m, n, group_size, row_parts, most = g[M], g[N], g[GROUP], g[ROW_PARTS], g[MOST]
     panels = (n + PANEL - 1) // PANEL
     per_matrix = (panels + group_size - 1) // group_size * row_parts
     panel_bytes = g[PAIRS] * PANEL * 4
-    packed = scratch(tid, group_size * panel_bytes + MAX_ROWS * spread)
-    copied = packed + group_size * panel_bytes
+    packed = scratch(tid, group_size * panel_bytes)
     offsets_a, offsets_b = array(i64, g[OFFSETS_A]), array(i64, g[OFFSETS_B])
     block, segment = stack(TILE_WORDS), stack(2)
     array(i64, segment)[0] = 0
     array(i64, segment)[1] = 0
     p = array(i64, block)
-    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = spread if spread != 0 else g[A_ROW], g[A_K], g[C_ROW]
+    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = g[A_ROW], g[A_K], g[C_ROW]
     p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU], p[mk.DEPTH] = segment, 1, 0, g[PAIRS]
     packed_group = i64(-1)
     for item in range(lo, hi):
@@ -116,13 +114,10 @@ def product_kernel(args, lo, hi, tid):
             packed_group = item // row_parts
         first_row, last_row = m * part // row_parts, m * (part + 1) // row_parts
         rows = last_row - first_row
-        for t in range((rows + MAX_ROWS - 1) // MAX_ROWS):
-            row, size = split(rows, MAX_ROWS, t)
+        for t in range((rows + most - 1) // most):
+            row, size = split(rows, most, t)
             row += first_row
             p[mk.A] = g[A] + offsets_a[matrix] + row * g[A_ROW]
-            if spread != 0:
-                copy_rows(p[mk.A], g[A_ROW], copied, spread, size, 4 * g[PAIRS])
-                p[mk.A] = copied
             for j in range(first_panel, last_panel):
                 column = j * PANEL
                 p[mk.START] = mk.START_ZERO
@@ -164,8 +159,6 @@ class PairProduct:
         words[B_ROW], words[TRANS_B], words[C_ROW] = b_row, trans_b, 2 * n
         words[OFFSETS_A], words[OFFSETS_B] = (o.ctypes.data for o in offsets)
         words[C_MATRIX], words[BY_ROWS] = 2 * m * n, by_rows
-        if not trans_a and a_row % CROWDED == 0 and min(m, MAX_ROWS) > WAYS:
-            words[SPREAD] = 2 * k + 64
         self.words = self._planned(words, trans_a)
 
     def _pack_first(self, m, k, a_row, offsets):
@@ -181,11 +174,8 @@ class PairProduct:
     def _planned(self, words, trans_a):
         m, n, pairs = words[M], words[N], words[PAIRS]
         panels, panel_bytes = -(-n // PANEL), pairs * PANEL * 4
-        most = max(1, min(panels, L2_BUDGET // panel_bytes))
         wanted = -(-ITEMS // self.count)  # items of one matrix
-        group = max(1, min(most, panels // wanted))
-        if words[SPREAD]:
-            group = max(group, min(most, 4))
+        group = max(1, min(L2_BUDGET // panel_bytes, panels // wanted))
         groups = -(-panels // group)
         parts = max(1, min(-(-wanted // groups), m // (4 * MAX_ROWS)))
         words[GROUP], words[ROW_PARTS] = group, parts
@@ -193,7 +183,9 @@ class PairProduct:
         if trans_a:
             wide, narrow = pair_tiles.COLUMNS_OF_A, pair_tiles.NARROW_COLUMNS_OF_A
         rows = {m * (i + 1) // parts - m * i // parts for i in range(parts)}
-        words[TILE], words[LAST_TILE] = mk.need_both(wide, narrow, n, *rows)
+        most = words[MOST] = mk.most_rows(words[A_ROW])
+        tiles = mk.need_both(wide, narrow, n, *rows, most=most)
+        words[TILE], words[LAST_TILE] = tiles
         items = self.count * groups * parts
         grain = max(1, INLINE_WORK // 2 // (m * n * pairs // (groups * parts) or 1))
         return threads.plan(product_kernel.address(), items, min(items, grain), words)
