@@ -11,7 +11,6 @@ import importlib
 import sys
 import warnings
 from functools import partial
-from itertools import repeat
 
 from rushlight.autograd import observer
 from rushlight.autograd.accumulation import accumulate, summed, takeable
@@ -340,9 +339,8 @@ class _Run:
         narrowed = getattr(node.op, "narrowed", None)
         if self.wanted is None or narrowed is None:
             return node.op.backward
-        needed, wanted = self.needed, self.wanted
-        pairs = zip(node.edges, node.numbers or repeat(0), strict=False)
-        return narrowed(node, tuple([pair[0] in needed or pair in wanted for pair in pairs]))
+        needed, targets = self.needed, self.targets
+        return narrowed(node, tuple([edge in needed or edge in targets for edge in node.edges]))
 
     def _reachable(self):
         """Every node below the roots, and how many contributions each leaf will get."""
@@ -368,7 +366,7 @@ class _Run:
     def _choose(self, nodes):
         """Which nodes must run so that the wanted inputs get their gradients, and of which ones
         the gradients are taken: `backward` keeps those by a hook where they come by."""
-        targets = {edge for edge, _ in self.wanted}
+        targets = self.targets = {edge for edge, _ in self.wanted}
         if self.accumulate:
             needed = {edge for edge in targets if type(edge) is Node and edge in nodes}
         else:

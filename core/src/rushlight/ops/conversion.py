@@ -265,24 +265,40 @@ def _placed(src, value, device, non_blocking):
     return np.broadcast_to(moved(src._array, device, non_blocking), value.shape)
 
 
+def _copied_plainly(self, src):
+    """Whether the elements of one array are written to another, and nothing is recorded."""
+    target, values = self._array, src._array
+    if not (type(target) is type(values) is np.ndarray and target.shape == values.shape):
+        return False
+    if self._inference or (
+        mode.recording and not (self._node is None and src._node is None and self._base is None)
+    ):
+        return False
+    if target.nbytes < blocks.LEAST:
+        try:
+            target[...] = values
+        except ValueError:  # it is read-only
+            return False
+    elif not target.flags.writeable:
+        return False
+    elif not blocks.copy(target, values):
+        target[...] = values
+    storage_of(self).version += 1
+    return True
+
+
 def copy_(self, src, non_blocking=False):
     """Write the elements of `src`, broadcast and cast, into this tensor."""
-    if not isinstance(src, Tensor):
+    if type(self) in EXACT and type(src) in EXACT and not STATE.levels:
+        if self._dtype is src._dtype and _copied_plainly(self, src):
+            return self
+    elif not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'src' must be Tensor, not {type(src).__name__}")
     if STATE.levels and stack.levels:
         found = through_levels(copy_, (self, src), (self, src), {})
         if found is not NotImplemented:
             return found
     recording = mode.recording and (self._node is not None or src._node is not None)
-    if self._dtype is src._dtype and type(self) in EXACT and type(src) in EXACT:
-        target, values = self._array, src._array
-        free = not mode.recording or not recording and self._base is None
-        alike = type(target) is type(values) is np.ndarray and target.shape == values.shape
-        if free and alike and target.flags.writeable and not self._inference:
-            if not blocks.copy(target, values):
-                target[...] = values
-            written(self, None)
-            return self
     check_writable(self, recording)
     try:
         value = np.broadcast_to(src._array, self._array.shape)
