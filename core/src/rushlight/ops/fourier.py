@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms, by NumPy's pocketfft in the precision of the input.
+"""Discrete Fourier transforms: by compiled kernels or by NumPy, in the precision of the input.
 
 Three ops hold the derivatives (complex to complex, real to half complex, half complex to real);
 the public functions check, pad or cut, and name the scale.
@@ -6,14 +6,18 @@ the public functions check, pad or cut, and name the scale.
 
 from __future__ import annotations
 
+import functools
+
+from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT, as_dtype, default
+from rushlight.kernels import fourier
 from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import real
 from rushlight.ops.joining import cat
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, make_tensor
 
 _NORMS = ("backward", "ortho", "forward")
 _OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -43,6 +47,8 @@ def _walked(input, dims, function, **options):
     dims = tuple(d % input.ndim for d in dims)
     if type(input) is not np.ndarray or not dims:
         return function(input, axes=dims, **options)
+    if input.flags.c_contiguous and dims == tuple(range(input.ndim - len(dims), input.ndim)):
+        return np.ascontiguousarray(function(input, axes=dims, **options))
     others = _by_stride(input, [d for d in range(input.ndim) if d not in dims])
     order = (*others, *dims)
     axes = tuple(range(len(others), input.ndim))
@@ -62,7 +68,7 @@ def _fft_c2c(input: Tensor, dim, normalization, forward):
     of the direction does."""
     if not dim:
         return input.copy()
-    function = np.fft.fftn if forward else np.fft.ifftn
+    function = fourier.transform if forward else fourier.transform_back
     with np.errstate(all="ignore"):
         return _walked(input, _by_stride(input, dim), function, norm=normalization)
 
@@ -103,18 +109,36 @@ def _real_meta(input, dim, normalization, onesided):
 )
 def _fft_r2c(input: Tensor, dim, normalization, onesided):
     """The transform of real numbers; `onesided`: the first half of the last of `dim`."""
-    function = np.fft.rfftn if onesided else np.fft.fftn
+    function = fourier.real_transform if onesided else fourier.transform
     dims = (*_by_stride(input, dim[:-1]), dim[-1]) if dim else dim
     with np.errstate(all="ignore"):
         return _walked(input, dims, function, norm=normalization)
 
 
 def _real_gradient(grad, input_shape, dim, normalization, onesided):
-    """The transform back of the half that there is, padded with zeros; its real part."""
-    if onesided:
-        missing = input_shape[dim[-1]] - grad.shape[dim[-1]]
-        grad = _resized(grad, dim[-1], grad.shape[dim[-1]] + missing)
-    return real(_fft_c2c(grad, dim, _opposite(normalization), False))
+    """The real part of the transform back; of a half that of real numbers, to which all but the
+    first element (and the last of an even size) contribute twice."""
+    if not onesided:
+        return real(_fft_c2c(grad, dim, _opposite(normalization), False))
+    size = input_shape[dim[-1]]
+    return _fft_c2r(_middle_times(grad, dim[-1], size, 0.5), dim, _opposite(normalization), size)
+
+
+def _middle_times(half, dim, size, factor):
+    """All but the first element of half a transform (and the last of an even size), scaled."""
+    following = half.dim() - 1 - dim % half.dim()
+    weights = _weights(size, following, factor, half._dtype.to_real())
+    return half * (weights if half._device is devices.cpu else weights.to(half._device))
+
+
+@functools.lru_cache(maxsize=64)
+def _weights(size, following, factor, dtype):
+    """What each element of half a transform counts; so many dimensions follow."""
+    found = np.full((_half(size), *[1] * following), factor, BY_CODE[dtype.code])
+    found[0] = 1
+    if size % 2 == 0:
+        found[-1] = 1
+    return make_tensor(found, dtype)
 
 
 _fft_r2c.gradient(input=_real_gradient)
@@ -143,21 +167,15 @@ def _fft_c2r(input: Tensor, dim, normalization, last_dim_size):
     with np.errstate(all="ignore"):
         if len(dim) > 1:
             first = _by_stride(input, dim[:-1])
-            input = _walked(input, first, np.fft.ifftn, norm=normalization)
-        return _walked(input, dim[-1:], np.fft.irfftn, s=(last_dim_size,), norm=normalization)
+            input = _walked(input, first, fourier.transform_back, norm=normalization)
+        back = fourier.real_transform_back
+        return _walked(input, dim[-1:], back, size=last_dim_size, norm=normalization)
 
 
 def _back_gradient(grad, input_shape, dim, normalization, last_dim_size):
     """All but the first element (and the last of an even size) stand for two."""
     found = _fft_r2c(grad, dim, _opposite(normalization), True)
-    last = dim[-1]
-    size = found.shape[last]
-    doubled = last_dim_size - size
-    if doubled <= 0:
-        return found
-    first, middle = found.narrow(last, 0, 1), found.narrow(last, 1, doubled) * 2
-    rest = found.narrow(last, 1 + doubled, size - 1 - doubled)
-    return cat((first, middle, rest), last)
+    return _middle_times(found, dim[-1], last_dim_size, 2)
 
 
 _fft_c2r.gradient(input=_back_gradient)

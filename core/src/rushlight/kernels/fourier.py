@@ -1,0 +1,180 @@
+"""Fast Fourier transforms of many rows of single precision, by compiled kernels.
+
+Sizes are products of 2, 3, 4, 5 and 7, those of real rows even; other sizes, few rows and double
+precision are left to NumPy. Method: T. G. Stockham, "High-speed convolution and correlation", 1966.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from rushlight.backends import np, threads
+from rushlight.backends.memory import empty
+from rushlight.kernels.execution import REFERENCE, chunk
+
+__all__ = ["real_transform", "real_transform_back", "transform", "transform_back"]
+
+LEAST_ROWS, LEAST, MOST = 4, 4, 8192  # rows and sizes that kernels take
+COMPLEX, REAL = np.dtype(np.complex64), np.dtype(np.float32)
+
+
+def complex_rows(x, forward, factor):
+    """The transform of complex64 (..., n) along the last dimension, or the one back, times
+    `factor`; None where that is left to NumPy."""
+    n = x.shape[-1]
+    if not _fits(x, COMPLEX, n):
+        return None
+    out = empty(x.shape, COMPLEX)
+    return _run("complex_rows", x, out, n, forward, factor)
+
+
+def real_rows(x, factor, whole=False):
+    """The transform of float32 (..., n), or its first half (..., n // 2 + 1); None as above."""
+    n = x.shape[-1]
+    if n % 2 or not _fits(x, REAL, n // 2):
+        return None
+    out = empty((*x.shape[:-1], n if whole else n // 2 + 1), COMPLEX)
+    return _run("real_rows", x, out, n, True, factor, whole)
+
+
+def rows_back(x, n, factor):
+    """The float32 (..., n) of which complex64 (..., n // 2 + 1) is the first half of the transform,
+    times `factor`; None as above."""
+    if n % 2 or x.shape[-1] != n // 2 + 1 or not _fits(x, COMPLEX, n // 2):
+        return None
+    out = empty((*x.shape[:-1], n), REAL)
+    return _run("rows_back", x, out, n, False, factor)
+
+
+def _factor(norm, n, forward):
+    """The scale of a transform of n values by NumPy's name for the norm."""
+    if norm == "ortho":
+        return n**-0.5
+    return 1.0 if forward is (norm == "backward") else 1.0 / n
+
+
+def _over(x, axes, forward, norm):
+    """Transforms of complex numbers over several axes, the last one first; None as above."""
+    for axis in reversed(axes):
+        turned = np.ascontiguousarray(x.swapaxes(axis, -1))
+        found = complex_rows(turned, forward, _factor(norm, turned.shape[-1], forward))
+        if found is None:
+            return None
+        x = found.swapaxes(axis, -1)
+    return x
+
+
+def transform(x, axes, norm):
+    """:func:`numpy.fft.fftn`."""
+    if type(x) is np.ndarray:
+        found = None
+        if x.dtype == REAL and len(axes) == 1:  # the last one, as the caller arranges it
+            factor = _factor(norm, x.shape[-1], True)
+            found = real_rows(np.ascontiguousarray(x), factor, whole=True)
+        if found is None:
+            found = _over(x.astype(COMPLEX) if x.dtype == REAL else x, axes, True, norm)
+        if found is not None:
+            return found
+    return np.fft.fftn(x, axes=axes, norm=norm)
+
+
+def transform_back(x, axes, norm):
+    """:func:`numpy.fft.ifftn`."""
+    found = _over(x, axes, False, norm) if type(x) is np.ndarray else None
+    return np.fft.ifftn(x, axes=axes, norm=norm) if found is None else found
+
+
+def real_transform(x, axes, norm):
+    """:func:`numpy.fft.rfftn`; the last axis is the last of all."""
+    if type(x) is np.ndarray and x.dtype == REAL:
+        found = real_rows(np.ascontiguousarray(x), _factor(norm, x.shape[-1], True))
+        if found is not None:
+            found = _over(found, axes[:-1], True, norm)
+        if found is not None:
+            return found
+    return np.fft.rfftn(x, axes=axes, norm=norm)
+
+
+def real_transform_back(x, axes, size, norm):
+    """:func:`numpy.fft.irfftn` over one axis, the last one."""
+    if type(x) is np.ndarray and x.dtype == COMPLEX:
+        have, need = x.shape[-1], size // 2 + 1
+        cut = x[..., :need] if have >= need else None
+        found = None
+        if cut is not None:
+            found = rows_back(np.ascontiguousarray(cut), size, _factor(norm, size, False))
+        if found is not None:
+            return found
+    return np.fft.irfftn(x, axes=axes, s=(size,), norm=norm)
+
+
+def _fits(x, dtype, n):
+    return (
+        not REFERENCE
+        and type(x) is np.ndarray
+        and x.dtype == dtype
+        and LEAST <= n <= MOST
+        and x.size >= LEAST_ROWS * x.shape[-1]
+        and x.flags.c_contiguous
+        and _radices(n) is not None
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _radices(n):
+    """The factors of a size; None where a large prime is among them."""
+    found, twos = [], (n & -n).bit_length() - 1
+    n >>= twos
+    while twos:  # eights, but fours where a two would be left
+        exponent = twos if twos < 3 else 2 if twos == 4 else 3
+        found.append(1 << exponent)
+        twos -= exponent
+    for radix in (3, 5, 7):
+        while n % radix == 0:
+            found.append(radix)
+            n //= radix
+    return tuple(found) if n == 1 else None
+
+
+@functools.lru_cache(maxsize=64)
+def _stages(n):
+    """The table of a size's stages, and the arrays it points to."""
+    words, kept, done = [], [], 1
+    for radix in _radices(n):
+        m = n // (done * radix)
+        turns = np.outer(np.arange(m), np.arange(1, radix)) % (m * radix)
+        roots = np.ascontiguousarray(np.exp(-2j * np.pi * turns / (m * radix)).astype(COMPLEX))
+        words.append((radix, m, done, roots.ctypes.data))
+        kept.append(roots)
+        done *= radix
+    return np.array(words, np.int64), kept
+
+
+@functools.lru_cache(maxsize=64)
+def _roots(n):
+    """Roots of unity of order n, as many as a quarter of it takes."""
+    return np.exp(-2j * np.pi * np.arange(n // 4 + 1) / n).astype(COMPLEX)
+
+
+@functools.lru_cache(maxsize=256)
+def _plan(kind, rows, n, forward, factor, whole):
+    """The job, and what it points to."""
+    from rushlight.backends.microkernel import VL
+    from rushlight.kernels import fourier_kernels as native
+
+    inside = n if kind == "complex_rows" else n // 2
+    (stages, kept), roots, number = _stages(inside), _roots(n), np.array([factor], REAL)
+    words = [0, 0, rows, n, stages.ctypes.data, len(stages)]
+    words += [0 if factor == 1 else number.ctypes.data, 0 if forward else 4 * VL]
+    words += [roots.ctypes.data, whole]
+    items = -(-rows // VL)
+    grain = chunk(items, 20 * VL * n)
+    code = getattr(native, kind).address()
+    return threads.plan(code, items, grain, words), stages, kept, roots, number
+
+
+def _run(kind, x, out, n, forward, factor, whole=False):
+    rows = x.size // x.shape[-1]
+    plan, *_ = _plan(kind, rows, n, forward, float(factor), whole)
+    threads.run(plan, x, out)
+    return out

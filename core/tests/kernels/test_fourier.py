@@ -1,0 +1,117 @@
+"""Compiled transforms of rows against NumPy's in double precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rushlight
+from rushlight.backends import threads
+from rushlight.kernels import fourier
+from rushlight.kernels.execution import REFERENCE
+
+if REFERENCE:
+    pytest.skip("the reference is NumPy", allow_module_level=True)
+
+SIZES = [4, 5, 6, 7, 8, 9, 12, 14, 15, 16, 20, 32, 40, 49, 64, 100, 210, 400, 512, 1024, 1050, 8192]
+
+
+def complex_values(rng, *shape):
+    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64)
+
+
+def check(found, exact, limit=1.5e-7):
+    """Errors of a row depend on that row alone; `limit`: of the mean."""
+    size = np.abs(exact).max(-1, keepdims=True)
+    assert (np.abs(found - exact) <= 3 * limit * size + 1e-30).all()
+    error = np.square(np.abs(found - exact)).mean() / np.square(np.abs(exact)).mean()
+    assert np.sqrt(error) < limit
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("rows", [4, 16, 37])
+def test_complex_rows(rng, n, rows):
+    x = complex_values(rng, rows, n) * 10.0 ** np.arange(-4, rows - 4)[:, None].clip(-4, 4)
+    x = x.astype(np.complex64)
+    check(fourier.complex_rows(x, True, 1.0), np.fft.fft(x.astype(complex)))
+    check(fourier.complex_rows(x, False, 1 / n), np.fft.ifft(x.astype(complex)))
+
+
+@pytest.mark.parametrize("n", [n for n in SIZES if n % 2 == 0 and n > 6] + [2048, 16384])
+@pytest.mark.parametrize("rows", [4, 16, 37])
+def test_real_rows(rng, n, rows):
+    x = rng.standard_normal((rows, n)).astype(np.float32)
+    x *= (10.0 ** np.arange(-4, rows - 4).clip(-4, 4)).astype(np.float32)[:, None]
+    x[1] = 0
+    check(fourier.real_rows(x, 0.5), np.fft.rfft(x.astype(float)) * 0.5)
+    check(fourier.real_rows(x, 1.0, whole=True), np.fft.fft(x.astype(float)))
+    half = complex_values(rng, rows, n // 2 + 1)  # with imaginary parts that do not count
+    check(fourier.rows_back(half, n, 1 / n), np.fft.irfft(half.astype(complex), n=n))
+    assert not fourier.real_rows(x, 1.0)[1].any()
+
+
+@given(st.integers(1, 2100), st.integers(1, 40), st.sampled_from(["backward", "ortho", "forward"]))
+@settings(max_examples=60, deadline=None)
+def test_any_size_and_norm(n, rows, norm):
+    rng = np.random.default_rng(n)
+    x = complex_values(rng, rows, n)
+    wide = x.astype(complex)
+    limit = 1.5e-7 if fourier._radices(n) else 6e-7  # NumPy's for large primes
+    check(fourier.transform(x, (1,), norm), np.fft.fft(wide, norm=norm), limit)
+    check(fourier.transform_back(x, (1,), norm), np.fft.ifft(wide, norm=norm), limit)
+    found = fourier.real_transform(x.real.copy(), (1,), norm)
+    check(found, np.fft.rfft(wide.real, norm=norm), limit)
+
+
+def test_several_axes_and_layouts(rng):
+    x = complex_values(rng, 6, 8, 12)
+    for axes in ((2,), (1, 2), (0, 1, 2), (0, 2), (1,)):
+        exact = np.fft.fftn(x.astype(complex), axes=axes)
+        check(fourier.transform(x, axes, "backward").reshape(1, -1), exact.reshape(1, -1))
+    big = np.full((20, 40), np.nan, np.complex64)
+    big[1::2, ::4] = x[:, 0, :10].repeat(2, 0)[:10]
+    view = big[1::2, ::4]
+    check(fourier.transform(view, (1,), "ortho"), np.fft.fft(view.astype(complex), norm="ortho"))
+
+
+def test_values_that_are_not_finite_stay_in_their_rows(rng):
+    x = rng.standard_normal((40, 64)).astype(np.float32)
+    x[3, 5], x[20, 0] = np.nan, np.inf
+    for found in (fourier.real_rows(x, 1.0), fourier.complex_rows(x.astype(np.complex64), True, 1)):
+        bad = ~np.isfinite(found).all(-1)
+        assert bad.nonzero()[0].tolist() == [3, 20]
+
+
+def test_bits_do_not_depend_on_threads(rng):
+    x = complex_values(rng, 100, 240)
+    count, found = threads.get_num_threads(), []
+    try:
+        for number in (1, 2, 5):
+            threads.set_num_threads(number)
+            half = fourier.real_rows(x.real.copy(), 1.0)
+            found.append(
+                (fourier.complex_rows(x, True, 1.0), half, fourier.rows_back(half, 240, 1))
+            )
+    finally:
+        threads.set_num_threads(count)
+    for other in found[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
+
+
+@pytest.mark.parametrize("n", [16, 30])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "fft2", "rfft2"])
+def test_gradients_are_pytorchs(name, n):
+    torch = pytest.importorskip("torch")
+    start = np.random.default_rng(n).standard_normal((5, 8, n)).astype(np.float32)
+    results = []
+    for library in (rushlight, torch):
+        x = library.tensor(start.tolist(), requires_grad=True)
+        given = x * (1 + 0.5j) if name in ("ifft", "irfft", "hfft") else x
+        out = getattr(library.fft, name)(given)
+        (out.abs() ** 2 + out.real).sum().backward()
+        results.append((out.detach(), x.grad))
+    for ours, theirs in zip(*results, strict=True):
+        ours, theirs = np.array(ours.resolve_conj().tolist()), np.array(theirs.tolist())
+        assert np.abs(ours - theirs).max() <= 2e-6 * np.abs(theirs).max()
