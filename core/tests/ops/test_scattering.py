@@ -120,3 +120,26 @@ def test_put_refuses_places_outside_however_often(place):
         with pytest.raises(IndexError, match=f"tried to access index {place} on a tensor of 12"):
             x.put_(index, rushlight.ones(2))
     assert x.sum().item() == 0.0
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_reductions_of_many_values_are_pytorchs(reduce, include_self, dtype, dim):
+    torch = pytest.importorskip("torch")
+    draw = np.random.default_rng(len(reduce))
+    input, src = draw.integers(-9, 9, (7, 11)) / 4, draw.integers(-9, 9, (7, 11)) / 4
+    if dtype != "int64":
+        src[2, 3], src[4, 5], input[1, 1], input[0, 0] = np.nan, np.inf, np.nan, -np.inf
+    index = draw.integers(0, 5, (7, 11))
+    results = []
+    for library in (rushlight, torch):
+        kind = getattr(library, dtype)
+        arrays = [library.tensor(v.tolist()).to(kind) for v in (input, src)]
+        places = library.tensor(index.tolist())
+        found = library.scatter_reduce(
+            arrays[0], dim, places, arrays[1], reduce, include_self=include_self
+        )
+        results.append(np.array(found.tolist()))
+    assert np.allclose(*results, rtol=1e-6, atol=0, equal_nan=True)

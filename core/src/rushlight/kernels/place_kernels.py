@@ -25,7 +25,8 @@ SEGMENT = 1024  # columns of an item
 
 size = Parameter("size")  # bytes of an element
 wrap = Parameter("wrap")
-adding = Parameter("adding")
+way = Parameter("way")  # how a value and what was there combine: PUT and so on
+PUT, ADD, MULTIPLY, LARGEST, SMALLEST = range(5)
 upper = Parameter("upper")
 
 
@@ -144,6 +145,20 @@ def take_along(args, lo, hi, tid):
 
 
 @function
+def combined(old, new):
+    """What stands at a place after a value came there."""
+    if way == ADD:
+        return old + new
+    if way == MULTIPLY:
+        return old * new
+    if way == LARGEST:
+        return new if (new > old) | (new != new) else old
+    if way == SMALLEST:
+        return new if (new < old) | (new != new) else old
+    return new
+
+
+@function
 def put_one_each(g, n, lo, hi):
     """One element of each row."""
     index, source, out = array(i64, g[INDEX]), array(element, g[4]), array(element, g[OUT])
@@ -154,14 +169,15 @@ def put_one_each(g, n, lo, hi):
             failed += 1
         else:
             at = item * n + place
-            out[at] = out[at] + source[item] if adding == 1 else source[item]
+            out[at] = combined(out[at], source[item])
     if failed > 0:
         atomic_add(g[5], failed)
 
 
 @range_kernel
 def put_along(args, lo, hi, tid):
-    """OUT = X, then OUT[o, INDEX[o, i, c], c] = (or +=) SOURCE[o, i, c]: items are outer blocks."""
+    """OUT = X, then OUT[o, INDEX[o, i, c], c] = SOURCE[o, i, c], or what the way makes of it: items
+    are outer blocks."""
     g = array(i64, args)
     n, m, inner = g[6], g[7], g[8]
     old, new = (
@@ -181,14 +197,14 @@ def put_along(args, lo, hi, tid):
         if inner == 1 and outside(index, m, n) == 0:  # looked at together, in vectors
             for i in range(m):
                 place = index[i]
-                out[place] = out[place] + source[i] if adding == 1 else source[i]
+                out[place] = combined(out[place], source[i])
         elif inner == 1:
             for i in range(m):
                 place = wrapped(index[i], n)
                 if place < 0:
                     failed += 1
                 else:
-                    out[place] = out[place] + source[i] if adding == 1 else source[i]
+                    out[place] = combined(out[place], source[i])
         else:
             for i in range(m):
                 for c in range(inner):
@@ -197,7 +213,7 @@ def put_along(args, lo, hi, tid):
                         failed += 1
                     else:
                         place, at = place * inner + c, i * inner + c
-                        out[place] = out[place] + source[at] if adding == 1 else source[at]
+                        out[place] = combined(out[place], source[at])
         if failed > 0:
             atomic_add(g[5], failed)
 

@@ -28,6 +28,7 @@ __all__ = [
 
 failures = ctypes.c_int64(0)  # how often an index was out of range; only ever counts up
 _INT64 = np.dtype(np.int64)
+PUT, ADD, MULTIPLY, LARGEST, SMALLEST = WAYS = range(5)
 _SCATTERED = 16_384  # units of work of a chunk: elements here and there take longer than neighbours
 _NAMES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 
@@ -118,21 +119,22 @@ def add_rows(input, index, source, dim, wrap=False):
     return prepared(code, items, grain, arrays, outputs, words)
 
 
-def _writer(input, source, adding, wrap):
-    """Address of the kernel that writes or adds dense elements; None where there is none."""
+def _writer(input, source, way, wrap):
+    """Address of the kernel that writes or combines dense elements; None where there is none."""
     if source.dtype is not input.dtype or not source.flags.c_contiguous:
         return None
-    if adding and input.dtype not in COMPILED_DTYPES:
+    if way and input.dtype not in COMPILED_DTYPES:
         return None
-    kind = {4: "f32", 8: "f64"}[input.itemsize] if adding else None
-    return _kernel("put_along", input.dtype, kind, adding=int(adding), wrap=wrap)
+    kind = {4: "f32", 8: "f64"}[input.itemsize] if way else None
+    return _kernel("put_along", input.dtype, kind, way=way, wrap=wrap)
 
 
-def put_along(input, index, source, dim, adding):
-    """``f(input, index, source)``: a copy of `input` with `source` written or added along `dim`."""
+def put_along(input, index, source, dim, way):
+    """``f(input, index, source)``: a copy of `input` with `source` combined along `dim`; `way`: an
+    element of :data:`WAYS`."""
     if not input.ndim or not _fits(input, index) or not _beside(index, input, dim):
         return None
-    code = _writer(input, source, adding, 0) if source.shape == index.shape else None
+    code = _writer(input, source, way, 0) if source.shape == index.shape else None
     if code is None:
         return None
     outer, n, inner = _seen(input.shape, dim)
@@ -147,7 +149,7 @@ def put_flat(input, index, source, adding):
     the flattened input; negative ones from the end."""
     if not _fits(input, index) or source.size != index.size:
         return None
-    code = _writer(input, source, adding, 1)
+    code = _writer(input, source, int(adding), 1)
     if code is None:
         return None
     words = [ctypes.addressof(failures), input.size, index.size, 1]

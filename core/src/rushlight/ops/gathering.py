@@ -182,7 +182,7 @@ def _scatter(input: Tensor, dim, index: Tensor, src: Tensor):
     return scattered("scatter", input, dim, index, src, _assign)
 
 
-_scatter.cpu(place_calls.writing(False, _scatter.op.body))
+_scatter.cpu(place_calls.writing(places.PUT, _scatter.op.body))
 
 
 def _padded(grad, src_shape):
@@ -214,6 +214,9 @@ def zeros_for(grad, index):
 def _scatter_multiply(input: Tensor, dim, index: Tensor, src: Tensor):
     """`input` multiplied by ``src`` at the index; repeated indices multiply again."""
     return scattered("scatter", input, dim, index, src, _multiply)
+
+
+_scatter_multiply.cpu(place_calls.writing(places.MULTIPLY, _scatter_multiply.op.body))
 
 
 def _source(input, index, src, value):
@@ -275,7 +278,7 @@ def scatter_add(input: Tensor, dim, index: Tensor, src: Tensor):
     return scattered("scatter_add", input, dim, index, src, _add)
 
 
-scatter_add.cpu(place_calls.writing(True, scatter_add.op.body))
+scatter_add.cpu(place_calls.writing(places.ADD, scatter_add.op.body))
 scatter_add.gradient(
     input=lambda grad: grad,
     src=lambda grad, dim, index, src_shape: _padded(grad.gather(dim, index), src_shape),

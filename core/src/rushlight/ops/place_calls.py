@@ -42,15 +42,47 @@ def rows(general):
     return call
 
 
-def writing(adding, general):
-    """The kernel of ``op(input, dim, index, src)`` that writes (or adds) along a dimension."""
+def writing(way, general):
+    """The kernel of ``op(input, dim, index, src)`` that combines along a dimension."""
 
     def prepare(input, index, src, dim):
         if src.shape != index.shape:
             return None
-        return places.put_along(input, index, src, dim, adding)
+        return places.put_along(input, index, src, dim, way)
 
     return _with_source(prepare, general)
+
+
+_REDUCING = {
+    "sum": places.ADD,
+    "mean": places.ADD,
+    "prod": places.MULTIPLY,
+    "amax": places.LARGEST,
+    "amin": places.SMALLEST,
+}
+
+
+def reducing(general, neutral):
+    """The kernel of ``op(input, dim, index, src, reduce, include_self=True)``. ``neutral(reduce,
+    dtype)`` gives the value that changes nothing."""
+    calls = {way: writing(way, lambda *arguments: None) for way in places.WAYS}
+
+    def call(input, dim, index, src, reduce, include_self=True):
+        way, found = _REDUCING.get(reduce), input
+        if way is not None and not include_self:
+            values = np.full(index.shape, neutral(reduce, input.dtype), input.dtype)
+            found = calls[places.PUT](input, dim, index, values)
+        if way is not None and found is not None:
+            found = calls[way](found, dim, index, src)
+        if way is None or found is None:
+            return general(input, dim, index, src, reduce, include_self=include_self)
+        if reduce == "mean":
+            start = np.full(input.shape, bool(include_self), input.dtype)
+            count = calls[places.ADD](start, dim, index, np.ones(index.shape, input.dtype))
+            np.divide(found, np.maximum(count, 1), out=found)
+        return found
+
+    return call
 
 
 def adding_rows(general):

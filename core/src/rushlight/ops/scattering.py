@@ -101,6 +101,9 @@ def scatter_reduce(input: Tensor, dim, index: Tensor, src: Tensor, reduce, *, in
     return scattered("scatter_reduce", input, dim, index, src, write)
 
 
+scatter_reduce.cpu(place_calls.reducing(scatter_reduce.op.body, _neutral))
+
+
 @scatter_reduce.gradients("input", "src")
 def _scatter_reduce_gradient(grad, input, src, index, out, dim, reduce, include_self, needs):
     if not index.numel():
