@@ -58,6 +58,42 @@ def test_gradients_to_second_order(name, dtype, bound):
         assert gap.abs().max() <= bound * (1 + theirs.double().abs().max())
 
 
+HALVES = {
+    "group": lambda F, x, w, b: F.group_norm(x, 3, w, b),
+    "layer": lambda F, x, w, b: F.layer_norm(x.transpose(1, 3), (6,), w, b),
+    "batch": lambda F, x, w, b: F.batch_norm(x, None, None, w, b, True),
+    "batch of rows": lambda F, x, w, b: F.batch_norm(
+        x.transpose(1, 3).reshape(-1, 6), None, None, w, b, True
+    ),
+}
+
+
+def half_gradients(library, name, dtype, rows):
+    """The result and first gradients as float64 numbers of PyTorch, and their dtypes."""
+    dtypes = [getattr(library, d) for d in (dtype, rows, rows)]
+    leaves = [
+        library.tensor(v.numpy()).to(d).requires_grad_()
+        for v, d in zip((drawn(8, 6, 20, 9) + 1, drawn(6), drawn(6, seed=1)), dtypes, strict=True)
+    ]
+    out = HALVES[name](library.nn.functional, *leaves)
+    grad = library.tensor(drawn(*out.shape, seed=3).numpy()).to(out.dtype)
+    found = [out, *library.autograd.grad(out, leaves, grad)]
+    numbers = [torch.tensor(v.detach().double().tolist(), dtype=torch.float64) for v in found]
+    return numbers, [str(v.dtype).split(".")[1] for v in found]
+
+
+@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_half_width_gradients_are_as_exact(name, dtype, wide):
+    rows = "float32" if wide else dtype
+    exact, _ = half_gradients(torch, name, "float64", "float64")
+    (theirs, kinds), (ours, own) = (half_gradients(L, name, dtype, rows) for L in LIBRARIES)
+    assert own == kinds
+    for a, b, want in zip(ours, theirs, exact, strict=True):
+        assert (a - want).norm() <= 1.5 * (b - want).norm()
+
+
 @pytest.mark.parametrize("name", ["group_norm", "rms_norm"])
 @pytest.mark.parametrize("dims", [(0, 0), (0, None), (None, 0)])
 def test_every_example_has_gradients_of_its_own(name, dims):

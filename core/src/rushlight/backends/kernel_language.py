@@ -7,6 +7,8 @@ lowered to LLVM IR (:mod:`rushlight.backends.kernel_compiler`), compiled and sto
 * integers are ``i64``, division and remainder round down as in Python; ``f32(x)``, ``i64(x)``
   and the like convert; a bare literal takes the type of the other operand;
 * ``array(f32, address)`` views memory: ``x[i]``, ``x[i] = v``, ``x[i] += v``; addresses are i64;
+* elements of ``array(f16, address)`` and ``array(bf16, address)`` are read as f32, and an f32 is
+  rounded to the nearest when it is written; values of these types do not exist otherwise;
 * ``for i in range(...)`` (step > 0), ``while``, ``if``, ``break``, ``continue``, ``return`` (also
   of tuples), chained comparisons, ``a if c else b`` (both sides are evaluated: it is a select);
 * calls of other :func:`function` and :func:`shared_function` objects, of :class:`External` C
@@ -49,6 +51,8 @@ u32 = NativeType("u32", "unsigned", 32)
 i64 = NativeType("i64", "int", 64)
 f32 = NativeType("f32", "float", 32)
 f64 = NativeType("f64", "float", 64)
+f16 = NativeType("f16", "half", 16)  # of elements in memory alone
+bf16 = NativeType("bf16", "half", 16)
 
 
 @dataclasses.dataclass(frozen=True)

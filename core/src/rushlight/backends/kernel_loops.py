@@ -6,7 +6,8 @@ import ast
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_language import i64
+from rushlight.backends.half_floats import narrowed, widened
+from rushlight.backends.kernel_language import f32, i64
 from rushlight.backends.kernel_values import IR_TYPES, Value
 from rushlight.backends.machine_code import has_masks, vector_length
 
@@ -134,15 +135,21 @@ class Loops:
         latch.set_metadata("llvm.loop", loop)
 
     def load_element(self, pointer):
-        """What lies at an element of an array."""
-        value = self.b.load(pointer.ir)
+        """What lies at an element of an array; a half-width number as f32."""
+        value, kind = self.b.load(pointer.ir), pointer.type.element
         self._mark_independent(value)
-        return Value(pointer.type.element, value)
+        if kind.kind == "half":
+            return Value(f32, widened(self.b, kind, value))
+        return Value(kind, value)
 
     def store_element(self, value, pointer, node):
         """Write an element of an array."""
         kind = pointer.type.element
-        self._mark_independent(self.b.store(self.convert(value, kind, node).ir, pointer.ir))
+        if kind.kind == "half":
+            bits = narrowed(self.b, kind, self.convert(value, f32, node).ir)
+        else:
+            bits = self.convert(value, kind, node).ir
+        self._mark_independent(self.b.store(bits, pointer.ir))
 
     def _mark_independent(self, access):
         if self.group is not None:

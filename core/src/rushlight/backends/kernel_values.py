@@ -18,6 +18,8 @@ IR_TYPES = {
     "i64": ir.IntType(64),
     "f32": ir.FloatType(),
     "f64": ir.DoubleType(),
+    "f16": ir.IntType(16),  # bits, in memory alone
+    "bf16": ir.IntType(16),
 }
 
 

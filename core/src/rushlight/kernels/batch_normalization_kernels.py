@@ -11,7 +11,6 @@ from __future__ import annotations
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
-    f32,
     f64,
     function,
     i64,
@@ -21,6 +20,7 @@ from rushlight.backends.kernel_language import (
     square_root,
     stack,
 )
+from rushlight.kernels.norm_types import scales, stored
 
 # Argument words of batch normalisation.
 X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS, COUNT = range(14)
@@ -62,9 +62,9 @@ def affine(g, channel):
     """(mean, invstd * weight, bias) of a channel in the backward pass."""
     scale, shift = array(real, g[INVSTD])[channel], real(0)
     if g[WEIGHT] != 0:
-        scale = scale * array(real, g[WEIGHT])[channel]
+        scale = scale * array(scales, g[WEIGHT])[channel]
     if g[SHIFT] != 0:
-        shift = array(real, g[SHIFT])[channel]
+        shift = array(scales, g[SHIFT])[channel]
     return array(real, g[MEAN])[channel], scale, shift
 
 
@@ -96,13 +96,13 @@ def run_squares(x, n, mean):
 @function
 def plane(g, base, size, image, channel):
     """One plane of an (N, C, S) array."""
-    return array(real, base + size * (image * g[C] + channel) * g[S])
+    return array(stored, base + size * (image * g[C] + channel) * g[S])
 
 
 @function
 def planes_statistics(g, channel, first, last):
     """(count, mean, squared distances from it) of images first..last of a channel."""
-    size, s = 4 if real is f32 else 8, g[S]
+    size, s = stored.bits // 8, g[S]
     total = f64(0)
     for image in range(first, last):
         total += run_sum(plane(g, g[X], size, image, channel), s)
@@ -150,14 +150,14 @@ def combine_statistics(args, lo, hi, tid):
 @function
 def apply_plane(g, item, channel):
     """Y = (X - mean) * (invstd * weight) + bias of plane ``item``."""
-    size, s = 4 if real is f32 else 8, g[S]
+    size, s = stored.bits // 8, g[S]
     centre, scale = array(real, g[MEAN])[channel], array(real, g[INVSTD])[channel]
     shift = real(0)
     if g[WEIGHT] != 0:
-        scale = scale * array(real, g[WEIGHT])[channel]
+        scale = scale * array(scales, g[WEIGHT])[channel]
     if g[BIAS] != 0:
-        shift = array(real, g[BIAS])[channel]
-    x, y = array(real, g[X] + size * item * s), array(real, g[Y] + size * item * s)
+        shift = array(scales, g[BIAS])[channel]
+    x, y = array(stored, g[X] + size * item * s), array(stored, g[Y] + size * item * s)
     for i in independent(s):
         y[i] = rectify((x[i] - centre) * scale + shift)
 
@@ -215,7 +215,7 @@ def passed_sums(grad, x, n, mean, scale, shift):
 @function
 def planes_gradient_sums(g, channel, first, last):
     """Sums of grad and of grad * (x - mean) over images first..last of a channel."""
-    size, s = 4 if real is f32 else 8, g[S]
+    size, s = stored.bits // 8, g[S]
     mean, scale, shift = affine(g, channel)
     total, product = f64(0), f64(0)
     for image in range(first, last):
@@ -263,13 +263,13 @@ def gradient_plane(g, item, channel):
 
     BIAS and PARTIAL hold the sums of grad and of grad * xhat per channel.
     """
-    size, s = 4 if real is f32 else 8, g[S]
+    size, s = stored.bits // 8, g[S]
     count = real(g[N] * s)
     centre, scale, shift = affine(g, channel)
     slope = array(real, g[INVSTD])[channel] * array(real, g[PARTIAL])[channel] / count
     level = array(real, g[BIAS])[channel] / count
-    x, y = array(real, g[X] + size * item * s), array(real, g[Y] + size * item * s)
-    grad = array(real, g[GRAD] + size * item * s)
+    x, y = array(stored, g[X] + size * item * s), array(stored, g[Y] + size * item * s)
+    grad = array(stored, g[GRAD] + size * item * s)
     for i in independent(s):
         d = x[i] - centre
         y[i] = (passed(grad[i], d * scale + shift) - level - d * slope) * scale
@@ -343,12 +343,12 @@ def column_sums(start, pitch, n, rows, period, total):
     whole = n // (4 * rows) * 4 * rows
     for row in range(0, whole, 4 * rows):
         at = start + pitch * row
-        a, b = array(real, at), array(real, at + step)
-        c, d = array(real, at + 2 * step), array(real, at + 3 * step)
+        a, b = array(stored, at), array(stored, at + step)
+        c, d = array(stored, at + 2 * step), array(stored, at + 3 * step)
         for i in independent(width):
             total[i] += f64((a[i] + b[i]) + (c[i] + d[i]))
     for row in range(whole, n, rows):
-        a, some = array(real, start + pitch * row), min(rows, n - row) * period
+        a, some = array(stored, start + pitch * row), min(rows, n - row) * period
         for i in independent(some):
             total[i] += f64(a[i])
 
@@ -368,13 +368,13 @@ def column_squares(start, pitch, n, rows, period, mean, total):
     whole = n // (4 * rows) * 4 * rows
     for row in range(0, whole, 4 * rows):
         at = start + pitch * row
-        a, b = array(real, at), array(real, at + step)
-        c, d = array(real, at + 2 * step), array(real, at + 3 * step)
+        a, b = array(stored, at), array(stored, at + step)
+        c, d = array(stored, at + 2 * step), array(stored, at + 3 * step)
         for i in independent(width):
             pairs = square(a[i] - mean[i]) + square(b[i] - mean[i])
             total[i] += f64(pairs + (square(c[i] - mean[i]) + square(d[i] - mean[i])))
     for row in range(whole, n, rows):
-        a, some = array(real, start + pitch * row), min(rows, n - row) * period
+        a, some = array(stored, start + pitch * row), min(rows, n - row) * period
         for i in independent(some):
             total[i] += f64(square(a[i] - mean[i]))
 
@@ -387,8 +387,8 @@ def column_products(start, grads, pitch, n, rows, period, mean, scale, shift, to
         total[i], product[i] = f64(0), f64(0)
     whole = n // (2 * rows) * 2 * rows
     for row in range(0, whole, 2 * rows):
-        a, b = array(real, start + pitch * row), array(real, start + pitch * row + step)
-        u, v = array(real, grads + pitch * row), array(real, grads + pitch * row + step)
+        a, b = array(stored, start + pitch * row), array(stored, start + pitch * row + step)
+        u, v = array(stored, grads + pitch * row), array(stored, grads + pitch * row + step)
         for i in independent(width):
             d, e = a[i] - mean[i], b[i] - mean[i]
             first = passed(u[i], d * scale[i] + shift[i])
@@ -396,7 +396,7 @@ def column_products(start, grads, pitch, n, rows, period, mean, scale, shift, to
             total[i] += f64(first + second)
             product[i] += f64(first * d + second * e)
     for row in range(whole, n, rows):
-        a, u = array(real, start + pitch * row), array(real, grads + pitch * row)
+        a, u = array(stored, start + pitch * row), array(stored, grads + pitch * row)
         some = min(rows, n - row) * period
         for i in independent(some):
             d = a[i] - mean[i]
@@ -409,7 +409,7 @@ def column_products(start, grads, pitch, n, rows, period, mean, scale, shift, to
 def batch_columns(args, lo, hi, tid):
     """Like :func:`batch_channels`; items: blocks of BLOCK channels."""
     g = array(i64, args)
-    size, n, s, most = 4 if real is f32 else 8, g[N], g[S], g[BLOCK]
+    size, n, s, most = stored.bits // 8, g[N], g[S], g[BLOCK]
     total, squares = array(f64, stack(COLUMNS)), array(f64, stack(COLUMNS))
     sums, mean = array(f64, stack(COLUMNS)), array(real, stack(COLUMNS))
     scale, shift = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
@@ -418,9 +418,9 @@ def batch_columns(args, lo, hi, tid):
     rows = rows_at_once(g)
     for block in range(lo, hi):
         first = block * most
-        channels, at = min(g[C] - first, most), size * first
-        period, start = channels * s, g[X] + at * s
-        width = rows * period
+        channels, at = min(g[C] - first, most), real.bits // 8 * first
+        period, place = channels * s, size * first * s
+        width, start = rows * period, g[X] + place
         means, inverses = array(real, g[MEAN] + at), array(real, g[INVSTD] + at)
         column_sums(start, pitch, n, rows, period, total)
         fold(total, sums, channels, s, period, rows)
@@ -434,16 +434,18 @@ def batch_columns(args, lo, hi, tid):
             inverses[k] = real(1.0 / square_root(total[k] / count - gap * gap + eps))
         spread(inverses, scale, channels, s, period, rows)
         if g[WEIGHT] != 0:
-            weight = array(real, g[WEIGHT] + at)
+            weight = array(scales, g[WEIGHT] + scales.bits // 8 * first)
             for k in independent(channels):
                 own[k] = inverses[k] * weight[k]
             spread(own, scale, channels, s, period, rows)
         for i in independent(width):
             shift[i] = real(0)
         if g[BIAS] != 0:
-            spread(array(real, g[BIAS] + at), shift, channels, s, period, rows)
+            spread(
+                array(scales, g[BIAS] + scales.bits // 8 * first), shift, channels, s, period, rows
+            )
         for row in range(0, n, rows):
-            x, y = array(real, start + pitch * row), array(real, g[Y] + at * s + pitch * row)
+            x, y = array(stored, start + pitch * row), array(stored, g[Y] + place + pitch * row)
             some = min(rows, n - row) * period
             for i in independent(some):
                 y[i] = rectify((x[i] - mean[i]) * scale[i] + shift[i])
@@ -453,7 +455,7 @@ def batch_columns(args, lo, hi, tid):
 def batch_column_gradients(args, lo, hi, tid):
     """Like :func:`batch_channel_gradients`; items: blocks of BLOCK channels."""
     g = array(i64, args)
-    size, n, s, most = 4 if real is f32 else 8, g[N], g[S], g[BLOCK]
+    size, n, s, most = stored.bits // 8, g[N], g[S], g[BLOCK]
     total, product = array(f64, stack(COLUMNS)), array(f64, stack(COLUMNS))
     sums, mean = array(f64, stack(COLUMNS)), array(real, stack(COLUMNS))
     slope, level = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
@@ -462,22 +464,24 @@ def batch_column_gradients(args, lo, hi, tid):
     count, pitch, rows = real(n * s), size * g[C] * s, rows_at_once(g)
     for block in range(lo, hi):
         first = block * most
-        channels, at = min(g[C] - first, most), size * first
-        period = channels * s
+        channels, at = min(g[C] - first, most), real.bits // 8 * first
+        period, place = channels * s, size * first * s
         means, inverses = array(real, g[MEAN] + at), array(real, g[INVSTD] + at)
         grads, products = array(real, g[BIAS] + at), array(real, g[PARTIAL] + at)
         spread(means, mean, channels, s, period, rows)
         spread(inverses, scale, channels, s, period, rows)
         if g[WEIGHT] != 0:
-            weight = array(real, g[WEIGHT] + at)
+            weight = array(scales, g[WEIGHT] + scales.bits // 8 * first)
             for k in independent(channels):
                 own[k] = inverses[k] * weight[k]
             spread(own, scale, channels, s, period, rows)
         for i in independent(rows * period):
             shift[i] = real(0)
         if g[SHIFT] != 0:
-            spread(array(real, g[SHIFT] + at), shift, channels, s, period, rows)
-        column_products(g[X] + at * s, g[GRAD] + at * s, pitch, n, rows, period, mean, scale,
+            spread(
+                array(scales, g[SHIFT] + scales.bits // 8 * first), shift, channels, s, period, rows
+            )
+        column_products(g[X] + place, g[GRAD] + place, pitch, n, rows, period, mean, scale,
                         shift, total, product)  # fmt: skip
         fold(total, sums, channels, s, period, rows)
         for k in independent(channels):
@@ -490,9 +494,9 @@ def batch_column_gradients(args, lo, hi, tid):
             own[k] = inverses[k] * products[k] / count
         spread(own, slope, channels, s, period, rows)
         for row in range(0, n, rows):
-            offset, some = at * s + pitch * row, min(rows, n - row) * period
-            x, grad = array(real, g[X] + offset), array(real, g[GRAD] + offset)
-            y = array(real, g[Y] + offset)
+            offset, some = place + pitch * row, min(rows, n - row) * period
+            x, grad = array(stored, g[X] + offset), array(stored, g[GRAD] + offset)
+            y = array(stored, g[Y] + offset)
             for i in independent(some):
                 d = x[i] - mean[i]
                 own_grad = passed(grad[i], d * scale[i] + shift[i])

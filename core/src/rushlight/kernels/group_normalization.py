@@ -11,7 +11,6 @@ from __future__ import annotations
 from rushlight.backends import np
 from rushlight.backends.kernel_language import (
     array,
-    f32,
     f64,
     function,
     i64,
@@ -25,10 +24,18 @@ from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     FLOAT64,
     chunk,
-    compute_array,
     compute_dtype,
-    language_type,
     referenced_by,
+)
+from rushlight.kernels.norm_types import (
+    dense,
+    dtype_of_rows,
+    row_in,
+    rows_fit,
+    rows_together,
+    scales,
+    stored,
+    types,
 )
 from rushlight.kernels.prepared import Remembered, called, prepared
 
@@ -81,27 +88,27 @@ def group_row_backward(x, grad, y, n, mean, rstd, given, weight, products, sums)
 def group_rows(args, lo, hi, tid):
     """OUT, MEAN, RSTD, X, WEIGHT, BIAS, eps. Items are groups of channels of an image."""
     g = array(i64, args)
-    size, eps, given = 4 if real is f32 else 8, array(f64, args)[7], g[_GIVEN]
+    size, eps, given = stored.bits // 8, array(f64, args)[7], g[_GIVEN]
     n, s, per = g[_N], g[_S], g[_PER]
     for item in range(lo, hi):
-        x = array(real, g[4] + size * item * n)
+        x = array(stored, g[4] + size * item * n)
         mean = real(run_sum(x, n) / f64(n))
         rstd = real(1.0 / square_root(run_squares(x, n, mean) / f64(n) + eps))
         array(real, g[2])[item] = mean
         array(real, g[3])[item] = rstd
         if s == 1:
-            first = size * (item % g[_GROUPS] * per)
-            group_row(x, array(real, g[1] + size * item * n), n, mean, rstd, given,
-                      array(real, g[5] + first), array(real, g[6] + first))  # fmt: skip
+            first = scales.bits // 8 * (item % g[_GROUPS] * per)
+            group_row(x, array(stored, g[1] + size * item * n), n, mean, rstd, given,
+                      array(scales, g[5] + first), array(scales, g[6] + first))  # fmt: skip
             continue
         for c in range(per):
             channel, scale, shift = item % g[_GROUPS] * per + c, real(1), real(0)
             if given % 2 == 1:
-                scale = array(real, g[5])[channel]
+                scale = array(scales, g[5])[channel]
             if given >= 2:
-                shift = array(real, g[6])[channel]
-            source = array(real, g[4] + size * (item * n + c * s))
-            target = array(real, g[1] + size * (item * n + c * s))
+                shift = array(scales, g[6])[channel]
+            source = array(stored, g[4] + size * (item * n + c * s))
+            target = array(stored, g[1] + size * (item * n + c * s))
             for i in independent(s):
                 target[i] = (source[i] - mean) * rstd * scale + shift
 
@@ -111,23 +118,24 @@ def group_rows_backward(args, lo, hi, tid):
     """OUT, PARTIAL, GRAD, X, WEIGHT, MEAN, RSTD. PARTIAL: [2][image][channel], each image's part of
     the gradients of weight and of bias."""
     g = array(i64, args)
-    size, given, groups, per = 4 if real is f32 else 8, g[_GIVEN], g[_GROUPS], g[_PER]
+    size, given, groups, per = stored.bits // 8, g[_GIVEN], g[_GROUPS], g[_PER]
     n, s, channels, images = g[_N], g[_S], groups * per, g[_S + 1]
-    weight = array(real, g[5])
+    weight = array(scales, g[5])
     for item in range(lo, hi):
         image, first, start = item // groups, item % groups * per, size * item * n
         mean, rstd = array(real, g[6])[item], array(real, g[7])[item]
         products = array(f64, g[2] + 8 * (image * channels + first))
         sums = array(f64, g[2] + 8 * ((images + image) * channels + first))
         if s == 1:
-            group_row_backward(array(real, g[4] + start), array(real, g[3] + start),
-                               array(real, g[1] + start), n, mean, rstd, given,
-                               array(real, g[5] + size * first), products, sums)  # fmt: skip
+            group_row_backward(array(stored, g[4] + start), array(stored, g[3] + start),
+                               array(stored, g[1] + start), n, mean, rstd, given,
+                               array(scales, g[5] + scales.bits // 8 * first), products,
+                               sums)  # fmt: skip
             continue
         total, product = f64(0), f64(0)
         for c in range(per):
             at = start + size * c * s
-            a, b = gradient_sums(array(real, g[3] + at), array(real, g[4] + at), s, mean)
+            a, b = gradient_sums(array(stored, g[3] + at), array(stored, g[4] + at), s, mean)
             b = b * f64(rstd)
             products[c] = b
             sums[c] = a
@@ -141,8 +149,8 @@ def group_rows_backward(args, lo, hi, tid):
             scale, at = real(1), start + size * c * s
             if given != 0:
                 scale = weight[first + c]
-            x, grad = array(real, g[4] + at), array(real, g[3] + at)
-            y = array(real, g[1] + at)
+            x, grad = array(stored, g[4] + at), array(stored, g[3] + at)
+            y = array(stored, g[1] + at)
             for i in independent(s):
                 y[i] = (grad[i] * scale - level - (x[i] - mean) * slope) * rstd
 
@@ -175,7 +183,7 @@ def _forward_reference(input, groups, weight, bias, eps):
 
 
 def _backward_reference(grad, input, groups, weight, mean, rstd):
-    n, dtype = input.shape[0], compute_dtype(input.dtype)
+    n, dtype = input.shape[0], input.dtype if weight is None else weight.dtype
     mean, rstd = (v.astype(np.float64).reshape(n, groups, 1, 1) for v in (mean, rstd))
     wide = _grouped(grad, groups)
     normal = (_grouped(input, groups) - mean) * rstd
@@ -214,26 +222,24 @@ def _sizes(shape, groups, given):
     return n * groups, per * size, [given, groups, per, per * size, size]
 
 
-def _prepare_forward(x, groups, weight, bias):
+def _prepare_forward(x, groups, weight, bias, rows):
     given = (weight is not None) + 2 * (bias is not None)
     items, run, words = _sizes(x.shape, groups, given)
-    outputs = [(x.shape, x.dtype), ((items,), x.dtype), ((items,), x.dtype)]
+    wide = compute_dtype(x.dtype)
+    outputs = [(x.shape, x.dtype), ((items,), wide), ((items,), wide)]
     arrays = [x, x if weight is None else weight, x if bias is None else bias]
-    code = group_rows.address(real=language_type(x.dtype))
+    code = group_rows.address(**types(x.dtype, rows))
     return prepared(code, items, chunk(items, 3 * run), arrays, outputs, words, "f")
 
 
 def known(input, groups, weight, bias, eps):
     """What :func:`group_norm_forward` gives where it has met these layouts before; else None."""
-    call = _forward.get((input.shape, input.dtype, groups, weight is None, bias is None))
+    rows = dtype_of_rows(input, weight, bias)
+    call = _forward.get((input.shape, input.dtype, rows, groups, weight is None, bias is None))
     if call is None or not input.flags.c_contiguous:
         return None
-    channels, dtype = input.shape[1:2], input.dtype
-    for row in (weight, bias):
-        if row is not None and not (
-            row.shape == channels and row.dtype is dtype and row.flags.c_contiguous
-        ):
-            return None
+    if not rows_fit(input.shape[1:2], rows, (weight, bias)):
+        return None
     found = call(input, input if weight is None else weight, input if bias is None else bias, eps)
     return None if found is NotImplemented else found
 
@@ -245,39 +251,36 @@ def group_norm_forward(input, groups, weight, bias, eps):
     if found is not None:
         return found
     _check(input, groups, weight, bias)
-    x = compute_array(input)
-    weight, bias = _in_dtype(weight, x.dtype), _in_dtype(bias, x.dtype)
-    call = _prepare_forward(x, groups, weight, bias)
+    x = dense(input)
+    rows, weight, bias = rows_together(x.dtype, weight, bias)
+    call = _prepare_forward(x, groups, weight, bias, rows)
     if x.dtype is input.dtype:
-        _forward.keep((x.shape, x.dtype, groups, weight is None, bias is None), call)
+        _forward.keep((x.shape, x.dtype, rows, groups, weight is None, bias is None), call)
     arrays = (x, x if weight is None else weight, x if bias is None else bias)
     out, mean, rstd = called(call, arrays, float(eps))
     return cast(out, input.dtype), mean, rstd
 
 
-def _in_dtype(row, dtype):
-    return None if row is None else np.ascontiguousarray(row, dtype)
-
-
-def _prepare_backward(x, groups, arrays, given):
+def _prepare_backward(x, groups, arrays, given, rows):
     items, run, words = _sizes(x.shape, groups, int(given))
     n, channels = x.shape[:2]
     outputs = [(x.shape, x.dtype), ((2, n, channels), FLOAT64)]
-    code = group_rows_backward.address(real=language_type(x.dtype))
+    code = group_rows_backward.address(**types(x.dtype, rows))
     return prepared(code, items, chunk(items, 3 * run), arrays, outputs, [*words, n])
 
 
 @referenced_by(_backward_reference)
 def group_norm_backward(grad, input, groups, weight, mean, rstd):
-    """(grad_input, grad_weight, grad_bias) of :func:`group_norm_forward`."""
-    x = compute_array(input)
-    dy = cast(compute_array(grad), x.dtype)
-    rows = [x if weight is None else weight, mean, rstd]
-    arrays = [dy, x, *(_in_dtype(row, x.dtype) for row in rows)]
-    key = x.shape, x.dtype, groups, weight is None
+    """(grad_input, grad_weight, grad_bias) of :func:`group_norm_forward`, the latter two in the
+    weight's dtype or, where there is none, the input's."""
+    kind = input.dtype if weight is None else weight.dtype
+    x, dy = dense(input), dense(cast(grad, input.dtype))
+    wide = compute_dtype(x.dtype)
+    rows, weight = rows_together(x.dtype, weight)
+    arrays = [dy, x, x if weight is None else weight, row_in(mean, wide), row_in(rstd, wide)]
+    key = x.shape, x.dtype, rows, groups, weight is None
     call = _backward.get(key)
     if call is None:
-        call = _backward.keep(key, _prepare_backward(x, groups, arrays, weight is not None))
+        call = _backward.keep(key, _prepare_backward(x, groups, arrays, weight is not None, rows))
     out, partial = called(call, arrays)
-    grad_weight, grad_bias = partial.sum(axis=1).astype(x.dtype)
-    return cast(out, input.dtype), grad_weight, grad_bias
+    return cast(out, input.dtype), *cast(partial.sum(axis=1), kind)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import (
     array,
-    f32,
     f64,
     i64,
     independent,
@@ -42,13 +41,11 @@ from rushlight.kernels.batch_normalization_kernels import (
 )
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
-    COMPILED_DTYPES,
     chunk,
-    compute_array,
     compute_dtype,
-    language_type,
     referenced_by,
 )
+from rushlight.kernels.norm_types import dense, row_in, rows_together, scales, stored, types
 
 __all__ = [
     "batch_norm_eval",
@@ -68,10 +65,10 @@ LX, LY, LWEIGHT, LBIAS, LMEAN, LRSTD, LGRAD, LPARTIAL, LN, LEPS, LROWS, LPER_PAR
 def layer_rows(args, lo, hi, tid):
     """Items are rows."""
     g = array(i64, args)
-    n, size, eps = g[LN], 4 if real is f32 else 8, array(f64, args)[LEPS]
-    weight, bias = array(real, g[LWEIGHT]), array(real, g[LBIAS])
+    n, size, eps = g[LN], stored.bits // 8, array(f64, args)[LEPS]
+    weight, bias = array(scales, g[LWEIGHT]), array(scales, g[LBIAS])
     for row in range(lo, hi):
-        x, y = array(real, g[LX] + size * row * n), array(real, g[LY] + size * row * n)
+        x, y = array(stored, g[LX] + size * row * n), array(stored, g[LY] + size * row * n)
         mean = real(run_sum(x, n) / f64(n))
         scale = real(1.0 / square_root(run_squares(x, n, mean) / f64(n) + eps))
         array(real, g[LMEAN])[row] = mean
@@ -82,12 +79,12 @@ def layer_rows(args, lo, hi, tid):
         elif g[LWEIGHT] != 0:
             for i in independent(n):
                 y[i] = (x[i] - mean) * scale * weight[i]
+        elif g[LBIAS] != 0:
+            for i in independent(n):
+                y[i] = (x[i] - mean) * scale + bias[i]
         else:
             for i in independent(n):
                 y[i] = (x[i] - mean) * scale
-            if g[LBIAS] != 0:
-                for i in independent(n):
-                    y[i] += bias[i]
 
 
 @range_kernel(reassociate=True, wide=True)
@@ -95,16 +92,16 @@ def layer_rows_backward(args, lo, hi, tid):
     """Items: parts of the rows. The gradient of the input, and PARTIAL: [part][2][n], sums of
     grad * xhat and of grad."""
     g = array(i64, args)
-    n, size, per_part = g[LN], 4 if real is f32 else 8, g[LPER_PART]
-    weight, count = array(real, g[LWEIGHT]), real(n)
+    n, size, per_part = g[LN], stored.bits // 8, g[LPER_PART]
+    weight, count = array(scales, g[LWEIGHT]), real(n)
     for part in range(lo, hi):
-        products = array(real, g[LPARTIAL] + 2 * size * part * n)
-        sums = array(real, g[LPARTIAL] + 2 * size * part * n + size * n)
+        products = array(real, g[LPARTIAL] + real.bits // 8 * 2 * part * n)
+        sums = array(real, g[LPARTIAL] + real.bits // 8 * (2 * part + 1) * n)
         for i in independent(2 * n):
             products[i] = 0
         for row in range(part * per_part, min(g[LROWS], (part + 1) * per_part)):
-            x, y = array(real, g[LX] + size * row * n), array(real, g[LY] + size * row * n)
-            grad = array(real, g[LGRAD] + size * row * n)
+            x, y = array(stored, g[LX] + size * row * n), array(stored, g[LY] + size * row * n)
+            grad = array(stored, g[LGRAD] + size * row * n)
             mean, scale = array(real, g[LMEAN])[row], array(real, g[LRSTD])[row]
             total, product = real(0), real(0)
             if g[LWEIGHT] != 0:
@@ -135,13 +132,14 @@ def layer_rows_backward(args, lo, hi, tid):
 _plans: dict = {}
 
 
-def _plan(kernel, dtype, items, grain, words, **parameters):
-    key = (kernel, dtype, items, grain, words, *parameters.values())
+def _plan(kernel, dtypes, items, grain, words, **parameters):
+    """`dtypes`: of the input, and of weight and bias."""
+    key = (kernel, dtypes, items, grain, words, *parameters.values())
     plan = _plans.get(key)
     if plan is None:
         if len(_plans) >= 1024:
             _plans.clear()
-        code = kernel.address(real=language_type(dtype), **parameters)
+        code = kernel.address(**types(*dtypes), **parameters)
         plan = _plans[key] = threads.plan(code, items, grain, list(words))
     return plan
 
@@ -169,10 +167,6 @@ def whole_channels(planes, columns, words):
     """(kernel, items) of channels that are not divided."""
     c, small = words[C], words[S] <= SMALL_PLANE
     return (columns, -(-c // words[BLOCK])) if small else (planes, c)
-
-
-def _row(array, dtype):
-    return None if array is None else np.ascontiguousarray(array, dtype)
 
 
 def _check_batch(op, input, *rows):
@@ -235,7 +229,7 @@ def _batch_backward_reference(grad, input, weight, mean, invstd, bias=None, rect
     count = input.size // input.shape[1]
     level, slope = _spread(sums / count, g.ndim), _spread(products / count, g.ndim)
     result = (g - level - normal * slope) * _spread(invstd, g.ndim)
-    dtype = compute_dtype(input.dtype)
+    dtype = input.dtype if weight is None else weight.dtype
     result = _affine(result, weight, None, input.dtype)
     return result, products.astype(dtype), sums.astype(dtype)
 
@@ -270,7 +264,7 @@ def _layer_backward_reference(grad, input, weight, mean, rstd, normalized_size):
     slope = (d * normal).mean(axis=1, keepdims=True)
     result = (d - d.mean(axis=1, keepdims=True) - normal * slope) * rstd.reshape(-1, 1)
     result = result.reshape(input.shape).astype(input.dtype)
-    dtype = compute_dtype(input.dtype)
+    dtype = input.dtype if weight is None else weight.dtype
     return result, (g * normal).sum(axis=0).astype(dtype), g.sum(axis=0).astype(dtype)
 
 
@@ -288,23 +282,25 @@ def batch_norm_train_forward(input, weight, bias, eps, rectified=0):
     or None.
     """
     _check_training(input, weight, bias)
-    x = compute_array(input)
+    x = dense(input)
     words, parts = batch_words(x.shape)
     (n, c), s = x.shape[:2], words[S]
-    mean, invstd = np.empty(c, x.dtype), np.empty(c, x.dtype)
+    wide = compute_dtype(x.dtype)
+    mean, invstd = np.empty(c, wide), np.empty(c, wide)
     if parts == 1:
         out = empty(x.shape, x.dtype)
+        rows, weight, bias = rows_together(x.dtype, weight, bias)
         kernel, items = whole_channels(batch_channels, batch_columns, words)
         grain = chunk(items, n * c * s // items)
-        plan = _plan(kernel, x.dtype, items, grain, words, rectified=rectified)
-        threads.run(plan, x, out, _row(weight, x.dtype), _row(bias, x.dtype), mean, invstd, None,
-                    None, *words[N:EPS], float(eps))  # fmt: skip
+        plan = _plan(kernel, (x.dtype, rows), items, grain, words, rectified=rectified)
+        threads.run(plan, x, out, weight, bias, mean, invstd, None, None, *words[N:EPS],
+                    float(eps))  # fmt: skip
         return cast(out, input.dtype), mean, invstd
     partial = np.empty(3 * c * parts, np.float64)
-    grain = chunk(c * parts, n * s // parts)
-    threads.run(_plan(batch_statistics, x.dtype, c * parts, grain, words), x, None, None, None,
+    grain, dtypes = chunk(c * parts, n * s // parts), (x.dtype, wide)
+    threads.run(_plan(batch_statistics, dtypes, c * parts, grain, words), x, None, None, None,
                 None, None, None, partial)  # fmt: skip
-    threads.run(_plan(combine_statistics, x.dtype, c, c, words), None, None, None, None, mean,
+    threads.run(_plan(combine_statistics, dtypes, c, c, words), None, None, None, None, mean,
                 invstd, None, partial, n, c, s, parts, float(eps))  # fmt: skip
     out = _apply(x, weight, bias, mean, invstd, words, rectified)
     return cast(out, input.dtype), mean, invstd
@@ -314,55 +310,59 @@ def _apply(x, weight, bias, mean, invstd, words, rectified=0):
     out = empty(x.shape, x.dtype)
     items = words[N] * words[C]
     grain = chunk(items, words[S])
-    plan = _plan(batch_apply, x.dtype, items, grain, words, rectified=rectified)
-    threads.run(plan, x, out, _row(weight, x.dtype), _row(bias, x.dtype), mean, invstd)
+    rows, weight, bias = rows_together(x.dtype, weight, bias)
+    plan = _plan(batch_apply, (x.dtype, rows), items, grain, words, rectified=rectified)
+    threads.run(plan, x, out, weight, bias, mean, invstd)
     return out
 
 
 @referenced_by(_batch_backward_reference)
 def batch_norm_train_backward(grad, input, weight, mean, invstd, bias=None, rectified=0):
-    """(grad_input, grad_weight, grad_bias) of :func:`batch_norm_train_forward`; the bias is asked
-    for where the result was rectified."""
+    """(grad_input, grad_weight, grad_bias) of :func:`batch_norm_train_forward`, the latter two in
+    the weight's dtype or, where there is none, the input's; the bias is asked for where the result
+    was rectified."""
     _check_batch("batch_norm", input, weight, None, mean, invstd)
     if grad.shape != input.shape:
         raise ValueError(f"batch_norm: grad has shape {grad.shape}, expected {input.shape}")
-    x = compute_array(input)
-    dy = cast(compute_array(grad), x.dtype)
+    kind = input.dtype if weight is None else weight.dtype
+    x, dy = dense(input), dense(cast(grad, input.dtype))
     words, parts = batch_words(x.shape)
-    (n, c), s = x.shape[:2], words[S]
-    weight, bias = _row(weight, x.dtype), _row(bias, x.dtype)
-    mean, invstd = _row(mean, x.dtype), _row(invstd, x.dtype)
-    grad_weight, grad_bias = np.empty(c, x.dtype), np.empty(c, x.dtype)
+    (n, c), s, wide = x.shape[:2], words[S], compute_dtype(x.dtype)
+    rows, weight, bias = rows_together(x.dtype, weight, bias)
+    mean, invstd, dtypes = row_in(mean, wide), row_in(invstd, wide), (x.dtype, rows)
+    sums = np.empty((2, c), wide)
+    grad_weight, grad_bias = sums  # which the kernels read again: rounded in the end
     out = empty(x.shape, x.dtype)
     if parts == 1:
         kernel, items = whole_channels(batch_channel_gradients, batch_column_gradients, words)
         grain = chunk(items, n * c * s // items)
-        plan = _plan(kernel, x.dtype, items, grain, words, rectified=rectified)
+        plan = _plan(kernel, dtypes, items, grain, words, rectified=rectified)
         threads.run(plan, x, out, weight, grad_bias, mean, invstd, dy, grad_weight,
                     *words[N:SHIFT], bias)  # fmt: skip
-        return cast(out, input.dtype), grad_weight, grad_bias
+        return cast(out, input.dtype), *cast(sums, kind)
     partial = np.empty(2 * c * parts, np.float64)
     grain = chunk(c * parts, n * s // parts)
-    plan = _plan(batch_gradient_sums, x.dtype, c * parts, grain, words, rectified=rectified)
+    plan = _plan(batch_gradient_sums, dtypes, c * parts, grain, words, rectified=rectified)
     threads.run(plan, x, None, weight, None, mean, invstd, dy, partial, *words[N:SHIFT],
                 bias)  # fmt: skip
-    threads.run(_plan(combine_gradient_sums, x.dtype, c, c, words), None, grad_weight, None,
+    threads.run(_plan(combine_gradient_sums, dtypes, c, c, words), None, grad_weight, None,
                 grad_bias, None, invstd, None, partial)  # fmt: skip
-    plan = _plan(batch_gradient, x.dtype, n * c, chunk(n * c, s), words, rectified=rectified)
+    plan = _plan(batch_gradient, dtypes, n * c, chunk(n * c, s), words, rectified=rectified)
     threads.run(plan, x, out, weight, grad_bias, mean, invstd, dy, grad_weight, *words[N:SHIFT],
                 bias)  # fmt: skip
-    return cast(out, input.dtype), grad_weight, grad_bias
+    return cast(out, input.dtype), *cast(sums, kind)
 
 
 @referenced_by(_batch_eval_reference)
 def batch_norm_eval(input, weight, bias, mean, var, eps):
     """Normalise input (N, C, *S) by given statistics per channel."""
     _check_batch("batch_norm", input, weight, bias, mean, var)
-    x = compute_array(input)
-    if x.size == 0:
+    if input.size == 0:
         return empty(input.shape, input.dtype)
-    invstd = (1 / np.sqrt(var.astype(np.float64) + eps)).astype(x.dtype)
-    out = _apply(x, weight, bias, _row(mean, x.dtype), invstd, batch_words(x.shape)[0])
+    x = dense(input)
+    wide = compute_dtype(x.dtype)
+    invstd = (1 / np.sqrt(var.astype(np.float64) + eps)).astype(wide)
+    out = _apply(x, weight, bias, row_in(mean, wide), invstd, batch_words(x.shape)[0])
     return cast(out, input.dtype)
 
 
@@ -385,60 +385,61 @@ def layer_norm_forward(input, normalized_size, weight, bias, eps):
 
     mean and rstd are flat, one value per run, in the compute dtype.
     """
-    known = _layer_plans.get((input.shape, input.dtype, normalized_size))
+    dtype = input.dtype
+    known = _layer_plans.get((input.shape, dtype, normalized_size))
     if known is not None and input.flags.c_contiguous:
-        rows, plan = known
-        dtype = input.dtype
+        rows, wide, plan = known
         for row in (weight, bias):
             if row is not None and not (
                 row.dtype is dtype and row.size == normalized_size and row.flags.c_contiguous
             ):
                 break
         else:
-            out, mean = empty(input.shape, dtype), np.empty(rows, dtype)
-            rstd = np.empty(rows, dtype)
+            out, mean = empty(input.shape, dtype), np.empty(rows, wide)
+            rstd = np.empty(rows, wide)
             threads.run(
                 plan, input, out, weight, bias, mean, rstd, None, None, normalized_size, float(eps)
             )
             return out, mean, rstd
     n = int(normalized_size)
     _check_layer(input, n, weight, bias)
-    x = compute_array(input)
-    rows = x.size // n
+    x = dense(input)
+    rows, wide = x.size // n, compute_dtype(x.dtype)
     out = empty(x.shape, x.dtype)
-    mean, rstd = np.empty(rows, x.dtype), np.empty(rows, x.dtype)
+    mean, rstd = np.empty(rows, wide), np.empty(rows, wide)
     if rows:
         words = (0,) * 8 + (n, 0, rows, 0)
-        plan = _plan(layer_rows, x.dtype, rows, chunk(rows, n, 16_384), words)
-        threads.run(plan, x, out, _row(weight, x.dtype), _row(bias, x.dtype), mean, rstd, None,
-                    None, n, float(eps))  # fmt: skip
-        if input.dtype in COMPILED_DTYPES and type(normalized_size) is int:
+        kind, weight, bias = rows_together(x.dtype, weight, bias)
+        plan = _plan(layer_rows, (x.dtype, kind), rows, chunk(rows, n, 16_384), words)
+        threads.run(plan, x, out, weight, bias, mean, rstd, None, None, n, float(eps))
+        if dtype is x.dtype is kind and type(normalized_size) is int:
             if len(_layer_plans) >= 1024:
                 _layer_plans.clear()
-            _layer_plans[input.shape, input.dtype, n] = rows, plan
-    return cast(out, input.dtype), mean, rstd
+            _layer_plans[input.shape, dtype, n] = rows, wide, plan
+    return cast(out, dtype), mean, rstd
 
 
 @referenced_by(_layer_backward_reference)
 def layer_norm_backward(grad, input, weight, mean, rstd, normalized_size):
-    """(grad_input, grad_weight, grad_bias) of :func:`layer_norm_forward`; the latter two flat."""
+    """(grad_input, grad_weight, grad_bias) of :func:`layer_norm_forward`; the latter two flat, in
+    the weight's dtype or, where there is none, the input's."""
     n = int(normalized_size)
+    kind = input.dtype if weight is None else weight.dtype
     _check_layer(input, n, weight, None)
     if grad.shape != input.shape:
         raise ValueError(f"layer_norm: grad has shape {grad.shape}, expected {input.shape}")
-    x = compute_array(input)
-    dy = cast(compute_array(grad), x.dtype)
-    rows = x.size // n
+    x, dy = dense(input), dense(cast(grad, input.dtype))
+    rows, wide = x.size // n, compute_dtype(x.dtype)
     out = empty(x.shape, x.dtype)
     if not rows:
-        return out.astype(input.dtype), np.zeros(n, x.dtype), np.zeros(n, x.dtype)
-    mean, rstd = _row(mean.reshape(-1), x.dtype), _row(rstd.reshape(-1), x.dtype)
+        return cast(out, input.dtype), np.zeros(n, kind), np.zeros(n, kind)
+    mean, rstd = row_in(mean.reshape(-1), wide), row_in(rstd.reshape(-1), wide)
     parts = max(1, min(rows, 16, rows * n // 8192))
     per_part = -(-rows // parts)
     parts = -(-rows // per_part)
     words = (0,) * 8 + (n, 0, rows, per_part)
-    partial = np.empty((parts, 2, n), x.dtype)
-    plan = _plan(layer_rows_backward, x.dtype, parts, 1, words)
-    threads.run(plan, x, out, _row(weight, x.dtype), None, mean, rstd, dy, partial)
-    grad_weight, grad_bias = partial.sum(axis=0)
-    return cast(out, input.dtype), grad_weight, grad_bias
+    partial = np.empty((parts, 2, n), wide)
+    row, weight = rows_together(x.dtype, weight)
+    plan = _plan(layer_rows_backward, (x.dtype, row), parts, 1, words)
+    threads.run(plan, x, out, weight, None, mean, rstd, dy, partial)
+    return cast(out, input.dtype), *cast(partial.sum(axis=0), kind)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from rushlight.backends import np
 from rushlight.backends.kernel_language import (
     array,
-    f32,
     f64,
     i64,
     independent,
@@ -22,11 +21,10 @@ from rushlight.kernels.batch_normalization_kernels import run_squares
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     chunk,
-    compute_array,
     compute_dtype,
-    language_type,
     referenced_by,
 )
+from rushlight.kernels.norm_types import dense, row_in, rows_together, scales, stored, types
 from rushlight.kernels.prepared import Remembered, called, prepared
 
 __all__ = ["rms_norm_backward", "rms_norm_forward"]
@@ -37,10 +35,10 @@ def rms_rows(args, lo, hi, tid):
     """Items are rows. A number, OUT, RSTD, X, WEIGHT (or X again), eps; whether there is a weight,
     elements of a row."""
     g = array(i64, args)
-    n, size, eps = g[7], 4 if real is f32 else 8, array(f64, args)[5]
-    weight = array(real, g[4])
+    n, size, eps = g[7], stored.bits // 8, array(f64, args)[5]
+    weight = array(scales, g[4])
     for row in range(lo, hi):
-        x, y = array(real, g[3] + size * row * n), array(real, g[1] + size * row * n)
+        x, y = array(stored, g[3] + size * row * n), array(stored, g[1] + size * row * n)
         scale = real(1.0 / square_root(run_squares(x, n, real(0)) / f64(n) + eps))
         array(real, g[2])[row] = scale
         if g[6] != 0:
@@ -57,15 +55,15 @@ def rms_rows_backward(args, lo, hi, tid):
     whether there is a weight, elements of a row, rows, rows of a part. PARTIAL: [part][n], sums of
     grad * xhat."""
     g = array(i64, args)
-    n, size, rows, per_part = g[8], 4 if real is f32 else 8, g[9], g[10]
-    weight, count = array(real, g[5]), real(n)
+    n, size, rows, per_part = g[8], stored.bits // 8, g[9], g[10]
+    weight, count = array(scales, g[5]), real(n)
     for part in range(lo, hi):
-        products = array(real, g[2] + size * part * n)
+        products = array(real, g[2] + real.bits // 8 * part * n)
         for i in independent(n):
             products[i] = 0
         for row in range(part * per_part, min(rows, (part + 1) * per_part)):
-            x, y = array(real, g[4] + size * row * n), array(real, g[1] + size * row * n)
-            grad, scale = array(real, g[3] + size * row * n), array(real, g[6])[row]
+            x, y = array(stored, g[4] + size * row * n), array(stored, g[1] + size * row * n)
+            grad, scale = array(stored, g[3] + size * row * n), array(real, g[6])[row]
             product = real(0)
             if g[7] != 0:
                 for i in independent(n):
@@ -101,7 +99,7 @@ def _backward_reference(grad, input, weight, rstd, normalized_size):
     normal = input.astype(np.float64).reshape(-1, n) * scale
     scaled = wide if weight is None else wide * weight.astype(np.float64).reshape(1, -1)
     inner = (scaled - normal * (scaled * normal).mean(axis=1, keepdims=True)) * scale
-    dtype = compute_dtype(input.dtype)
+    dtype = input.dtype if weight is None else weight.dtype
     return inner.reshape(input.shape).astype(input.dtype), (wide * normal).sum(axis=0).astype(dtype)
 
 
@@ -119,10 +117,10 @@ def _check(input, n, weight):
         raise ValueError(f"rms_norm: weight has {weight.size} values, expected {n}")
 
 
-def _prepare_forward(x, n, arrays, given):
+def _prepare_forward(x, n, arrays, given, kind):
     rows = x.size // n
-    code = rms_rows.address(real=language_type(x.dtype))
-    outputs = [(x.shape, x.dtype), ((rows,), x.dtype)]
+    code = rms_rows.address(**types(x.dtype, kind))
+    outputs = [(x.shape, x.dtype), ((rows,), compute_dtype(x.dtype))]
     return prepared(code, rows, chunk(rows, n, 16_384), arrays, outputs, [int(given), n], "f")
 
 
@@ -134,43 +132,45 @@ def rms_norm_forward(input, normalized_size, weight, eps):
     """
     n = int(normalized_size)
     _check(input, n, weight)
-    x = compute_array(input)
+    x = dense(input)
     if not x.size:
-        return empty(input.shape, input.dtype), np.empty(0, x.dtype)
-    key = x.shape, x.dtype, n, weight is None
-    arrays = x, x if weight is None else np.ascontiguousarray(weight, x.dtype)
+        return empty(input.shape, input.dtype), np.empty(0, compute_dtype(x.dtype))
+    kind, weight = rows_together(x.dtype, weight)
+    key = x.shape, x.dtype, kind, n, weight is None
+    arrays = x, x if weight is None else weight
     call = _forward.get(key)
     if call is None:
-        call = _forward.keep(key, _prepare_forward(x, n, arrays, weight is not None))
+        call = _forward.keep(key, _prepare_forward(x, n, arrays, weight is not None, kind))
     out, rstd = called(call, arrays, float(eps))
     return cast(out, input.dtype), rstd
 
 
-def _prepare_backward(x, n, arrays, given):
+def _prepare_backward(x, n, arrays, given, kind):
     rows = x.size // n
     parts = max(1, min(rows, 16, rows * n // 8192))
     per_part = -(-rows // parts)
     parts = -(-rows // per_part)
-    code = rms_rows_backward.address(real=language_type(x.dtype))
-    outputs = [(x.shape, x.dtype), ((parts, n), x.dtype)]
+    code = rms_rows_backward.address(**types(x.dtype, kind))
+    outputs = [(x.shape, x.dtype), ((parts, n), compute_dtype(x.dtype))]
     return prepared(code, parts, 1, arrays, outputs, [int(given), n, rows, per_part])
 
 
 @referenced_by(_backward_reference)
 def rms_norm_backward(grad, input, weight, rstd, normalized_size):
-    """(grad_input, grad_weight) of :func:`rms_norm_forward`; the latter flat, and meaningless where
-    there is no weight."""
+    """(grad_input, grad_weight) of :func:`rms_norm_forward`; the latter flat, in the weight's
+    dtype, and meaningless where there is no weight."""
     n = int(normalized_size)
     _check(input, n, weight)
-    x = compute_array(input)
-    dy = cast(compute_array(grad), x.dtype)
+    asked = input.dtype if weight is None else weight.dtype
+    x, dy = dense(input), dense(cast(grad, input.dtype))
     if not x.size:
-        return empty(input.shape, input.dtype), np.zeros(n, x.dtype)
-    rows = [x if weight is None else weight, rstd]
-    arrays = [dy, x, *(np.ascontiguousarray(row, x.dtype) for row in rows)]
-    key = x.shape, x.dtype, n, weight is None
+        return empty(input.shape, input.dtype), np.zeros(n, asked)
+    kind, weight = rows_together(x.dtype, weight)
+    rstd = row_in(rstd, compute_dtype(x.dtype))
+    arrays = [dy, x, x if weight is None else weight, rstd]
+    key = x.shape, x.dtype, kind, n, weight is None
     call = _backward.get(key)
     if call is None:
-        call = _backward.keep(key, _prepare_backward(x, n, arrays, weight is not None))
+        call = _backward.keep(key, _prepare_backward(x, n, arrays, weight is not None, kind))
     out, partial = called(call, arrays)
-    return cast(out, input.dtype), partial.sum(axis=0)
+    return cast(out, input.dtype), cast(partial.sum(axis=0), asked)

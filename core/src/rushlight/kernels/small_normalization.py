@@ -12,7 +12,6 @@ from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import (
     array,
     call_address,
-    f32,
     f64,
     function,
     i64,
@@ -26,7 +25,14 @@ from rushlight.backends.worker_pool import scratch
 from rushlight.kernels import batch_normalization_kernels as batches
 from rushlight.kernels import normalization as whole
 from rushlight.kernels.batch_normalization_kernels import COLUMNS, SMALL_PLANE
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.execution import (
+    COMPILED_DTYPES,
+    FLOAT32,
+    REFERENCE,
+    chunk,
+    compute_dtype,
+)
+from rushlight.kernels.norm_types import dtype_of_rows, is_read, rows_fit, scales, stored, types
 from rushlight.kernels.prepared import Remembered, prepared
 
 __all__ = ["batch_eval", "batch_train", "fold"]
@@ -67,13 +73,13 @@ def batch_in_turn(args, lo, hi, tid):
 @function
 def eval_channel(g, eps, channel):
     """(scale, shift) of a channel."""
-    scale = real(1) / square_root(array(real, g[4])[channel] + real(eps))
+    scale = real(1) / square_root(array(scales, g[4])[channel] + real(eps))
     shift = real(0)
     if g[8] % 2 == 1:
-        scale = scale * array(real, g[5])[channel]
+        scale = scale * array(scales, g[5])[channel]
     if g[8] >= 2:
-        shift = array(real, g[6])[channel]
-    return scale, shift - array(real, g[3])[channel] * scale
+        shift = array(scales, g[6])[channel]
+    return scale, shift - array(scales, g[3])[channel] * scale
 
 
 @range_kernel
@@ -81,10 +87,10 @@ def eval_planes(args, lo, hi, tid):
     """Items are planes. Words: a number, the result, the input, mean, variance, WEIGHT, BIAS, eps;
     then which of the two there are, channels, elements of a plane."""
     g = array(i64, args)
-    size, eps, channels, s = 4 if real is f32 else 8, array(f64, args)[7], g[9], g[10]
+    size, eps, channels, s = stored.bits // 8, array(f64, args)[7], g[9], g[10]
     for item in range(lo, hi):
         scale, shift = eval_channel(g, eps, item % channels)
-        x, y = array(real, g[2] + size * item * s), array(real, g[1] + size * item * s)
+        x, y = array(stored, g[2] + size * item * s), array(stored, g[1] + size * item * s)
         for i in independent(s):
             y[i] = shift + x[i] * scale
 
@@ -93,20 +99,20 @@ def eval_planes(args, lo, hi, tid):
 def eval_columns(args, lo, hi, tid):
     """Items are images with small planes; words as in :func:`eval_planes`."""
     g = array(i64, args)
-    size, eps, channels, s = 4 if real is f32 else 8, array(f64, args)[7], g[9], g[10]
-    scales, shifts = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
+    size, eps, channels, s = stored.bits // 8, array(f64, args)[7], g[9], g[10]
+    slopes, levels = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
     most = COLUMNS // s
     for first in range(0, channels, most):
         count = min(most, channels - first)
         for k in range(count):
             scale, shift = eval_channel(g, eps, first + k)
             for j in range(k * s, k * s + s):
-                scales[j], shifts[j] = scale, shift
+                slopes[j], levels[j] = scale, shift
         for image in range(lo, hi):
             offset = size * s * (image * channels + first)
-            x, y = array(real, g[2] + offset), array(real, g[1] + offset)
+            x, y = array(stored, g[2] + offset), array(stored, g[1] + offset)
             for i in independent(count * s):
-                y[i] = shifts[i] + x[i] * scales[i]
+                y[i] = levels[i] + x[i] * slopes[i]
 
 
 @range_kernel
@@ -115,7 +121,7 @@ def fold_channels(args, lo, hi, tid):
     eps, what turns the biased variance into the unbiased one."""
     g, numbers = array(i64, args), array(f64, args)
     momentum, eps, factor = numbers[5], numbers[6], numbers[7]
-    running_mean, running_var = array(real, g[0]), array(real, g[1])
+    running_mean, running_var = array(scales, g[0]), array(scales, g[1])
     mean, invstd = array(real, g[2]), array(real, g[3])
     for i in range(g[4]):
         running_mean[i] = running_mean[i] * real(1.0 - momentum) + real(momentum) * mean[i]
@@ -127,62 +133,54 @@ def fold_channels(args, lo, hi, tid):
 _trained, _evaluated, _folds = (Remembered() for _ in range(3))
 
 
-def _rows_fit(shape, dtype, rows):
-    """Whether those that are there are dense rows of a shape and dtype."""
-    for row in rows:
-        if row is not None and (
-            row.shape != shape or row.dtype is not dtype or not row.flags.c_contiguous
-        ):
-            return False
-    return True
-
-
 def _fits(input, most):
     if REFERENCE or not 0 < input.size <= most or input.ndim < 2:
         return False
-    return input.dtype in COMPILED_DTYPES and input.flags.c_contiguous
+    return is_read(input.dtype) and input.flags.c_contiguous
 
 
 def batch_train(input, weight, bias, eps):
     """(out, mean, invstd) of a small dense array; None where the general way is to take it."""
-    key = input.shape, input.strides, input.dtype, weight is None, bias is None
+    rows = dtype_of_rows(input, weight, bias)
+    key = input.shape, input.strides, input.dtype, rows, weight is None, bias is None
     found = _trained.get(key, _trained)
     if found is _trained:
-        found = _trained.keep(key, _prepare_train(input, weight, bias))
-    if found is None or not _rows_fit(input.shape[1:2], input.dtype, (weight, bias)):
+        found = _trained.keep(key, _prepare_train(input, weight, bias, rows))
+    if found is None or not rows_fit(input.shape[1:2], rows, (weight, bias)):
         return None
     result = found(input, input if weight is None else weight, input if bias is None else bias, eps)
     return None if result is NotImplemented else result
 
 
-def _prepare_train(input, weight, bias):
-    if not _fits(input, MOST):
+def _prepare_train(input, weight, bias, rows):
+    dtype, wide = input.dtype, compute_dtype(input.dtype)
+    if not _fits(input, MOST) or rows not in (dtype, wide):
         return None
-    shape, dtype, kind = input.shape, input.dtype, language_type(input.dtype)
+    shape, kinds = input.shape, types(dtype, rows)
     words, parts = whole.batch_words(shape)
     given = (weight is not None) + 2 * (bias is not None)
     if parts == 1:
         kernel, items = whole.whole_channels(batches.batch_channels, batches.batch_columns, words)
-        codes = [kernel.address(real=kind, rectified=0), 0, items]
+        codes = [kernel.address(**kinds, rectified=0), 0, items]
     else:
         kernels = batches.batch_statistics, batches.combine_statistics
-        codes = [k.address(real=kind) for k in kernels]
-        codes.append(batches.batch_apply.address(real=kind, rectified=0))
+        codes = [k.address(**types(dtype, wide)) for k in kernels]
+        codes.append(batches.batch_apply.address(**kinds, rectified=0))
     constants = [given, *words[batches.N : batches.N + 4], *codes]
-    outputs = [(shape, dtype), (shape[1:2], dtype), (shape[1:2], dtype)]
+    outputs = [(shape, dtype), (shape[1:2], wide), (shape[1:2], wide)]
     arrays = [input, input if weight is None else weight, input if bias is None else bias]
-    code, constants = batch_in_turn.address(real=kind), [int(c) for c in constants]
+    code, constants = batch_in_turn.address(), [int(c) for c in constants]
     return prepared(code, 1, 1, arrays, outputs, constants, "f", scratch=True)
 
 
 def batch_eval(input, weight, bias, mean, var, eps):
     """A dense array by given statistics; None where the general way is to take it."""
-    key = input.shape, input.strides, input.dtype, weight is None, bias is None
+    key = input.shape, input.strides, input.dtype, mean.dtype, weight is None, bias is None
     found = _evaluated.get(key, _evaluated)
     if found is _evaluated:
         found = _evaluated.keep(key, _prepare_eval(input, weight, bias, mean, var))
     rows = (weight, bias, mean, var)
-    if found is None or not _rows_fit(input.shape[1:2], input.dtype, rows):
+    if found is None or not rows_fit(input.shape[1:2], mean.dtype, rows):
         return None
     weight, bias = (input if row is None else row for row in (weight, bias))
     result = found(input, mean, var, weight, bias, eps)
@@ -190,34 +188,37 @@ def batch_eval(input, weight, bias, mean, var, eps):
 
 
 def _prepare_eval(input, weight, bias, mean, var):
-    if not _fits(input, math.inf):
+    dtype = input.dtype
+    if not _fits(input, math.inf) or mean.dtype not in (dtype, compute_dtype(dtype)):
         return None
     given = (weight is not None) + 2 * (bias is not None)
     n, channels = input.shape[:2]
     s = input.size // (n * channels)
     kernel, items = (eval_columns, n) if s <= SMALL_PLANE else (eval_planes, n * channels)
-    code = kernel.address(real=language_type(input.dtype))
+    code = kernel.address(**types(dtype, mean.dtype))
     arrays = [input, mean, var, *(input if row is None else row for row in (weight, bias))]
-    outputs = [(input.shape, input.dtype)]
+    outputs = [(input.shape, dtype)]
     grain = items if input.size <= MOST else chunk(items, input.size // items)
     return prepared(code, items, grain, arrays, outputs, [given, channels, s], "f")
 
 
 def fold(running_mean, running_var, mean, invstd, momentum, eps, count):
     """Take the statistics of `count` values into the running ones, in place; False where these are
-    no dense rows of one floating dtype."""
-    dtype = mean.dtype
+    no dense rows of a floating dtype each."""
+    dtype, kind = mean.dtype, running_mean.dtype
     if REFERENCE or dtype not in COMPILED_DTYPES or type(momentum) is not float:
         return False
+    if kind is not dtype and not (dtype == FLOAT32 and is_read(kind) and kind.itemsize == 2):
+        return False
     rows = running_mean, running_var, mean, invstd
-    if not _rows_fit(mean.shape, dtype, rows):
+    if not rows_fit(mean.shape, kind, rows[:2]) or not rows_fit(mean.shape, dtype, rows[2:]):
         return False
     for row in rows:
         if type(row) is not np.ndarray or not (row.flags.c_contiguous and row.flags.writeable):
             return False
-    plan = _folds.get(dtype)
+    plan = _folds.get((dtype, kind))
     if plan is None:
-        code = fold_channels.address(real=language_type(dtype))
-        plan = _folds.keep(dtype, threads.plan(code, 1, 1, [0] * 8))
+        code = fold_channels.address(**types(dtype, kind))
+        plan = _folds.keep((dtype, kind), threads.plan(code, 1, 1, [0] * 8))
     threads.run(plan, *rows, len(mean), momentum, float(eps), count / (count - 1))
     return True

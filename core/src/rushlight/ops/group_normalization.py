@@ -13,6 +13,7 @@ from rushlight.ops.normalization import (
     _batch_norm_eval,
     _channels,
     _nothing_normalized,
+    asked,
     check_dtypes,
 )
 from rushlight.tensor.tensor import Tensor
@@ -54,8 +55,7 @@ def _group_norm_backward(
 def _group_norm_gradient(grad, input, groups, weight, eps, out1, out2, needs):
     if not mode.recording:
         found = _group_norm_backward(grad, input, groups, weight, out1, out2)
-        pairs = zip(found, needs, strict=True)
-        return tuple([g.to(input.dtype) if need else None for g, need in pairs])
+        return asked(found, needs, input, weight)
     shape = tuple(input.shape)
     rows = input.reshape(shape[0], groups, -1)
     centred = rows - rows.mean(2, True)

@@ -74,14 +74,21 @@ def _channels(tensor, ndim):
     return tensor.reshape(1, -1, *(1,) * (ndim - 2))
 
 
+def asked(found, needs, input, weight):
+    """Those of the gradients of input and weight (and bias) that are needed; the latter in the
+    dtype of the weight or, where there is none, of the input."""
+    dtype = input._dtype if weight is None else weight._dtype
+    first, *rows = found
+    if rows[0]._dtype is not dtype:
+        rows = [row.to(dtype) for row in rows]
+    return tuple([g if need else None for g, need in zip((first, *rows), needs, strict=True)])
+
+
 @_batch_norm.gradients("input", "weight", "bias")
 def _batch_norm_gradient(grad, input, weight, eps, out1, out2, needs):
     if not mode.recording:
-        found = _batch_norm_backward(
-            grad, input, weight, out1.to(input.dtype), out2.to(input.dtype)
-        )
-        pairs = zip(found, needs, strict=True)
-        return tuple(g.to(input.dtype) if need else None for g, need in pairs)
+        found = _batch_norm_backward(grad, input, weight, out1, out2)
+        return asked(found, needs, input, weight)
     ndim, axes = input.dim(), (0, *range(2, input.dim()))
     centred = input - input.mean(axes, True)
     invstd = ((centred * centred).mean(axes, True) + eps).rsqrt()
@@ -372,11 +379,8 @@ def _layer_norm_backward(
 @_layer_norm.gradients("input", "weight", "bias")
 def _layer_norm_gradient(grad, input, size, weight, eps, out1, out2, needs):
     if not mode.recording:
-        first, *rows = _layer_norm_backward(grad, input, weight, out1, out2, size)
-        if rows[0]._dtype is not input._dtype:
-            rows = [row.to(input._dtype) for row in rows]
-        found = zip((first, *rows), needs, strict=True)
-        return tuple([gradient if need else None for gradient, need in found])
+        found = _layer_norm_backward(grad, input, weight, out1, out2, size)
+        return asked(found, needs, input, weight)
     shape = tuple(input.shape)
     rows, grad = input.reshape(-1, size), grad.reshape(-1, size)
     centred = rows - rows.mean(1, True)
@@ -461,8 +465,7 @@ def _rms_norm_backward(grad: Tensor, input: Tensor, weight: Tensor | None, rstd:
 @_rms_norm.gradients("input", "weight")
 def _rms_norm_gradient(grad, input, size, weight, eps, out1, needs):
     if not mode.recording:
-        first, row = _rms_norm_backward(grad, input, weight, out1, size)
-        return first, row.to(input.dtype) if needs[1] else None
+        return asked(_rms_norm_backward(grad, input, weight, out1, size), needs, input, weight)
     shape = tuple(input.shape)
     rows, grad = input.reshape(-1, size), grad.reshape(-1, size)
     rstd = ((rows * rows).mean(1, True) + eps).rsqrt()

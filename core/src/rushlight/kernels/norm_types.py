@@ -1,0 +1,87 @@
+"""Types of what normalizations read and write: half-width numbers are converted in registers, and
+the arithmetic is that of float32."""
+
+from __future__ import annotations
+
+import functools
+
+from rushlight.backends import np
+from rushlight.backends.arrays import bfloat16
+from rushlight.backends.kernel_language import Parameter, bf16, f16, f32, f64
+from rushlight.kernels.execution import FLOAT32, FLOAT64, compute_array, compute_dtype
+
+__all__ = [
+    "dense",
+    "dtype_of_rows",
+    "is_read",
+    "row_in",
+    "rows_fit",
+    "rows_together",
+    "scales",
+    "stored",
+    "types",
+]
+
+stored = Parameter("stored")  # of the input, the result, and their gradients
+scales = Parameter("scales")  # of weight and bias
+
+
+@functools.cache
+def _types():
+    from rushlight.backends import half_floats
+
+    found = {FLOAT32: f32, FLOAT64: f64, bfloat16: bf16}
+    if half_floats.is_fast():
+        found[np.dtype(np.float16)] = f16
+    return found
+
+
+def is_read(dtype):
+    """Whether kernels read such numbers themselves."""
+    return dtype in _types()
+
+
+@functools.cache
+def types(dtype, rows):
+    """The parameters of a kernel for an input and for weight and bias of such dtypes."""
+    found = _types()
+    return {"real": found[compute_dtype(dtype)], "stored": found[dtype], "scales": found[rows]}
+
+
+def dense(array):
+    """The array as the kernels take it: dense rows of a dtype they read."""
+    if array.dtype not in _types():
+        return compute_array(array)
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def row_in(row, dtype):
+    """A row (or None) that is dense and of a dtype."""
+    return None if row is None else np.ascontiguousarray(row, dtype)
+
+
+def dtype_of_rows(input, *rows):
+    """That of the first row which is there, else the input's."""
+    for row in rows:
+        if row is not None:
+            return row.dtype
+    return input.dtype
+
+
+def rows_fit(shape, dtype, rows):
+    """Whether those that are there are dense rows of a shape and dtype."""
+    for row in rows:
+        if row is not None and (
+            row.shape != shape or row.dtype is not dtype or not row.flags.c_contiguous
+        ):
+            return False
+    return True
+
+
+def rows_together(dtype, *rows):
+    """(dtype, rows): weight and bias (or None) as dense rows of one dtype, for an input of `dtype`:
+    their own where they agree and kernels read it along with the input, else that computed in."""
+    wide = compute_dtype(dtype)
+    given = [row.dtype for row in rows if row is not None]
+    chosen = dtype if all(d == dtype for d in given) else wide
+    return (chosen, *[row_in(row, chosen) for row in rows])
