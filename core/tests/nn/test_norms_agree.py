@@ -9,6 +9,13 @@ import rushlight
 torch = pytest.importorskip("torch")
 LIBRARIES = (torch, rushlight)
 
+
+def statistics(x):
+    """A running mean and variance."""
+    mean = x.new_tensor([0.5, -1.0, 0.0, 0.3, 2.0, 0.1])
+    return mean, mean * mean + 0.2
+
+
 CALLS = {
     "group": (lambda F, x, w, b: F.group_norm(x, 3, w, b), (4, 6, 5, 7)),
     "group, one": (lambda F, x, w, b: F.group_norm(x, 1, w, b), (4, 6, 40)),
@@ -20,6 +27,15 @@ CALLS = {
     "rms, two dims": (lambda F, x, w, b: F.rms_norm(x, (5, 6), None, 1e-3), (4, 5, 6)),
     "layer": (lambda F, x, w, b: F.layer_norm(x, (6,), w, b), (4, 5, 6)),
     "batch": (lambda F, x, w, b: F.batch_norm(x, None, None, w, b, True), (4, 6, 5)),
+    "batch, eval": (lambda F, x, w, b: F.batch_norm(x, *statistics(x), w, b), (4, 6, 5)),
+    "batch, eval of planes": (
+        lambda F, x, w, b: F.batch_norm(x, *statistics(x), w, b),
+        (3, 6, 5, 7),
+    ),
+    "instance, eval": (
+        lambda F, x, w, b: F.instance_norm(x, *statistics(x), w, b, False),
+        (3, 6, 4, 5),
+    ),
 }
 
 
@@ -59,6 +75,7 @@ def test_gradients_to_second_order(name, dtype, bound):
 
 
 HALVES = {
+    "batch, eval": lambda F, x, w, b: F.batch_norm(x, *statistics(w), w, b),
     "group": lambda F, x, w, b: F.group_norm(x, 3, w, b),
     "layer": lambda F, x, w, b: F.layer_norm(x.transpose(1, 3), (6,), w, b),
     "batch": lambda F, x, w, b: F.batch_norm(x, None, None, w, b, True),
@@ -192,3 +209,75 @@ def test_errors_name_what_was_given():
         F.layer_norm(rushlight.ones(2, 6, dtype=rushlight.int64), (6,))
     with pytest.raises(RuntimeError, match=r"expected weight, bias .* of rushlight.float32, got"):
         F.layer_norm(rushlight.ones(2, 6), (6,), rushlight.ones(6).double())
+
+
+@pytest.mark.parametrize("parts", [(0,), (1,), (2,), (0, 2), (1, 2)])
+def test_some_gradients_of_evaluation(parts):
+    found = []
+    for library in LIBRARIES:
+        leaves = [
+            library.tensor(drawn(*s).numpy()).requires_grad_() for s in ((3, 6, 9, 4), (6,), (6,))
+        ]
+        out = library.nn.functional.batch_norm(leaves[0], *statistics(leaves[1]), *leaves[1:])
+        wanted = [leaves[p] for p in parts]
+        found.append(library.autograd.grad((out * out).sum(), wanted))
+    for theirs, ours in zip(*found, strict=True):
+        assert torch.allclose(torch.tensor(ours.tolist(), dtype=torch.float64), theirs, 1e-10)
+
+
+def test_evaluation_keeps_channels_last_and_its_gradient_too():
+    for library in LIBRARIES:
+        x = library.tensor(drawn(3, 6, 9, 4).numpy())
+        x = x.contiguous(memory_format=library.channels_last).requires_grad_()
+        out = library.nn.functional.batch_norm(x, *statistics(x))
+        assert out.is_contiguous(memory_format=library.channels_last)
+        (grad,) = library.autograd.grad(out, x, library.ones_like(out))
+        assert grad.is_contiguous(memory_format=library.channels_last)
+
+
+def test_statistics_in_evaluation_have_gradients():
+    """PyTorch has none for them."""
+    x, mean, var = (rushlight.tensor(drawn(*s).numpy()) for s in ((4, 6, 5), (6,), (6,)))
+    mean.requires_grad_()
+    out = rushlight.nn.functional.batch_norm(x, mean, var * var)
+    (grad,) = rushlight.autograd.grad(out.sum(), mean)
+    want = -20 * (var * var + 1e-5).rsqrt()
+    assert grad.tolist() == pytest.approx(want.tolist())
+
+
+def test_transforms_of_evaluation():
+    x = rushlight.tensor(drawn(2, 4, 6, 5).numpy())
+
+    def loss(x):
+        return rushlight.nn.functional.batch_norm(x, *statistics(x)).pow(3).sum()
+
+    grads = rushlight.func.vmap(rushlight.func.grad(loss))(x)
+    for one, found in zip(x, grads, strict=True):
+        leaf = one.clone().requires_grad_()
+        (want,) = rushlight.autograd.grad(loss(leaf), leaf)
+        assert rushlight.allclose(found, want, 1e-10)
+
+
+@pytest.mark.parametrize("given", [(False, False), (False, True), (True, False)])
+def test_evaluation_without_weight_or_bias(given):
+    """PyTorch has no second derivative where there is no weight."""
+    x, *rows = (rushlight.tensor(drawn(*s).numpy()) for s in ((3, 6, 2), (6,), (6,)))
+    rows = [row.requires_grad_() if there else None for row, there in zip(rows, given, strict=True)]
+    inputs = (x.requires_grad_(), *rows)
+
+    def call(x, weight, bias):
+        return rushlight.nn.functional.batch_norm(x, *statistics(x), weight, bias)
+
+    assert rushlight.autograd.gradcheck(call, inputs)
+    assert rushlight.autograd.gradgradcheck(call, inputs)
+
+
+def test_evaluation_of_half_width_inputs_under_autocast():
+    found = []
+    for library in LIBRARIES:
+        layer = library.nn.BatchNorm1d(6).eval()
+        x = library.tensor(drawn(4, 6, 5).numpy()).bfloat16()
+        with library.autocast("cpu"):
+            found.append(layer(x))
+    assert [str(v.dtype).split(".")[1] for v in found] == ["bfloat16"] * 2
+    assert torch.allclose(torch.tensor(found[1].tolist()), found[0].float(), 1e-2)

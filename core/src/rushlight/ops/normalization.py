@@ -12,13 +12,14 @@ from rushlight.dtypes import FLOAT, finfo, float32, float64
 from rushlight.errors import shape_text
 from rushlight.kernels import normalization as kernels
 from rushlight.kernels import rms_normalization as rms_kernels
-from rushlight.ops._direct import tensor_of, unrecorded
+from rushlight.ops._direct import on_arrays, tensor_of, tensors_of, unrecorded
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import (
     batch_gradients,
     batch_normalized,
     layer_gradients,
     layer_normalized,
+    like,
     rms_gradients,
     rms_normalized,
 )
@@ -271,6 +272,12 @@ def _nothing_normalized(input, weight, bias):
 
 
 @functools.cache
+def _given():
+    """Kernels of given statistics; they need the compiler."""
+    return importlib.import_module("rushlight.kernels.given_statistics")
+
+
+@functools.cache
 def _small():
     """Kernels of small arrays; they need the compiler."""
     return importlib.import_module("rushlight.kernels.small_normalization")
@@ -335,6 +342,49 @@ def affine_of_channels(mean, var, weight, bias, eps):
     return scale, -mean * scale if bias is None else bias - mean * scale
 
 
+@op(
+    meta=like,
+    method=False,
+    tested_by="_batch_norm",
+    samples=lambda make: [],  # for arrays of the CPU alone: see `_fits_given`
+    node="NativeBatchNorm",
+)
+def _batch_norm_given(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, var: Tensor, eps
+):
+    """Normalized by given statistics, which need no gradient."""
+    return _given().given_forward(input, weight, bias, mean, var, eps)
+
+
+@_batch_norm_given.gradients("input", "weight", "bias")
+def _batch_norm_given_gradient(grad, input, weight, mean, var, eps, needs):
+    if on_arrays(grad, input, weight, mean, var):
+        arrays = [None if t is None else t._array for t in (grad, input, weight, mean, var)]
+        return tensors_of(_given().given_backward(*arrays, eps, needs))
+    ndim, axes = input.dim(), (0, *range(2, input.dim()))
+    scale = invstd = (var + eps).rsqrt()
+    if weight is not None:
+        scale = invstd * weight
+    normal = (input - _channels(mean, ndim)) * _channels(invstd, ndim)
+    return (
+        grad * _channels(scale, ndim) if needs[0] else None,
+        (grad * normal).sum(axes) if needs[1] else None,
+        grad.sum(axes) if needs[2] else None,
+    )
+
+
+def _fits_given(input, mean, var, *vectors):
+    """Whether eval mode may be one op: numbers on the CPU in any memory, statistics that need no
+    gradient, vectors of matching lengths, and nobody watches single ops."""
+    array = input._array
+    if STATE.modes or stack.levels or type(array) is not np.ndarray or not array.size:
+        return False
+    if mean._node is not None or var._node is not None:
+        return False
+    channels = array.shape[1:2]
+    return all(v is None or v._array.shape == channels for v in (mean, var, *vectors))
+
+
 def _batch_norm_eval(input, mean, var, weight, bias, eps):
     """An affine map per channel."""
     if type(eps) is float and unrecorded(input, mean, var, weight, bias):
@@ -342,11 +392,13 @@ def _batch_norm_eval(input, mean, var, weight, bias, eps):
         found = _small().batch_eval(*arrays, eps)
         if found is not None:
             return tensor_of(found)
+    elif _fits_given(input, mean, var, weight, bias):
+        return _batch_norm_given(input, weight, bias, mean, var, eps)
     vectors = affine_of_channels(mean, var, weight, bias, eps)
     scale, shift = (_channels(vector, input.dim()) for vector in vectors)
     if input._dtype is scale._dtype is shift._dtype:
         return addcmul(shift, input, scale)  # one pass over memory
-    return input * scale + shift
+    return (input * scale + shift).to(input._dtype)
 
 
 def _layer_samples(make):
