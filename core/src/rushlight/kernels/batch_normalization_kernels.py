@@ -11,6 +11,7 @@ from __future__ import annotations
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
+    call_address,
     f64,
     function,
     i64,
@@ -20,7 +21,7 @@ from rushlight.backends.kernel_language import (
     square_root,
     stack,
 )
-from rushlight.kernels.norm_types import scales, stored
+from rushlight.kernels.norm_types import ROWS, scales, stored, wanted
 
 # Argument words of batch normalisation.
 X, Y, WEIGHT, BIAS, MEAN, INVSTD, GRAD, PARTIAL, N, C, S, PARTS, EPS, COUNT = range(14)
@@ -292,8 +293,27 @@ def batch_channel_gradients(args, lo, hi, tid):
         array(real, g[BIAS])[channel] = real(total)
         inverse = f64(array(real, g[INVSTD])[channel])
         array(real, g[PARTIAL])[channel] = real(product * inverse)
-        for image in range(g[N]):
-            gradient_plane(g, image * g[C] + channel, channel)
+        if g[Y] != 0:
+            for image in range(g[N]):
+                gradient_plane(g, image * g[C] + channel, channel)
+
+
+@range_kernel
+def batch_gradients_of_words(args, lo, hi, tid):
+    """One of the kernels over whole channels, by the words of a prepared call: a number; the
+    gradients of the input (unless only the others are wanted), weight and bias; GRAD, X, WEIGHT,
+    MEAN, INVSTD, SHIFT (X for what is not there); whether there is a weight, and a bias (2), N, C,
+    S, BLOCK, and the kernel's address."""
+    g, words, at = array(i64, args), stack(16), 3 if wanted == ROWS else 4
+    p = array(i64, words)
+    p[Y] = i64(0) if wanted == ROWS else g[1]
+    p[PARTIAL], p[BIAS] = g[at - 2], g[at - 1]
+    p[GRAD], p[X], p[MEAN], p[INVSTD] = g[at], g[at + 1], g[at + 3], g[at + 4]
+    p[WEIGHT] = g[at + 2] if g[at + 6] % 2 == 1 else i64(0)
+    p[SHIFT] = g[at + 5] if g[at + 6] >= 2 else i64(0)
+    for i in range(4):
+        p[N + i] = g[at + 7 + i]
+    call_address(g[at + 11], words, lo, hi, tid)
 
 
 # ---- small planes: the elements of some channels are columns -------------------------------------
@@ -493,7 +513,7 @@ def batch_column_gradients(args, lo, hi, tid):
             products[k] = real(sums[k] * f64(inverses[k]))
             own[k] = inverses[k] * products[k] / count
         spread(own, slope, channels, s, period, rows)
-        for row in range(0, n, rows):
+        for row in range(0, n if g[Y] != 0 else i64(0), rows):
             offset, some = place + pitch * row, min(rows, n - row) * period
             x, grad = array(stored, g[X] + offset), array(stored, g[GRAD] + offset)
             y = array(stored, g[Y] + offset)

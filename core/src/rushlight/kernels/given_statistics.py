@@ -23,15 +23,24 @@ from rushlight.backends.kernel_language import (
 from rushlight.kernels.batch_normalization_kernels import COLUMNS, SMALL_PLANE, fold, spread
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import FLOAT64, chunk, referenced_by
-from rushlight.kernels.norm_types import dense, rows_together, scales, stored, types
+from rushlight.kernels.norm_types import (
+    ALL,
+    INPUT,
+    ROWS,
+    dense,
+    rows_together,
+    scales,
+    stored,
+    types,
+    wanted,
+    which,
+)
 from rushlight.kernels.normalization import batch_norm_eval
 from rushlight.kernels.prepared import Remembered, called, prepared
 
 __all__ = ["given_backward", "given_forward"]
 
-INPUT, ROWS, ALL = 1, 2, 3
-wanted = Parameter("wanted")  # gradients of the input, of weight and bias, or of all
-sums = Parameter("sums")  # what the latter are written as
+sums = Parameter("sums")  # what gradients of weight and bias are written as
 # Words: a number; the gradients that are wanted; GRAD, X, MEAN, VAR, WEIGHT (or X again), eps;
 # whether there is a weight, N, C, S, and the channels of an item (columns) or parts of the images.
 _GIVEN, _N, _C, _S, _DIVIDED = range(6, 11)  # behind the gradients
@@ -202,7 +211,7 @@ def _backward_reference(grad, input, weight, mean, var, eps, needs):
 _backward = Remembered()
 
 
-def _prepare(x, rows, arrays, given, which):
+def _prepare(x, rows, arrays, given, asked):
     """(function, parts): what it gives of weight and bias is to be added up over the parts."""
     n, c = x.shape[:2]
     s, parts = x.size // (n * c), 1
@@ -212,15 +221,15 @@ def _prepare(x, rows, arrays, given, which):
             block = max(-(-32 // s), min(block, -(-c // 8)))
         kernel, items, divided = columns_backward, -(-c // block), block
     else:
-        parts = n if which == INPUT else max(1, min(n, 16 // c))
+        parts = n if asked == INPUT else max(1, min(n, 16 // c))
         kernel, items, divided = planes_backward, parts * c, parts
     apart = parts > 1
-    outputs = [(x.shape, x.dtype)] if which != ROWS else []
-    if which != INPUT:
+    outputs = [(x.shape, x.dtype)] if asked != ROWS else []
+    if asked != INPUT:
         outputs += [((parts * c,), FLOAT64 if apart else rows)] * 2
     parameters = types(x.dtype, rows)
     kind = f64 if apart else parameters["scales"]
-    code = kernel.address(**parameters, wanted=which, sums=kind)
+    code = kernel.address(**parameters, wanted=asked, sums=kind)
     grain = items if x.size <= 1 << 15 else chunk(items, x.size // items)
     words = [int(given), n, c, s, divided]
     return prepared(code, items, grain, arrays, outputs, words, "f"), parts
@@ -237,15 +246,15 @@ def given_backward(grad, input, weight, mean, var, eps, needs):
     else:
         x, dy = dense(turned), dense(np.moveaxis(dy, 1, -1)).reshape(turned.shape)
     rows, weight, mean, var = rows_together(x.dtype, weight, mean, var)
-    which = (INPUT if needs[0] else 0) + (ROWS if needs[1] or needs[2] else 0)
+    asked = which(needs)
     arrays = [dy, x, mean, var, x if weight is None else weight]
-    key = x.shape, x.dtype, rows, weight is None, which
+    key = x.shape, x.dtype, rows, weight is None, asked
     known = _backward.get(key)
     if known is None:
-        known = _backward.keep(key, _prepare(x, rows, arrays, weight is not None, which))
+        known = _backward.keep(key, _prepare(x, rows, arrays, weight is not None, asked))
     call, parts = known
     found = called(call, arrays, float(eps))
-    result = [found] if which == INPUT else list(found)
+    result = [found] if asked == INPUT else list(found)
     first = result.pop(0) if needs[0] else None
     if first is not None:
         first = cast(first, input.dtype)

@@ -11,6 +11,9 @@ from rushlight.backends.kernel_language import Parameter, bf16, f16, f32, f64
 from rushlight.kernels.execution import FLOAT32, FLOAT64, compute_array, compute_dtype
 
 __all__ = [
+    "ALL",
+    "INPUT",
+    "ROWS",
     "dense",
     "dtype_of_rows",
     "is_read",
@@ -20,10 +23,19 @@ __all__ = [
     "scales",
     "stored",
     "types",
+    "wanted",
+    "which",
 ]
 
+INPUT, ROWS, ALL = 1, 2, 3
+wanted = Parameter("wanted")  # gradients of the input, of weight and bias, or of all
 stored = Parameter("stored")  # of the input, the result, and their gradients
 scales = Parameter("scales")  # of weight and bias
+
+
+def which(needs):
+    """INPUT, ROWS or ALL, for the gradients of input, weight (and bias) that are needed."""
+    return (INPUT if needs[0] else 0) + (ROWS if any(needs[1:]) else 0) or ALL
 
 
 @functools.cache

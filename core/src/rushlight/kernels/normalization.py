@@ -6,6 +6,8 @@ Means and variances use two passes over the data (no cancellation). Kernels of b
 
 from __future__ import annotations
 
+import math
+
 from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import (
     array,
@@ -33,6 +35,7 @@ from rushlight.kernels.batch_normalization_kernels import (
     batch_columns,
     batch_gradient,
     batch_gradient_sums,
+    batch_gradients_of_words,
     batch_statistics,
     combine_gradient_sums,
     combine_statistics,
@@ -45,7 +48,20 @@ from rushlight.kernels.execution import (
     compute_dtype,
     referenced_by,
 )
-from rushlight.kernels.norm_types import dense, row_in, rows_together, scales, stored, types
+from rushlight.kernels.norm_types import (
+    ALL,
+    INPUT,
+    ROWS,
+    dense,
+    row_in,
+    rows_together,
+    scales,
+    stored,
+    types,
+    wanted,
+    which,
+)
+from rushlight.kernels.prepared import Remembered, called, prepared
 
 __all__ = [
     "batch_norm_eval",
@@ -57,8 +73,8 @@ __all__ = [
 
 # ---- layer normalisation -------------------------------------------------------------------------
 
-# Argument words: arrays, then sizes. GRAD_ROWS: rows of one partial sum of weight gradients.
-LX, LY, LWEIGHT, LBIAS, LMEAN, LRSTD, LGRAD, LPARTIAL, LN, LEPS, LROWS, LPER_PART = range(12)
+# Argument words of the forward pass: arrays, then the size of a row and eps.
+LX, LY, LWEIGHT, LBIAS, LMEAN, LRSTD, LN, LEPS = *range(6), 8, 9
 
 
 @range_kernel(wide=True)
@@ -89,42 +105,51 @@ def layer_rows(args, lo, hi, tid):
 
 @range_kernel(reassociate=True, wide=True)
 def layer_rows_backward(args, lo, hi, tid):
-    """Items: parts of the rows. The gradient of the input, and PARTIAL: [part][2][n], sums of
-    grad * xhat and of grad."""
-    g = array(i64, args)
-    n, size, per_part = g[LN], stored.bits // 8, g[LPER_PART]
-    weight, count = array(scales, g[LWEIGHT]), real(n)
+    """Items: parts of the rows. Words: a number; the gradient of the input if that is wanted; if
+    those of weight and bias are, PARTIAL: [part][2][n], sums of grad * xhat and of grad; GRAD, X,
+    WEIGHT (or X), MEAN, RSTD; whether there is a weight, n, rows, rows of a part."""
+    g, size, at = array(i64, args), stored.bits // 8, 3 if wanted == ALL else 2
+    given, n, rows, per_part = g[at + 5], g[at + 6], g[at + 7], g[at + 8]
+    weight, count = array(scales, g[at + 2]), real(n)
     for part in range(lo, hi):
-        products = array(real, g[LPARTIAL] + real.bits // 8 * 2 * part * n)
-        sums = array(real, g[LPARTIAL] + real.bits // 8 * (2 * part + 1) * n)
-        for i in independent(2 * n):
-            products[i] = 0
-        for row in range(part * per_part, min(g[LROWS], (part + 1) * per_part)):
-            x, y = array(stored, g[LX] + size * row * n), array(stored, g[LY] + size * row * n)
-            grad = array(stored, g[LGRAD] + size * row * n)
-            mean, scale = array(real, g[LMEAN])[row], array(real, g[LRSTD])[row]
+        products = array(real, g[at - 1] + real.bits // 8 * 2 * part * n)
+        sums = array(real, g[at - 1] + real.bits // 8 * (2 * part + 1) * n)
+        if wanted != INPUT:
+            for i in independent(2 * n):
+                products[i] = 0
+        for row in range(part * per_part, min(rows, (part + 1) * per_part)):
+            x, grad = (
+                array(stored, g[at + 1] + size * row * n),
+                array(stored, g[at] + size * row * n),
+            )
+            y = array(stored, g[1] + size * row * n)
+            mean, scale = array(real, g[at + 3])[row], array(real, g[at + 4])[row]
             total, product = real(0), real(0)
-            if g[LWEIGHT] != 0:
+            if wanted != ROWS and given != 0:
                 for i in independent(n):
                     normal = (x[i] - mean) * scale
-                    products[i] += grad[i] * normal
-                    sums[i] += grad[i]
+                    if wanted != INPUT:
+                        products[i] += grad[i] * normal
+                        sums[i] += grad[i]
                     total += grad[i] * weight[i]
                     product += grad[i] * weight[i] * normal
             else:
                 for i in independent(n):
                     normal = (x[i] - mean) * scale
-                    products[i] += grad[i] * normal
-                    sums[i] += grad[i]
-                    total += grad[i]
-                    product += grad[i] * normal
+                    if wanted != INPUT:
+                        products[i] += grad[i] * normal
+                        sums[i] += grad[i]
+                    if wanted != ROWS:
+                        total += grad[i]
+                        product += grad[i] * normal
             level, slope = total / count, product * scale / count
-            if g[LWEIGHT] != 0:
-                for i in independent(n):
-                    y[i] = (grad[i] * weight[i] - level - (x[i] - mean) * slope) * scale
-            else:
-                for i in independent(n):
-                    y[i] = (grad[i] - level - (x[i] - mean) * slope) * scale
+            if wanted != ROWS:
+                if given != 0:
+                    for i in independent(n):
+                        y[i] = (grad[i] * weight[i] - level - (x[i] - mean) * slope) * scale
+                else:
+                    for i in independent(n):
+                        y[i] = (grad[i] - level - (x[i] - mean) * slope) * scale
 
 
 # ---- plans ---------------------------------------------------------------------------------------
@@ -153,7 +178,7 @@ def batch_words(shape):
     Where planes are small they are not, and the word of parts says how many channels make an item.
     """
     n, c = shape[:2]
-    s = int(np.prod(shape[2:]))
+    s = math.prod(shape[2:])
     parts = max(1, min(n, 16 // c))
     if s <= SMALL_PLANE:
         block = COLUMNS // s
@@ -218,7 +243,9 @@ def _batch_forward_reference(input, weight, bias, eps, rectified=0):
     return out, mean.astype(dtype), invstd.astype(dtype)
 
 
-def _batch_backward_reference(grad, input, weight, mean, invstd, bias=None, rectified=0):
+def _batch_backward_reference(
+    grad, input, weight, mean, invstd, bias=None, rectified=0, needs=(True, True, True)
+):
     axes = (0, *range(2, input.ndim))
     normal = (input.astype(np.float64) - _spread(mean, input.ndim)) * _spread(invstd, input.ndim)
     g = grad.astype(np.float64)
@@ -231,7 +258,8 @@ def _batch_backward_reference(grad, input, weight, mean, invstd, bias=None, rect
     result = (g - level - normal * slope) * _spread(invstd, g.ndim)
     dtype = input.dtype if weight is None else weight.dtype
     result = _affine(result, weight, None, input.dtype)
-    return result, products.astype(dtype), sums.astype(dtype)
+    found = result, products.astype(dtype), sums.astype(dtype)
+    return tuple([part if need else None for part, need in zip(found, needs, strict=True)])
 
 
 def _batch_eval_reference(input, weight, bias, mean, var, eps):
@@ -257,7 +285,9 @@ def _layer_forward_reference(input, normalized_size, weight, bias, eps):
     return out, mean.astype(dtype), rstd.astype(dtype)
 
 
-def _layer_backward_reference(grad, input, weight, mean, rstd, normalized_size):
+def _layer_backward_reference(
+    grad, input, weight, mean, rstd, normalized_size, needs=(True, True, True)
+):
     rows, g = _layer_rows(input, normalized_size), _layer_rows(grad, normalized_size)
     normal = (rows - mean.reshape(-1, 1)) * rstd.reshape(-1, 1)
     d = g if weight is None else g * weight.reshape(-1).astype(np.float64)
@@ -265,7 +295,8 @@ def _layer_backward_reference(grad, input, weight, mean, rstd, normalized_size):
     result = (d - d.mean(axis=1, keepdims=True) - normal * slope) * rstd.reshape(-1, 1)
     result = result.reshape(input.shape).astype(input.dtype)
     dtype = input.dtype if weight is None else weight.dtype
-    return result, (g * normal).sum(axis=0).astype(dtype), g.sum(axis=0).astype(dtype)
+    found = result, (g * normal).sum(axis=0).astype(dtype), g.sum(axis=0).astype(dtype)
+    return tuple([part if need else None for part, need in zip(found, needs, strict=True)])
 
 
 # ---- public --------------------------------------------------------------------------------------
@@ -317,30 +348,58 @@ def _apply(x, weight, bias, mean, invstd, words, rectified=0):
 
 
 @referenced_by(_batch_backward_reference)
-def batch_norm_train_backward(grad, input, weight, mean, invstd, bias=None, rectified=0):
+def batch_norm_train_backward(
+    grad, input, weight, mean, invstd, bias=None, rectified=0, needs=(True, True, True)
+):
     """(grad_input, grad_weight, grad_bias) of :func:`batch_norm_train_forward`, the latter two in
-    the weight's dtype or, where there is none, the input's; the bias is asked for where the result
-    was rectified."""
+    the weight's dtype or, where there is none, the input's; None where `needs` says so. The bias is
+    asked for where the result was rectified."""
     _check_batch("batch_norm", input, weight, None, mean, invstd)
     if grad.shape != input.shape:
         raise ValueError(f"batch_norm: grad has shape {grad.shape}, expected {input.shape}")
     kind = input.dtype if weight is None else weight.dtype
     x, dy = dense(input), dense(cast(grad, input.dtype))
-    words, parts = batch_words(x.shape)
-    (n, c), s, wide = x.shape[:2], words[S], compute_dtype(x.dtype)
+    wide = compute_dtype(x.dtype)
     rows, weight, bias = rows_together(x.dtype, weight, bias)
-    mean, invstd, dtypes = row_in(mean, wide), row_in(invstd, wide), (x.dtype, rows)
-    sums = np.empty((2, c), wide)
-    grad_weight, grad_bias = sums  # which the kernels read again: rounded in the end
-    out = empty(x.shape, x.dtype)
-    if parts == 1:
-        kernel, items = whole_channels(batch_channel_gradients, batch_column_gradients, words)
-        grain = chunk(items, n * c * s // items)
-        plan = _plan(kernel, dtypes, items, grain, words, rectified=rectified)
-        threads.run(plan, x, out, weight, grad_bias, mean, invstd, dy, grad_weight,
-                    *words[N:SHIFT], bias)  # fmt: skip
-        return cast(out, input.dtype), *cast(sums, kind)
-    partial = np.empty(2 * c * parts, np.float64)
+    key = x.shape, x.dtype, rows, weight is None, bias is None, rectified, which(needs)
+    call = _batch_backward.get(key, _batch_backward)
+    vectors = weight, row_in(mean, wide), row_in(invstd, wide), bias
+    arrays = [dy, x, *[x if row is None else row for row in vectors]]
+    if call is _batch_backward:
+        call = _batch_backward.keep(key, _prepare_batch_backward(arrays, vectors, key))
+    if call is None:
+        found = _batch_backward_in_parts(dy, x, *vectors, rows, rectified)
+    else:
+        found = called(call, arrays)
+    first = cast(found[0], input.dtype) if needs[0] else None
+    pairs = zip(found[-2:], needs[1:], strict=True)
+    return first, *[cast(row, kind) if need else None for row, need in pairs]
+
+
+_batch_backward = Remembered()
+
+
+def _prepare_batch_backward(arrays, vectors, key):
+    """The gradients by one call; None where channels are divided."""
+    shape, dtype, rows, *_, rectified, asked = key
+    words, parts = batch_words(shape)
+    if parts > 1:
+        return None
+    kernel, items = whole_channels(batch_channel_gradients, batch_column_gradients, words)
+    inner = kernel.address(**types(dtype, rows), rectified=rectified)
+    given = (vectors[0] is not None) + 2 * (vectors[3] is not None)
+    outputs = [] if asked == ROWS else [(shape, dtype)]
+    outputs += [((shape[1],), compute_dtype(dtype))] * 2
+    grain = chunk(items, math.prod(shape) // items)
+    code = batch_gradients_of_words.address(wanted=ROWS if asked == ROWS else ALL)
+    return prepared(code, items, grain, arrays, outputs, [given, *words[N:EPS], inner])
+
+
+def _batch_backward_in_parts(dy, x, weight, mean, invstd, bias, rows, rectified):
+    words, parts = batch_words(x.shape)
+    (n, c), s, wide, dtypes = x.shape[:2], words[S], mean.dtype, (x.dtype, rows)
+    grad_weight, grad_bias = np.empty(c, wide), np.empty(c, wide)
+    out, partial = empty(x.shape, x.dtype), np.empty(2 * c * parts, np.float64)
     grain = chunk(c * parts, n * s // parts)
     plan = _plan(batch_gradient_sums, dtypes, c * parts, grain, words, rectified=rectified)
     threads.run(plan, x, None, weight, None, mean, invstd, dy, partial, *words[N:SHIFT],
@@ -350,7 +409,7 @@ def batch_norm_train_backward(grad, input, weight, mean, invstd, bias=None, rect
     plan = _plan(batch_gradient, dtypes, n * c, chunk(n * c, s), words, rectified=rectified)
     threads.run(plan, x, out, weight, grad_bias, mean, invstd, dy, grad_weight, *words[N:SHIFT],
                 bias)  # fmt: skip
-    return cast(out, input.dtype), *cast(sums, kind)
+    return out, grad_weight, grad_bias
 
 
 @referenced_by(_batch_eval_reference)
@@ -419,27 +478,47 @@ def layer_norm_forward(input, normalized_size, weight, bias, eps):
     return cast(out, dtype), mean, rstd
 
 
+_layer_backward = Remembered()
+
+
+def _prepare_layer_backward(x, n, arrays, given, row, asked):
+    rows, wide = x.size // n, compute_dtype(x.dtype)
+    parts = max(1, min(rows, 16, rows * n // 8192))
+    per_part = -(-rows // parts)
+    parts = -(-rows // per_part)
+    outputs = [] if asked == ROWS else [(x.shape, x.dtype)]
+    if asked != INPUT:
+        outputs.append(((parts, 2, n), wide))
+    code = layer_rows_backward.address(**types(x.dtype, row), wanted=asked)
+    return prepared(code, parts, 1, arrays, outputs, [int(given), n, rows, per_part])
+
+
 @referenced_by(_layer_backward_reference)
-def layer_norm_backward(grad, input, weight, mean, rstd, normalized_size):
+def layer_norm_backward(grad, input, weight, mean, rstd, normalized_size, needs=(True,) * 3):
     """(grad_input, grad_weight, grad_bias) of :func:`layer_norm_forward`; the latter two flat, in
-    the weight's dtype or, where there is none, the input's."""
+    the weight's dtype or, where there is none, the input's; None where `needs` says so."""
     n = int(normalized_size)
     kind = input.dtype if weight is None else weight.dtype
     _check_layer(input, n, weight, None)
     if grad.shape != input.shape:
         raise ValueError(f"layer_norm: grad has shape {grad.shape}, expected {input.shape}")
     x, dy = dense(input), dense(cast(grad, input.dtype))
-    rows, wide = x.size // n, compute_dtype(x.dtype)
-    out = empty(x.shape, x.dtype)
-    if not rows:
-        return cast(out, input.dtype), np.zeros(n, kind), np.zeros(n, kind)
-    mean, rstd = row_in(mean.reshape(-1), wide), row_in(rstd.reshape(-1), wide)
-    parts = max(1, min(rows, 16, rows * n // 8192))
-    per_part = -(-rows // parts)
-    parts = -(-rows // per_part)
-    words = (0,) * 8 + (n, 0, rows, per_part)
-    partial = np.empty((parts, 2, n), wide)
+    wide, asked = compute_dtype(x.dtype), which(needs)
+    if not x.size:
+        rows = [np.zeros(n, kind) if need else None for need in needs[1:]]
+        return empty(input.shape, input.dtype) if needs[0] else None, *rows
     row, weight = rows_together(x.dtype, weight)
-    plan = _plan(layer_rows_backward, (x.dtype, row), parts, 1, words)
-    threads.run(plan, x, out, weight, None, mean, rstd, dy, partial)
-    return cast(out, input.dtype), *cast(partial.sum(axis=0), kind)
+    arrays = [dy, x, x if weight is None else weight]
+    arrays += [row_in(mean.reshape(-1), wide), row_in(rstd.reshape(-1), wide)]
+    key = x.shape, x.dtype, row, n, weight is None, asked
+    call = _layer_backward.get(key)
+    if call is None:
+        call = _prepare_layer_backward(x, n, arrays, weight is not None, row, asked)
+        _layer_backward.keep(key, call)
+    found = called(call, arrays)
+    if asked == INPUT:
+        return cast(found, input.dtype), None, None
+    first, partial = (None, found) if asked == ROWS else found
+    rows = cast(partial[0] if len(partial) == 1 else partial.sum(axis=0), kind)
+    first = None if first is None else cast(first, input.dtype)
+    return first, *[row if need else None for row, need in zip(rows, needs[1:], strict=True)]

@@ -24,7 +24,19 @@ from rushlight.kernels.execution import (
     compute_dtype,
     referenced_by,
 )
-from rushlight.kernels.norm_types import dense, row_in, rows_together, scales, stored, types
+from rushlight.kernels.norm_types import (
+    ALL,
+    INPUT,
+    ROWS,
+    dense,
+    row_in,
+    rows_together,
+    scales,
+    stored,
+    types,
+    wanted,
+    which,
+)
 from rushlight.kernels.prepared import Remembered, called, prepared
 
 __all__ = ["rms_norm_backward", "rms_norm_forward"]
@@ -51,35 +63,40 @@ def rms_rows(args, lo, hi, tid):
 
 @range_kernel(reassociate=True, wide=True)
 def rms_rows_backward(args, lo, hi, tid):
-    """Items are parts of the rows. A number, OUT, PARTIAL, GRAD, X, WEIGHT (or X again), RSTD;
-    whether there is a weight, elements of a row, rows, rows of a part. PARTIAL: [part][n], sums of
-    grad * xhat."""
+    """Items are parts of the rows. A number, OUT (unless the weight's gradient alone is wanted),
+    PARTIAL (unless the input's is), GRAD, X, WEIGHT (or X again), RSTD; whether there is a weight,
+    elements of a row, rows, rows of a part. PARTIAL: [part][n], sums of grad * xhat."""
     g = array(i64, args)
-    n, size, rows, per_part = g[8], stored.bits // 8, g[9], g[10]
-    weight, count = array(scales, g[5]), real(n)
+    at, size = 3 if wanted == ALL else 2, stored.bits // 8
+    given, n, rows, per_part = g[at + 4], g[at + 5], g[at + 6], g[at + 7]
+    weight, count = array(scales, g[at + 2]), real(n)
     for part in range(lo, hi):
-        products = array(real, g[2] + real.bits // 8 * part * n)
-        for i in independent(n):
-            products[i] = 0
+        products = array(real, g[at - 1] + real.bits // 8 * part * n)
+        if wanted != INPUT:
+            for i in independent(n):
+                products[i] = 0
         for row in range(part * per_part, min(rows, (part + 1) * per_part)):
-            x, y = array(stored, g[4] + size * row * n), array(stored, g[1] + size * row * n)
-            grad, scale = array(stored, g[3] + size * row * n), array(real, g[6])[row]
+            x, y = array(stored, g[at + 1] + size * row * n), array(stored, g[1] + size * row * n)
+            grad, scale = array(stored, g[at] + size * row * n), array(real, g[at + 3])[row]
             product = real(0)
-            if g[7] != 0:
+            if given != 0:
                 for i in independent(n):
                     term = grad[i] * (x[i] * scale)
-                    products[i] += term
-                    product += term * weight[i]
+                    if wanted != INPUT:
+                        products[i] += term
+                    if wanted != ROWS:
+                        product += term * weight[i]
             else:
                 for i in independent(n):
                     product += grad[i] * (x[i] * scale)
             slope = product / count * scale
-            if g[7] != 0:
-                for i in independent(n):
-                    y[i] = (grad[i] * weight[i] - x[i] * slope) * scale
-            else:
-                for i in independent(n):
-                    y[i] = (grad[i] - x[i] * slope) * scale
+            if wanted != ROWS:
+                if given != 0:
+                    for i in independent(n):
+                        y[i] = (grad[i] * weight[i] - x[i] * slope) * scale
+                else:
+                    for i in independent(n):
+                        y[i] = (grad[i] - x[i] * slope) * scale
 
 
 # ---- reference -----------------------------------------------------------------------------------
@@ -93,14 +110,15 @@ def _forward_reference(input, normalized_size, weight, eps):
     return out, rstd.reshape(-1).astype(compute_dtype(input.dtype))
 
 
-def _backward_reference(grad, input, weight, rstd, normalized_size):
+def _backward_reference(grad, input, weight, rstd, normalized_size, needs=(True, True)):
     n = int(normalized_size)
     wide, scale = grad.astype(np.float64).reshape(-1, n), rstd.astype(np.float64).reshape(-1, 1)
     normal = input.astype(np.float64).reshape(-1, n) * scale
     scaled = wide if weight is None else wide * weight.astype(np.float64).reshape(1, -1)
     inner = (scaled - normal * (scaled * normal).mean(axis=1, keepdims=True)) * scale
     dtype = input.dtype if weight is None else weight.dtype
-    return inner.reshape(input.shape).astype(input.dtype), (wide * normal).sum(axis=0).astype(dtype)
+    row = (wide * normal).sum(axis=0).astype(dtype) if needs[1] else None
+    return inner.reshape(input.shape).astype(input.dtype) if needs[0] else None, row
 
 
 # ---- public --------------------------------------------------------------------------------------
@@ -145,32 +163,40 @@ def rms_norm_forward(input, normalized_size, weight, eps):
     return cast(out, input.dtype), rstd
 
 
-def _prepare_backward(x, n, arrays, given, kind):
-    rows = x.size // n
+def _prepare_backward(x, n, arrays, given, kind, asked):
+    rows, wide = x.size // n, compute_dtype(x.dtype)
     parts = max(1, min(rows, 16, rows * n // 8192))
     per_part = -(-rows // parts)
     parts = -(-rows // per_part)
-    code = rms_rows_backward.address(**types(x.dtype, kind))
-    outputs = [(x.shape, x.dtype), ((parts, n), compute_dtype(x.dtype))]
+    code = rms_rows_backward.address(**types(x.dtype, kind), wanted=asked)
+    outputs = [] if asked == ROWS else [(x.shape, x.dtype)]
+    if asked != INPUT:
+        outputs.append(((parts, n), wide))
     return prepared(code, parts, 1, arrays, outputs, [int(given), n, rows, per_part])
 
 
 @referenced_by(_backward_reference)
-def rms_norm_backward(grad, input, weight, rstd, normalized_size):
-    """(grad_input, grad_weight) of :func:`rms_norm_forward`; the latter flat, in the weight's
-    dtype, and meaningless where there is no weight."""
+def rms_norm_backward(grad, input, weight, rstd, normalized_size, needs=(True, True)):
+    """(grad_input, grad_weight) of :func:`rms_norm_forward`, None where `needs` says so; the latter
+    is flat, in the weight's dtype, and meaningless where there is no weight."""
     n = int(normalized_size)
     _check(input, n, weight)
-    asked = input.dtype if weight is None else weight.dtype
+    kind = input.dtype if weight is None else weight.dtype
     x, dy = dense(input), dense(cast(grad, input.dtype))
     if not x.size:
-        return empty(input.shape, input.dtype), np.zeros(n, asked)
-    kind, weight = rows_together(x.dtype, weight)
-    rstd = row_in(rstd, compute_dtype(x.dtype))
+        first = empty(input.shape, input.dtype) if needs[0] else None
+        return first, np.zeros(n, kind) if needs[1] else None
+    row, weight = rows_together(x.dtype, weight)
+    rstd, asked = row_in(rstd, compute_dtype(x.dtype)), which(needs)
     arrays = [dy, x, x if weight is None else weight, rstd]
-    key = x.shape, x.dtype, kind, n, weight is None
+    key = x.shape, x.dtype, row, n, weight is None, asked
     call = _backward.get(key)
     if call is None:
-        call = _backward.keep(key, _prepare_backward(x, n, arrays, weight is not None, kind))
-    out, partial = called(call, arrays)
-    return cast(out, input.dtype), cast(partial.sum(axis=0), asked)
+        call = _prepare_backward(x, n, arrays, weight is not None, row, asked)
+        _backward.keep(key, call)
+    found = called(call, arrays)
+    if asked == INPUT:
+        return cast(found, input.dtype), None
+    first, partial = (None, found) if asked == ROWS else found
+    total = cast(partial[0] if len(partial) == 1 else partial.sum(axis=0), kind)
+    return None if first is None else cast(first, input.dtype), total
