@@ -1,5 +1,7 @@
 """Passes that are about some of the inputs compute the gradients of no others."""
 
+import random
+
 import pytest
 from tests.autograd.test_hook_rules import agree
 
@@ -112,3 +114,39 @@ def test_saved_values_are_still_checked():
     kept += 1
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         rushlight.autograd.grad(out.sum(), x)
+
+
+STEPS = [
+    lambda x, y: x * y,
+    lambda x, y: x + y,
+    lambda x, y: x.sin(),
+    lambda x, y: x @ y,
+    lambda x, y: rushlight.cat([x, y])[:4],
+    lambda x, y: x.unbind(0)[0].expand(4, 4) * y,
+    lambda x, y: F.layer_norm(x, (4,), y[0], y[1]),
+    lambda x, y: rushlight.zeros(4, 4, dtype=x.dtype),
+]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_some_leaves_of_any_graph(seed):
+    """With and without a hook, which the general pass takes, and all leaves or some."""
+    draw = random.Random(seed)
+    rushlight.manual_seed(seed)
+    leaves = [rushlight.randn(4, 4, dtype=rushlight.float64, requires_grad=True) for _ in range(4)]
+    values = list(leaves)
+    for _ in range(draw.randrange(2, 9)):
+        values.append(draw.choice(STEPS)(draw.choice(values), draw.choice(values)))
+    out = values[-1].sum() + (values[-2] * leaves[0]).cos().sum()
+    every = rushlight.autograd.grad(out, leaves, retain_graph=True, allow_unused=True)
+    places = [i for i in range(4) if draw.random() < 0.5] or [1]
+    some = [leaves[i] for i in places]
+    found = rushlight.autograd.grad(out, some, retain_graph=True, allow_unused=True)
+    handle = leaves[0].register_hook(lambda grad: None)
+    general = rushlight.autograd.grad(out, some, retain_graph=True, allow_unused=True)
+    handle.remove()
+    last = rushlight.autograd.grad(out, some, allow_unused=True)
+    for i, *others in zip(places, found, general, last, strict=True):
+        for one in others:
+            assert (one is None) == (every[i] is None)
+            assert one is None or rushlight.allclose(one, every[i], 1e-12, equal_nan=True)

@@ -1,8 +1,8 @@
 """The backward pass of one root in which nothing is unusual: most passes of most programs.
 
-Nobody watches, no hook waits at any node or leaf, the pass is not recorded and every leaf gets its
-gradient, or is asked for it. What the general pass of :mod:`rushlight.autograd.engine` keeps in an
-object, for hooks to look at, are local variables here.
+Nobody watches, no hook waits at any node or leaf, the pass is not recorded and it is leaves that
+get gradients: all of them, or those that are asked for. What the general pass of
+:mod:`rushlight.autograd.engine` keeps in an object, for hooks to look at, are local variables here.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def deliver(pending, owned, node, number, piece, create=False):
 
 def ordinary_pass(root, retain, taken=None):
     """Run the pass from ``(node, output number, gradient)``; False, and nothing done, where
-    something is unusual. `taken`: a dictionary with the leaves as keys, which get their gradients
-    as values instead of adding them to their own."""
+    something is unusual. `taken`: a dictionary with leaves as keys, which get their gradients as
+    values instead of adding them to their own; nothing is computed for others."""
     start, number, gradient = root
     if (
         type(start) is not Node
@@ -52,10 +52,11 @@ def ordinary_pass(root, retain, taken=None):
     if found is None:
         return False
     nodes, counts = found
-    if taken is not None and counts.keys() != taken.keys():
+    if taken is not None and not taken.keys() <= counts.keys():
         return False
     if len(nodes) > 2:
         nodes.sort(key=by_sequence, reverse=True)
+    uses = None if taken is None or len(taken) == len(counts) else _uses(nodes, taken)
     recording, mode.recording = mode.recording, False
     try:
         if start.outputs == 1:
@@ -63,7 +64,10 @@ def ordinary_pass(root, retain, taken=None):
         else:
             deliver(pending := {}, (), start, number, gradient)
         root = gradient = None
-        _run(nodes, counts, pending, retain, taken)
+        if uses is None:
+            _run(nodes, counts, pending, retain, taken)
+        else:
+            _run_some(nodes, uses, counts, pending, retain, taken)
     finally:
         mode.recording = recording
     return True
@@ -94,6 +98,42 @@ def _below(start):
                 else:
                     return None
     return nodes, counts
+
+
+def _uses(nodes, taken):
+    """The nodes above some leaves, each with whether its edges lead to them."""
+    found: dict = {}
+    for node in reversed(nodes):
+        uses = [e is not None and (e in found or e in taken) for e in node.edges]
+        if True in uses:
+            found[node] = tuple(uses)
+    return found
+
+
+def _run_some(nodes, uses, counts, pending, retain, taken):
+    """Run those nodes alone that have `uses`, newest first, and their formulas of these."""
+    waiting: dict = {}
+    owned: set = set()
+    for node in nodes:
+        grads, used = pending.pop(node, None), uses.get(node)
+        if used is None:
+            continue
+        if grads is None:
+            pieces = (None,) * len(node.edges)
+        else:
+            pieces = _formulas(node, used)(node, grads, False)
+            if not retain and node.saved != ():  # nodes that saved nothing run again
+                node.saved = None
+        _hand(node, pieces, 0, pending, counts, waiting, owned, taken)
+
+
+def _formulas(node, used):
+    """What gives the gradients of a node's inputs: of those alone that are used."""
+    op = node.op
+    for edge, use in zip(node.edges, used, strict=True):
+        if edge is not None and not use and hasattr(op, "narrowed"):
+            return op.narrowed(node, used)
+    return op.backward
 
 
 def _run(nodes, counts, pending, retain, taken):
