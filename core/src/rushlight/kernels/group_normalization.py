@@ -28,6 +28,9 @@ from rushlight.kernels.execution import (
     referenced_by,
 )
 from rushlight.kernels.norm_types import (
+    ALL,
+    INPUT,
+    ROWS,
     dense,
     dtype_of_rows,
     row_in,
@@ -36,6 +39,8 @@ from rushlight.kernels.norm_types import (
     scales,
     stored,
     types,
+    wanted,
+    which,
 )
 from rushlight.kernels.prepared import Remembered, called, prepared
 
@@ -70,18 +75,20 @@ def group_row_backward(x, grad, y, n, mean, rstd, given, weight, products, sums)
     total, product = real(0), real(0)
     for i in independent(n):
         normal = (x[i] - mean) * rstd
-        products[i] = f64(grad[i] * normal)
-        sums[i] = f64(grad[i])
+        if wanted != INPUT:
+            products[i] = f64(grad[i] * normal)
+            sums[i] = f64(grad[i])
         scaled = grad[i] * (weight[i] if given != 0 else real(1))
         total += scaled
         product += scaled * normal
     level, slope = total / real(n), product / real(n) * rstd
-    if given != 0:
-        for i in independent(n):
-            y[i] = (grad[i] * weight[i] - level - (x[i] - mean) * slope) * rstd
-    else:
-        for i in independent(n):
-            y[i] = (grad[i] - level - (x[i] - mean) * slope) * rstd
+    if wanted != ROWS:
+        if given != 0:
+            for i in independent(n):
+                y[i] = (grad[i] * weight[i] - level - (x[i] - mean) * slope) * rstd
+        else:
+            for i in independent(n):
+                y[i] = (grad[i] - level - (x[i] - mean) * slope) * rstd
 
 
 @range_kernel(wide=True)
@@ -115,44 +122,49 @@ def group_rows(args, lo, hi, tid):
 
 @range_kernel(wide=True)
 def group_rows_backward(args, lo, hi, tid):
-    """OUT, PARTIAL, GRAD, X, WEIGHT, MEAN, RSTD. PARTIAL: [2][image][channel], each image's part of
-    the gradients of weight and of bias."""
-    g = array(i64, args)
-    size, given, groups, per = stored.bits // 8, g[_GIVEN], g[_GROUPS], g[_PER]
-    n, s, channels, images = g[_N], g[_S], groups * per, g[_S + 1]
-    weight = array(scales, g[5])
+    """OUT (unless the gradients of weight and bias alone are wanted), PARTIAL (unless the input's
+    is), GRAD, X, WEIGHT, MEAN, RSTD. PARTIAL: [2][image][channel], each image's part of the
+    gradients of weight and of bias."""
+    g, size, at = array(i64, args), stored.bits // 8, 3 if wanted == ALL else 2
+    sizes = at - 3  # how far they lie before those of the forward pass
+    given, groups, per = g[_GIVEN + sizes], g[_GROUPS + sizes], g[_PER + sizes]
+    n, s, images, channels = g[_N + sizes], g[_S + sizes], g[_S + sizes + 1], groups * per
+    weight = array(scales, g[at + 2])
     for item in range(lo, hi):
         image, first, start = item // groups, item % groups * per, size * item * n
-        mean, rstd = array(real, g[6])[item], array(real, g[7])[item]
-        products = array(f64, g[2] + 8 * (image * channels + first))
-        sums = array(f64, g[2] + 8 * ((images + image) * channels + first))
+        mean, rstd = array(real, g[at + 3])[item], array(real, g[at + 4])[item]
+        products = array(f64, g[at - 1] + 8 * (image * channels + first))
+        sums = array(f64, g[at - 1] + 8 * ((images + image) * channels + first))
         if s == 1:
-            group_row_backward(array(stored, g[4] + start), array(stored, g[3] + start),
+            group_row_backward(array(stored, g[at + 1] + start), array(stored, g[at] + start),
                                array(stored, g[1] + start), n, mean, rstd, given,
-                               array(scales, g[5] + scales.bits // 8 * first), products,
+                               array(scales, g[at + 2] + scales.bits // 8 * first), products,
                                sums)  # fmt: skip
             continue
         total, product = f64(0), f64(0)
         for c in range(per):
-            at = start + size * c * s
-            a, b = gradient_sums(array(stored, g[3] + at), array(stored, g[4] + at), s, mean)
+            own = start + size * c * s
+            a, b = gradient_sums(array(stored, g[at] + own), array(stored, g[at + 1] + own), s,
+                                 mean)  # fmt: skip
             b = b * f64(rstd)
-            products[c] = b
-            sums[c] = a
+            if wanted != INPUT:
+                products[c] = b
+                sums[c] = a
             factor = f64(1)
             if given != 0:
                 factor = f64(weight[first + c])
             total += a * factor
             product += b * factor
-        level, slope = real(total / f64(n)), real(product / f64(n)) * rstd
-        for c in range(per):
-            scale, at = real(1), start + size * c * s
-            if given != 0:
-                scale = weight[first + c]
-            x, grad = array(stored, g[4] + at), array(stored, g[3] + at)
-            y = array(stored, g[1] + at)
-            for i in independent(s):
-                y[i] = (grad[i] * scale - level - (x[i] - mean) * slope) * rstd
+        if wanted != ROWS:
+            level, slope = real(total / f64(n)), real(product / f64(n)) * rstd
+            for c in range(per):
+                scale, own = real(1), start + size * c * s
+                if given != 0:
+                    scale = weight[first + c]
+                x, grad = array(stored, g[at + 1] + own), array(stored, g[at] + own)
+                y = array(stored, g[1] + own)
+                for i in independent(s):
+                    y[i] = (grad[i] * scale - level - (x[i] - mean) * slope) * rstd
 
 
 # ---- reference -----------------------------------------------------------------------------------
@@ -182,7 +194,7 @@ def _forward_reference(input, groups, weight, bias, eps):
     return out, mean.reshape(-1).astype(dtype), rstd.reshape(-1).astype(dtype)
 
 
-def _backward_reference(grad, input, groups, weight, mean, rstd):
+def _backward_reference(grad, input, groups, weight, mean, rstd, needs=(True, True, True)):
     n, dtype = input.shape[0], input.dtype if weight is None else weight.dtype
     mean, rstd = (v.astype(np.float64).reshape(n, groups, 1, 1) for v in (mean, rstd))
     wide = _grouped(grad, groups)
@@ -192,7 +204,9 @@ def _backward_reference(grad, input, groups, weight, mean, rstd):
     scaled = wide if weight is None else wide * _column(weight, groups)
     inner = scaled - scaled.mean(axis=(2, 3), keepdims=True)
     inner = inner - normal * (scaled * normal).mean(axis=(2, 3), keepdims=True)
-    return (inner * rstd).reshape(input.shape).astype(input.dtype), grad_weight, grad_bias
+    first = (inner * rstd).reshape(input.shape).astype(input.dtype)
+    pairs = zip((first, grad_weight, grad_bias), needs, strict=True)
+    return tuple([part if need else None for part, need in pairs])
 
 
 # ---- public --------------------------------------------------------------------------------------
@@ -261,26 +275,34 @@ def group_norm_forward(input, groups, weight, bias, eps):
     return cast(out, input.dtype), mean, rstd
 
 
-def _prepare_backward(x, groups, arrays, given, rows):
+def _prepare_backward(x, groups, arrays, given, rows, asked):
     items, run, words = _sizes(x.shape, groups, int(given))
     n, channels = x.shape[:2]
-    outputs = [(x.shape, x.dtype), ((2, n, channels), FLOAT64)]
-    code = group_rows_backward.address(**types(x.dtype, rows))
+    outputs = [] if asked == ROWS else [(x.shape, x.dtype)]
+    if asked != INPUT:
+        outputs.append(((2, n, channels), FLOAT64))
+    code = group_rows_backward.address(**types(x.dtype, rows), wanted=asked)
     return prepared(code, items, chunk(items, 3 * run), arrays, outputs, [*words, n])
 
 
 @referenced_by(_backward_reference)
-def group_norm_backward(grad, input, groups, weight, mean, rstd):
-    """(grad_input, grad_weight, grad_bias) of :func:`group_norm_forward`, the latter two in the
-    weight's dtype or, where there is none, the input's."""
+def group_norm_backward(grad, input, groups, weight, mean, rstd, needs=(True, True, True)):
+    """(grad_input, grad_weight, grad_bias) of :func:`group_norm_forward`, None where `needs` says
+    so; the latter two in the weight's dtype or, where there is none, the input's."""
     kind = input.dtype if weight is None else weight.dtype
     x, dy = dense(input), dense(cast(grad, input.dtype))
-    wide = compute_dtype(x.dtype)
+    wide, asked = compute_dtype(x.dtype), which(needs)
     rows, weight = rows_together(x.dtype, weight)
     arrays = [dy, x, x if weight is None else weight, row_in(mean, wide), row_in(rstd, wide)]
-    key = x.shape, x.dtype, rows, groups, weight is None
+    key = x.shape, x.dtype, rows, groups, weight is None, asked
     call = _backward.get(key)
     if call is None:
-        call = _backward.keep(key, _prepare_backward(x, groups, arrays, weight is not None, rows))
-    out, partial = called(call, arrays)
-    return cast(out, input.dtype), *cast(partial.sum(axis=1), kind)
+        call = _prepare_backward(x, groups, arrays, weight is not None, rows, asked)
+        _backward.keep(key, call)
+    found = called(call, arrays)
+    if asked == INPUT:
+        return cast(found, input.dtype), None, None
+    first, partial = (None, found) if asked == ROWS else found
+    first = None if first is None else cast(first, input.dtype)
+    pairs = zip(cast(partial.sum(axis=1), kind), needs[1:], strict=True)
+    return first, *[row if need else None for row, need in pairs]

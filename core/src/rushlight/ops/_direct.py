@@ -99,6 +99,11 @@ def tensor_of(array):
     return out
 
 
+def arrays_of(*tensors):
+    """The arrays of tensors, None staying None."""
+    return [None if tensor is None else tensor._array for tensor in tensors]
+
+
 def tensors_of(arrays):
     """The same for several, None staying None."""
     if not STATE.inference:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.autograd.mode import mode, no_grad
 from rushlight.errors import shape_text
 from rushlight.kernels import group_normalization as kernels
-from rushlight.ops._direct import tensor_of, unrecorded
+from rushlight.ops._direct import arrays_of, on_arrays, tensor_of, tensors_of, unrecorded
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import batch_gradients, group_normalized
 from rushlight.ops.copying import in_format_of
@@ -53,6 +53,9 @@ def _group_norm_backward(
 
 @_group_norm.gradients("input", "weight", "bias")
 def _group_norm_gradient(grad, input, groups, weight, eps, out1, out2, needs):
+    if on_arrays(grad, input, weight, out1, out2):
+        x, dy, *rows = arrays_of(input, grad, weight, out1, out2)
+        return tensors_of(kernels.group_norm_backward(dy, x, groups, *rows, needs))
     if not mode.recording:
         found = _group_norm_backward(grad, input, groups, weight, out1, out2)
         return asked(found, needs, input, weight)

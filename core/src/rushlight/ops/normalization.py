@@ -12,7 +12,7 @@ from rushlight.dtypes import FLOAT, finfo, float32, float64
 from rushlight.errors import shape_text
 from rushlight.kernels import normalization as kernels
 from rushlight.kernels import rms_normalization as rms_kernels
-from rushlight.ops._direct import on_arrays, tensor_of, tensors_of, unrecorded
+from rushlight.ops._direct import arrays_of, on_arrays, tensor_of, tensors_of, unrecorded
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import (
     batch_gradients,
@@ -75,11 +75,6 @@ def _channels(tensor, ndim):
     return tensor.reshape(1, -1, *(1,) * (ndim - 2))
 
 
-def _arrays(*tensors):
-    """Theirs, None staying None."""
-    return [None if t is None else t._array for t in tensors]
-
-
 def asked(found, needs, input, weight):
     """Those of the gradients of input and weight (and bias) that are needed; the latter in the
     dtype of the weight or, where there is none, of the input."""
@@ -93,7 +88,7 @@ def asked(found, needs, input, weight):
 @_batch_norm.gradients("input", "weight", "bias")
 def _batch_norm_gradient(grad, input, weight, eps, out1, out2, needs):
     if on_arrays(grad, input, weight, out1, out2):
-        arrays = _arrays(grad, input, weight, out1, out2)
+        arrays = arrays_of(grad, input, weight, out1, out2)
         return tensors_of(kernels.batch_norm_train_backward(*arrays, needs=needs))
     if not mode.recording:
         found = _batch_norm_backward(grad, input, weight, out1, out2)
@@ -149,7 +144,7 @@ def _batch_norm_rectified_backward(
 @_batch_norm_rectified.gradients("input", "weight", "bias")
 def _batch_norm_rectified_gradient(grad, input, weight, bias, eps, rectified, out1, out2, needs):
     if on_arrays(grad, input, weight, out1, out2, bias):
-        arrays = _arrays(grad, input, weight, out1, out2, bias)
+        arrays = arrays_of(grad, input, weight, out1, out2, bias)
         return tensors_of(kernels.batch_norm_train_backward(*arrays, rectified, needs))
     if not mode.recording:
         found = _batch_norm_rectified_backward(grad, input, weight, out1, out2, bias, rectified)
@@ -370,7 +365,7 @@ def _batch_norm_given(
 @_batch_norm_given.gradients("input", "weight", "bias")
 def _batch_norm_given_gradient(grad, input, weight, mean, var, eps, needs):
     if on_arrays(grad, input, weight, mean, var):
-        arrays = _arrays(grad, input, weight, mean, var)
+        arrays = arrays_of(grad, input, weight, mean, var)
         return tensors_of(_given().given_backward(*arrays, eps, needs))
     ndim, axes = input.dim(), (0, *range(2, input.dim()))
     scale = invstd = (var + eps).rsqrt()
@@ -399,7 +394,7 @@ def _fits_given(input, mean, var, *vectors):
 def _batch_norm_eval(input, mean, var, weight, bias, eps):
     """An affine map per channel."""
     if type(eps) is float and unrecorded(input, mean, var, weight, bias):
-        found = _small().batch_eval(*_arrays(input, weight, bias, mean, var), eps)
+        found = _small().batch_eval(*arrays_of(input, weight, bias, mean, var), eps)
         if found is not None:
             return tensor_of(found)
     elif _fits_given(input, mean, var, weight, bias):
@@ -441,7 +436,7 @@ def _layer_norm_backward(
 @_layer_norm.gradients("input", "weight", "bias")
 def _layer_norm_gradient(grad, input, size, weight, eps, out1, out2, needs):
     if on_arrays(grad, input, weight, out1, out2):
-        arrays = _arrays(grad, input, weight, out1, out2)
+        arrays = arrays_of(grad, input, weight, out1, out2)
         return tensors_of(kernels.layer_norm_backward(*arrays, size, needs))
     if not mode.recording:
         found = _layer_norm_backward(grad, input, weight, out1, out2, size)
@@ -530,7 +525,7 @@ def _rms_norm_backward(grad: Tensor, input: Tensor, weight: Tensor | None, rstd:
 @_rms_norm.gradients("input", "weight")
 def _rms_norm_gradient(grad, input, size, weight, eps, out1, needs):
     if on_arrays(grad, input, weight, out1):
-        arrays = _arrays(grad, input, weight, out1)
+        arrays = arrays_of(grad, input, weight, out1)
         return tensors_of(rms_kernels.rms_norm_backward(*arrays, size, needs))
     if not mode.recording:
         return asked(_rms_norm_backward(grad, input, weight, out1, size), needs, input, weight)
