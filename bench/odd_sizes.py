@@ -1,6 +1,7 @@
 """Layers and ops at sizes for which a kernel of large arrays is the wrong one: rows of few
-elements, small planes, three spatial dims, pieces of rows. Each is ``(shape of the input, function
-of a library that gives the layer)``."""
+elements, small planes, three spatial dims, pieces of rows, half-width numbers. Each is ``(shape of
+the input, function of a library that gives the layer)``, and the input's dtype if that is not
+float32."""
 
 from __future__ import annotations
 
@@ -13,6 +14,22 @@ LAYERS = {
     "batch norm of rows": ((64, 256), lambda t: t.nn.BatchNorm1d(256)),
     "batch norm of many rows": ((4096, 16), lambda t: t.nn.BatchNorm1d(16)),
     "batch norm, eval": ((16, 256, 4, 4), lambda t: t.nn.BatchNorm2d(256).eval()),
+    "batch norm of rows, eval": ((512, 1024), lambda t: t.nn.BatchNorm1d(1024).eval()),
+    "batch norm, bfloat16": (
+        (16, 64, 28, 28), lambda t: t.nn.BatchNorm2d(64).to(t.bfloat16), "bfloat16",
+    ),
+    "batch norm of rows, float16": (
+        (64, 256), lambda t: t.nn.BatchNorm1d(256).to(t.float16), "float16",
+    ),
+    "batch norm, eval, bfloat16": (
+        (16, 64, 28, 28), lambda t: t.nn.BatchNorm2d(64).to(t.bfloat16).eval(), "bfloat16",
+    ),
+    "layer norm, bfloat16": (
+        (512, 768), lambda t: t.nn.LayerNorm(768).to(t.bfloat16), "bfloat16",
+    ),
+    "group norm, bfloat16": (
+        (8, 64, 28, 28), lambda t: t.nn.GroupNorm(8, 64).to(t.bfloat16), "bfloat16",
+    ),
     "batch norm of small planes": ((16, 512, 4, 4), lambda t: t.nn.BatchNorm2d(512)),
     "group norm of rows": ((64, 256), lambda t: t.nn.GroupNorm(8, 256)),
     "convolution over three dims": (
@@ -65,11 +82,11 @@ LAYERS = {
 }  # fmt: skip
 
 
-def of(shape, make):
+def of(shape, make, dtype="float32"):
     """``function(library)`` for the passes of such a layer: its input and what it computes."""
 
     def of_library(library):
         layer = make(library)
-        return (library.randn(*shape),), layer
+        return (library.randn(*shape).to(getattr(library, dtype)),), layer
 
     return of_library
