@@ -22,6 +22,24 @@ CALLS = {
     "layer_norm": (
         lambda lib, x, w, b: lib.nn.functional.layer_norm(x, (4,), w, b), (3, 4), (4,), (4,)
     ),
+    "group_norm": (
+        lambda lib, x, w, b: lib.nn.functional.group_norm(x, 2, w, b), (3, 4, 5), (4,), (4,)
+    ),
+    "group_norm of rows": (
+        lambda lib, x, w, b: lib.nn.functional.group_norm(x, 2, w, b), (3, 4), (4,), (4,)
+    ),
+    "batch_norm": (
+        lambda lib, x, w, b: lib.nn.functional.batch_norm(x, None, None, w, b, True),
+        (3, 4, 5), (4,), (4,),
+    ),
+    "batch_norm of planes": (
+        lambda lib, x, w, b: lib.nn.functional.batch_norm(x, None, None, w, b, True),
+        (3, 4, 9, 5), (4,), (4,),
+    ),
+    "batch_norm of few channels": (  # whose images are divided
+        lambda lib, x, w, b: lib.nn.functional.batch_norm(x, None, None, w, b, True),
+        (7, 2, 9, 5), (2,), (2,),
+    ),
     "cat": (lambda lib, *a: lib.cat(a) ** 2, (2, 3), (1, 3), (4, 3)),
     "where": (lambda lib, x, y: lib.where(x > 0, x, y), (3, 4), (3, 1)),
     "lerp": (lambda lib, x, y, w: lib.lerp(x, y, w), (3, 4), (3, 4), (3, 4)),
@@ -150,3 +168,17 @@ def test_some_leaves_of_any_graph(seed):
         for one in others:
             assert (one is None) == (every[i] is None)
             assert one is None or rushlight.allclose(one, every[i], 1e-12, equal_nan=True)
+
+
+@pytest.mark.parametrize("rows", [3, 4, 5, 7, 64])
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm"])
+def test_some_gradients_of_rows(name, rows):
+    """By kernels of their own, which add up in another order."""
+    inputs = tensors_of(rushlight, ((rows, 40), (40,), (40,))[: 3 if name == "layer_norm" else 2])
+    out = getattr(F, name)(inputs[0], (40,), *inputs[1:])
+    grad = out.detach() ** 2
+    together = rushlight.autograd.grad(out, inputs, grad, retain_graph=True)
+    for part in ([0], [1], [*range(1, len(inputs))]):
+        alone = rushlight.autograd.grad(out, [inputs[i] for i in part], grad, retain_graph=True)
+        for i, one in zip(part, alone, strict=True):
+            assert rushlight.allclose(one, together[i], 1e-12)
