@@ -37,6 +37,13 @@ CASES = {
     "unequal": (2, 5, (12, 9), 7, (3, 2), (2, 1), (1, 0), (1, 1), 1),
     "dilated": (2, 5, (13, 12), 7, (3, 3), (1, 1), (2, 2), (2, 2), 1),
     "dilated, strided": (2, 4, (13, 12), 6, (3, 3), (2, 2), (2, 1), (2, 3), 1),
+    "dilated, sub-images": (2, 33, (23, 30), 40, (3, 3), (1, 1), (2, 2), (2, 2), 1),
+    "dilated, odd sub-images": (3, 36, (29, 37), 32, (3, 3), (1, 1), (0, 4), (4, 4), 1),
+    "dilated, small sub-images": (8, 128, (8, 10), 130, (3, 3), (1, 1), (3, 3), (3, 3), 1),
+    "dilated, large padding": (4, 34, (21, 20), 35, (3, 3), (1, 1), (4, 2), (2, 2), 1),
+    "dilated unequally": (2, 33, (23, 30), 40, (3, 3), (1, 1), (2, 3), (2, 3), 1),
+    "dilated, other padding": (2, 33, (23, 30), 40, (3, 3), (1, 1), (1, 1), (2, 2), 1),
+    "dilated groups": (2, 64, (23, 30), 80, (3, 3), (1, 1), (2, 2), (2, 2), 2),
     "groups": (3, 12, (9, 9), 8, (3, 3), (1, 1), (1, 1), (1, 1), 4),
     "groups, strided": (3, 6, (9, 8), 9, (3, 3), (2, 2), (1, 1), (1, 1), 3),
     "groups, many": (5, 24, (13, 11), 36, (3, 2), (1, 1), (2, 1), (2, 1), 6),
@@ -226,16 +233,16 @@ def test_all_passes(rng, dtype, name, ways):
     check(got, exact, scale, bound)
 
 
-@pytest.mark.parametrize("channels, size", [(64, 16), (256, 8), (64, 4)])
-def test_rounding_errors_against_the_oracle(rng, largest_tile, channels, size):
+@pytest.mark.parametrize("channels, size, d", [(64, 16, 1), (256, 8, 1), (64, 4, 1), (64, 31, 2)])
+def test_rounding_errors_against_the_oracle(rng, largest_tile, channels, size, d):
     """Root mean squares of the errors, ours over PyTorch's: the documented bounds."""
     torch = pytest.importorskip("torch")
-    case = (8, channels, (size, size), channels, (3, 3), (1, 1), (1, 1), (1, 1), 1)
+    case = (8, channels, (size, size), channels, (3, 3), (1, 1), (d, d), (d, d), 1)
     x, w, b, dy, args = arrays(rng, case)
 
     def passes(kind):
         tx, tw = (torch.tensor(v, dtype=kind, requires_grad=True) for v in (x, w))
-        y = torch.conv2d(tx, tw, torch.tensor(b, dtype=kind), padding=1)
+        y = torch.conv2d(tx, tw, torch.tensor(b, dtype=kind), padding=d, dilation=d)
         y.backward(torch.tensor(dy, dtype=kind))
         return [t.detach().numpy() for t in (y, tx.grad, tw.grad)]
 
@@ -250,10 +257,11 @@ def test_rounding_errors_against_the_oracle(rng, largest_tile, channels, size):
         assert ratio < (3.5 if largest_tile == 4 else 2)
 
 
+@pytest.mark.parametrize("d", [1, 2])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_infinities_and_nan_stay_where_they_belong(rng, largest_tile, value):
+def test_infinities_and_nan_stay_where_they_belong(rng, largest_tile, value, d):
     """They reach the outputs whose windows hold them, not all of a tile."""
-    case = (3, 40, (13, 14), 36, (3, 3), (1, 1), (1, 1), (1, 1), 1)
+    case = (3, 40, (13, 14), 36, (3, 3), (1, 1), (d, d), (d, d), 1)
     x, w, b, dy, args = arrays(rng, case)
     x[1, 7, 4, 5] = dy[2, 3, 0, 13] = value
     with np.errstate(invalid="ignore"):
@@ -267,6 +275,23 @@ def test_infinities_and_nan_stay_where_they_belong(rng, largest_tile, value):
             finite = np.isfinite(want)
             assert 0 < want.size - finite.sum() <= 9 * want.shape[1]
             assert np.allclose(got[finite], want[finite], 1e-3, 1e-3)
+
+
+@compiled_only
+def test_sub_images_take_the_place_of_dilations(rng):
+    """Where the padding is a multiple of the dilation and a Winograd plan is in use."""
+    from rushlight.kernels.dilated_convolution import Forward, WeightGradient
+
+    for name, case in CASES.items():
+        if not name.startswith("dilated"):
+            continue
+        convolution._plans.clear()
+        x, w, _b, dy, args = arrays(rng, case)
+        convolution.convolution_forward(x, w, None, *args)
+        convolution.convolution_weight_gradient(dy, x, w.shape, *args)
+        parted = [isinstance(p, (Forward, WeightGradient)) for p in convolution._plans.values()]
+        whole = convolution._WINOGRAD > 0 and ("images" in name or "large" in name)
+        assert all(parted) if whole else not any(parted), name
 
 
 @compiled_only
@@ -389,7 +414,8 @@ def test_oracle(rng, name):
 
 
 @pytest.mark.parametrize("name", ["mnist 2", "winograd batch", "winograd, many panels",
-                                  "winograd, groups of images", "resnet stem", "unequal", "patches",
+                                  "winograd, groups of images", "dilated, sub-images",
+                                  "dilated, odd sub-images", "resnet stem", "unequal", "patches",
                                   "groups, many",
                                   "3 dims", "3 dims, small", "3 dims, depthwise",
                                   "3 dims, dilated and strided", "3 dims, winograd"])  # fmt: skip

@@ -4,8 +4,9 @@ Arrays are channels-first, (N, C, *spatial); weights (O, C / groups, *kernel). f
 two dims runs on the tile kernels (:mod:`direct_convolution`), stride-1 3x3 with at least 32
 channels on both sides by Winograd F(4x4, 3x3) or F(2x2, 3x3) (:mod:`winograd`;
 ``RUSHLIGHT_WINOGRAD=2`` leaves the second, whose errors are those of the sum itself, 0 turns both
-off), and so does float32 over three dims, whose taps along the depth become channels
-(:mod:`depth_convolution`). Everything else gathers windows into columns and multiplies matrices.
+off), dilated ones by their sub-images (:mod:`dilated_convolution`), and so does float32 over three
+dims, whose taps along the depth become channels (:mod:`depth_convolution`). Everything else gathers
+windows into columns and multiplies matrices (:mod:`column_convolution`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ import os
 
 from rushlight.backends import np
 from rushlight.backends.memory import empty
-from rushlight.kernels import depth_convolution, whole_windows
+from rushlight.kernels import (
+    column_convolution,
+    depth_convolution,
+    dilated_convolution,
+    whole_windows,
+)
+from rushlight.kernels.column_convolution import crop, output_size, padded, taps
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     FLOAT32,
@@ -25,7 +32,6 @@ from rushlight.kernels.execution import (
     is_low_precision,
     referenced_by,
 )
-from rushlight.kernels.matrix import matmul
 from rushlight.kernels.pointwise import bfloat16_pixels
 
 __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_weight_gradient"]
@@ -34,35 +40,10 @@ _WINOGRAD = int(os.environ.get("RUSHLIGHT_WINOGRAD", "4"))  # largest tile of ou
 _WINOGRAD_PIXELS = 64  # output maps below this are quicker by products on matrix units
 _WINOGRAD_CHANNELS = 32
 _DEPTHWISE_TAPS = 64  # more taps than these are not worth unrolled code
-_COLUMN_BYTES = 64 << 20  # windows gathered at a time on the generic path
 _plans: dict = {}
 
 
-def output_size(size, kernel, stride, padding, dilation):
-    """Spatial sizes of the result."""
-    return tuple(
-        (n + 2 * p - d * (k - 1) - 1) // s + 1
-        for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True)
-    )
-
-
 # ---- reference -----------------------------------------------------------------------------------
-
-
-def _taps(kernel, size, stride, dilation):
-    """For every kernel tap: its index and the slices of the padded input that it meets."""
-    for tap in np.ndindex(*kernel):
-        yield (
-            tap,
-            tuple(
-                slice(t * d, t * d + (n - 1) * s + 1, s)
-                for t, d, n, s in zip(tap, dilation, size, stride, strict=True)
-            ),
-        )
-
-
-def _padded(x, padding, dtype=np.float64):
-    return np.pad(x.astype(dtype), [(0, 0), (0, 0), *((p, p) for p in padding)])
 
 
 def _split_groups(x, groups):
@@ -72,10 +53,10 @@ def _split_groups(x, groups):
 def _forward_reference(input, weight, bias, stride, padding, dilation, groups):
     kernel = weight.shape[2:]
     size = _check("convolution", input.shape, weight.shape, stride, padding, dilation, groups)
-    wide = _padded(input, padding)
+    wide = padded(input, padding)
     w = weight.astype(np.float64).reshape(groups, -1, *weight.shape[1:])
     out = np.zeros((input.shape[0], groups, w.shape[1], *size))
-    for tap, window in _taps(kernel, size, stride, dilation):
+    for tap, window in taps(kernel, size, stride, dilation):
         x = _split_groups(wide[(..., *window)], groups)
         out += np.einsum("ngc...,goc->ngo...", x, w[(..., *tap)])
     out = out.reshape(input.shape[0], weight.shape[0], *size)
@@ -90,17 +71,12 @@ def _input_gradient_reference(grad, weight, input_shape, stride, padding, dilati
     out = _check(op, input_shape, weight.shape, stride, padding, dilation, groups)
     _check_gradient(op, grad, (input_shape[0], weight.shape[0], *out))
     w = weight.astype(np.float64).reshape(groups, -1, *weight.shape[1:])
-    wide = _padded(np.zeros(input_shape), padding)
+    wide = padded(np.zeros(input_shape), padding)
     dy = _split_groups(grad.astype(np.float64), groups)
-    for tap, window in _taps(kernel, size, stride, dilation):
+    for tap, window in taps(kernel, size, stride, dilation):
         part = np.einsum("ngo...,goc->ngc...", dy, w[(..., *tap)])
         wide[(..., *window)] += part.reshape(*input_shape[:2], *size)
-    return _crop(wide, input_shape, padding).astype(grad.dtype)
-
-
-def _crop(wide, input_shape, padding):
-    inside = tuple(slice(p, p + n) for p, n in zip(padding, input_shape[2:], strict=True))
-    return wide[(..., *inside)]
+    return crop(wide, input_shape, padding).astype(grad.dtype)
 
 
 def _weight_gradient_reference(grad, input, weight_shape, stride, padding, dilation, groups):
@@ -108,77 +84,14 @@ def _weight_gradient_reference(grad, input, weight_shape, stride, padding, dilat
     op = "convolution_weight_gradient"
     out = _check(op, input.shape, weight_shape, stride, padding, dilation, groups)
     _check_gradient(op, grad, (input.shape[0], weight_shape[0], *out))
-    wide = _padded(input, padding)
+    wide = padded(input, padding)
     dy = _split_groups(grad.astype(np.float64), groups)
     dw = np.zeros((groups, weight_shape[0] // groups, *weight_shape[1:]))
-    for tap, window in _taps(kernel, size, stride, dilation):
+    for tap, window in taps(kernel, size, stride, dilation):
         x = _split_groups(wide[(..., *window)], groups)
         flat = [v.reshape(*v.shape[:3], int(np.prod(size))) for v in (dy, x)]
         dw[(..., *tap)] = np.einsum("ngop,ngcp->goc", *flat)
     return dw.reshape(weight_shape).astype(grad.dtype)
-
-
-# ---- generic path: columns -----------------------------------------------------------------------
-
-
-def _windows(wide, kernel, size, stride, dilation):
-    """View (N, C, *kernel, *size) of a padded input."""
-    spatial = wide.strides[2:]
-    strides = [s * d for s, d in zip(spatial, dilation, strict=True)]
-    strides += [s * step for s, step in zip(spatial, stride, strict=True)]
-    return np.lib.stride_tricks.as_strided(
-        wide, (*wide.shape[:2], *kernel, *size), (*wide.strides[:2], *strides), writeable=False
-    )
-
-
-def _column_batches(input, kernel, size, stride, padding, dilation, groups):
-    """Windows as (images, columns[n, groups, C/groups * taps, pixels]), some images at a time."""
-    wide = _padded(input, padding, input.dtype) if any(padding) else input
-    taps, pixels = int(np.prod(kernel)), int(np.prod(size))
-    per_image = input.shape[1] * taps * pixels * input.itemsize
-    step = max(1, _COLUMN_BYTES // max(1, per_image))
-    for first in range(0, input.shape[0], step):
-        images = slice(first, min(first + step, input.shape[0]))
-        windows = _windows(wide[images], kernel, size, stride, dilation)
-        yield images, windows.reshape(len(windows), groups, -1, pixels)
-
-
-def _generic_forward(input, weight, stride, padding, dilation, groups):
-    kernel = weight.shape[2:]
-    size = output_size(input.shape[2:], kernel, stride, padding, dilation)
-    out = empty((input.shape[0], weight.shape[0], *size), input.dtype)
-    w = weight.reshape(groups, weight.shape[0] // groups, -1)
-    for images, columns in _column_batches(input, kernel, size, stride, padding, dilation, groups):
-        out[images] = matmul(w, columns).reshape(-1, weight.shape[0], *size)
-    return out
-
-
-def _generic_input_gradient(grad, weight, input_shape, stride, padding, dilation, groups):
-    kernel, size = weight.shape[2:], grad.shape[2:]
-    taps, pixels = int(np.prod(kernel)), int(np.prod(size))
-    wide = _padded(np.zeros(input_shape, grad.dtype), padding, grad.dtype)
-    w = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(-1, -2)
-    per_image = input_shape[1] * taps * pixels * grad.itemsize
-    step = max(1, _COLUMN_BYTES // max(1, per_image))
-    for first in range(0, grad.shape[0], step):
-        dy = grad[first : first + step].reshape(-1, groups, weight.shape[0] // groups, pixels)
-        columns = matmul(w, dy).reshape(len(dy), input_shape[1], *kernel, *size)
-        for tap, window in _taps(kernel, size, stride, dilation):
-            wide[(slice(first, first + step), slice(None), *window)] += columns[
-                (slice(None), slice(None), *tap)
-            ]
-    return np.ascontiguousarray(_crop(wide, input_shape, padding))
-
-
-def _generic_weight_gradient(grad, input, weight_shape, stride, padding, dilation, groups):
-    kernel, size = weight_shape[2:], grad.shape[2:]
-    total = np.zeros(
-        (groups, weight_shape[0] // groups, int(np.prod(weight_shape[1:]))), grad.dtype
-    )
-    for images, columns in _column_batches(input, kernel, size, stride, padding, dilation, groups):
-        dy = grad[images].reshape(len(columns), groups, weight_shape[0] // groups, -1)
-        total += matmul(dy, columns.swapaxes(-1, -2)).sum(axis=0, dtype=grad.dtype)
-    return total.reshape(weight_shape)
 
 
 # ---- tile paths ----------------------------------------------------------------------------------
@@ -216,6 +129,16 @@ def _is_winograd(kernel, c, o, stride, padding, dilation, groups, size):
         and min(c, o) >= _WINOGRAD_CHANNELS
         and min(size) >= 2
     )
+
+
+def _is_parted(kind, n, c, o, size, kernel, stride, padding, dilation, groups):
+    """Whether a plan of this kind is to be that of sub-images, which Winograd's way suits."""
+    if not dilated_convolution.parts(stride, padding, dilation):
+        return False
+    d = dilation[0]
+    size, padding = (tuple(-(-v // d) for v in values) for values in (size, padding))
+    suits = _is_winograd(kernel, c, o, stride, padding, (1, 1), groups, size)
+    return suits and kind.fits(n * d * d, c, o, size[0] * size[1])
 
 
 def _winograd_tile(n, size, fewest):
@@ -269,6 +192,11 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
         return gathered_convolution.Forward(
             n, c, image, o, size, kernel, stride, padding, dilation, flipped, planes, build_direct
         )
+    parted = dilated_convolution.Forward
+    if not direct and _is_parted(parted, n, c, o, size, kernel, stride, padding, dilation, groups):
+        return parted(n, c, image, o, size, padding, dilation[0], lambda n, image, padding: (
+            _build_forward(n, c, image, o, kernel, stride, padding, (1, 1), 1, flipped, planes)
+        ))  # fmt: skip
     if is_winograd and not direct:
         from rushlight.kernels.winograd import Forward
 
@@ -342,6 +270,11 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
                 n, c, image, o, kernel, stride, padding, dilation, groups, direct=True
             )),
         )  # fmt: skip
+    parted = dilated_convolution.WeightGradient
+    if not direct and _is_parted(parted, n, c, o, size, kernel, stride, padding, dilation, groups):
+        return parted(n, c, image, o, size, padding, dilation[0], lambda n, image, padding: (
+            _build_weight_gradient(n, c, image, o, kernel, stride, padding, (1, 1), 1, planes)
+        ))  # fmt: skip
     if groups == 1:
         from rushlight.kernels import plane_convolution
 
@@ -474,7 +407,7 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
         _tile_forward(x, w, row, out, *args, planes)
         return out
     else:
-        out = _generic_forward(input, weight, *args)
+        out = column_convolution.forward(input, weight, *args)
     if bias is not None:
         out += bias.reshape(-1, *[1] * len(size))
     return out
@@ -522,7 +455,7 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
         out = empty(input_shape, grad.dtype)
         if _tile_input_gradient(compute_array(grad), compute_array(weight), out, *args, planes):
             return out
-    return _generic_input_gradient(grad, weight, input_shape, *args)
+    return column_convolution.input_gradient(grad, weight, input_shape, *args)
 
 
 def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups, planes=3):
@@ -566,7 +499,7 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
         out = empty(weight_shape, grad.dtype)
         _tile_weight_gradient(compute_array(grad), compute_array(input), out, *args, planes)
         return out
-    return _generic_weight_gradient(grad, input, weight_shape, *args)
+    return column_convolution.weight_gradient(grad, input, weight_shape, *args)
 
 
 def _tile_weight_gradient(dy, x, out, stride, padding, dilation, groups, planes=3):
