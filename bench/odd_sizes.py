@@ -42,6 +42,12 @@ LAYERS = {
     "dilated convolution": (
         (16, 64, 28, 28), lambda t: t.nn.Conv2d(64, 64, 3, padding=2, dilation=2),
     ),
+    "depthwise convolution of float64": (
+        (16, 64, 28, 28),
+        lambda t: (lambda m: lambda x: m(x.double()))(
+            t.nn.Conv2d(64, 64, 3, padding=1, groups=64).double()
+        ),
+    ),
     "1 x 1 convolution with bias": ((2, 64, 56, 56), lambda t: t.nn.Conv2d(64, 256, 1)),
     "transposed convolution": ((32, 64, 16, 16), lambda t: t.nn.ConvTranspose2d(64, 32, 4, 2, 1)),
     "max pool over rows": ((32, 64, 100), lambda t: t.nn.MaxPool1d(2)),

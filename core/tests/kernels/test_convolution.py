@@ -312,12 +312,12 @@ def test_winograd_matrices_are_exact(outputs):
 @compiled_only
 @pytest.mark.parametrize("stride", [(1, 1), (2, 2), (2, 1)])
 @pytest.mark.parametrize("name", ["depthwise", "depthwise, whole planes"])
-def test_depthwise_taps_beside_the_image_are_not_counted(rng, name, stride):
+def test_depthwise_taps_beside_the_image_are_not_counted(rng, name, stride, dtype):
     """NaN in the last column and row reaches exactly what the definition says it reaches."""
-    x, w, b, _, _ = arrays(rng, CASES[name])
+    x, w, b, _, _ = arrays(rng, CASES[name], dtype)
     args = (stride, (1, 1), (1, 1), 10)
     out = convolution.convolution_forward(x, w, b, *args)
-    dy = rng.standard_normal(out.shape).astype(np.float32)
+    dy = rng.standard_normal(out.shape).astype(dtype)
     x[0, 2, :, -1], x[1, 3, -1] = np.nan, np.inf
     broken = dy.copy()
     broken[0, 4, :, -1], broken[1, 5, -1] = np.nan, np.inf
@@ -418,9 +418,11 @@ def test_oracle(rng, name):
                                   "dilated, odd sub-images", "resnet stem", "unequal", "patches",
                                   "groups, many",
                                   "3 dims", "3 dims, small", "3 dims, depthwise",
-                                  "3 dims, dilated and strided", "3 dims, winograd"])  # fmt: skip
-def test_same_bits_for_any_number_of_threads(rng, name):
-    x, w, b, dy, args = arrays(rng, CASES[name])
+                                  "3 dims, dilated and strided", "3 dims, winograd",
+                                  "depthwise, whole planes of 49", "depthwise, many images",
+                                  "depthwise, large map, stride 2"])  # fmt: skip
+def test_same_bits_for_any_number_of_threads(rng, name, dtype):
+    x, w, b, dy, args = arrays(rng, CASES[name], dtype)
     before, results = threads.get_num_threads(), []
     for count in (1, 2, 5):
         threads.set_num_threads(count)

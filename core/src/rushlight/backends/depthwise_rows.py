@@ -1,4 +1,4 @@
-"""Rows of a depthwise float32 convolution in vectors: code emitted for one window and stride.
+"""Rows of a depthwise convolution in vectors: code emitted for one type, window and stride.
 
 Outputs are computed a vector at a time, down the rows, from the plane as it is: a multiply-add for
 every tap, whose weight stays in a register; every second value of two vectors where the stride is
@@ -13,10 +13,10 @@ import functools
 
 from llvmlite import ir
 
-from rushlight.backends import microkernel as mk
+from rushlight.backends.element_vectors import DOUBLE, SINGLE
 from rushlight.backends.kernel_values import counted_loop
 from rushlight.backends.machine_code import load_module
-from rushlight.backends.microkernel import F32, I32, I64, LANES, VECTOR, VL
+from rushlight.backends.microkernel import I32, I64, VL
 
 __all__ = ["STRIDES", "WORDS", "rows_address"]
 
@@ -31,9 +31,11 @@ IN_REGISTERS = 25  # weights that are loaded before the rows
 
 
 class Block:
-    """A function ``void(int64 *p)`` and the words of its parameter block."""
+    """A function ``void(int64 *p)``, the words of its parameter block, and its vectors, whose
+    elements have ``size`` bytes."""
 
-    def __init__(self, module, name):
+    def __init__(self, module, name, size):
+        self.vectors = SINGLE if size == 4 else DOUBLE
         signature = ir.FunctionType(ir.VoidType(), [I64])
         self.function = ir.Function(module, signature, name)
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -44,15 +46,14 @@ class Block:
         return self.b.load(self.b.inttoptr(address, I64.as_pointer()))
 
     def scalar(self, address):
-        """A float32 in every lane."""
-        value = self.b.load(self.b.inttoptr(address, F32.as_pointer()), align=4)
-        return mk.splat(self.b, value)
+        """What is at an address, in every lane."""
+        return self.vectors.scalar(self.b, address)
 
     def bias(self):
         """The bias in every lane, or zero."""
         b = self.b
-        slot = b.alloca(VECTOR)
-        b.store(mk.ZERO, slot)
+        slot = b.alloca(self.vectors.kind)
+        b.store(self.vectors.zero, slot)
         with b.if_then(b.icmp_signed("!=", self.words[BIAS], I64(0))):
             b.store(self.scalar(self.words[BIAS]), slot)
         return b.load(slot)
@@ -61,35 +62,36 @@ class Block:
 class _Rows(Block):
     """Emits the code for a window."""
 
-    def __init__(self, module, name, high, wide, step_y, step_x, apart_y, apart_x):
-        super().__init__(module, name)
+    def __init__(self, module, name, size, high, wide, step_y, step_x, apart_y, apart_x):
+        super().__init__(module, name, size)
         self.high, self.wide = high, wide
         self.steps, self.apart = (step_y, step_x), (apart_y, apart_x)
 
     def inside(self, first):
         """Which lanes, counted from column ``first``, are columns of the image."""
-        b = self.b
-        columns = b.add(mk.splat(b, first, LANES), ir.Constant(LANES, list(range(VL))))
-        return b.icmp_unsigned("<", columns, mk.splat(b, self.words[WIDTH], LANES))
+        b, v = self.b, self.vectors
+        columns = b.add(v.splat(b, first), ir.Constant(v.indices, list(range(v.count))))
+        return b.icmp_unsigned("<", columns, v.splat(b, self.words[WIDTH]))
 
     def each_vector(self, begin, tap, end):
         """``begin(column, mask, row)``; ``tap(index, values)`` for the taps that meet the image;
         ``end(column, mask, row)``: for some rows of one column of vectors after the other."""
-        b, rows = self.b, self.words[ROWS]
-        vectors = b.udiv(b.add(self.words[COLUMNS], I64(VL - 1)), I64(VL))
+        b, rows, lanes = self.b, self.words[ROWS], self.vectors.count
+        below = functools.partial(self.vectors.below, b)
+        vectors = b.udiv(b.add(self.words[COLUMNS], I64(lanes - 1)), I64(lanes))
         blocks = b.udiv(b.add(rows, I64(BLOCK - 1)), I64(BLOCK))
         with counted_loop(b, blocks) as block, counted_loop(b, vectors) as index:
-            first, column = b.mul(block, I64(BLOCK)), b.mul(index, I64(VL))
+            first, column = b.mul(block, I64(BLOCK)), b.mul(index, I64(lanes))
             rest = b.sub(rows, first)
             count = b.select(b.icmp_signed("<", rest, I64(BLOCK)), rest, I64(BLOCK))
-            mask = mk.lanes_below(b, b.sub(self.words[COLUMNS], column))
+            mask = below(b.sub(self.words[COLUMNS], column))
             start = b.sub(b.mul(column, I64(self.steps[1])), self.words[PX])
             shifts = [b.add(start, I64(x * self.apart[1])) for x in range(self.wide)]
             # what outputs read that are not there is not read either: it may be NaN
             wanted = b.mul(b.sub(self.words[COLUMNS], column), I64(self.steps[1]))
-            read = [mk.lanes_below(b, wanted, VL * v) for v in range(self.steps[1])]
-            masks = [[b.and_(lanes, self.inside(b.add(shift, I64(VL * v))))
-                      for v, lanes in enumerate(read)] for shift in shifts]  # fmt: skip
+            read = [below(wanted, lanes * v) for v in range(self.steps[1])]
+            masks = [[b.and_(these, self.inside(b.add(shift, I64(lanes * v))))
+                      for v, these in enumerate(read)] for shift in shifts]  # fmt: skip
             with counted_loop(b, count) as index_in_block:
                 row = b.add(first, index_in_block)
                 begin(column, mask, row)
@@ -103,65 +105,68 @@ class _Rows(Block):
 
     def row_of_taps(self, row, shifts, masks):
         """What the taps of a row of the window meet in a row of the image, zeros beside it."""
-        b = self.b
+        b, vectors = self.b, self.vectors
         line = b.mul(row, self.words[WIDTH])
         for shift, lanes in zip(shifts, masks, strict=True):
-            place = b.add(self.words[SOURCE], b.mul(b.add(line, shift), I64(4)))
+            place = b.add(self.words[SOURCE], b.mul(b.add(line, shift), I64(vectors.size)))
             found = [
-                mk.load_vector(b, b.add(place, I64(4 * VL * v)), inside)
+                vectors.load(b, b.add(place, I64(4 * VL * v)), inside)
                 for v, inside in enumerate(lanes)
             ]
             if len(found) == 2:
-                order = ir.Constant(ir.VectorType(I32, VL), [2 * i for i in range(VL)])
+                order = ir.Constant(
+                    ir.VectorType(I32, vectors.count), [2 * i for i in range(vectors.count)]
+                )
                 found[0] = b.shuffle_vector(*found, order)
             yield found[0]
 
     def out_place(self, column, row):
         b = self.b
         place = b.add(b.mul(row, self.words[COLUMNS]), column)
-        return b.add(self.words[OUT], b.mul(place, I64(4)))
+        return b.add(self.words[OUT], b.mul(place, I64(self.vectors.size)))
 
     def forward(self):
-        b, taps = self.b, self.high * self.wide
-        at = [b.add(self.words[WEIGHT], I64(4 * tap)) for tap in range(taps)]
+        b, v, taps = self.b, self.vectors, self.high * self.wide
+        at = [b.add(self.words[WEIGHT], I64(v.size * tap)) for tap in range(taps)]
         kept = [self.scalar(place) for place in at] if taps <= IN_REGISTERS else None
-        bias, total = self.bias(), b.alloca(VECTOR)
+        bias, total = self.bias(), b.alloca(v.kind)
 
         def begin(column, mask, row):
             b.store(bias, total)
 
         def tap(index, values):
             factor = kept[index] if kept else self.scalar(at[index])
-            b.store(mk.fma(b, factor, values, b.load(total)), total)
+            b.store(v.fma(b, factor, values, b.load(total)), total)
 
         def end(column, mask, row):
-            mk.store_vector(b, b.load(total), self.out_place(column, row), mask)
+            v.store(b, b.load(total), self.out_place(column, row), mask)
 
         self.each_vector(begin, tap, end)
         b.ret_void()
 
     def weight(self):
-        b, taps = self.b, self.high * self.wide
+        b, v, taps = self.b, self.vectors, self.high * self.wide
         at = [b.add(self.words[WEIGHT], I64(4 * VL * tap)) for tap in range(taps)]
-        slots, grad = [b.alloca(VECTOR) for _ in at], b.alloca(VECTOR)
+        slots, grad = [b.alloca(v.kind) for _ in at], b.alloca(v.kind)
         for slot, place in zip(slots, at, strict=True):
-            b.store(mk.load_vector(b, place), slot)
+            b.store(v.load(b, place), slot)
 
         def begin(column, mask, row):
-            b.store(mk.load_vector(b, self.out_place(column, row), mask), grad)
+            b.store(v.load(b, self.out_place(column, row), mask), grad)
 
         def tap(index, values):
-            b.store(mk.fma(b, b.load(grad), values, b.load(slots[index])), slots[index])
+            b.store(v.fma(b, b.load(grad), values, b.load(slots[index])), slots[index])
 
         self.each_vector(begin, tap, lambda column, mask, row: None)
         for slot, place in zip(slots, at, strict=True):
-            mk.store_vector(b, b.load(slot), place)
+            v.store(b, b.load(slot), place)
         b.ret_void()
 
 
 @functools.cache
 def rows_address(kind, *window):
-    """Address of the code for "forward" or "weight" and (high, wide, steps, distances of taps)."""
+    """Address of the code for "forward" or "weight" and (bytes of an element, high, wide, steps,
+    distances of taps)."""
     symbol = f"rl_depthwise_{kind}_{'_'.join(map(str, window))}_{VL}"
 
     def build():

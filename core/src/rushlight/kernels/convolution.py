@@ -314,6 +314,14 @@ def _is_depthwise(c, weight_shape, groups):
     return groups > 1 and groups == c and weight_shape[2] * weight_shape[3] <= _DEPTHWISE_TAPS
 
 
+def _is_compiled(dtype, c, weight_shape, groups):
+    """Whether there are kernels: for all of float32, and for float64 by depth over a plane."""
+    if dtype == FLOAT32:
+        return True
+    flat = len(weight_shape) < 5
+    return flat and _is_depthwise(c, (*weight_shape, 1), groups)
+
+
 def _run_groups(plan, x, w, out, bias, groups):
     """Run a plan of all groups, or of one for each."""
     if groups == 1 or getattr(plan, "every_group", False):
@@ -401,7 +409,7 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
     o = weight.shape[0]
     if n == 0 or c == 0:
         out = np.zeros((n, o, *size), input.dtype)
-    elif input.dtype == FLOAT32:
+    elif _is_compiled(input.dtype, c, weight.shape, groups):
         out = empty((n, o, *size), input.dtype)
         x, w, row = (None if v is None else compute_array(v) for v in (input, weight, bias))
         _tile_forward(x, w, row, out, *args, planes)
@@ -451,7 +459,7 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
         return cast(found, grad.dtype)
     if 0 in input_shape or weight.shape[0] == 0:
         return np.zeros(input_shape, grad.dtype)
-    if grad.dtype == FLOAT32:
+    if _is_compiled(grad.dtype, input_shape[1], weight.shape, groups):
         out = empty(input_shape, grad.dtype)
         if _tile_input_gradient(compute_array(grad), compute_array(weight), out, *args, planes):
             return out
@@ -495,7 +503,7 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
         return cast(found, grad.dtype)
     if 0 in input.shape or 0 in weight_shape:
         return np.zeros(weight_shape, grad.dtype)
-    if grad.dtype == FLOAT32:
+    if _is_compiled(grad.dtype, input.shape[1], weight_shape, groups):
         out = empty(weight_shape, grad.dtype)
         _tile_weight_gradient(compute_array(grad), compute_array(input), out, *args, planes)
         return out

@@ -5,7 +5,7 @@ become the plane of phase (a, b). There a kernel tap is only an offset, and rows
 at a fixed pitch, so that a whole plane is one long vector loop (what falls between two rows is
 computed and thrown away): maps of 7 x 7 fill vectors as well as large ones. The gradient of the
 input is the same loop over the gradient with ``stride - 1`` zeros between its pixels and the taps
-turned round; that of the weight is a dot product for each tap. float32 at strides of 1 and 2 goes
+turned round; that of the weight is a dot product for each tap. Columns at strides of 1 and 2 go
 row by row over the planes as they are instead, by code emitted for the window
 (:mod:`rushlight.backends.depthwise_rows`), or plane by plane
 (:mod:`rushlight.backends.depthwise_planes`).
@@ -32,7 +32,7 @@ from rushlight.backends.kernel_language import (
 )
 from rushlight.backends.microkernel import VL
 from rushlight.backends.worker_pool import copy_rows, memset, scratch
-from rushlight.kernels.execution import FLOAT32, chunk, language_type
+from rushlight.kernels.execution import chunk, language_type
 
 __all__ = ["Forward", "InputGradient", "WeightGradient"]
 
@@ -203,7 +203,7 @@ def weight_gradient_planes(args, lo, hi, tid):
                 out[k] += total
 
 
-# ---- float32 row by row --------------------------------------------------------------------------
+# ---- row by row ----------------------------------------------------------------------------------
 
 
 @function
@@ -217,49 +217,49 @@ def ready_block(block, height, width, py, px, rows, columns):
 @range_kernel
 def forward_rows(args, lo, hi, tid):
     """Items are output planes (image, channel)."""
-    g, block = array(i64, args), stack(emitted.WORDS)
+    g, block, size = array(i64, args), stack(emitted.WORDS), 4 if real is f32 else 8
     p, multiple = array(i64, block), g[O] // g[C]
     ready_block(block, g[H], g[WIDTH], g[PY], g[PX], g[HO], g[WO])
     for item in range(lo, hi):
         image, channel = item // g[O], item % g[O]
-        p[emitted.SOURCE] = g[X] + 4 * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
-        p[emitted.OUT] = g[Y] + 4 * item * g[HO] * g[WO]
-        p[emitted.WEIGHT] = g[W] + 4 * channel * high * wide
+        p[emitted.SOURCE] = g[X] + size * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
+        p[emitted.OUT] = g[Y] + size * item * g[HO] * g[WO]
+        p[emitted.WEIGHT] = g[W] + size * channel * high * wide
         if g[BIAS] != 0:
-            p[emitted.BIAS] = g[BIAS] + 4 * channel
+            p[emitted.BIAS] = g[BIAS] + size * channel
         call_address(g[CODE], block)
 
 
 @range_kernel
 def input_gradient_rows(args, lo, hi, tid):
     """Items are input planes (image, channel). X is the gradient, Y what is computed."""
-    g, block = array(i64, args), stack(emitted.WORDS)
+    g, block, size = array(i64, args), stack(emitted.WORDS), 4 if real is f32 else 8
     p, multiple, taps = array(i64, block), g[O] // g[C], high * wide
     pixels, ho, wo = g[H] * g[WIDTH], g[HO], g[WO]
     rows, columns = (ho - 1) * step_y + 1, (wo - 1) * step_x + 1
-    grid = scratch(tid, 4 * (rows * columns + pixels + taps))
-    part = grid + 4 * rows * columns
-    turned = array(f32, part + 4 * pixels)
-    memset(grid, i32(0), 4 * rows * columns)
+    grid = scratch(tid, size * (rows * columns + pixels + taps))
+    part = grid + size * rows * columns
+    turned = array(real, part + size * pixels)
+    memset(grid, i32(0), size * rows * columns)
     ready_block(block, rows, columns, (high - 1) * apart_y - g[PY], (wide - 1) * apart_x - g[PX],
                 g[H], g[WIDTH])  # fmt: skip
-    p[emitted.WEIGHT] = part + 4 * pixels
+    p[emitted.WEIGHT] = part + size * pixels
     for item in range(lo, hi):
         image, channel = item // g[C], item % g[C]
-        target = g[Y] + 4 * item * pixels
+        target = g[Y] + size * item * pixels
         for i in range(multiple):
             o = channel * multiple + i
-            p[emitted.SOURCE] = g[X] + 4 * (image * g[O] + o) * ho * wo
+            p[emitted.SOURCE] = g[X] + size * (image * g[O] + o) * ho * wo
             if step_y > 1 or step_x > 1:
                 spread_plane(p[emitted.SOURCE], ho, wo, grid, columns, rows, i64(0), i64(0))
                 p[emitted.SOURCE] = grid
-            w = array(f32, g[W] + 4 * o * taps)
+            w = array(real, g[W] + size * o * taps)
             for k in range(taps):
                 turned[k] = w[taps - 1 - k]
             p[emitted.OUT] = target if i == 0 else part
             call_address(g[CODE], block)
             if i > 0:
-                total, addend = array(f32, target), array(f32, part)
+                total, addend = array(real, target), array(real, part)
                 for j in range(pixels):
                     total[j] += addend[j]
 
@@ -267,27 +267,29 @@ def input_gradient_rows(args, lo, hi, tid):
 @range_kernel
 def weight_gradient_rows(args, lo, hi, tid):
     """Items are output channels. X is the input, W the gradient of the output."""
-    g, block, lanes = array(i64, args), stack(emitted.WORDS), high * wide * VL
+    g, block, size = array(i64, args), stack(emitted.WORDS), 4 if real is f32 else 8
+    vector = 4 * VL // size
+    lanes = high * wide * vector
     p, multiple = array(i64, block), g[O] // g[C]
-    memory = scratch(tid, 8 * lanes)
-    sums, totals = array(f32, memory), array(f32, memory + 4 * lanes)
+    memory = scratch(tid, 2 * size * lanes)
+    sums, totals = array(real, memory), array(real, memory + size * lanes)
     ready_block(block, g[H], g[WIDTH], g[PY], g[PX], g[HO], g[WO])
     p[emitted.WEIGHT] = memory
     for channel in range(lo, hi):
-        memset(memory, i32(0), 8 * lanes)
+        memset(memory, i32(0), 2 * size * lanes)
         for image in range(g[N]):
-            p[emitted.SOURCE] = g[X] + 4 * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
-            p[emitted.OUT] = g[W] + 4 * (image * g[O] + channel) * g[HO] * g[WO]
+            p[emitted.SOURCE] = g[X] + size * (image * g[C] + channel // multiple) * g[H] * g[WIDTH]
+            p[emitted.OUT] = g[W] + size * (image * g[O] + channel) * g[HO] * g[WO]
             call_address(g[CODE], block)
             if image % IMAGES_AT_ONCE == IMAGES_AT_ONCE - 1 or image == g[N] - 1:
                 for i in range(lanes):
                     totals[i] += sums[i]
                     sums[i] = 0
-        out = array(f32, g[Y] + 4 * channel * high * wide)
+        out = array(real, g[Y] + size * channel * high * wide)
         for k in range(high * wide):
-            total = f32(0)
-            for i in range(VL):
-                total += totals[k * VL + i]
+            total = real(0)
+            for i in range(vector):
+                total += totals[k * vector + i]
             out[k] = total
 
 
@@ -297,14 +299,14 @@ def weight_gradient_rows(args, lo, hi, tid):
 def _plan(kernel, dtype, n, c, image, o, size, taps, stride, padding, dilation, items):
     words = [0] * N + [n, c, *image, o, *size, *padding, 0]
     by_rows, emits, strided = _BY_ROWS[kernel]
-    if dtype == FLOAT32 and (stride[1] in emitted.STRIDES or not strided):
+    if stride[1] in emitted.STRIDES or not strided:
         steps = stride if strided else (1, 1)
         if whole_planes.fits(image, size, taps, stride):
             reach = [d * (t - 1) - p for d, t, p in zip(dilation, taps, padding, strict=True)]
             window = taps, tuple(padding if strided else reach), dilation
-            words[CODE] = whole_planes.plane_address(emits, tuple(image), *window)
+            words[CODE] = whole_planes.plane_address(emits, dtype.itemsize, tuple(image), *window)
         else:
-            words[CODE] = emitted.rows_address(emits, *taps, *steps, *dilation)
+            words[CODE] = emitted.rows_address(emits, dtype.itemsize, *taps, *steps, *dilation)
         kernel = by_rows
     code = kernel.address(
         real=language_type(dtype), high=taps[0], wide=taps[1], step_y=stride[0], step_x=stride[1],

@@ -1,0 +1,76 @@
+"""Vectors of float32 or float64 in emitted code: as wide as those of :mod:`microkernel`."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from rushlight.backends import microkernel as mk
+from rushlight.backends.microkernel import F32, I32, I64, VL
+
+__all__ = ["DOUBLE", "SINGLE", "Vectors"]
+
+
+class Vectors:
+    """Types and operations of vectors with elements of one type; addresses are i64."""
+
+    def __init__(self, element, name, size):
+        self.element, self.name, self.size = element, name, size
+        self.count = 4 * VL // size
+        self.kind = ir.VectorType(element, self.count)
+        self.mask = ir.VectorType(ir.IntType(1), self.count)
+        self.indices = ir.VectorType(I64, self.count)
+        self.zero = ir.Constant(self.kind, [0.0] * self.count)
+
+    def _call(self, builder, name, result, operands):
+        function = builder.module.globals.get(name)
+        if function is None:
+            kind = ir.FunctionType(result, [operand.type for operand in operands])
+            function = ir.Function(builder.module, kind, name)
+        return builder.call(function, operands)
+
+    def fma(self, builder, a, b, c):
+        """a * b + c, rounded once."""
+        return self._call(builder, f"llvm.fma.v{self.count}{self.name}", self.kind, [a, b, c])
+
+    def load(self, builder, address, mask=None):
+        """A vector; lanes outside the mask read as zero and touch no memory."""
+        where = builder.inttoptr(address, self.kind.as_pointer())
+        if mask is None:
+            return builder.load(where, align=self.size)
+        alignment = [I32(self.size)] if mk.alignment_is_argument() else []
+        operands = [where, *alignment, mask, self.zero]
+        return self._masked(builder, "load", self.kind, operands)
+
+    def store(self, builder, value, address, mask=None):
+        """Store a vector, or the lanes of it that the mask names."""
+        where = builder.inttoptr(address, self.kind.as_pointer())
+        if mask is None:
+            builder.store(value, where, align=self.size)
+            return
+        alignment = [I32(self.size)] if mk.alignment_is_argument() else []
+        self._masked(builder, "store", ir.VoidType(), [value, where, *alignment, mask])
+
+    def _masked(self, builder, what, result, operands):
+        name = f"llvm.masked.{what}.v{self.count}{self.name}.p0"
+        return self._call(builder, name, result, operands)
+
+    def splat(self, builder, value):
+        """An element or an index in every lane."""
+        kind = self.indices if value.type == I64 else self.kind
+        undefined = ir.Constant(kind, ir.Undefined)
+        one = builder.insert_element(undefined, value, I32(0))
+        first = ir.Constant(ir.VectorType(I32, self.count), [0] * self.count)
+        return builder.shuffle_vector(one, undefined, first)
+
+    def scalar(self, builder, address):
+        """The element at an address in every lane."""
+        where = builder.inttoptr(address, self.element.as_pointer())
+        return self.splat(builder, builder.load(where, align=self.size))
+
+    def below(self, builder, count, first=0):
+        """Mask of the lanes whose index, counted from ``first``, is below ``count``."""
+        index = ir.Constant(self.indices, [first + i for i in range(self.count)])
+        return builder.icmp_signed("<", index, self.splat(builder, count))
+
+
+SINGLE, DOUBLE = Vectors(F32, "f32", 4), Vectors(ir.DoubleType(), "f64", 8)
