@@ -42,6 +42,12 @@ LAYERS = {
     "dilated convolution": (
         (16, 64, 28, 28), lambda t: t.nn.Conv2d(64, 64, 3, padding=2, dilation=2),
     ),
+    "convolution of float64": (
+        (16, 64, 28, 28),
+        lambda t: (lambda m: lambda x: m(x.double()))(
+            t.nn.Conv2d(64, 64, 3, padding=1).double()
+        ),
+    ),
     "depthwise convolution of float64": (
         (16, 64, 28, 28),
         lambda t: (lambda m: lambda x: m(x.double()))(

@@ -29,6 +29,8 @@ CASES = {
     "1x1 wide": (2, 20, (20, 30), 35, (1, 1), (1, 1), (0, 0), (1, 1), 1),
     "1x1 to one channel": (1, 130, (64, 64), 1, (1, 1), (1, 1), (0, 0), (1, 1), 1),
     "1x1 by products": (3, 40, (17, 16), 70, (1, 1), (1, 1), (0, 0), (1, 1), 1),
+    "1x1 groups": (3, 40, (9, 7), 60, (1, 1), (1, 1), (0, 0), (1, 1), 2),
+    "outputs in parts": (1, 20, (11, 13), 70, (3, 3), (1, 1), (1, 1), (1, 1), 1),
     "1x1 strided": (2, 128, (9, 8), 20, (1, 1), (2, 2), (0, 0), (1, 1), 1),
     "1x1 padded": (2, 5, (4, 4), 6, (1, 1), (1, 1), (1, 1), (1, 1), 1),
     "7 wide, strided": (2, 20, (14, 14), 40, (3, 3), (2, 2), (1, 1), (1, 1), 1),
@@ -419,6 +421,7 @@ def test_oracle(rng, name):
                                   "groups, many",
                                   "3 dims", "3 dims, small", "3 dims, depthwise",
                                   "3 dims, dilated and strided", "3 dims, winograd",
+                                  "1x1 groups", "outputs in parts",
                                   "depthwise, whole planes of 49", "depthwise, many images",
                                   "depthwise, large map, stride 2"])  # fmt: skip
 def test_same_bits_for_any_number_of_threads(rng, name, dtype):

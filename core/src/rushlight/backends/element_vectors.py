@@ -1,13 +1,25 @@
-"""Vectors of float32 or float64 in emitted code: as wide as those of :mod:`microkernel`."""
+"""Vectors of float32 or float64 in emitted code: their types and operations."""
 
 from __future__ import annotations
 
+import functools
+
 from llvmlite import ir
 
-from rushlight.backends import microkernel as mk
-from rushlight.backends.microkernel import F32, I32, I64, VL
+from rushlight.backends.machine_code import vector_length
 
-__all__ = ["DOUBLE", "SINGLE", "Vectors"]
+__all__ = ["DOUBLE", "SINGLE", "VL", "Vectors", "alignment_is_argument"]
+
+I32, I64 = ir.IntType(32), ir.IntType(64)
+VL = vector_length()  # float32 values of a vector
+
+
+@functools.cache
+def alignment_is_argument():
+    """LLVM 22 took the alignment out of the arguments of masked memory operations."""
+    import llvmlite.binding as llvm
+
+    return llvm.llvm_version_info[0] < 22
 
 
 class Vectors:
@@ -20,6 +32,7 @@ class Vectors:
         self.mask = ir.VectorType(ir.IntType(1), self.count)
         self.indices = ir.VectorType(I64, self.count)
         self.zero = ir.Constant(self.kind, [0.0] * self.count)
+        self.label, self.put_size = name, size  # `put_size`: bytes of an element of a result
 
     def _call(self, builder, name, result, operands):
         function = builder.module.globals.get(name)
@@ -37,7 +50,7 @@ class Vectors:
         where = builder.inttoptr(address, self.kind.as_pointer())
         if mask is None:
             return builder.load(where, align=self.size)
-        alignment = [I32(self.size)] if mk.alignment_is_argument() else []
+        alignment = [I32(self.size)] if alignment_is_argument() else []
         operands = [where, *alignment, mask, self.zero]
         return self._masked(builder, "load", self.kind, operands)
 
@@ -47,8 +60,12 @@ class Vectors:
         if mask is None:
             builder.store(value, where, align=self.size)
             return
-        alignment = [I32(self.size)] if mk.alignment_is_argument() else []
+        alignment = [I32(self.size)] if alignment_is_argument() else []
         self._masked(builder, "store", ir.VoidType(), [value, where, *alignment, mask])
+
+    def put(self, builder, value, address, mask=None):
+        """Store a vector of results."""
+        self.store(builder, value, address, mask)
 
     def _masked(self, builder, what, result, operands):
         name = f"llvm.masked.{what}.v{self.count}{self.name}.p0"
@@ -73,4 +90,4 @@ class Vectors:
         return builder.icmp_signed("<", index, self.splat(builder, count))
 
 
-SINGLE, DOUBLE = Vectors(F32, "f32", 4), Vectors(ir.DoubleType(), "f64", 8)
+SINGLE, DOUBLE = Vectors(ir.FloatType(), "f32", 4), Vectors(ir.DoubleType(), "f64", 8)

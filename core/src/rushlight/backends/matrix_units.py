@@ -24,12 +24,12 @@ import sys
 
 from llvmlite import ir
 
+from rushlight.backends.element_vectors import alignment_is_argument
 from rushlight.backends.kernel_language import Chosen, Emitted, Parameter, i64
 from rushlight.backends.kernel_values import counted_loop
 from rushlight.backends.machine_code import engine
 from rushlight.backends.microkernel import (
     VL,
-    alignment_is_argument,
     interleave,
     lanes_below,
     load_vector,

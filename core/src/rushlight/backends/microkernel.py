@@ -15,19 +15,20 @@ columns.
 Modes: "rows" (A_K is 4 bytes, A_ROW free: NN and NT products, convolution, Winograd), "columns"
 (A_ROW is 4 bytes, A_K free: TN products, weight gradients), "groups" ("rows" for two groups of
 GROUP rows, GROUP_STRIDE apart: two rows of a 7-wide image) and "offsets" ("rows", but row k of B
-lies B_OFFSETS[k] bytes behind B: planes of images as they are). Each number of rows is compiled
+lies B_OFFSETS[k] bytes behind B: planes of images as they are; float64, too, with half as many
+columns). Each number of rows is compiled
 when a shape first needs it. The tile reaches the peak of the multiply-add units (measured 117 of
 117 GFLOP/s per core, 14 x 32 with 16 lanes), which OpenBLAS does not.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 
 from llvmlite import ir
 
 from rushlight.backends import np
+from rushlight.backends.element_vectors import DOUBLE, SINGLE, VL
 from rushlight.backends.kernel_language import (
     Emitted,
     array,
@@ -37,10 +38,9 @@ from rushlight.backends.kernel_language import (
     shared_function,
 )
 from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.machine_code import load_module, vector_length
+from rushlight.backends.machine_code import load_module
 
 I8, I32, I64, F32 = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.FloatType()
-VL = vector_length()
 NV = 2  # vectors per tile row
 MAX_ROWS = {16: 14, 8: 6, 4: 6}[VL]  # accumulators + B + one broadcast fill the register file
 PANEL = NV * VL  # columns of a packed B panel
@@ -77,46 +77,8 @@ def declared(builder, result, arguments, name):
     return found
 
 
-def fma(builder, a, b, c):
-    """a * b + c for vectors, rounded once."""
-    name = f"llvm.fma.v{VL}f32"
-    return builder.call(declared(builder, VECTOR, [VECTOR] * 3, name), [a, b, c])
-
-
-def load_vector(builder, address, mask=None):
-    """One vector at an address; lanes outside the mask read as zero and touch no memory."""
-    where = _pointer(builder, address, VECTOR)
-    if mask is None:
-        return builder.load(where, align=4)
-    name = f"llvm.masked.load.v{VL}f32.p0"
-    if alignment_is_argument():
-        load = declared(builder, VECTOR, [where.type, I32, MASK, VECTOR], name)
-        return builder.call(load, [where, I32(4), mask, ZERO])
-    load = declared(builder, VECTOR, [where.type, MASK, VECTOR], name)
-    return builder.call(load, [where, mask, ZERO])
-
-
-def store_vector(builder, value, address, mask=None):
-    """Store one vector, or the lanes of it that the mask names."""
-    where = _pointer(builder, address, VECTOR)
-    if mask is None:
-        builder.store(value, where, align=4)
-        return
-    name = f"llvm.masked.store.v{VL}f32.p0"
-    if alignment_is_argument():
-        store = declared(builder, ir.VoidType(), [VECTOR, where.type, I32, MASK], name)
-        builder.call(store, [value, where, I32(4), mask])
-    else:
-        store = declared(builder, ir.VoidType(), [VECTOR, where.type, MASK], name)
-        builder.call(store, [value, where, mask])
-
-
-@functools.cache
-def alignment_is_argument():
-    """LLVM 22 took the alignment out of the arguments of masked memory operations."""
-    import llvmlite.binding as llvm
-
-    return llvm.llvm_version_info[0] < 22
+fma, load_vector, store_vector = SINGLE.fma, SINGLE.load, SINGLE.store
+lanes_below = SINGLE.below
 
 
 def splat(builder, value, kind=VECTOR):
@@ -126,36 +88,18 @@ def splat(builder, value, kind=VECTOR):
     return builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(I32, VL), [0] * VL))
 
 
-def lanes_below(builder, count, first=0):
-    """Mask of the lanes whose index, counted from ``first``, is below ``count``."""
-    index = ir.Constant(LANES, [first + i for i in range(VL)])
-    return builder.icmp_signed("<", index, splat(builder, count, LANES))
-
-
-def zero_if_negative(builder, value):
-    """ReLU that lets NaN through: keep the value unless it is below zero."""
-    return builder.select(builder.fcmp_ordered("<", value, ZERO), ZERO, value)
-
-
 # ---- the microkernel -----------------------------------------------------------------------------
 
 
 flat = itertools.chain.from_iterable
 
 
-class Singles:
-    """What the words of a tile hold: float32 values. How they are multiplied and sums stored."""
-
-    name, size = "tile", 4
-    multiplied, store = staticmethod(fma), staticmethod(store_vector)
-
-
 class _TileEmitter:
     """Emits one function ``void(int64 *p)`` for a fixed number of rows."""
 
-    def __init__(self, module, name, rows, mode, vectors, sum_depth, words):
+    def __init__(self, module, name, rows, mode, vectors, sum_depth, kind):
+        self.kind, self.size = kind, kind.size
         self.rows, self.mode, self.vectors, self.sum_depth = rows, mode, vectors, sum_depth
-        self.words = words
         signature = ir.FunctionType(ir.VoidType(), [I64])
         self.function = ir.Function(module, signature, name)
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -177,12 +121,14 @@ class _TileEmitter:
         b = self.b
         # Accumulators are stack slots here; LLVM turns them into registers.
         row = range(self.vectors)
-        self.accumulators = [[b.alloca(VECTOR) for _ in row] for _ in range(self.rows)]
-        self.masks = [lanes_below(b, self.word(COLUMNS), v * VL) for v in range(self.vectors)]
-        whole = b.icmp_signed(">=", self.word(COLUMNS), I64(self.vectors * VL))
+        self.accumulators = [[b.alloca(self.kind.kind) for _ in row] for _ in range(self.rows)]
+        self.masks = [
+            self.kind.below(b, self.word(COLUMNS), v * self.kind.count) for v in range(self.vectors)
+        ]
+        whole = b.icmp_signed(">=", self.word(COLUMNS), I64(self.vectors * self.kind.count))
         self.summed = b.alloca(I64)  # products in the accumulators
         # An address as a number keeps LLVM from looking for registers for these, too.
-        self.sums = b.ptrtoint(b.alloca(VECTOR, self.rows * self.vectors), I64)
+        self.sums = b.ptrtoint(b.alloca(self.kind.kind, self.rows * self.vectors), I64)
         self.is_begun = b.alloca(ir.IntType(1))  # whether they have a part of the sums
         b.store(I64(0), self.summed)
         self.start()
@@ -212,8 +158,8 @@ class _TileEmitter:
                 with b.if_then(b.load(self.is_begun)):
                     self.add_sums()
                 for i, part in enumerate(flat(self.accumulators)):
-                    store_vector(b, b.load(part), b.add(self.sums, I64(i * VL * 4)))
-                self.fill(lambda r, v: ZERO)
+                    self.kind.store(b, b.load(part), b.add(self.sums, I64(i * VL * 4)))
+                self.fill(lambda r, v: self.kind.zero)
                 b.store(TRUE, self.is_begun)
                 b.store(I64(0), self.summed)
             left = b.sub(depth, b.mul(block, most))
@@ -236,7 +182,7 @@ class _TileEmitter:
         with b.if_else(b.icmp_signed("==", kind, I64(START_BIAS))) as (bias, other):
             with bias:
                 row = [
-                    load_vector(b, b.add(self.word(BIAS), I64(v * VL * 4)), self.masks[v])
+                    self.kind.load(b, b.add(self.word(BIAS), I64(v * VL * 4)), self.masks[v])
                     for v in range(self.vectors)
                 ]
                 self.fill(lambda r, v: row[v])
@@ -245,12 +191,11 @@ class _TileEmitter:
                     found = [self.row_bias(r) for r in range(self.rows)]
                     self.fill(lambda r, v: found[r])
                 with zero:
-                    self.fill(lambda r, v: ZERO)
+                    self.fill(lambda r, v: self.kind.zero)
 
     def row_bias(self, r):
         b = self.b
-        where = _pointer(b, b.add(self.word(BIAS), I64(4 * r)), F32)
-        return splat(b, b.load(where, align=4))
+        return self.kind.scalar(b, b.add(self.word(BIAS), I64(self.size * r)))
 
     def fill(self, value):
         for r in range(self.rows):
@@ -260,7 +205,7 @@ class _TileEmitter:
     def add_sums(self):
         b = self.b
         for i, part in enumerate(flat(self.accumulators)):
-            total = load_vector(b, b.add(self.sums, I64(i * VL * 4)))
+            total = self.kind.load(b, b.add(self.sums, I64(i * VL * 4)))
             b.store(b.fadd(total, b.load(part)), part)
 
     def add_c(self):
@@ -268,7 +213,7 @@ class _TileEmitter:
         for r in range(self.rows):
             address = self.c_address(r)
             for v in range(self.vectors):
-                part = load_vector(b, b.add(address, I64(v * VL * 4)), self.masks[v])
+                part = self.kind.load(b, b.add(address, I64(v * VL * 4)), self.masks[v])
                 slot = self.accumulators[r][v]
                 b.store(b.fadd(part, b.load(slot)), slot)
 
@@ -276,16 +221,20 @@ class _TileEmitter:
         b = self.b
         with b.if_then(b.icmp_signed("!=", self.word(RELU), I64(0))):
             for slot in flat(self.accumulators):
-                b.store(zero_if_negative(b, b.load(slot)), slot)
+                b.store(self.relu(b.load(slot)), slot)
         self.store(masks)
+
+    def relu(self, value):
+        b, zero = self.b, self.kind.zero
+        return b.select(b.fcmp_ordered("<", value, zero), zero, value)
 
     def store(self, masks):
         b = self.b
         for r in range(self.rows):
             address = self.c_address(r)
             for v in range(self.vectors):
-                value, step = b.load(self.accumulators[r][v]), VL * self.words.size
-                self.words.store(b, value, b.add(address, I64(v * step)), masks[v])
+                value, step = b.load(self.accumulators[r][v]), self.kind.count * self.kind.put_size
+                self.kind.put(b, value, b.add(address, I64(v * step)), masks[v])
 
     # -- the k loop
 
@@ -322,11 +271,11 @@ class _TileEmitter:
     def a_address(self, bases, r, u):
         b, (group, row) = self.b, self.position[r]
         if self.mode == "columns":
-            return b.add(bases[0], I64(4 * r))
+            return b.add(bases[0], I64(self.size * r))
         address = bases[self.base_index[group, row - row % 3]]
         if row % 3:
             address = b.add(address, self.row_stride if row % 3 == 1 else self.row_stride_2)
-        return b.add(address, I64(4 * u)) if u else address
+        return b.add(address, I64(self.size * u)) if u else address
 
     def unrelated(self, address):
         """The address, not known to move evenly: LLVM would keep one per row, on the stack."""
@@ -337,7 +286,7 @@ class _TileEmitter:
         """Ask for the values of a later k: no hardware foresees steps of whole rows."""
         b = self.b
         name = "llvm.prefetch.p0"
-        for offset in (0, 4 * (self.rows - 1)):
+        for offset in (0, self.size * (self.rows - 1)):
             where = _pointer(b, b.add(address, I64(offset)), I8)
             f = declared(b, ir.VoidType(), [where.type] + [I32] * 3, name)
             b.call(f, [where, I32(0), I32(3), I32(1)])
@@ -355,30 +304,29 @@ class _TileEmitter:
         cursor = b.load(self.b_cursor)
         for u in range(count):
             row = self.b_row(cursor, u)
-            row_of_b = [load_vector(b, b.add(row, I64(v * VL * 4))) for v in range(self.vectors)]
+            row_of_b = [self.kind.load(b, b.add(row, I64(v * VL * 4))) for v in range(self.vectors)]
             for r in range(self.rows):
-                scalar = b.load(_pointer(b, self.a_address(bases, r, u), F32), align=4)
-                broadcast = splat(b, scalar)
+                broadcast = self.kind.scalar(b, self.a_address(bases, r, u))
                 for v in range(self.vectors):
                     slot = self.accumulators[r][v]
-                    b.store(self.words.multiplied(b, broadcast, row_of_b[v], b.load(slot)), slot)
+                    b.store(self.kind.fma(b, broadcast, row_of_b[v], b.load(slot)), slot)
             if self.mode == "columns":
                 self.prefetch(b.add(bases[0], self.ahead))
                 bases = [b.add(bases[0], self.k_stride)]
         if self.mode != "columns":
-            bases = [b.add(base, I64(4 * count)) for base in bases]
+            bases = [b.add(base, I64(self.size * count)) for base in bases]
         for slot, base in zip(self.bases, bases, strict=True):
             b.store(base, slot)
         step = 8 if self.mode == "offsets" else 4 * PANEL
         b.store(b.add(cursor, I64(step * count)), self.b_cursor)
 
 
-def _tile_address(mode, rows, vectors=NV, sum_depth=SUM_DEPTH, words=Singles):
-    symbol = f"rl_{words.name}_{mode}_{rows}_{vectors}_{VL}_{sum_depth}"
+def _tile_address(mode, rows, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE):
+    symbol = f"rl_tile_{mode}_{rows}_{vectors}_{VL}_{sum_depth}_{kind.label}"
 
     def build():
         module = ir.Module(name=symbol)
-        _TileEmitter(module, symbol, rows, mode, vectors, sum_depth, words).emit()
+        _TileEmitter(module, symbol, rows, mode, vectors, sum_depth, kind).emit()
         return module
 
     return load_module(symbol, build)
@@ -390,8 +338,8 @@ class TileTable:
     A table of one vector computes the first VL columns of a panel only: for few output channels.
     """
 
-    def __init__(self, mode, vectors=NV, sum_depth=SUM_DEPTH, words=Singles):
-        self.kind = mode, vectors, sum_depth, words
+    def __init__(self, mode, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE):
+        self.tile = mode, vectors, sum_depth, kind
         self.words = np.zeros(MAX_ROWS + 1, np.int64)
         self.address = self.words.ctypes.data
 
@@ -402,13 +350,13 @@ class TileTable:
             parts = max(1, -(-total // most))
             for rows in {total // parts, -(-total // parts)}:
                 if rows > 0 and self.words[rows] == 0:
-                    mode, *rest = self.kind
-                    self.words[rows] = _tile_address(mode, rows, *rest)
+                    mode, *more = self.tile
+                    self.words[rows] = _tile_address(mode, rows, *more)
         return self.address
 
 
 ROWS, COLUMNS_OF_A = TileTable("rows"), TileTable("columns")
-AT_OFFSETS = TileTable("offsets")
+AT_OFFSETS, DOUBLES_AT_OFFSETS = TileTable("offsets"), TileTable("offsets", kind=DOUBLE)
 NARROW_ROWS, NARROW_COLUMNS_OF_A = TileTable("rows", 1), TileTable("columns", 1)
 
 

@@ -14,6 +14,7 @@ import os
 from llvmlite import ir
 
 from rushlight.backends import microkernel as mk
+from rushlight.backends.element_vectors import Vectors, alignment_is_argument
 from rushlight.backends.kernel_language import Emitted, i64
 from rushlight.backends.machine_code import engine
 from rushlight.backends.microkernel import I32, I64, VECTOR, VL, TileTable, declared
@@ -49,23 +50,26 @@ def rounded(builder, value):
     return builder.trunc(builder.select(is_nan, quiet, nearest), HALVES)
 
 
-class Pairs:
+class _Pairs(Vectors):
     """Words of a tile that hold two bfloat16 values, neighbours in k."""
 
-    name, size = "pairs", 2
+    def __init__(self):
+        super().__init__(ir.FloatType(), "f32", 4)
+        self.label, self.put_size = "pairs", 2
 
-    @staticmethod
-    def multiplied(builder, a, b, total):
-        """Both products added to float32 sums."""
+    def fma(self, builder, a, b, c):
+        """Both products of each pair added to float32 sums."""
         name = "llvm.x86.avx512bf16.dpbf16ps.512"
         pairs = [builder.bitcast(value, WORDS) for value in (a, b)]
         add = declared(builder, VECTOR, [VECTOR, WORDS, WORDS], name)
-        return builder.call(add, [total, *pairs])
+        return builder.call(add, [c, *pairs])
 
-    @staticmethod
-    def store(builder, value, address, mask=None):
+    def put(self, builder, value, address, mask=None):
         """Store sums as bfloat16."""
         _store_halves(builder, rounded(builder, value), address, mask)
+
+
+PAIRS = _Pairs()
 
 
 def _emit_interleaved(builder, values):
@@ -93,12 +97,12 @@ def _store_halves(builder, value, address, mask):
         builder.store(value, where, align=2)
         return
     name = f"llvm.masked.store.v{VL}i16.p0"
-    if mk.alignment_is_argument():
+    if alignment_is_argument():
         kinds, values = [HALVES, where.type, I32, mk.MASK], [value, where, I32(2), mask]
     else:
         kinds, values = [HALVES, where.type, mk.MASK], [value, where, mask]
     builder.call(declared(builder, ir.VoidType(), kinds, name), values)
 
 
-ROWS, COLUMNS_OF_A = (TileTable(mode, words=Pairs) for mode in ("rows", "columns"))
-NARROW_ROWS, NARROW_COLUMNS_OF_A = (TileTable(mode, 1, words=Pairs) for mode in ("rows", "columns"))
+ROWS, COLUMNS_OF_A = (TileTable(mode, kind=PAIRS) for mode in ("rows", "columns"))
+NARROW_ROWS, NARROW_COLUMNS_OF_A = (TileTable(mode, 1, kind=PAIRS) for mode in ("rows", "columns"))

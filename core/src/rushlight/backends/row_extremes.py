@@ -11,9 +11,10 @@ import functools
 
 from llvmlite import ir
 
+from rushlight.backends.element_vectors import alignment_is_argument
 from rushlight.backends.kernel_language import Emitted, f32, f64, i64
 from rushlight.backends.kernel_values import counted_loop, ir_type
-from rushlight.backends.microkernel import I64, VL, alignment_is_argument
+from rushlight.backends.microkernel import I64, VL
 
 __all__ = [
     "FEW",

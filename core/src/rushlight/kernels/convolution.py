@@ -322,6 +322,32 @@ def _is_compiled(dtype, c, weight_shape, groups):
     return flat and _is_depthwise(c, (*weight_shape, 1), groups)
 
 
+def _run_doubles(x, w, bias, out, stride, padding, dilation, groups, flipped=False):
+    """Run the plan of a float64 convolution, or (``flipped``) of an input gradient at stride 1;
+    False where there is none. Over one or two dims."""
+    if x.ndim > 4:
+        return False
+    x, w, out, *settings = _as_two_dims((x, w, out), w.shape, stride, padding, dilation)
+    key = ("doubles", x.shape, w.shape, *settings, groups, flipped)
+    plan = _planned(key, lambda: _build_doubles(x.shape, w.shape, out.shape, *settings, groups,
+                                                flipped))  # fmt: skip
+    if plan is not None:
+        row = None if bias is None else compute_array(bias)
+        plan.run(compute_array(x), compute_array(w), out, row)
+    return plan is not None
+
+
+def _build_doubles(x_shape, w_shape, out_shape, stride, padding, dilation, groups, flipped):
+    from rushlight.kernels import plane_convolution
+
+    (n, c, *image), (o, *size) = x_shape, out_shape[1:]
+    c, o, kernel = c // groups, o // groups, w_shape[2:]
+    if not plane_convolution.fits_double(c, image, o, size, kernel, stride, padding):
+        return None
+    sizes = (n, c, image, o, size, kernel)
+    return plane_convolution.Forward(*sizes, stride, padding, dilation, flipped, groups, FLOAT64)
+
+
 def _run_groups(plan, x, w, out, bias, groups):
     """Run a plan of all groups, or of one for each."""
     if groups == 1 or getattr(plan, "every_group", False):
@@ -415,6 +441,9 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
         _tile_forward(x, w, row, out, *args, planes)
         return out
     else:
+        out = empty((n, o, *size), input.dtype)
+        if _run_doubles(input, weight, bias, out, *args):
+            return out
         out = column_convolution.forward(input, weight, *args)
     if bias is not None:
         out += bias.reshape(-1, *[1] * len(size))
@@ -462,6 +491,12 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
     if _is_compiled(grad.dtype, input_shape[1], weight.shape, groups):
         out = empty(input_shape, grad.dtype)
         if _tile_input_gradient(compute_array(grad), compute_array(weight), out, *args, planes):
+            return out
+    reach = zip(weight.shape[2:], dilation, padding, strict=True)
+    back = tuple(d * (k - 1) - p for k, d, p in reach)
+    if max(stride) == 1 and min(back) >= 0:
+        out = empty(input_shape, grad.dtype)
+        if _run_doubles(grad, weight, None, out, stride, back, dilation, groups, True):
             return out
     return column_convolution.input_gradient(grad, weight, input_shape, *args)
 

@@ -1,69 +1,84 @@
-"""Convolution with few channels, over pixels in vectors: float32, two spatial dims, NCHW.
+"""Convolution over pixels in vectors, two spatial dims, NCHW: float32 of few channels, float64.
 
 The implicit product of :mod:`direct_convolution` puts output channels into vectors; with 6 of them
 more than half of every vector is empty, and with one input channel its sums are too short. Here
 the padded planes of one image are split by the strides as in :mod:`depthwise`, so that every tap of
 every channel is an offset, and one tile is some output channels times 32 pixels in a row: weights
 are read as they are, the values of a tap straight from its plane. Rows follow each other at the
-planes' pitch; what falls between two rows is thrown away.
+planes' pitch; what falls between two rows is thrown away. float64 goes this way wherever planes
+stay in a cache, the outputs of few images in parts.
 Shapes alone decide the chunks. Import at first need: it imports the compiler.
 """
 
 from __future__ import annotations
 
+import math
+
 from rushlight.backends import microkernel as mk
 from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import array, f32, i32, i64, range_kernel, stack
+from rushlight.backends.kernel_language import array, f32, i32, i64, range_kernel, real, stack
 from rushlight.backends.microkernel import MAX_ROWS, PANEL, START_ZERO, TILE_WORDS, call_tile, split
 from rushlight.backends.worker_pool import memset, scratch
 from rushlight.kernels.depthwise import split_plane, split_sizes, step_x, step_y
-from rushlight.kernels.execution import chunk
+from rushlight.kernels.execution import FLOAT32, chunk, language_type
 from rushlight.kernels.tile_products import ready_block
 
 __all__ = ["Forward", "fits"]
 
 # Argument words, the first ones as in `depthwise`. The first four are given at each call.
-X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX, TAPS, TABLE, TILE, GROUPS = range(17)  # noqa: E741
+X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX, TAPS, TABLE, TILE, GROUPS, PARTS = range(18)  # noqa: E741
 PLANE_BYTES = 512 * 1024  # padded planes of an image: L2
 MAX_DEPTH = 1024  # taps times channels
+DOUBLE_BYTES, DOUBLE_DEPTH = 32 << 20, 4608  # the same of float64, results among the bytes
+ITEMS = 8  # of float64, at least, where outputs can be parted
 
 
 @range_kernel
 def forward_images(args, lo, hi, tid):
-    """Items are (image, group): C and O are channels of a group."""
+    """Items are (image, group, part of its outputs): C and O are channels of a group."""
     g = array(i64, args)
-    ho, wo, outputs, depth, phases = g[HO], g[WO], g[O], g[C] * g[TAPS], step_y * step_x
+    size, columns = (4, PANEL) if real is f32 else (8, PANEL // 2)
+    ho, wo, depth, phases = g[HO], g[WO], g[C] * g[TAPS], step_y * step_x
     pitch, plane = split_sizes(g)
     count = (ho - 1) * pitch + wo
-    values = g[C] * phases * plane + PANEL  # tiles read on behind the last row
-    padded = scratch(tid, 4 * (values + outputs * count))
-    memset(padded, i32(0), 4 * values)
-    flat = padded + 4 * values
+    values = g[C] * phases * plane + columns  # tiles read on behind the last row
+    most = (g[O] + g[PARTS] - 1) // g[PARTS]
+    padded = scratch(tid, size * (values + most * count))
+    memset(padded, i32(0), size * values)
+    flat = padded + size * values
     block = stack(TILE_WORDS)
     ready_block(block)
     p = array(i64, block)
-    p[mk.A_ROW], p[mk.C_ROW], p[mk.DEPTH] = 4 * depth, 4 * count, depth
+    p[mk.A_ROW], p[mk.C_ROW], p[mk.DEPTH] = size * depth, size * count, depth
     p[mk.START], p[mk.B_OFFSETS] = i64(START_ZERO), g[TABLE]
-    for image in range(lo, hi):
-        group = image % g[GROUPS]
-        weight, bias = g[W] + 4 * group * outputs * depth, array(f32, g[BIAS] + 4 * group * outputs)
+    for item in range(lo, hi):
+        image, part = item // g[PARTS], item % g[PARTS]
+        first_output = g[O] * part // g[PARTS]
+        outputs = g[O] * (part + 1) // g[PARTS] - first_output
+        channel = image % g[GROUPS] * g[O] + first_output
+        weight, bias = g[W] + size * channel * depth, array(real, g[BIAS] + size * channel)
         for c in range(g[C]):
-            source = g[X] + 4 * (image * g[C] + c) * g[H] * g[WIDTH]
-            split_plane(g, source, padded + 4 * c * phases * plane, pitch, plane)
-        for column in range(0, count, PANEL):
-            p[mk.B], p[mk.COLUMNS] = padded + 4 * column, count - column
+            source = g[X] + size * (image * g[C] + c) * g[H] * g[WIDTH]
+            split_plane(g, source, padded + size * c * phases * plane, pitch, plane)
+        products, result = flat, g[Y] + size * (image * g[O] + first_output) * ho * wo
+        if pitch == wo:
+            products = result  # nothing falls between rows
+        for column in range(0, count, columns):
+            p[mk.B], p[mk.COLUMNS] = padded + size * column, count - column
             for t in range((outputs + MAX_ROWS - 1) // MAX_ROWS):
-                first, size = split(outputs, MAX_ROWS, t)
-                p[mk.A] = weight + 4 * first * depth
-                p[mk.C] = flat + 4 * (first * count + column)
-                call_tile(g[TILE], size, block)
+                first, rows = split(outputs, MAX_ROWS, t)
+                p[mk.A] = weight + size * first * depth
+                p[mk.C] = products + size * (first * count + column)
+                call_tile(g[TILE], rows, block)
+        if pitch == wo and g[BIAS] == 0:
+            continue
         for o in range(outputs):
-            more = f32(0)
+            more = real(0)
             if g[BIAS] != 0:
                 more = bias[o]
             for i in range(ho):
-                line = array(f32, flat + 4 * (o * count + i * pitch))
-                y = array(f32, g[Y] + 4 * (((image * outputs + o) * ho + i) * wo))
+                line = array(real, products + size * (o * count + i * pitch))
+                y = array(real, result + size * (o * ho + i) * wo)
                 for j in range(wo):
                     y[j] = line[j] + more
 
@@ -81,7 +96,15 @@ def fits(c, image, o, kernel, stride, padding):
     return small and c * kernel[0] * kernel[1] <= MAX_DEPTH and (o <= 12 or c <= 4)
 
 
-def tap_table(c, image, kernel, stride, padding, dilation):
+def fits_double(c, image, o, size, kernel, stride, padding):
+    """Whether this is the way of float64."""
+    _, plane = _split_sizes(image, stride, padding)
+    depth, results = c * math.prod(kernel), o * math.prod(size)
+    small = 8 * (c * stride[0] * stride[1] * plane + results) <= DOUBLE_BYTES
+    return small and depth <= DOUBLE_DEPTH
+
+
+def tap_table(c, image, kernel, stride, padding, dilation, itemsize=4):
     """Byte offsets of every (channel, tap) in the split planes of an image."""
     pitch, plane = _split_sizes(image, stride, padding)
     offsets = []
@@ -90,7 +113,7 @@ def tap_table(c, image, kernel, stride, padding, dilation):
             for x in range(0, kernel[1] * dilation[1], dilation[1]):
                 phase = y % stride[0] * stride[1] + x % stride[1]
                 place = (channel * stride[0] * stride[1] + phase) * plane
-                offsets.append(4 * (place + y // stride[0] * pitch + x // stride[1]))
+                offsets.append(itemsize * (place + y // stride[0] * pitch + x // stride[1]))
     return np.array(offsets, np.int64)
 
 
@@ -103,14 +126,18 @@ class Forward:
     every_group = True  # in one run
 
     def __init__(self, n, c, image, o, size, kernel, stride, padding, dilation, flipped,
-                 groups=1):  # fmt: skip
+                 groups=1, dtype=FLOAT32):  # fmt: skip
         self.flipped, self.weights = flipped, (groups, c, o, *kernel)
-        self.table = tap_table(c, image, kernel, stride, padding, dilation)
+        self.table = tap_table(c, image, kernel, stride, padding, dilation, dtype.itemsize)
         words = [0] * N + [n, c, *image, o, *size, *padding, kernel[0] * kernel[1]]
-        words += [self.table.ctypes.data, mk.AT_OFFSETS.need(o), groups]
-        code = forward_images.address(real=f32, step_y=stride[0], step_x=stride[1])
-        work = o * self.table.size * size[0] * size[1]
-        self.plan = threads.plan(code, n * groups, chunk(n * groups, work, 131_072), words)
+        parts = 1 if dtype == FLOAT32 else min(-(-o // MAX_ROWS), -(-ITEMS // (n * groups)))
+        tiles = mk.AT_OFFSETS if dtype == FLOAT32 else mk.DOUBLES_AT_OFFSETS
+        tile = tiles.need(*{o * (i + 1) // parts - o * i // parts for i in range(parts)})
+        words += [self.table.ctypes.data, tile, groups, parts]
+        real = language_type(dtype)
+        code = forward_images.address(real=real, step_y=stride[0], step_x=stride[1])
+        items, work = n * groups * parts, o * self.table.size * size[0] * size[1] // parts
+        self.plan = threads.plan(code, items, chunk(items, work, 131_072), words)
 
     def run(self, x, w, y, bias):
         """Write the convolution of x and w, plus bias (or None), into y; all dense."""
