@@ -232,6 +232,11 @@ def _build_input_gradient(n, c, image, o, kernel, stride, padding, dilation, gro
     if stride == (1, 1) and min(back) >= 0:
         return _build_forward(n, o, size, c, kernel, stride, back, dilation, groups, True,
                               planes)  # fmt: skip
+    if groups == 1:
+        from rushlight.kernels import patch_convolution
+
+        if patch_convolution.fits(c, kernel, stride, padding, dilation):
+            return patch_convolution.InputGradient(n, c, image, o, kernel, size)
     if dilation == (1, 1) and all(p < k for p, k in zip(padding, kernel, strict=True)):
         from rushlight.kernels.direct_convolution import InputGradient
 
@@ -276,8 +281,10 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
             _build_weight_gradient(n, c, image, o, kernel, stride, padding, (1, 1), 1, planes)
         ))  # fmt: skip
     if groups == 1:
-        from rushlight.kernels import plane_convolution
+        from rushlight.kernels import patch_convolution, plane_convolution
 
+        if patch_convolution.fits(c, kernel, stride, padding, dilation):
+            return patch_convolution.WeightGradient(n, c, image, o, kernel, size)
         few = c == 1 or c <= 4 and o <= 16  # others fill the vectors of the direct way
         if few and plane_convolution.fits(c, image, o, kernel, stride, padding):
             from rushlight.kernels.plane_gradient import WeightGradient

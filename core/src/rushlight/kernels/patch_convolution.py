@@ -1,8 +1,9 @@
 """Convolution of patches that lie side by side: float32, two spatial dims, stride as the kernel.
 
 Every input belongs to one window at most, so the windows are a permutation of the image: one copy
-gives the rows of one product for the whole batch, however small the maps of results are. That is
-how a vision transformer reads its image. Import at first need: it imports the compiler.
+gives the rows of one product for the whole batch, however small the maps of results are, in all
+passes. That is how a vision transformer reads its image. Import at first need: it imports the
+compiler.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rushlight.kernels import patch_kernels as native
 from rushlight.kernels.execution import FLOAT32, chunk
 from rushlight.kernels.matrix import product_into
 
-__all__ = ["Forward", "fits"]
+__all__ = ["Forward", "InputGradient", "WeightGradient", "fits"]
 
 ACROSS = 7  # taps in a row, copied in vectors, from which this is the quicker way
 CHANNELS = 16  # from which tiles of pixels have sums long enough
@@ -29,30 +30,76 @@ def fits(c, kernel, stride, padding, dilation):
     return patches and c < CHANNELS and (kernel[1] >= ACROSS or shorter)
 
 
-class Forward:
-    """Plan of a forward convolution."""
+class _Patches:
+    """Sizes, and passes between images and rows of patches, and between results and products."""
 
     def __init__(self, n, c, image, o, kernel, size):
         pixels, depth = math.prod(size), c * math.prod(kernel)
-        blocks = -(-o // native.BLOCK)
-        words = [0, 0, c, *image, *size, kernel[0], o, blocks]
-        rows = n * size[0]
-        code = native.cut.address(across=kernel[1])
-        self.cut = threads.plan(code, rows, chunk(rows, size[1] * depth), words)
-        items = n * blocks
-        grain = chunk(items, pixels * min(o, native.BLOCK))
-        self.turn = threads.plan(native.turn.address(), items, grain, words)
         self.rows, self.depth, self.outputs = n * pixels, depth, o
         self.turns = min(pixels, o) > 1
+        words = [0, 0, c, *image, *size, kernel[0], o]
+        rows, across = n * size[0], kernel[1]
+        self.cutting = threads.plan(
+            native.cut.address(across=across), rows, chunk(rows, size[1] * depth), words
+        )
+        rows = n * -(-image[0] // kernel[0])
+        self.pasting = threads.plan(
+            native.paste.address(across=across), rows, chunk(rows, size[1] * depth), words
+        )
+        self.turning, self.returning = (
+            self._turning(n, *sizes, words) for sizes in ((pixels, o), (o, pixels))
+        )
+
+    @staticmethod
+    def _turning(n, rows, columns, words):
+        blocks = -(-columns // native.BLOCK)
+        words = [*words[:5], rows, 1, 0, columns, blocks]
+        grain = chunk(n * blocks, rows * min(columns, native.BLOCK))
+        return threads.plan(native.turn.address(), n * blocks, grain, words)
+
+    def cut(self, x):
+        """The patches of images, (rows, depth)."""
+        patches = empty((self.rows, self.depth), FLOAT32)
+        threads.run(self.cutting, x, patches)
+        return patches
+
+    def by_pixels(self, dy):
+        """(n, o, pixels) as (rows, o)."""
+        if not self.turns:
+            return dy.reshape(self.rows, self.outputs)
+        rows = empty((self.rows, self.outputs), FLOAT32)
+        threads.run(self.returning, dy, rows)
+        return rows
+
+
+class Forward(_Patches):
+    """Plan of a forward convolution."""
 
     def run(self, x, w, y, bias):
         """Write the convolution of x and w, plus bias (or None), into y; all dense."""
-        patches = empty((self.rows, self.depth), FLOAT32)
-        threads.run(self.cut, x, patches)
-        weight = w.reshape(self.outputs, self.depth).T
+        patches, weight = self.cut(x), w.reshape(self.outputs, self.depth).T
         if not self.turns:
             product_into(patches, weight, y.reshape(self.rows, self.outputs), bias)
             return
         out = empty((self.rows, self.outputs), FLOAT32)
         product_into(patches, weight, out, bias)
-        threads.run(self.turn, out, y)
+        threads.run(self.turning, out, y)
+
+
+class InputGradient(_Patches):
+    """Plan of an input gradient."""
+
+    def run(self, dy, w, dx, bias):
+        """Write the gradient into dx; all dense, and the bias None."""
+        patches = empty((self.rows, self.depth), FLOAT32)
+        product_into(self.by_pixels(dy), w.reshape(self.outputs, self.depth), patches)
+        threads.run(self.pasting, dx, patches)
+
+
+class WeightGradient(_Patches):
+    """Plan of a weight gradient."""
+
+    def run(self, x, dy, dw):
+        """Write the gradient into dw; all dense."""
+        out = dw.reshape(self.outputs, self.depth)
+        product_into(self.by_pixels(dy).T, self.cut(x), out)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import Parameter, array, f32, i64, masked, range_kernel
+from rushlight.backends.kernel_language import Parameter, array, f32, i32, i64, masked, range_kernel
 from rushlight.backends.microkernel import transpose
+from rushlight.backends.worker_pool import memset
 
 # Argument words: images and patches, or products and results; then sizes.
 X, Y, C, H, WIDTH, HO, WO, KH, O, BLOCKS = range(10)  # noqa: E741
@@ -30,6 +31,32 @@ def cut(args, lo, hi, tid):
                     out = array(f32, target + 4 * depth * j)
                     for i in masked(across):
                         out[i] = x[i]
+
+
+@range_kernel
+def paste(args, lo, hi, tid):
+    """The inverse of :func:`cut`, with zeros where no patch lies. Items are (n, row of HO or after
+    the last)."""
+    g = array(i64, args)
+    channels, height, width, wo, high = g[C], g[H], g[WIDTH], g[WO], g[KH]
+    depth, items = channels * high * across, (height + high - 1) // high
+    covered = wo * across
+    for item in range(lo, hi):
+        n, row = item // items, item % items
+        for c in range(channels):
+            for k in range(min(high, height - row * high)):
+                target = g[X] + 4 * ((n * channels + c) * height + row * high + k) * width
+                if row >= g[HO]:
+                    memset(target, i32(0), 4 * width)
+                    continue
+                first = (n * g[HO] + row) * wo * depth
+                source = g[Y] + 4 * (first + (c * high + k) * across)
+                for j in range(wo):
+                    x = array(f32, target + 4 * across * j)
+                    part = array(f32, source + 4 * depth * j)
+                    for i in masked(across):
+                        x[i] = part[i]
+                memset(target + 4 * covered, i32(0), 4 * (width - covered))
 
 
 @range_kernel
