@@ -205,7 +205,9 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
         from rushlight.kernels import patch_convolution, plane_convolution, pointwise
 
         if not flipped and patch_convolution.fits(c, kernel, stride, padding, dilation):
-            return patch_convolution.Forward(n, c, image, o, kernel, size)
+            whole = patch_convolution.RowsForward.fits(n, o, size)
+            kind = patch_convolution.RowsForward if whole else patch_convolution.Forward
+            return kind(n, c, image, o, kernel, size)
         if pointwise.fits(c, image, o, kernel, stride, padding):
             return pointwise.Forward(flipped)
         if plane_convolution.fits(c, image, o, kernel, stride, padding):

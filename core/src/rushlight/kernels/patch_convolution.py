@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import math
 
-from rushlight.backends import threads
+from rushlight.backends import matrix_units, threads
+from rushlight.backends import microkernel as mk
 from rushlight.backends.memory import empty
+from rushlight.backends.microkernel import PANEL
 from rushlight.kernels import patch_kernels as native
 from rushlight.kernels.execution import FLOAT32, chunk
 from rushlight.kernels.matrix import product_into
 
-__all__ = ["Forward", "InputGradient", "WeightGradient", "fits"]
+__all__ = ["Forward", "InputGradient", "RowsForward", "WeightGradient", "fits"]
 
 ACROSS = 7  # taps in a row, copied in vectors, from which this is the quicker way
+WIDE, ITEMS = 7, 16  # results in a row that fill tiles, and parts of the work, about
 CHANNELS = 16  # from which tiles of pixels have sums long enough
 
 
@@ -37,7 +40,7 @@ class _Patches:
         pixels, depth = math.prod(size), c * math.prod(kernel)
         self.rows, self.depth, self.outputs = n * pixels, depth, o
         self.turns = min(pixels, o) > 1
-        words = [0, 0, c, *image, *size, kernel[0], o]
+        words = [0, 0, 0, 0, c, *image, *size, kernel[0], o, 0]
         rows, across = n * size[0], kernel[1]
         self.cutting = threads.plan(
             native.cut.address(across=across), rows, chunk(rows, size[1] * depth), words
@@ -53,7 +56,7 @@ class _Patches:
     @staticmethod
     def _turning(n, rows, columns, words):
         blocks = -(-columns // native.BLOCK)
-        words = [*words[:5], rows, 1, 0, columns, blocks]
+        words = [*words[: native.HO], rows, 1, 0, columns, blocks]
         grain = chunk(n * blocks, rows * min(columns, native.BLOCK))
         return threads.plan(native.turn.address(), n * blocks, grain, words)
 
@@ -84,6 +87,32 @@ class Forward(_Patches):
         out = empty((self.rows, self.outputs), FLOAT32)
         product_into(patches, weight, out, bias)
         threads.run(self.turning, out, y)
+
+
+class RowsForward:
+    """Plan of a forward convolution where a row of results fills tiles: images are not copied."""
+
+    @staticmethod
+    def fits(n, o, size):
+        """Whether it is the faster way; matrix units want all rows at once."""
+        fills = size[1] >= WIDE and PANEL <= o <= n * math.prod(size)
+        return fills and not matrix_units.available()
+
+    def __init__(self, n, c, image, o, kernel, size):
+        parts = min(size[0], -(-ITEMS // n))
+        words = [0, 0, 0, 0, c, *image, *size, kernel[0], o, parts, mk.ROWS.need(size[1])]
+        self.depth, panels = c * math.prod(kernel), -(-o // PANEL)
+        code = native.pack_weight.address(across=kernel[1])
+        self.packing = threads.plan(code, panels, chunk(panels, PANEL * self.depth), words)
+        code = native.forward_rows.address(across=kernel[1])
+        self.plan = threads.plan(code, n * parts, 1, words)
+        self.packed = panels * PANEL * self.depth
+
+    def run(self, x, w, y, bias):
+        """Write the convolution of x and w, plus bias (or None), into y; all dense."""
+        packed = empty((self.packed,), FLOAT32)
+        threads.run(self.packing, w, packed)
+        threads.run(self.plan, x, y, packed, bias)
 
 
 class InputGradient(_Patches):

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from rushlight.backends.kernel_language import Parameter, array, f32, i32, i64, masked, range_kernel
-from rushlight.backends.microkernel import transpose
-from rushlight.backends.worker_pool import memset
+from rushlight.backends import microkernel as mk
+from rushlight.backends.kernel_language import (
+    Parameter,
+    array,
+    f32,
+    i32,
+    i64,
+    masked,
+    range_kernel,
+    stack,
+)
+from rushlight.backends.microkernel import (
+    MAX_ROWS,
+    PANEL,
+    START_BIAS,
+    START_ZERO,
+    TILE_WORDS,
+    call_tile,
+    split,
+    transpose,
+)
+from rushlight.backends.worker_pool import memset, scratch
+from rushlight.kernels.tile_products import pack_transposed
 
-# Argument words: images and patches, or products and results; then sizes.
-X, Y, C, H, WIDTH, HO, WO, KH, O, BLOCKS = range(10)  # noqa: E741
+# Argument words: images and patches, or products and results, or images, results, packed weights
+# and biases; then sizes.
+X, Y, W, BIAS, C, H, WIDTH, HO, WO, KH, O, BLOCKS = range(12)  # noqa: E741
+PARTS, TILE = BLOCKS, 12
 BLOCK = 64  # output channels of an item that are turned together
 
 across = Parameter("across")  # taps in a row
@@ -57,6 +79,54 @@ def paste(args, lo, hi, tid):
                     for i in masked(across):
                         x[i] = part[i]
                 memset(target + 4 * covered, i32(0), 4 * (width - covered))
+
+
+@range_kernel
+def pack_weight(args, lo, hi, tid):
+    """Weights (O, depth) as panels. Items are panels."""
+    g = array(i64, args)
+    depth = g[C] * g[KH] * across
+    for panel in range(lo, hi):
+        source = g[X] + 4 * panel * PANEL * depth
+        valid = min(i64(PANEL), g[O] - panel * PANEL)
+        pack_transposed(source, 4 * depth, g[Y] + 4 * panel * PANEL * depth, valid, depth)
+
+
+@range_kernel
+def forward_rows(args, lo, hi, tid):
+    """Results (N, O, HO, WO), from images as they are: a patch is C * KH runs of taps. Items are
+    (n, part of the rows of HO)."""
+    g = array(i64, args)
+    channels, height, width, wo, high = g[C], g[H], g[WIDTH], g[WO], g[KH]
+    depth, pixels, outputs = channels * high * across, g[HO] * wo, g[O]
+    runs = channels * high
+    block = stack(TILE_WORDS)
+    memory = scratch(tid, 16 * runs + 4 * PANEL * MAX_ROWS)
+    tile, segments = memory, array(i64, memory + 4 * PANEL * MAX_ROWS)
+    for run in range(runs):
+        segments[2 * run] = 4 * (run // high * height + run % high) * width
+        segments[2 * run + 1] = 4 * run * across * PANEL
+    p = array(i64, block)
+    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = memory + 4 * PANEL * MAX_ROWS, runs, 0
+    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = 4 * across, 4, 4 * PANEL
+    p[mk.DEPTH], p[mk.C] = i64(across), tile
+    p[mk.START] = START_BIAS if g[BIAS] != 0 else START_ZERO
+    for item in range(lo, hi):
+        n, part = item // g[PARTS], item % g[PARTS]
+        image = g[X] + 4 * n * channels * height * width
+        for panel in range((outputs + PANEL - 1) // PANEL):
+            valid = min(i64(PANEL), outputs - panel * PANEL)
+            p[mk.B], p[mk.COLUMNS] = g[W] + 4 * panel * PANEL * depth, valid
+            p[mk.BIAS] = g[BIAS] + 4 * panel * PANEL
+            result = g[Y] + 4 * (n * outputs + panel * PANEL) * pixels
+            for row in range(g[HO] * part // g[PARTS], g[HO] * (part + 1) // g[PARTS]):
+                line = image + 4 * row * high * width
+                for t in range((wo + MAX_ROWS - 1) // MAX_ROWS):
+                    first, count = split(wo, MAX_ROWS, t)
+                    p[mk.A] = line + 4 * first * across
+                    call_tile(g[TILE], count, block)
+                    transpose(tile, 4 * PANEL, result + 4 * (row * wo + first), 4 * pixels, count,
+                              valid, 0)  # fmt: skip
 
 
 @range_kernel
