@@ -48,6 +48,12 @@ LAYERS = {
             t.nn.Conv2d(64, 64, 3, padding=1).double()
         ),
     ),
+    "strided convolution of float64": (
+        (16, 64, 28, 28),
+        lambda t: (lambda m: lambda x: m(x.double()))(
+            t.nn.Conv2d(64, 64, 3, stride=2, padding=1).double()
+        ),
+    ),
     "depthwise convolution of float64": (
         (16, 64, 28, 28),
         lambda t: (lambda m: lambda x: m(x.double()))(

@@ -423,7 +423,8 @@ def test_oracle(rng, name):
                                   "groups, many",
                                   "3 dims", "3 dims, small", "3 dims, depthwise",
                                   "3 dims, dilated and strided", "3 dims, winograd",
-                                  "1x1 groups", "outputs in parts",
+                                  "1x1 groups", "outputs in parts", "dilated, strided",
+                                  "groups of many channels, strided", "1x1 strided",
                                   "depthwise, whole planes of 49", "depthwise, many images",
                                   "depthwise, large map, stride 2"])  # fmt: skip
 def test_same_bits_for_any_number_of_threads(rng, name, dtype):

@@ -5,13 +5,19 @@ Also the sizes and places of windows, which all ways of convolution share.
 
 from __future__ import annotations
 
-from rushlight.backends import np
+import functools
+import math
+
+from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
+from rushlight.kernels.execution import compute_array, language_type
 from rushlight.kernels.matrix import matmul
 
 __all__ = ["crop", "forward", "input_gradient", "output_size", "padded", "taps", "weight_gradient"]
 
 _COLUMN_BYTES = 64 << 20  # windows gathered at a time
+_PART_BYTES = 2 << 20  # columns that are added up while they are in a cache
+_ITEMS = 8  # of work, at least
 
 
 def output_size(size, kernel, stride, padding, dilation):
@@ -78,8 +84,39 @@ def forward(input, weight, stride, padding, dilation, groups):
     return out
 
 
+def _as_plane(array):
+    return array.reshape(*array.shape[:2], 1, array.shape[2]) if array.ndim == 3 else array
+
+
+@functools.lru_cache(maxsize=256)
+def _plane_plan(dtype, dy_shape, w_shape, dx_shape, stride, padding, dilation, groups):
+    from rushlight.kernels import column_gradient_kernels as native
+
+    (n, c, *image), o, kernel = dx_shape, w_shape[0], w_shape[2:]
+    c, o, size = c // groups, o // groups, dy_shape[2:]
+    column = dtype.itemsize * math.prod(kernel) * math.prod(size)
+    parts = min(c, max(-(-c * column // _PART_BYTES), -(-_ITEMS // (n * groups))))
+    words = [0, 0, 0, c, *image, o, *size, *kernel, *stride, *padding, *dilation, groups]
+    code = native.input_gradient.address(real=language_type(dtype))
+    return threads.plan(code, n * groups * parts, 1, [*words, parts])
+
+
 def input_gradient(grad, weight, input_shape, stride, padding, dilation, groups):
     """The gradient of the input."""
+    if grad.ndim == 5:
+        settings = stride, padding, dilation, groups
+        return _input_gradient_by_taps(grad, weight, input_shape, *settings)
+    out = empty(input_shape, grad.dtype)
+    dy, w, dx = (_as_plane(compute_array(v)) for v in (grad, weight, out))
+    if grad.ndim == 3:
+        stride, padding, dilation = (1, *stride), (0, *padding), (1, *dilation)
+    settings = stride, padding, dilation, groups
+    plan = _plane_plan(grad.dtype, dy.shape, w.shape, dx.shape, *settings)
+    threads.run(plan, dy, w, dx)
+    return out
+
+
+def _input_gradient_by_taps(grad, weight, input_shape, stride, padding, dilation, groups):
     kernel, size = weight.shape[2:], grad.shape[2:]
     count, pixels = int(np.prod(kernel)), int(np.prod(size))
     wide = padded(np.zeros(input_shape, grad.dtype), padding, grad.dtype)
