@@ -136,9 +136,12 @@ def _is_parted(kind, n, c, o, size, kernel, stride, padding, dilation, groups):
     if not dilated_convolution.parts(stride, padding, dilation):
         return False
     d = dilation[0]
-    size, padding = (tuple(-(-v // d) for v in values) for values in (size, padding))
-    suits = _is_winograd(kernel, c, o, stride, padding, (1, 1), groups, size)
-    return suits and kind.fits(n * d * d, c, o, size[0] * size[1])
+    part, padding = (tuple(-(-v // d) for v in values) for values in (size, padding))
+    if not _is_winograd(kernel, c, o, stride, padding, (1, 1), groups, part):
+        return False
+    tile = _winograd_tile(n * d * d, part, 8)
+    multiplied = d * d * math.prod(-(-s // tile) for s in part) * (tile + 2) ** 2
+    return kind.fits(n * d * d * math.prod(part), c, o, multiplied / (9 * math.prod(size)))
 
 
 def _winograd_tile(n, size, fewest):

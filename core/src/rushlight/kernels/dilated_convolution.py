@@ -15,8 +15,10 @@ from rushlight.kernels.execution import FLOAT32, chunk
 __all__ = ["Forward", "WeightGradient", "parts"]
 
 PIXELS = 512  # of all maps of results: with fewer, two passes more are not worth it
-FEW = 49  # pixels of a map: with fewer, only many products of channels are
-MANY = 128 * 128
+# Parts of the multiplications of plain sums that Winograd's way may be left with: what sub-images
+# add to full tiles is waste. With few channels it gains less.
+SHARE, FEW_SHARE = 0.8, 0.4
+MANY = 128 * 128  # products of channels
 
 
 def parts(stride, padding, dilation):
@@ -62,9 +64,9 @@ class Forward:
     of sub-images."""
 
     @staticmethod
-    def fits(n, c, o, pixels):
-        """Whether it is the faster way, for n maps of pixels."""
-        return n * pixels >= PIXELS and (pixels >= FEW or c * o >= MANY)
+    def fits(pixels, c, o, share):
+        """Whether it is the faster way, with this share of the multiplications."""
+        return pixels >= PIXELS and share <= (SHARE if c * o >= MANY else FEW_SHARE)
 
     def __init__(self, n, c, image, o, size, padding, dilation, build):
         self.input, self.output = _Moves(n, c, image, dilation), _Moves(n, o, size, dilation)
@@ -82,9 +84,9 @@ class WeightGradient:
     """Plan of a weight gradient; ``build``: as in :class:`Forward`."""
 
     @staticmethod
-    def fits(n, c, o, pixels):
-        """As of :class:`Forward`."""
-        return n * pixels >= PIXELS
+    def fits(pixels, c, o, share):
+        """As of :class:`Forward`, but for the share: plain sums are slow at large dilations."""
+        return pixels >= PIXELS
 
     def __init__(self, n, c, image, o, size, padding, dilation, build):
         self.input, self.output = _Moves(n, c, image, dilation), _Moves(n, o, size, dilation)
