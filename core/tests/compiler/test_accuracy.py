@@ -118,6 +118,15 @@ def test_digamma_follows_its_recurrence():
     np.testing.assert_allclose(reflected, math.pi / np.tan(math.pi * x), rtol=1e-9, atol=1e-9)
 
 
+def test_trigamma_follows_its_recurrence():
+    x = np.random.default_rng(2).uniform(0.01, 60, 5000)
+    psi = kernel_of("trigamma", "f64")
+    np.testing.assert_allclose(psi(x), psi(x + 1) + 1 / x**2, rtol=3e-15)
+    np.testing.assert_allclose(psi(np.array([1.0, 0.5])), [math.pi**2 / 6, math.pi**2 / 2])
+    whole = (math.pi / np.sin(math.pi * x)) ** 2
+    np.testing.assert_allclose(psi(1 - x) + psi(x), whole, rtol=1e-9)
+
+
 def test_remainders_are_exact():
     generator = np.random.default_rng(3)
     for dtype, kind in (("f32", np.float32), ("f64", np.float64)):

@@ -10,7 +10,7 @@ UNITS = {
     1: "exp exp2 expm1 log log2 log10 log1p tanh erf sinh cosh asin acos sin cos tan atan",
     3: "asinh acosh atanh erfc erfinv atan2 hypot floor_divide remainder fmod",
     8: "power",
-    12: "digamma lgamma",
+    12: "digamma lgamma trigamma",
 }
 WORK = {name: units for units, names in UNITS.items() for name in names.split()}
 LIBRARY = {("power", "f64"): 60, ("lgamma", "f64"): 80}  # the C library's, lane by lane

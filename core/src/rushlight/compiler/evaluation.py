@@ -49,6 +49,23 @@ def _digamma(x):
     return total + math.log(x) - 0.5 / x - series
 
 
+def _trigamma(x):
+    """As :func:`_digamma`, its derivative."""
+    if math.isnan(x) or x == -math.inf:
+        return math.nan
+    if x < 0.5:
+        sine = math.sin(math.pi * math.remainder(x, 1.0))
+        return math.inf if sine == 0 else (math.pi / sine) ** 2 - _trigamma(1 - x)
+    total = 0.0
+    while x < 10:
+        total += 1 / (x * x)
+        x += 1
+    z = 1 / (x * x)
+    coefficients = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+    series = sum(c * z**k for k, c in enumerate(coefficients)) * z / x
+    return total + 1 / x + z / 2 + series
+
+
 def _erfinv(y):
     """Newton's method on erf (erfc in the tails) from Winitzki's estimate."""
     if not abs(y) < 1:
@@ -151,6 +168,7 @@ _OTHER_NAMES = {
     "erfinv": _by_element(_erfinv),
     "lgamma": _by_element(_math_lgamma),
     "digamma": _by_element(_digamma),
+    "trigamma": _by_element(_trigamma),
     "floor_divide": _floor_divide,
     "remainder": _remainder,
     "fmod": _fmod,

@@ -10,7 +10,8 @@ from rushlight.compiler.graph import cast, constant
 from rushlight.compiler.trigonometry import sine_and_cosine_of_pi
 from rushlight.compiler.vocabulary import where
 
-# Bernoulli numbers: of psi in 1/x**2, and of log gamma in 1/x.
+# Bernoulli numbers: of psi' and psi in 1/x**2, and of log gamma in 1/x.
+TRIGAMMA = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
 DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 
@@ -41,6 +42,31 @@ def digamma(x):
     pole = where(wide == 0.0, copysign(constant(-INF, "f64"), -wide), NAN)
     is_pole = (wide <= 0.0) & (whole("floor", wide) == wide)
     return cast(where(wide == INF, INF, where(is_pole, pole, value)), x.dtype)
+
+
+def trigamma(x):
+    """psi'(x) = psi'(x + 10) + sum 1/(x + k)**2; reflection below 1/2 (DLMF 5.15.6).
+
+    Pairs of terms share their division: with p = (x + k) (x + 9 - k) and s = 2 x + 9 the sum of
+    their squares' inverses is (s**2 - 2 p) / p**2.
+    """
+    wide = cast(x, "f64")
+    reflected = wide < 0.5
+    z = where(reflected, 1.0 - wide, wide)
+    small = z < 10.0
+    q, square = z * (z + 9.0), fma(z, 2.0, 9.0) * fma(z, 2.0, 9.0)
+    total = constant(0.0, "f64")
+    for k in range(5):
+        product = q + float(k * (9 - k))
+        total = total + fma(product, -2.0, square) / (product * product)
+    y = where(small, z + 10.0, z)
+    inverse = 1.0 / y
+    second = inverse * inverse
+    series = fma(second * horner(second, TRIGAMMA), inverse, fma(second, 0.5, inverse))
+    value = where(small, series + total, series)
+    sine, _ = sine_and_cosine_of_pi(wide)
+    turned = math.pi / sine
+    return cast(where(reflected, turned * turned - value, value), x.dtype)
 
 
 def lgamma(x):

@@ -156,7 +156,7 @@ REWRITES = {
         (hyperbolic, "sinh cosh tanh asinh acosh atanh"),
         (trigonometry, "sin cos tan asin acos atan atan2"),
         (error_functions, "erf erfc erfinv"),
-        (gamma_functions, "digamma lgamma"),
+        (gamma_functions, "digamma lgamma trigamma"),
     )
     for name in names.split()
 }

@@ -28,7 +28,7 @@ RULES = {
     "whole": "floor ceil trunc round",
     "float": (
         "divide copysign sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 "
-        "sinh cosh tanh asinh acosh atanh erf erfc erfinv lgamma digamma hypot"
+        "sinh cosh tanh asinh acosh atanh erf erfc erfinv lgamma digamma trigamma hypot"
     ),
     "compare": "less less_equal greater greater_equal equal not_equal",
     "test": "isnan isinf isfinite signbit",

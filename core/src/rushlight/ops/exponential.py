@@ -190,9 +190,20 @@ def polygamma(n, input: Tensor):
         raise argument_error("polygamma", "n", "int", n)
     if n < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n; got {n}.")
+    if n < 2:
+        return _trigamma(input) if n else digamma(input)
     from rushlight.ops.special_gamma import derivative_of_digamma
 
-    return digamma(input) if n == 0 else derivative_of_digamma(input, n)
+    return derivative_of_digamma(input, n)
+
+
+@elementwise(rule=real_floating, domain=positive, method=False, node="Polygamma", inplace=False)
+def _trigamma(input):
+    """The derivative of :func:`digamma`."""
+    return xp.trigamma(input)
+
+
+_trigamma.gradient(input=lambda grad, input: grad * polygamma(2, input))
 
 
 @elementwise(rule=real_floating, domain=positive)

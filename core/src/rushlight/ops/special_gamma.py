@@ -302,22 +302,15 @@ def special_zeta(input, other):
     batching="elements",
     rule=real_floating,
     method=False,
-    samples=lambda make: [((make(3, 4), 1), {}), ((make(2), 3), {})],
+    samples=lambda make: [((make(3, 4), 2), {}), ((make(2), 3), {})],
     domain=(0.3, 4.0),
     meta=lambda input, n: (input.shape, dtype_of(input)),
 )
 def _derivative_of_digamma(input: Tensor, n):
-    """The n-th derivative of digamma, ``(-1)**(n + 1) n! zeta(n + 1, input)``; n = 1 by reflection
-    (DLMF 5.15.6) left of 1/2."""
+    """The n-th derivative of digamma, ``(-1)**(n + 1) n! zeta(n + 1, input)``."""
     x = input.astype(np.float64)
     with np.errstate(all="ignore"):
-        if n == 1:
-            inner = np.where(x < 0.5, 1 - x, x)
-            found = _zeta(np.full(x.shape, 2.0), inner)
-            sine = np.sin(math.pi * np.remainder(x, 1.0))
-            found = np.where(x < 0.5, (math.pi / sine) ** 2 - found, found)
-        else:
-            found = (-1.0) ** (n + 1) * math.factorial(n) * _zeta(np.full(x.shape, n + 1.0), x)
+        found = (-1.0) ** (n + 1) * math.factorial(n) * _zeta(np.full(x.shape, n + 1.0), x)
     return np.asarray(found, input.dtype)
 
 
