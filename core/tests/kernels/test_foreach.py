@@ -260,3 +260,73 @@ def test_adaptive_steps_take_low_precision_and_read_only_gradients(rng):
     adaptive_steps.adagrad([], [], [], [], 0.0, 0.0, False)
     with pytest.raises(ValueError, match="one length"):
         adaptive_steps.adagrad(params, grads, sums, [], 0.0, 0.0, False)
+
+
+HALVES = [np.float16, ml_dtypes.bfloat16]
+
+
+@pytest.mark.parametrize("kind", HALVES)
+@pytest.mark.parametrize("largest", [False, True])
+def test_adam_of_half_width_is_that_of_float32_rounded_once(rng, kind, largest):
+    lists = [arrays(rng, kind), arrays(rng, kind), arrays(rng, kind), squares(rng, kind)]
+    lists.append(squares(rng, kind) if largest else None)
+    lists[1][0][:, 3] = np.inf
+    lists[1][0][:, 5] = np.nan
+    wide = [v and [a.astype(np.float32) for a in v] for v in lists]
+    args = ([3.0] * len(SHAPES), 0.01, 0.9, 0.99, 1e-8, 0.1, False, True)
+    foreach.adam(*lists, *args)
+    foreach.adam(*wide, *args)
+    for got, want in zip(lists, wide, strict=True):
+        for a, b in zip(got or (), want or (), strict=True):
+            with np.errstate(over="ignore"):
+                assert np.array_equal(a.astype(np.float32), b.astype(kind).astype(np.float32), True)
+
+
+def test_states_that_are_wider_than_parameters_keep_their_width(rng):
+    shapes = [(33, 5)]
+    lists = [arrays(rng, np.float16, shapes), arrays(rng, np.float16, shapes),
+             arrays(rng, np.float32, shapes), squares(rng, np.float32, shapes)]  # fmt: skip
+    wide = [[a.astype(np.float32) for a in values] for values in lists]
+    args = (None, [2.0], 0.01, 0.9, 0.99, 1e-8, 0.0, False, False)
+    foreach.adam(*lists, *args)
+    foreach.adam(*wide, *args)
+    assert close(lists[2], wide[2], 0)
+    assert close(lists[3], wide[3], 0)
+    assert np.array_equal(lists[0][0], wide[0][0].astype(np.float16))
+
+
+STEPS = [("SGD", {"lr": 0.1}), ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+         ("Adam", {"lr": 0.1, "amsgrad": True}), ("AdamW", {"lr": 0.1}),
+         ("RMSprop", {"lr": 0.1, "momentum": 0.5, "centered": True}), ("Adagrad", {"lr": 0.1}),
+         ("Adamax", {"lr": 0.1}), ("NAdam", {"lr": 0.1}), ("RAdam", {"lr": 0.1}),
+         ("Rprop", {"lr": 0.1}), ("ASGD", {"lr": 0.1})]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("name", "options"), STEPS)
+def test_steps_of_half_width_against_the_oracle(rng, name, options, kind):
+    import rushlight
+
+    torch = pytest.importorskip("torch")
+    shapes = [(37, 11), (5000,), ()]
+    starts = arrays(rng, np.float32, shapes)
+    grads = [arrays(rng, np.float32, shapes) for _ in range(3)]
+    results = []
+    for library in (rushlight, torch):
+        dtype = getattr(library, kind)
+        params = [library.tensor(a).to(dtype).t() if a.ndim == 2 else library.tensor(a).to(dtype)
+                  for a in starts]  # fmt: skip
+        params = [p.requires_grad_() for p in params]
+        optimizer = getattr(library.optim, name)(params, **options)
+        for values in grads:
+            for p, g in zip(params, values, strict=True):
+                g = library.tensor(g + np.sign(g)).to(dtype)
+                p.grad = g.t() if g.ndim == 2 else g
+            optimizer.step()
+        assert all(p.dtype is dtype for p in params)
+        assert all(v.dtype is dtype for s in optimizer.state.values() for k, v in s.items()
+                   if v is not None and v.shape == params[0].shape)  # fmt: skip
+        results.append([p.detach().float().numpy() for p in params])
+    bound = 4e-3 if kind == "float16" else 3e-2  # four of their last places
+    for a, b in zip(*results, strict=True):
+        assert np.allclose(a, b, rtol=bound, atol=bound)

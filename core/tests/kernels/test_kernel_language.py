@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -13,6 +14,8 @@ from rushlight.backends import machine_code, threads
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
+    bf16,
+    f16,
     f32,
     f64,
     function,
@@ -23,6 +26,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     real,
     static,
+    stored,
 )
 from rushlight.backends.kernel_values import KernelError
 
@@ -251,3 +255,35 @@ def test_importing_kernels_imports_no_compiler():
 def test_loaded_kernels_are_named():
     threads.pool()
     assert "rl_worker_pool_launch" in machine_code.compiled_symbols()
+
+
+@range_kernel
+def doubled(args, lo, hi, tid):
+    g = array(i64, args)
+    x, y = array(stored, g[0]), array(stored, g[1])
+    for i in range(lo, hi):
+        y[i] = real(2) * x[i]
+        y[i] *= real(1)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_arrays_of_half_width(kind, fast, monkeypatch):
+    from rushlight.backends import half_floats
+
+    if half_floats.is_fast() is not fast:
+        if kind == "float16" and not fast:
+            monkeypatch.setattr(half_floats, "is_fast", lambda: False)
+            monkeypatch.setattr(doubled, "__name__", "doubled_by_bits")
+        elif fast:
+            pytest.skip("this processor converts by bits")
+    dtype = np.dtype(np.float16 if kind == "float16" else ml_dtypes.bfloat16)
+    x = np.arange(1 << 16, dtype=np.uint16).view(dtype)
+    y = np.empty_like(x)
+    code = doubled.address(real=f32, stored=f16 if kind == "float16" else bf16)
+    threads.run(threads.plan(code, x.size, x.size, [0, 0]), x, y)
+    with np.errstate(all="ignore"):
+        want = (2 * x.astype(np.float32)).astype(dtype)
+    assert np.array_equal(np.isnan(want), np.isnan(y))
+    number = ~np.isnan(want)
+    assert np.array_equal(y[number].view(np.uint16), want[number].view(np.uint16))

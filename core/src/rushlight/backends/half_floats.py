@@ -1,4 +1,7 @@
-"""Half-width floats in registers, for kernels. Import at first kernel need."""
+"""Half-width numbers in kernels: their bits, and float16 by the processor's own instructions.
+
+Import at first kernel need.
+"""
 
 from __future__ import annotations
 
@@ -6,56 +9,107 @@ import functools
 
 from llvmlite import ir
 
-from rushlight.backends.kernel_language import Emitted, bf16, f32, u32
+from rushlight.backends.kernel_language import Emitted, bf16, bitcast, f32, function, u32
 
-__all__ = ["is_fast", "narrowed", "rounded_to_half", "widened", "widened_from_half"]
-
-_HALF, _SINGLE, _SHORT, _WORD = ir.HalfType(), ir.FloatType(), ir.IntType(16), ir.IntType(32)
+__all__ = [
+    "from_float16",
+    "is_fast",
+    "narrowing",
+    "rounded_to_half",
+    "to_bfloat16",
+    "to_float16",
+    "widened_from_half",
+    "widening",
+]
 
 
 @functools.cache
 def is_fast() -> bool:
-    """Whether one instruction converts a vector of float16; else a call would convert each
-    element."""
+    """Whether one instruction converts a vector; else a call would convert each element."""
     from rushlight.backends.machine_code import engine
 
     return bool(engine().features.get("f16c"))
 
 
-def widened(builder, kind, bits):
-    """The float32 of 16 bits, those of a number of `kind` (f16 or bf16)."""
-    if kind is bf16:
-        word = builder.shl(builder.zext(bits, _WORD), _WORD(16))
-        return builder.bitcast(word, _SINGLE)
-    return builder.fpext(builder.bitcast(bits, _HALF), _SINGLE)
-
-
-def narrowed(builder, kind, value):
-    """The 16 bits of the number of `kind` nearest to a float32; NaN stays one.
-
-    The processor's instruction for bfloat16 takes subnormal numbers for zero: bits are added
-    instead.
-    """
-    if kind is not bf16:
-        return builder.bitcast(builder.fptrunc(value, _HALF), _SHORT)
-    word = builder.bitcast(value, _WORD)
-    upper = builder.lshr(word, _WORD(16))
-    odd = builder.and_(upper, _WORD(1))
-    rounded = builder.lshr(builder.add(builder.add(word, _WORD(0x7FFF)), odd), _WORD(16))
-    quiet = builder.or_(upper, _WORD(0x40))
-    found = builder.select(builder.fcmp_unordered("uno", value, value), quiet, rounded)
-    return builder.trunc(found, _SHORT)
-
-
 def _narrow(builder, values):
-    bits = builder.bitcast(builder.fptrunc(values[0], _HALF), _SHORT)
-    return builder.zext(bits, _WORD)
+    bits = builder.bitcast(builder.fptrunc(values[0], ir.HalfType()), ir.IntType(16))
+    return builder.zext(bits, ir.IntType(32))
 
 
 def _widen(builder, values):
-    bits = builder.trunc(values[0], _SHORT)
-    return builder.fpext(builder.bitcast(bits, _HALF), _SINGLE)
+    bits = builder.trunc(values[0], ir.IntType(16))
+    return builder.fpext(builder.bitcast(bits, ir.HalfType()), ir.FloatType())
 
 
 rounded_to_half = Emitted("rl_rounded_to_half", u32, (f32,), _narrow)  # the 16 bits of the nearest
 widened_from_half = Emitted("rl_widened_from_half", f32, (u32,), _widen)
+
+
+@function
+def to_bfloat16(bits):
+    """The upper half, rounded; NaN stays one."""
+    rounded = (bits + u32(0x7FFF) + ((bits >> 16) & u32(1))) >> 16
+    quiet = (bits >> 16) | u32(0x40)
+    return quiet if (bits & u32(0x7FFFFFFF)) > u32(0x7F800000) else rounded
+
+
+@function
+def to_float16(bits):
+    """Rounded to 10 bits of fraction; subnormal results by an addition that rounds."""
+    sign = (bits & u32(0x80000000)) >> 16
+    size = bits & u32(0x7FFFFFFF)
+    small = bitcast(u32, bitcast(f32, size) + f32(0.5)) - u32(0x3F000000)
+    normal = (size - u32(0x38000000) + u32(0xFFF) + ((size >> 13) & u32(1))) >> 13
+    found = small if size < u32(0x38800000) else normal
+    found = u32(0x7C00) if size >= u32(0x47800000) else found
+    quiet = u32(0x7E00) | ((size >> 13) & u32(0x3FF))
+    found = quiet if size > u32(0x7F800000) else found
+    return found | sign
+
+
+@function
+def from_float16(bits):
+    """The same number in float32; subnormal ones by a subtraction that normalizes."""
+    sign = (bits & u32(0x8000)) << 16
+    moved = (bits & u32(0x7FFF)) << 13
+    exponent = moved & u32(0x0F800000)
+    normal = moved + u32(0x38000000)
+    large = normal + u32(0x38000000)
+    small = bitcast(u32, bitcast(f32, normal + u32(0x00800000)) - bitcast(f32, u32(0x38800000)))
+    found = small if exponent == u32(0) else normal
+    found = large if exponent == u32(0x0F800000) else found
+    return found | sign
+
+
+@function
+def _bits_of_bfloat16(value):
+    return to_bfloat16(bitcast(u32, value))
+
+
+@function
+def _bits_of_float16(value):
+    return to_float16(bitcast(u32, value))
+
+
+@function
+def _number_of_bfloat16(bits):
+    return bitcast(f32, bits << 16)
+
+
+@function
+def _number_of_float16(bits):
+    return bitcast(f32, from_float16(bits))
+
+
+def widening(kind):
+    """What makes a number (f32) of the bits (u32) of an f16 or bf16."""
+    if kind is bf16:
+        return _number_of_bfloat16
+    return widened_from_half if is_fast() else _number_of_float16
+
+
+def narrowing(kind):
+    """What rounds a number (f32) to the bits (u32) of an f16 or bf16."""
+    if kind is bf16:
+        return _bits_of_bfloat16
+    return rounded_to_half if is_fast() else _bits_of_float16

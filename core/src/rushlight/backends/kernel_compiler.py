@@ -474,6 +474,10 @@ class _Lowering(Builtins, Loops):
             return getattr(self, "_builtin_" + target.name)(node, *arguments)
         if isinstance(target, str):
             return self.smaller_or_larger(target, arguments, node)
+        return self.call(target, arguments, node)
+
+    def call(self, target, arguments, node=None):
+        """A call of what has a text or an address of its own."""
         if isinstance(target, NativeFunction):
             if target.kind == "inline":
                 return self.expand(target, arguments)

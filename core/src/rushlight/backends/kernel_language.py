@@ -114,6 +114,7 @@ quiet_nan = Builtin("quiet_nan")
 
 
 real = Parameter("real")  # the floating type of a kernel
+stored = Parameter("stored")  # what such a kernel's arrays hold: `real`, or a type half as wide
 element = Parameter("element")  # the element type of kernels that only move data
 
 

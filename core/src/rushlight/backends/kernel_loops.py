@@ -6,9 +6,9 @@ import ast
 
 from llvmlite import ir
 
-from rushlight.backends.half_floats import narrowed, widened
-from rushlight.backends.kernel_language import f32, i64
-from rushlight.backends.kernel_values import IR_TYPES, Value
+from rushlight.backends.half_floats import narrowing, widening
+from rushlight.backends.kernel_language import f32, i64, u32
+from rushlight.backends.kernel_values import IR_TYPES, Value, ir_type
 from rushlight.backends.machine_code import has_masks, vector_length
 
 BLOCK = 64  # elements that a vectorised loop takes at once: four vectors of 16
@@ -135,18 +135,20 @@ class Loops:
         latch.set_metadata("llvm.loop", loop)
 
     def load_element(self, pointer):
-        """What lies at an element of an array; a half-width number as f32."""
+        """What lies at an element of an array."""
         value, kind = self.b.load(pointer.ir), pointer.type.element
         self._mark_independent(value)
-        if kind.kind == "half":
-            return Value(f32, widened(self.b, kind, value))
-        return Value(kind, value)
+        if kind.kind != "half":
+            return Value(kind, value)
+        bits = Value(u32, self.b.zext(value, IR_TYPES["u32"]))
+        return self.call(widening(kind), [bits])
 
     def store_element(self, value, pointer, node):
         """Write an element of an array."""
         kind = pointer.type.element
         if kind.kind == "half":
-            bits = narrowed(self.b, kind, self.convert(value, f32, node).ir)
+            bits = self.call(narrowing(kind), [self.convert(value, f32, node)], node)
+            bits = self.b.trunc(bits.ir, ir_type(kind))
         else:
             bits = self.convert(value, kind, node).ir
         self._mark_independent(self.b.store(bits, pointer.ir))

@@ -14,11 +14,11 @@ from rushlight.backends import np
 from rushlight.backends.kernel_language import (
     NativeFunction,
     array,
-    f32,
     function,
     i64,
     range_kernel,
     real,
+    stored,
 )
 from rushlight.backends.worker_pool import TABLE_BLOCK, load
 from rushlight.kernels.execution import referenced_by
@@ -42,8 +42,7 @@ __all__ = ["adadelta", "adagrad", "adamax", "asgd", "nadam", "radam", "rmsprop",
 @function
 def column(row, index, start):
     """The address where a block of one of the arrays of a row starts."""
-    size = 4 if real is f32 else 8
-    return load(row + 16 + 8 * index) + size * start
+    return load(row + 16 + 8 * index) + stored.bits // 8 * start
 
 
 # ---- walking the table ---------------------------------------------------------------------------
@@ -65,11 +64,11 @@ def rmsprop_blocks(args, lo, hi, tid):
         row = find_row(g[TABLE], g[COUNT], width, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p = array(real, column(row, 0, start))
-        d = array(real, column(row, 1, start))
-        v = array(real, column(row, 2, start))
-        m = array(real, column(row, 3 if mean_kept == 1 else 2, start))
-        b = array(real, column(row, 3 + mean_kept if momentum_used == 1 else 2, start))
+        p = array(stored, column(row, 0, start))
+        d = array(stored, column(row, 1, start))
+        v = array(stored, column(row, 2, start))
+        m = array(stored, column(row, 3 if mean_kept == 1 else 2, start))
+        b = array(stored, column(row, 3 + mean_kept if momentum_used == 1 else 2, start))
         for i in range(n):
             p[i], v[i], mean, update = rmsprop_element(
                 p[i], d[i], v[i], m[i], b[i], rate, alpha, one_less, eps, decay, momentum, sign
@@ -92,9 +91,9 @@ def adagrad_blocks(args, lo, hi, tid):
         row = find_row(g[TABLE], g[COUNT], 5, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p = array(real, column(row, 0, start))
-        d = array(real, column(row, 1, start))
-        s = array(real, column(row, 2, start))
+        p = array(stored, column(row, 0, start))
+        d = array(stored, column(row, 1, start))
+        s = array(stored, column(row, 2, start))
         for i in range(n):
             p[i], s[i] = adagrad_element(p[i], d[i], s[i], rate, eps, decay, sign)
 
@@ -113,10 +112,10 @@ def adadelta_blocks(args, lo, hi, tid):
         row = find_row(g[TABLE], g[COUNT], 6, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p = array(real, column(row, 0, start))
-        d = array(real, column(row, 1, start))
-        v = array(real, column(row, 2, start))
-        u = array(real, column(row, 3, start))
+        p = array(stored, column(row, 0, start))
+        d = array(stored, column(row, 1, start))
+        v = array(stored, column(row, 2, start))
+        u = array(stored, column(row, 3, start))
         for i in range(n):
             p[i], v[i], u[i] = adadelta_element(
                 p[i], d[i], v[i], u[i], rate, rho, one_less, eps, decay, sign
@@ -137,10 +136,10 @@ def adamax_blocks(args, lo, hi, tid):
         row = find_row(g[TABLE], g[COUNT], 6, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p = array(real, column(row, 0, start))
-        d = array(real, column(row, 1, start))
-        m = array(real, column(row, 2, start))
-        u = array(real, column(row, 3, start))
+        p = array(stored, column(row, 0, start))
+        d = array(stored, column(row, 1, start))
+        m = array(stored, column(row, 2, start))
+        u = array(stored, column(row, 3, start))
         for i in range(n):
             p[i], m[i], u[i] = adamax_element(
                 p[i], d[i], m[i], u[i], rate, one_less, beta2, eps, decay, sign
@@ -165,10 +164,10 @@ def nadam_blocks(args, lo, hi, tid):
         row = find_row(g[TABLE], g[COUNT], 6, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p = array(real, column(row, 0, start))
-        d = array(real, column(row, 1, start))
-        m = array(real, column(row, 2, start))
-        v = array(real, column(row, 3, start))
+        p = array(stored, column(row, 0, start))
+        d = array(stored, column(row, 1, start))
+        m = array(stored, column(row, 2, start))
+        v = array(stored, column(row, 3, start))
         for i in range(n):
             p[i], m[i], v[i] = nadam_element(
                 p[i],
@@ -205,10 +204,10 @@ def radam_blocks(args, lo, hi, tid):
         row = find_row(g[TABLE], g[COUNT], 6, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p = array(real, column(row, 0, start))
-        d = array(real, column(row, 1, start))
-        m = array(real, column(row, 2, start))
-        v = array(real, column(row, 3, start))
+        p = array(stored, column(row, 0, start))
+        d = array(stored, column(row, 1, start))
+        m = array(stored, column(row, 2, start))
+        v = array(stored, column(row, 3, start))
         for i in range(n):
             p[i], m[i], v[i] = radam_element(
                 p[i],
@@ -240,10 +239,10 @@ def rprop_blocks(args, lo, hi, tid):
         row = find_row(g[TABLE], g[COUNT], 6, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p = array(real, column(row, 0, start))
-        d = array(real, column(row, 1, start))
-        before = array(real, column(row, 2, start))
-        size = array(real, column(row, 3, start))
+        p = array(stored, column(row, 0, start))
+        d = array(stored, column(row, 1, start))
+        before = array(stored, column(row, 2, start))
+        size = array(stored, column(row, 3, start))
         for i in range(n):
             p[i], before[i], size[i] = rprop_element(
                 p[i], d[i], before[i], size[i], smaller_by, larger_by, least, most, sign
@@ -263,9 +262,9 @@ def asgd_blocks(args, lo, hi, tid):
         row = find_row(g[TABLE], g[COUNT], 5, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        p = array(real, column(row, 0, start))
-        d = array(real, column(row, 1, start))
-        a = array(real, column(row, 2, start))
+        p = array(stored, column(row, 0, start))
+        d = array(stored, column(row, 1, start))
+        a = array(stored, column(row, 2, start))
         if share == 1:  # as a constant: averages are not read
             for i in range(n):
                 p[i], same = asgd_element(p[i], d[i], p[i], rate, shrink, 1, decay, sign)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 
 from rushlight.backends import np
+from rushlight.backends.arrays import bfloat16
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 COMPILED_DTYPES = (FLOAT32, FLOAT64)
+HALF_DTYPES = (np.dtype(np.float16), np.dtype(bfloat16))
 # What the kernel language calls the dtypes whose order it knows.
 ORDERED_TYPES = {"f4": "f32", "i4": "i32", "f8": "f64", "i8": "i64"}
 
@@ -59,6 +61,22 @@ def language_type(dtype):
     from rushlight.backends.kernel_language import f32, f64
 
     return f32 if dtype == FLOAT32 else f64
+
+
+def floating_types(dtype):
+    """Parameters of kernels whose arrays may be of half width: the type of their arithmetic, and
+    what they hold."""
+    from rushlight.backends.kernel_language import bf16, f16
+
+    real = language_type(compute_dtype(dtype))
+    if not is_low_precision(dtype):
+        return {"real": real, "stored": real}
+    return {"real": real, "stored": f16 if dtype.kind == "f" else bf16}
+
+
+def is_floating(dtype):
+    """float16, bfloat16, float32 and float64: what such kernels take."""
+    return dtype in COMPILED_DTYPES or dtype in HALF_DTYPES
 
 
 def chunk(items, work_per_item, target=32_768):

@@ -2,8 +2,8 @@
 
 The addresses of all arrays are gathered into a table by the compiled door (5 ns an array); items
 are blocks of 4096 elements across the whole list. Formulas are those of PyTorch's single-tensor
-optimizers. Arrays are updated in place; float16, bfloat16 and strided arrays go through float32
-(or dense) copies and are rounded once.
+optimizers. Arrays are updated in place; float16 and bfloat16 are computed in float32 and rounded as
+they are written; strided arrays go through dense copies.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from rushlight.backends.kernel_language import (
     Parameter,
     absolute,
     array,
-    f32,
     f64,
     function,
     i64,
@@ -23,12 +22,14 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     real,
     square_root,
+    stored,
 )
 from rushlight.backends.worker_pool import TABLE_BLOCK, load
 from rushlight.kernels.execution import (
-    COMPILED_DTYPES,
     FLOAT32,
-    language_type,
+    floating_types,
+    is_floating,
+    is_low_precision,
     referenced_by,
 )
 
@@ -72,7 +73,7 @@ def sgd_blocks(args, lo, hi, tid):
     """Items are blocks. Lists: parameters, gradients, momentum buffers (if momentum_used)."""
     g = array(i64, args)
     width = 5 if momentum_used == 1 else 4
-    size = 4 if real is f32 else 8
+    size = stored.bits // 8
     rate, momentum = real(number(args, 0)), real(number(args, 1))
     kept, decay = real(number(args, 2)), real(number(args, 3))  # 1 - dampening, weight decay
     sign = real(number(args, 4))
@@ -82,11 +83,11 @@ def sgd_blocks(args, lo, hi, tid):
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
         p, d = (
-            array(real, load(row + 16) + size * start),
-            array(real, load(row + 24) + size * start),
+            array(stored, load(row + 16) + size * start),
+            array(stored, load(row + 24) + size * start),
         )
         if momentum_used == 1:
-            m = array(real, load(row + 32) + size * start)
+            m = array(stored, load(row + 32) + size * start)
             if first:
                 for i in range(n):
                     m[i] = sign * d[i] + decay * p[i]
@@ -109,7 +110,7 @@ def adam_blocks(args, lo, hi, tid):
     """Items are blocks. Lists: parameters, gradients, means, mean squares (and their maxima)."""
     g = array(i64, args)
     width = 7 if largest_kept == 1 else 6
-    size = 4 if real is f32 else 8
+    size = stored.bits // 8
     step, one_less_1 = real(number(args, 0)), real(number(args, 1))  # lr / bias correction 1
     beta2, one_less_2 = real(number(args, 2)), real(number(args, 3))
     root, eps = real(number(args, 4)), real(number(args, 5))  # sqrt(bias correction 2)
@@ -120,12 +121,12 @@ def adam_blocks(args, lo, hi, tid):
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
         p, d = (
-            array(real, load(row + 16) + size * start),
-            array(real, load(row + 24) + size * start),
+            array(stored, load(row + 16) + size * start),
+            array(stored, load(row + 24) + size * start),
         )
         m, v = (
-            array(real, load(row + 32) + size * start),
-            array(real, load(row + 40) + size * start),
+            array(stored, load(row + 32) + size * start),
+            array(stored, load(row + 40) + size * start),
         )
         for i in range(n):
             grad = sign * d[i] + decay * p[i]
@@ -134,7 +135,7 @@ def adam_blocks(args, lo, hi, tid):
             m[i] = mean
             v[i] = square
             if largest_kept == 1:
-                w = array(real, load(row + 48) + size * start)
+                w = array(stored, load(row + 48) + size * start)
                 square = maximum(w[i], square)
                 w[i] = square
             p[i] = p[i] * shrink - step * (mean / (square_root(square) * inverse + eps))
@@ -144,13 +145,13 @@ def adam_blocks(args, lo, hi, tid):
 def norm_blocks(args, lo, hi, tid):
     """One partial result per block, in float64, at the address that is the first number."""
     g = array(i64, args)
-    size = 4 if real is f32 else 8
+    size = stored.bits // 8
     partial = array(f64, g[FIRST_NUMBER])
     for block in range(lo, hi):
         row = find_row(g[TABLE], g[COUNT], 3, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        x = array(real, load(row + 16) + size * start)
+        x = array(stored, load(row + 16) + size * start)
         if norm_kind == 2:
             total = f64(0)
             for i in range(n):
@@ -172,13 +173,13 @@ def norm_blocks(args, lo, hi, tid):
 def scale_blocks(args, lo, hi, tid):
     """Multiply in place."""
     g = array(i64, args)
-    size = 4 if real is f32 else 8
+    size = stored.bits // 8
     factor = real(number(args, 0))
     for block in range(lo, hi):
         row = find_row(g[TABLE], g[COUNT], 3, block)
         start = (block - load(row)) * TABLE_BLOCK
         n = min(TABLE_BLOCK, load(row + 8) - start)
-        x = array(real, load(row + 16) + size * start)
+        x = array(stored, load(row + 16) + size * start)
         for i in range(n):
             x[i] = x[i] * factor
 
@@ -201,7 +202,7 @@ def _plan(kernel, parameters, dtype, blocks):
     if plan is None:
         if len(_plans) >= 1024:
             _plans.clear()
-        code = kernel.address(real=language_type(dtype), **dict(parameters))
+        code = kernel.address(**floating_types(dtype), **dict(parameters))
         plan = _plans[key] = threads.plan(code, blocks, _grain(blocks), [0] * 12)
     return plan
 
@@ -209,8 +210,8 @@ def _plan(kernel, parameters, dtype, blocks):
 def run(kernel, parameters, lists, numbers):
     """One launch over lists of arrays; one for each dtype and memory order where they differ.
 
-    Arrays may have any strides and low precision: what is not dense is copied to dense float32
-    (float64 stays), updated and written back. The second list (gradients) is read only.
+    Arrays may have any strides and dtype: what is not dense is copied, updated and written back, in
+    float32 where the kernels know no arrays of its dtype. The second list (gradients) is read only.
     """
     if not len(lists[0]):
         return
@@ -222,7 +223,7 @@ def run(kernel, parameters, lists, numbers):
 def _launch(kernel, parameters, lists, numbers):
     """Run over uniform lists; False where they are not uniform and nothing was done."""
     dtype, count = lists[0][0].dtype, len(lists[0])
-    if dtype not in COMPILED_DTYPES:
+    if not is_floating(dtype):
         return False
     table = np.empty(count * (len(lists) + 2), np.int64)
     blocks = threads.gather(table, *lists)
@@ -259,7 +260,11 @@ def _in_memory_order(arrays):
 
 
 def _run_one(kernel, parameters, arrays, numbers):
-    dtype = arrays[0].dtype if arrays[0].dtype in COMPILED_DTYPES else FLOAT32
+    dtype = arrays[0].dtype
+    if not is_floating(dtype) or (
+        is_low_precision(dtype) and any(a.dtype != dtype for a in arrays)
+    ):
+        dtype = FLOAT32
     dense = [np.asarray(a, dtype, order="C") for a in arrays]
     if not _launch(kernel, parameters, [[a] for a in dense], numbers):
         raise TypeError(f"expected arrays of numbers, got {[type(a).__name__ for a in arrays]}")
@@ -413,7 +418,7 @@ def total_norm(grads, norm_type):
     total = sum(-(-g.size // TABLE_BLOCK) for g in grads)
     if total == 0:
         return np.zeros((), result)
-    wide = result if result in COMPILED_DTYPES else FLOAT32
+    wide = result if is_floating(result) else FLOAT32
     dense = [g if g.dtype == wide and g.flags.c_contiguous else np.array(g, wide, order="C")
              for g in grads]  # fmt: skip
     table, partial = np.empty(3 * len(dense), np.int64), np.empty(total, np.float64)

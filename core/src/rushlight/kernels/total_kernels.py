@@ -6,7 +6,7 @@ results a second pass brings together. Argument words follow :mod:`rushlight.ker
 
 from __future__ import annotations
 
-from rushlight.backends.half_floats import rounded_to_half, widened_from_half
+from rushlight.backends.half_floats import rounded_to_half, to_bfloat16, widened_from_half
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
@@ -23,7 +23,6 @@ from rushlight.backends.kernel_language import (
     u16,
     u32,
 )
-from rushlight.kernels.conversion_kernels import to_bfloat16
 from rushlight.kernels.extreme_kernels import SHORT, SIDE, few_extremes, row_extreme
 
 OUT, X, N, INNER, BLOCKS, FOLD, DIVISOR, SIZE = range(1, 9)
