@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 import sys
 
@@ -14,7 +15,7 @@ from layouts import reversed_axes, scattered  # noqa: E402
 
 from rushlight.backends import threads  # noqa: E402
 from rushlight.kernels import softmax  # noqa: E402
-from rushlight.kernels.execution import REFERENCE, language_type  # noqa: E402
+from rushlight.kernels.execution import REFERENCE, floating_types  # noqa: E402
 
 compiled_only = pytest.mark.skipif(REFERENCE, reason="the reference computes in float64")
 
@@ -49,7 +50,7 @@ def test_against_float64(rng, dtype, forward, backward, shape, dim, change):
 @compiled_only
 @pytest.mark.parametrize("rows", [softmax.softmax_rows, softmax.log_softmax_rows])
 def test_rows_do_not_depend_on_addresses(rng, dtype, rows):
-    code, memory = rows.address(real=language_type(np.dtype(dtype))), np.zeros(500, dtype)
+    code, memory = rows.address(**floating_types(np.dtype(dtype))), np.zeros(500, dtype)
     for n in range(1, 40):
         values, found = rng.random((2, n)).astype(dtype), set()
         for at in [*range(201 - 4 * n, 201 - 2 * n), *range(200 + 2 * n, 201 + 4 * n)]:
@@ -134,3 +135,35 @@ def test_rows_of_every_length(rng, dtype):
         assert np.isnan(softmax.softmax_forward(x, 1)).any(1).tolist() == [False, False, True]
         x[2, n - 1] = np.copysign(np.nan, -1)
         assert np.isnan(softmax.softmax_forward(x, 1)[2]).all()
+
+
+@pytest.mark.parametrize(("forward", "backward"), PAIRS)
+@pytest.mark.parametrize(("shape", "dim"), [*SHAPES, ((3, 5001), 1), ((5001, 3), 0)])
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])
+def test_half_width_is_rounded_once(rng, forward, backward, shape, dim, kind):
+    x = np.asarray(rng.standard_normal(shape) * 4).astype(kind)
+    grad = np.asarray(rng.standard_normal(shape)).astype(kind)
+    y, want = forward(x, dim), forward(x.astype(np.float32), dim)
+    assert y.dtype == kind
+    # one rounding: where float32 results differ in their last place, that may end elsewhere
+    last = 2.0**-11 if kind is np.float16 else 2.0**-8
+    near = last * np.abs(want) * 1.01 + 2.0**-24
+    assert (np.abs(y.astype(np.float32) - want) <= near).all()
+    assert (y == want.astype(kind)).mean() > 0.99 if x.size else True
+    got, wide = backward(grad, y, dim), backward(grad.astype(np.float32), y.astype(np.float32), dim)
+    assert got.dtype == kind
+    error = np.abs(got.astype(np.float32) - wide)
+    assert (error <= last * np.abs(wide) * 1.01 + 1e-5 * math.sqrt(max(x.size, 1))).all()
+
+
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize(("forward", "backward"), PAIRS)
+@pytest.mark.parametrize("dim", [0, 1])
+def test_special_values_of_half_width(forward, backward, dim, kind):
+    rows = np.array([[1, 2, np.nan, 4, 5], [1, -np.inf, 3, 4, 5], [-np.inf] * 5,
+                     [1, np.inf, 3, 4, 5], [6e4, 6e4, -6e4, 0, 0],
+                     [1e-7, 0, -0.0, 1, 2]])  # fmt: skip
+    x = (rows if dim == 1 else rows.T).astype(kind)
+    with np.errstate(all="ignore"):
+        want = forward.reference(x.astype(np.float64), dim).astype(kind).astype(np.float64)
+    assert np.allclose(forward(x, dim).astype(np.float64), want, 1e-2, 1e-6, equal_nan=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -185,3 +186,52 @@ def test_sums_to_a_size(shape, size):
         found = rushlight.from_numpy(x).sum_to_size(size)
         assert tuple(found.shape) == size
         np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    ("shape", "dim"),
+    [((1000, 100), 1), ((1000, 100), 0), ((3, 5001), 1), ((5001, 3), 0), ((7, 2), 1), ((33, 5), 1),
+     ((4, 9, 70), 1), ((1, 1), 0), ((11,), 0), ((70_001,), 0)],
+)  # fmt: skip
+def test_extremes_of_half_width_and_their_places(shape, dim, kind):
+    torch = pytest.importorskip("torch")
+    array = np.random.default_rng(8).standard_normal(shape).round(1).astype(np.float32)
+    flat = array.reshape(-1)
+    flat[3::101], flat[5::67], flat[6::97] = np.nan, np.inf, -np.inf
+    before = threads.get_num_threads()
+    try:
+        for count in (1, 2):
+            threads.set_num_threads(count)
+            ours = rushlight.tensor(array).to(getattr(rushlight, kind))
+            theirs = torch.tensor(array).to(getattr(torch, kind))
+            for name in ("max", "min"):
+                found, wanted = getattr(ours, name)(dim), getattr(theirs, name)(dim)
+                assert found[0].dtype is ours.dtype
+                assert np.array_equal(found[0].float().numpy(), wanted[0].float().numpy(), True)
+                assert np.array_equal(found[1].numpy(), wanted[1].numpy())
+            assert np.array_equal(ours.argmax(dim).numpy(), theirs.argmax(dim).numpy())
+            assert np.array_equal(ours.argmin(dim, True).numpy(), theirs.argmin(dim, True).numpy())
+            assert int(ours.argmax()) == int(theirs.argmax())
+            turned = ours.t() if ours.ndim == 2 else ours[::2]
+            other = theirs.t() if ours.ndim == 2 else theirs[::2]
+            assert np.array_equal(turned.max(0)[1].numpy(), other.max(0)[1].numpy())
+    finally:
+        threads.set_num_threads(before)
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("dim", [None, 0, 1, (0, 2)])
+def test_norms_and_variances_of_half_width(kind, dim):
+    torch = pytest.importorskip("torch")
+    array = np.random.default_rng(9).standard_normal((7, 33, 130)).astype(np.float32)
+    ours, theirs = (lib.tensor(array).to(getattr(lib, kind)) for lib in (rushlight, torch))
+    bound = 1e-3 if kind == "float16" else 8e-3
+    for name in ("norm", "var", "std"):
+        arguments = {} if dim is None else {"dim": dim}
+        found, wanted = getattr(ours, name)(**arguments), getattr(theirs, name)(**arguments)
+        assert found.dtype is ours.dtype
+        assert np.allclose(found.float().numpy(), wanted.float().numpy(), bound)
+    assert rushlight.zeros(0, 3).to(ours.dtype).norm().item() == 0
+    ours[0, 0, 0] = math.nan
+    assert math.isnan(ours.norm().item())

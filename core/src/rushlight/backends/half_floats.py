@@ -48,9 +48,8 @@ widened_from_half = Emitted("rl_widened_from_half", f32, (u32,), _widen)
 @function
 def to_bfloat16(bits):
     """The upper half, rounded; NaN stays one."""
-    rounded = (bits + u32(0x7FFF) + ((bits >> 16) & u32(1))) >> 16
-    quiet = (bits >> 16) | u32(0x40)
-    return quiet if (bits & u32(0x7FFFFFFF)) > u32(0x7F800000) else rounded
+    number, rounded = bitcast(f32, bits), bits + u32(0x7FFF) + ((bits >> 16) & u32(1))
+    return (bits | u32(0x400000) if number != number else rounded) >> 16
 
 
 @function

@@ -20,11 +20,14 @@ from rushlight.backends.kernel_language import (
     independent,
     range_kernel,
     stack,
+    stored,
 )
 from rushlight.backends.row_extremes import FEW
+from rushlight.backends.worker_pool import scratch
 
 SHORT = 2  # elements of a row up to which rows are columns
 SIDE = 64  # columns that go together
+WIDENED = 4096  # elements of short rows that are widened at a time
 
 largest = Parameter("largest")  # 1: the largest are asked for
 places_only = Parameter("places_only")
@@ -150,6 +153,22 @@ def rows_selected(base, size, n, lo, hi, values, places):
 
 
 @function
+def wide_rows_selected(base, n, lo, hi, values, places, tid):
+    """The same for rows of a type half as wide, some at a time as rows of `element`."""
+    group = max(i64(1), WIDENED // n)
+    room = scratch(tid, element.bits // 8 * group * n)
+    wide = array(element, room)
+    for row in range(lo, hi, group):
+        count = min(group, hi - row)
+        x = array(stored, base + stored.bits // 8 * row * n)
+        for i in independent(count * n):
+            wide[i] = x[i]
+        found = array(stored, values + stored.bits // 8 * row)
+        at = array(i64, places + 8 * row)
+        rows_selected(room, element.bits // 8, n, i64(0), count, found, at)
+
+
+@function
 def columns_selected(base, size, n, inner, lo, hi, values, places):
     """Extremes of columns and their places: items are SIDE columns."""
     best, where = array(element, stack(SIDE)), array(i32, stack(SIDE))
@@ -157,9 +176,21 @@ def columns_selected(base, size, n, inner, lo, hi, values, places):
     for item in range(lo, hi):
         outer, column = item // segments, item % segments * SIDE
         count = min(SIDE, inner - column)
-        x = array(element, base + size * (outer * n * inner + column))
+        x = array(stored, base + size * (outer * n * inner + column))
         few_places(x, inner, n, 1, count, best, where)
         write(values, places, outer * inner + column, count, best, where)
+
+
+@function
+def selected(base, size, n, inner, lo, hi, values, places, tid):
+    """Extremes and places of rows or columns; `values` and `places` are addresses."""
+    if stored is not element and inner == 1:
+        wide_rows_selected(base, n, lo, hi, values, places, tid)
+    elif inner == 1:
+        rows_selected(base, size, n, lo, hi, array(stored, values), array(i64, places))
+    else:
+        found, at = array(stored, values), array(i64, places)
+        columns_selected(base, size, n, inner, lo, hi, found, at)
 
 
 @range_kernel
@@ -168,14 +199,6 @@ def select(args, lo, hi, tid):
     an element."""
     g = array(i64, args)
     if places_only == 1:
-        values, places = array(element, 0), array(i64, g[1])
-        if g[4] == 1:
-            rows_selected(g[2], g[5], g[3], lo, hi, values, places)
-        else:
-            columns_selected(g[2], g[5], g[3], g[4], lo, hi, values, places)
+        selected(g[2], g[5], g[3], g[4], lo, hi, i64(0), g[1], tid)
     else:
-        values, places = array(element, g[1]), array(i64, g[2])
-        if g[5] == 1:
-            rows_selected(g[3], g[6], g[4], lo, hi, values, places)
-        else:
-            columns_selected(g[3], g[6], g[4], g[5], lo, hi, values, places)
+        selected(g[3], g[6], g[4], g[5], lo, hi, g[1], g[2], tid)

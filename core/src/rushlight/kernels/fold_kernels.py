@@ -11,7 +11,6 @@ from rushlight.backends.kernel_language import (
     Parameter,
     array,
     element,
-    f32,
     f64,
     function,
     i64,
@@ -21,6 +20,7 @@ from rushlight.backends.kernel_language import (
     real,
     square_root,
     stack,
+    stored,
     u8,
 )
 from rushlight.kernels.exponential import exponential, logarithm
@@ -89,12 +89,12 @@ def shift_of(best):
 
 @range_kernel
 def fold_rows(args, lo, hi, tid):
-    """Items are rows. DIVISOR holds a double."""
+    """Items are rows. DIVISOR holds a double. (Logarithms of sums: `stored` is `real`.)"""
     g = array(i64, args)
-    n, size = g[N], 4 if real is f32 else 8
-    out, divisor = array(real, g[OUT]), array(f64, args)[DIVISOR]
+    n, size = g[N], stored.bits // 8
+    out, divisor = array(stored, g[OUT]), array(f64, args)[DIVISOR]
     for item in range(lo, hi):
-        x = array(real, g[X] + size * item * n)
+        x = array(stored, g[X] + size * item * n)
         if kind == PRODUCT:
             out[item] = real(run_product(x, i64(0), n))
         elif kind == LOG_SUM_EXP:
@@ -119,15 +119,15 @@ wide_fold_rows = range_kernel(fold_rows.definition, wide=True)  # for exponentia
 def fold_columns(args, lo, hi, tid):
     """Items are blocks of COLUMNS neighbouring columns."""
     g = array(i64, args)
-    n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
+    n, inner, size = g[N], g[INNER], stored.bits // 8
     divisor = array(f64, args)[DIVISOR]
     total, centre = array(f64, stack(COLUMNS)), array(real, stack(COLUMNS))
     blocks = (inner + COLUMNS - 1) // COLUMNS
     for item in range(lo, hi):
         first = (item % blocks) * COLUMNS
         count = min(COLUMNS, inner - first)
-        x = array(real, g[X] + size * ((item // blocks) * n * inner + first))
-        out = array(real, g[OUT] + size * ((item // blocks) * inner + first))
+        x = array(stored, g[X] + size * ((item // blocks) * n * inner + first))
+        out = array(stored, g[OUT] + size * ((item // blocks) * inner + first))
         for j in range(count):
             total[j] = f64(1) if kind == PRODUCT else f64(0)
             centre[j] = -infinity(real) if kind == LOG_SUM_EXP else real(0)

@@ -2,7 +2,7 @@
 by one call (see :mod:`rushlight.kernels.prepared`).
 
 A function gives a call for one layout, or None where it is left to others: strided arrays, other
-dtypes than float32 and float64, axes that are not neighbours, long rows that threads should share.
+dtypes than floating ones, axes that are not neighbours, long rows that threads should share.
 """
 
 from __future__ import annotations
@@ -10,7 +10,13 @@ from __future__ import annotations
 import struct
 
 from rushlight.backends import np
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.execution import (
+    REFERENCE,
+    chunk,
+    floating_types,
+    is_floating,
+    is_low_precision,
+)
 from rushlight.kernels.prepared import prepared
 from rushlight.kernels.reduction import layout
 
@@ -38,7 +44,9 @@ def _result_shape(input, axes, keepdim):
 def folded(kind, input, axes, keepdim, divisor=1.0):
     """``f(input)``: the reduction `kind` over `axes`; variances are divided by `divisor`."""
     found = _seen(input, axes)
-    if found is None or input.dtype not in COMPILED_DTYPES:
+    if found is None or not is_floating(input.dtype):
+        return None
+    if kind == "logsumexp" and is_low_precision(input.dtype):
         return None
     from rushlight.kernels import fold_kernels as native
 
@@ -49,7 +57,7 @@ def folded(kind, input, axes, keepdim, divisor=1.0):
     work = input.size // items
     if work > LONG and items < 16:
         return None
-    code = kernel.address(real=language_type(input.dtype), kind=KINDS[kind])
+    code = kernel.address(**floating_types(input.dtype), kind=KINDS[kind])
     (bits,) = struct.unpack("<q", struct.pack("<d", divisor))
     outputs = [(_result_shape(input, axes, keepdim), input.dtype)]
     return prepared(code, items, chunk(items, work), [input], outputs, [n, inner, bits])

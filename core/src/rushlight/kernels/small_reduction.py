@@ -68,7 +68,10 @@ def _address(name, dtype, out):
     largest = int("max" in name)
     if _is_select(name):
         only = int("arg" in name)
-        return native.select_small.address(element=types[dtype], largest=largest, places_only=only)
+        kind = types[dtype]
+        return native.select_small.address(
+            element=kind, stored=kind, largest=largest, places_only=only
+        )
     kind = getattr(native, name.upper())
     return native.reduce_small.address(
         element=types[dtype], kind=kind, total=types[out], largest=largest

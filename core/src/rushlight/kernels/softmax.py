@@ -23,18 +23,26 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     real,
     stack,
+    stored,
 )
 from rushlight.backends.memory import empty
+from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
-    COMPILED_DTYPES,
     REFERENCE,
     chunk,
     compute_array,
-    language_type,
+    floating_types,
+    is_floating,
+    is_low_precision,
     referenced_by,
 )
-from rushlight.kernels.exponential import exponential, exponential_below, logarithm
+from rushlight.kernels.exponential import (
+    exponential,
+    exponential_below,
+    logarithm,
+    logarithm_above,
+)
 from rushlight.kernels.prepared import Remembered, prepared
 
 __all__ = ["log_softmax_backward", "log_softmax_forward", "softmax_backward", "softmax_forward"]
@@ -99,10 +107,10 @@ def total_of_exponentials(x, n, best):
 
 
 @function
-def scaled(y, n, scale):
-    """A row times a number, in place. (Not reassociated: that would divide every element.)"""
+def scaled(x, y, n, scale):
+    """A row times a number. (Not reassociated: that would divide every element.)"""
     for i in independent(n):
-        y[i] = y[i] * scale
+        y[i] = x[i] * scale
 
 
 @function
@@ -112,39 +120,65 @@ def shifted(x, y, n, best, shift):
         y[i] = (x[i] - best) - shift
 
 
+@function
+def room_for_row(tid, n):
+    """Where :func:`wide_row` may write."""
+    if stored is real:
+        return i64(0)
+    return scratch(tid, real.bits // 8 * n)
+
+
+@function
+def wide_row(address, n, room):
+    """The address of a row in the type of the arithmetic, its own or that of a copy, and the
+    largest value."""
+    if stored is real:
+        return address, row_maximum(address, n)
+    x, copy, best = array(stored, address), array(real, room), i32(-(1 << 31))
+    for i in independent(n):
+        value = x[i]
+        copy[i] = value
+        best = max(best, ordered(bitcast(i32, value)))
+    return room, bitcast(f32, ordered(best))
+
+
 @range_kernel(reassociate=True, wide=True)
 def softmax_rows(args, lo, hi, tid):
     """Y = softmax of the rows of X."""
     g = array(i64, args)
-    n, size = g[N], 4 if real is f32 else 8
+    n, size = g[N], stored.bits // 8
+    room = room_for_row(tid, n)
     for row in range(lo, hi):
-        x, y = array(real, g[X] + size * row * n), array(real, g[Y] + size * row * n)
-        best = row_maximum(g[X] + size * row * n, n)
-        scaled(y, n, real(1) / sum_of_exponentials(x, y, n, best))
+        y = g[Y] + size * row * n
+        x, best = wide_row(g[X] + size * row * n, n, room)
+        e = array(real, y if stored is real else room)  # exponentials, not rounded to `stored`
+        scale = real(1) / sum_of_exponentials(array(real, x), e, n, best)
+        scaled(e, array(stored, y), n, scale)
 
 
 @range_kernel(reassociate=True, wide=True)
 def log_softmax_rows(args, lo, hi, tid):
     """Y = log-softmax of the rows of X."""
     g = array(i64, args)
-    n, size = g[N], 4 if real is f32 else 8
+    n, size = g[N], stored.bits // 8
+    room = room_for_row(tid, n)
     for row in range(lo, hi):
-        x, y = array(real, g[X] + size * row * n), array(real, g[Y] + size * row * n)
-        best = row_maximum(g[X] + size * row * n, n)
-        shifted(x, y, n, best, logarithm(total_of_exponentials(x, n, best)))
+        address, best = wide_row(g[X] + size * row * n, n, room)
+        x, y = array(real, address), array(stored, g[Y] + size * row * n)
+        shifted(x, y, n, best, logarithm_above(total_of_exponentials(x, n, best)))
 
 
 @range_kernel(reassociate=True, wide=True)
 def softmax_rows_backward(args, lo, hi, tid):
     """Y = (grad - sum(grad * out)) * out; grad is X."""
     g = array(i64, args)
-    n, size = g[N], 4 if real is f32 else 8
+    n, size = g[N], stored.bits // 8
     for row in range(lo, hi):
         shift = size * row * n
         grad, out, y = (
-            array(real, g[X] + shift),
-            array(real, g[OUT] + shift),
-            array(real, g[Y] + shift),
+            array(stored, g[X] + shift),
+            array(stored, g[OUT] + shift),
+            array(stored, g[Y] + shift),
         )
         total = real(0)
         for i in range(n):
@@ -157,13 +191,13 @@ def softmax_rows_backward(args, lo, hi, tid):
 def log_softmax_rows_backward(args, lo, hi, tid):
     """Y = grad - exp(out) * sum(grad); grad is X."""
     g = array(i64, args)
-    n, size = g[N], 4 if real is f32 else 8
+    n, size = g[N], stored.bits // 8
     for row in range(lo, hi):
         shift = size * row * n
         grad, out, y = (
-            array(real, g[X] + shift),
-            array(real, g[OUT] + shift),
-            array(real, g[Y] + shift),
+            array(stored, g[X] + shift),
+            array(stored, g[OUT] + shift),
+            array(stored, g[Y] + shift),
         )
         total = real(0)
         for i in range(n):
@@ -188,22 +222,26 @@ def column_block(g, item, size):
 def softmax_columns(args, lo, hi, tid):
     """Y = softmax of the columns of X."""
     g = array(i64, args)
-    n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
+    n, inner, size = g[N], g[INNER], stored.bits // 8
     best, total = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
     for item in range(lo, hi):
         offset, count = column_block(g, item, size)
-        x, y = array(real, g[X] + offset), array(real, g[Y] + offset)
+        x, y = array(stored, g[X] + offset), array(stored, g[Y] + offset)
         column_maxima(x, best, total, n, inner, count)
         for i in range(n):
             for j in range(count):
                 value = exponential(x[i * inner + j] - best[j])
-                y[i * inner + j] = value
+                if stored is real:
+                    y[i * inner + j] = value
                 total[j] += value
         for j in range(count):
             total[j] = real(1) / total[j]
         for i in range(n):
             for j in range(count):
-                y[i * inner + j] = y[i * inner + j] * total[j]
+                if stored is real:
+                    y[i * inner + j] = y[i * inner + j] * total[j]
+                else:  # once more, rather than from rounded ones
+                    y[i * inner + j] = exponential(x[i * inner + j] - best[j]) * total[j]
 
 
 @function
@@ -221,11 +259,11 @@ def column_maxima(x, best, total, n, inner, count):
 def log_softmax_columns(args, lo, hi, tid):
     """Y = log-softmax of the columns of X."""
     g = array(i64, args)
-    n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
+    n, inner, size = g[N], g[INNER], stored.bits // 8
     best, total = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
     for item in range(lo, hi):
         offset, count = column_block(g, item, size)
-        x, y = array(real, g[X] + offset), array(real, g[Y] + offset)
+        x, y = array(stored, g[X] + offset), array(stored, g[Y] + offset)
         column_maxima(x, best, total, n, inner, count)
         for i in range(n):
             for j in range(count):
@@ -241,12 +279,12 @@ def log_softmax_columns(args, lo, hi, tid):
 def softmax_columns_backward(args, lo, hi, tid):
     """Y = (grad - sum(grad * out)) * out; grad is X."""
     g = array(i64, args)
-    n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
+    n, inner, size = g[N], g[INNER], stored.bits // 8
     total = array(real, stack(COLUMNS))
     for item in range(lo, hi):
         offset, count = column_block(g, item, size)
-        grad, out = array(real, g[X] + offset), array(real, g[OUT] + offset)
-        y = array(real, g[Y] + offset)
+        grad, out = array(stored, g[X] + offset), array(stored, g[OUT] + offset)
+        y = array(stored, g[Y] + offset)
         for j in range(count):
             total[j] = 0
         for i in range(n):
@@ -261,12 +299,12 @@ def softmax_columns_backward(args, lo, hi, tid):
 def log_softmax_columns_backward(args, lo, hi, tid):
     """Y = grad - exp(out) * sum(grad); grad is X."""
     g = array(i64, args)
-    n, inner, size = g[N], g[INNER], 4 if real is f32 else 8
+    n, inner, size = g[N], g[INNER], stored.bits // 8
     total = array(real, stack(COLUMNS))
     for item in range(lo, hi):
         offset, count = column_block(g, item, size)
-        grad, out = array(real, g[X] + offset), array(real, g[OUT] + offset)
-        y = array(real, g[Y] + offset)
+        grad, out = array(stored, g[X] + offset), array(stored, g[OUT] + offset)
+        y = array(stored, g[Y] + offset)
         for j in range(count):
             total[j] = 0
         for i in range(n):
@@ -283,9 +321,11 @@ def log_softmax_columns_backward(args, lo, hi, tid):
 def _prepare(rows, columns, arrays, dim):
     """A call of dense arrays of one shape and floating dtype, or None."""
     first = arrays[0]
-    if REFERENCE or not first.size or first.dtype not in COMPILED_DTYPES:
+    if REFERENCE or not first.size or not is_floating(first.dtype):
         return None
-    if any(a.shape != first.shape or not a.flags.c_contiguous for a in arrays):
+    if any(
+        a.shape != first.shape or not a.flags.c_contiguous or a.dtype != first.dtype for a in arrays
+    ):
         return None
     shape = first.shape or (1,)
     n = shape[dim]
@@ -294,9 +334,9 @@ def _prepare(rows, columns, arrays, dim):
     if inner > 1:
         kernel, items, work = columns, outer * -(-inner // COLUMNS), n * min(inner, COLUMNS)
     words = [*[0] * (2 - len(arrays)), n, inner]
-    code = kernel.address(real=language_type(first.dtype))
-    outputs = [(first.shape, first.dtype)]
-    return prepared(code, items, chunk(items, work, 8192), arrays, outputs, words)
+    code = kernel.address(**floating_types(first.dtype))
+    outputs, copied = [(first.shape, first.dtype)], is_low_precision(first.dtype)
+    return prepared(code, items, chunk(items, work, 8192), arrays, outputs, words, scratch=copied)
 
 
 _calls = Remembered()

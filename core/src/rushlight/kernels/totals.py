@@ -12,7 +12,15 @@ import struct
 
 from rushlight.backends import np
 from rushlight.backends.arrays import bfloat16
-from rushlight.kernels.execution import FLOAT32, FLOAT64, ORDERED_TYPES, REFERENCE, chunk
+from rushlight.kernels.execution import (
+    FLOAT32,
+    FLOAT64,
+    HALF_DTYPES,
+    ORDERED_TYPES,
+    REFERENCE,
+    chunk,
+    floating_types,
+)
 from rushlight.kernels.prepared import prepared
 
 __all__ = ["selected", "totalled", "variance"]
@@ -21,6 +29,7 @@ KINDS = {"sum": 0, "mean": 0, "max": 1, "min": 2}
 ALONE = 1 << 17  # elements up to which rows are not divided
 TOGETHER = 1 << 15  # elements that one thread adds up as fast as two
 SELECTED = 1 << 13  # the same where it finds extremes and their places
+LONG_HALF = 1 << 20  # elements of half-width rows that are not widened as a whole
 BLOCK = 1 << 16  # elements of a block of one long row
 ROWS = 256  # rows of a block whose columns are reduced
 NARROW, WIDE = 64, 512  # rows shorter than the first are taken together, up to the second
@@ -152,24 +161,28 @@ def _passes(kind, source, runs, final, divisor):
 def selected(largest, input, axis, keepdim, places_only):
     """``f(input)``: the largest (or smallest) elements along `axis` and where they first are, or
     these places only; None for what is left to others, as in :func:`totalled`."""
-    name = ORDERED_TYPES.get(input.dtype.str[1:])
+    half = input.dtype in HALF_DTYPES
+    name = "f32" if half else ORDERED_TYPES.get(input.dtype.str[1:])
     if REFERENCE or name is None or not input.size or not input.flags.c_contiguous:
         return None
     shape, n = input.shape, input.shape[axis]
-    if len(shape) > 8 or n >= 1 << 31:
+    if len(shape) > 8 or n >= (LONG_HALF if half else 1 << 31):
         return None
     from rushlight.backends import kernel_language as language
     from rushlight.kernels import extreme_kernels as native
 
     outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     items = outer if inner == 1 else outer * -(-inner // native.SIDE)
+    element = getattr(language, name)
+    held = floating_types(input.dtype)["stored"] if half else element
     code = native.select.address(
-        element=getattr(language, name), largest=int(largest), places_only=int(places_only)
+        element=element, stored=held, largest=int(largest), places_only=int(places_only)
     )
     found = (*shape[:axis], *((1,) if keepdim else ()), *shape[axis + 1 :])
     outputs = [(found, _INT64)] if places_only else [(found, input.dtype), (found, _INT64)]
     grain = items if input.size <= SELECTED else chunk(items, input.size // items)
-    return prepared(code, items, grain, [input], outputs, [n, inner, input.itemsize])
+    words = [n, inner, input.itemsize]
+    return prepared(code, items, grain, [input], outputs, words, scratch=half)
 
 
 def _joined(runs):

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from rushlight.backends import np
 from rushlight.kernels import totals
+from rushlight.kernels.execution import HALF_DTYPES
 from rushlight.kernels.prepared import by_layout
 from rushlight.kernels.small_reduction import small
 from rushlight.ops import reduction
@@ -53,9 +55,20 @@ def _selecting(body, largest, places_only):
     """`body`, which finds extremes along a dimension, by one call where the layout allows it."""
 
     def prepare(input, dim, keepdim):
-        if dim is None or not input.ndim:
+        half = input.dtype in HALF_DTYPES
+        if not input.ndim or (dim is None and (keepdim or not half)):
             return None
-        return totals.selected(largest, input, wrap_dim(dim, input.ndim), keepdim, places_only)
+        if not half:
+            return totals.selected(largest, input, wrap_dim(dim, input.ndim), keepdim, places_only)
+        dense = np.ascontiguousarray(input)
+        dense = dense.reshape(-1) if dim is None else dense
+        axis = wrap_dim(0 if dim is None else dim, dense.ndim)
+        found = totals.selected(largest, dense, axis, keepdim, places_only)
+        if found is None or dense is input:
+            return found
+        if dim is None:
+            return lambda array: found(np.ascontiguousarray(array).reshape(-1))
+        return lambda array: found(np.ascontiguousarray(array))
 
     return by_layout(prepare, body)
 
