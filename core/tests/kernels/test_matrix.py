@@ -68,6 +68,31 @@ def test_layouts(rng, dtype, size, kinds):
     check(matrix.linear(a, b.T, bias), a, b, dtype, bias)
 
 
+@compiled_only
+@pytest.mark.parametrize("size", [(8, 515, 512), (33, 300, 129), (300, 33, 927), (40, 70, 2048),
+                                  (2, 1024, 64), (1024, 2, 64), (513, 129, 65)])  # fmt: skip
+@pytest.mark.parametrize("kinds", ["dense transposed", "transposed rows", "strided dense"])
+def test_blocks_of_float64(rng, size, kinds):
+    m, n, k = size
+    left, right = kinds.split()
+    a, b = operand(rng, m, k, np.float64, left), operand(rng, k, n, np.float64, right)
+    bias, rows = rng.standard_normal(n), rng.standard_normal((m, 1))
+    before, found = threads.get_num_threads(), []
+    try:
+        for count in (1, 2, 3):
+            threads.set_num_threads(count)
+            by_rows = matrix.product_into(a, b, np.empty((m, n)), rows[:, 0], by_rows=True)
+            added = matrix.addmm(np.tile(rows, n), a, b)
+            found.append([matrix.linear(a, b.T, bias), added, by_rows])
+    finally:
+        threads.set_num_threads(before)
+    check(found[0][0], a, b, np.float64, bias)
+    check(found[0][1], a, b, np.float64, rows)
+    check(found[0][2], a, b, np.float64, rows)
+    assert all(np.array_equal(x, y) for other in found[1:]
+               for x, y in zip(found[0], other, strict=True))  # fmt: skip
+
+
 @pytest.mark.parametrize("size", [(20, 32, 48), (100, 40, 64)])
 def test_out_and_addmm(rng, dtype, size):
     m, n, k = size

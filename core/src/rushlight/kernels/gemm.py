@@ -4,8 +4,9 @@ Large float32 products: one item of work is a group of B panels times a range of
 item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies.
 Where the rows of A are multiples of 4096 bytes apart, all of a tile share one set of the first
 cache, so tiles have fewer of them; a panel with half of its columns or fewer takes the narrow tile.
-Products with few columns, one row or little work, float64, and batches of small
-matrices go to OpenBLAS at one thread, in chunks over the pool. The chunks depend on shapes only.
+Products with few columns, one row or little work, float64, and batches of small matrices go to
+OpenBLAS at one thread, in chunks over the pool, of rows or columns, whichever are more, and within
+them in blocks that it multiplies without packing. All depends on shapes only.
 This module imports the compiler: import it at first need.
 """
 
@@ -44,6 +45,7 @@ from rushlight.kernels.precision import planes_of_float32
 # Argument words. The first four are given at each call.
 A, B, C, BIAS, M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(13)
 ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B, MOST, LAST_TILE = range(13, 22)
+BLOCK_ROWS, BLOCK_COLUMNS = GROUP, ROW_PARTS  # of C that one call of OpenBLAS computes
 BY_ROWS = 22  # whether BIAS has a value for each row instead of each column
 WORDS = 23
 
@@ -57,6 +59,10 @@ HERE_COLUMNS, HERE_LIMIT = 768, 640 << 10
 SPLIT_WORK = 1_500_000  # multiply-adds from which two more launches pay
 HALF_SIDES = 12  # the same where operands are bfloat16 already
 ITEMS = 16  # parts of a large product
+BLAS_TILE = 8  # rows or columns of a part that OpenBLAS computes are a multiple of this
+BLAS_BLOCK = 32  # rows and columns of a block of such a part
+BLAS_SMALL = 950_000  # multiply-adds of a block up to which OpenBLAS packs nothing
+BLAS_BLOCKS = 1 << 28  # multiply-adds of a product from which packing pays
 
 
 @function
@@ -135,16 +141,20 @@ def blas_product(g, a, b, c, rows, columns):
 
 @range_kernel
 def blas_kernel(args, lo, hi, tid):
-    """Items are rows of C, or columns when there is only one row. Strides count elements."""
+    """Items are rows of C, or columns if there are more of them. Strides count elements."""
     g = array(i64, args)
     size = 4 if real is f32 else 8
-    row, rows, column, columns = i64(0), i64(1), lo, hi - lo
-    if g[M] > 1:
+    row, rows, column, columns = i64(0), g[M], lo, hi - lo
+    if g[N] <= g[M]:
         row, rows, column, columns = lo, hi - lo, i64(0), g[N]
-    a = g[A] + size * (row if g[TRANS_A] != 0 else row * g[A_ROW])
-    b = g[B] + size * (column * g[B_ROW] if g[TRANS_B] != 0 else column)
     c = g[C] + size * (row * g[C_ROW] + column)
-    blas_product(g, a, b, c, rows, columns)
+    for i in range(row, row + rows, g[BLOCK_ROWS]):
+        tall = min(g[BLOCK_ROWS], row + rows - i)
+        a = g[A] + size * (i if g[TRANS_A] != 0 else i * g[A_ROW])
+        for j in range(column, column + columns, g[BLOCK_COLUMNS]):
+            b = g[B] + size * (j * g[B_ROW] if g[TRANS_B] != 0 else j)
+            broad = min(g[BLOCK_COLUMNS], column + columns - j)
+            blas_product(g, a, b, g[C] + size * (i * g[C_ROW] + j), tall, broad)
     if g[BIAS] != 0:
         bias = array(real, g[BIAS] + size * (row if g[BY_ROWS] != 0 else column))
         for i in range(rows):
@@ -236,6 +246,19 @@ def bfloat16_batch(a_shape, a_strides, b_shape, b_strides, batch, by_rows=False)
     return pair_products.PairProduct(m, n, k, a, b, offsets, by_rows)
 
 
+def _blas_blocks(m, n, k):
+    """Rows and columns of C that one call of OpenBLAS computes: so few, where they are not so few
+    that packing them costs more, that it reads the matrices where they lie."""
+    rows, columns = min(m, BLAS_BLOCK), min(n, BLAS_BLOCK)
+    if m == 1 or n == 1 or rows * columns * k > BLAS_SMALL or m * n * k > BLAS_BLOCKS:
+        return m, n
+    if rows == m:
+        columns = min(n, max(columns, BLAS_SMALL // (2 * rows * k) // BLAS_TILE * BLAS_TILE))
+    elif columns == n:
+        rows = min(m, max(rows, BLAS_SMALL // (2 * columns * k) // BLAS_TILE * BLAS_TILE))
+    return rows, columns
+
+
 class Product:
     """How to run ``C = op(A) op(B)`` for one set of shapes, strides and dtype."""
 
@@ -268,8 +291,12 @@ class Product:
         for stride in (A_ROW, B_ROW, C_ROW):
             words[stride] //= dtype.itemsize
         m, n, k = words[M], words[N], words[K]
-        items = n if m == 1 else m
-        grain = items if m * n * k < INLINE_WORK else -(-items // (8 if m < 512 else 32))
+        items = max(m, n)  # parts pack their own share of the larger matrix, and all of the other
+        words[BLOCK_ROWS], words[BLOCK_COLUMNS] = rows, columns = _blas_blocks(m, n, k)
+        parts = 8 if (rows, columns) == (m, n) and m > 1 else 16
+        grain = items if m * n * k < INLINE_WORK else -(-items // parts)
+        if grain < items and m > 1:
+            grain = -(-grain // BLAS_TILE) * BLAS_TILE
         code = blas_kernel.address(real=language_type(dtype))
         return threads.plan(code, items, grain, words)
 
