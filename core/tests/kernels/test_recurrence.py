@@ -66,3 +66,36 @@ def test_same_bits_for_any_number_of_threads(rng):
     finally:
         threads.set_num_threads(before)
     assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("kind", recurrence.GATES)
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+def test_float64_against_its_formulas(rng, kind, backwards, size):
+    arrays = wide(problem(rng, kind, *size))
+    arrays[0][0, 0, 0] = 800.0  # beyond the exponential
+    arrays[0][-1, -1, -1] = -800.0
+    found = recurrence.recurrence_forward(*arrays, kind, backwards)
+    wanted = recurrence.recurrence_forward.reference(*arrays, kind, backwards)
+    for got, right in zip(found, wanted, strict=True):
+        assert (got is None) == (right is None)
+        assert got is None or np.allclose(got, right, rtol=1e-14, atol=1e-14)
+    grad = rng.standard_normal(found[0].shape)
+    grad_cell = rng.standard_normal(found[1].shape) if kind == "lstm" else None
+    out, _, acts, cells = wanted
+    saved, (_, hidden, cell, weight, _) = (out, acts, cells), arrays
+    args = grad, grad_cell, hidden, cell, weight, saved, kind, backwards
+    for got, right in zip(
+        recurrence._steps_back(*args), recurrence._steps_back_reference(*args), strict=True
+    ):
+        assert (got is None) == (right is None)
+        assert got is None or np.allclose(got, right, rtol=1e-12, atol=1e-12)
+
+
+def test_nan_stays_in_its_sequence_in_float64(rng):
+    arrays = wide(problem(rng, "lstm", 4, 5, 6))
+    arrays[0][1, 2, 3] = np.nan
+    out = recurrence.recurrence_forward(*arrays, "lstm", False)[0]
+    assert not np.isnan(out[0]).any()
+    assert np.isnan(out[2, 2]).all()
+    assert not np.isnan(out[:, [0, 1, 3, 4]]).any()

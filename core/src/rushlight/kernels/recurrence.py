@@ -2,8 +2,8 @@
 
 What depends on the input alone (``gates``) is computed before by one large product. Sequences do
 not depend on each other, so each block of them runs through all steps on one thread; the gradient
-of the weights is one product over all steps again. float32 and what is narrower runs compiled,
-other dtypes by the formulas of the reference.
+of the weights is one product over all steps again. Floating dtypes run compiled, those of half
+width in float32, other dtypes by the formulas of the reference.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ import functools
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
 from rushlight.kernels.conversion import cast
-from rushlight.kernels.execution import FLOAT32, is_low_precision, referenced_by
+from rushlight.kernels.execution import (
+    COMPILED_DTYPES,
+    FLOAT32,
+    is_low_precision,
+    language_type,
+    referenced_by,
+)
 from rushlight.kernels.matrix import matmul
 
 __all__ = ["GATES", "recurrence_backward", "recurrence_forward"]
@@ -108,7 +114,7 @@ def _steps_back_reference(grad, grad_cell, hidden, cell, weight, saved, kind, ba
 
 # ---- compiled ------------------------------------------------------------------------------------
 @functools.lru_cache(maxsize=256)
-def _plan(kind, steps, rows, width, backwards, back):
+def _plan(kind, steps, rows, width, backwards, back, dtype):
     from rushlight.backends import microkernel as mk
     from rushlight.kernels import recurrence_kernels as native
 
@@ -116,9 +122,10 @@ def _plan(kind, steps, rows, width, backwards, back):
     blocks += blocks % 2 if rows > 1 else 0  # two threads get the same work
     words = [0] * native.T
     sizes = {rows * (i + 1) // blocks - rows * i // blocks for i in range(blocks)}
-    words += [steps, rows, width, blocks, int(backwards), mk.ROWS.need(*sizes)]
+    words += [steps, rows, width, blocks, int(backwards)]
+    words += [mk.ROWS.need(*sizes) if dtype == FLOAT32 else 0]
     kernel = native.backward_blocks if back else native.forward_blocks
-    code = kernel.address(kind=_KINDS.index(kind), count=GATES[kind])
+    code = kernel.address(kind=_KINDS.index(kind), count=GATES[kind], real=language_type(dtype))
     work = steps * rows * width * width
     grain = max(1, -(-blocks // 16))
     return threads.plan(code, blocks, blocks if work < 60_000 else grain, words)
@@ -134,7 +141,8 @@ def _dense(array):
 
 
 def _is_compiled(gates, hidden, weight):
-    return gates.dtype == hidden.dtype == weight.dtype == FLOAT32 and gates.size > 0
+    dtype = gates.dtype
+    return dtype == hidden.dtype == weight.dtype and dtype in COMPILED_DTYPES and gates.size > 0
 
 
 @referenced_by(_forward_reference)
@@ -152,14 +160,15 @@ def recurrence_forward(gates, hidden, cell, weight, bias, kind, backwards):
         return _each(gates.dtype, recurrence_forward(*wide, kind, backwards))
     if not _is_compiled(gates, hidden, weight):
         return _forward_reference(gates, hidden, cell, weight, bias, kind, backwards)
-    steps, rows, width = len(gates), len(hidden), weight.shape[1]
-    out = empty((steps, rows, width), FLOAT32)
-    acts = None if kind in ("tanh", "relu") else empty((steps, rows, 4 * width), FLOAT32)
+    steps, rows, width, dtype = len(gates), len(hidden), weight.shape[1], gates.dtype
+    out = empty((steps, rows, width), dtype)
+    acts = None if kind in ("tanh", "relu") else empty((steps, rows, 4 * width), dtype)
     cells = last = None
     if kind == "lstm":
-        cells, last = empty(out.shape, FLOAT32), np.empty((rows, width), FLOAT32)
-    threads.run(_plan(kind, steps, rows, width, backwards, False), _dense(gates), _dense(hidden),
-                _dense(cell), _dense(weight), out, last, acts, cells, _dense(bias))  # fmt: skip
+        cells, last = empty(out.shape, dtype), np.empty((rows, width), dtype)
+    plan = _plan(kind, steps, rows, width, backwards, False, dtype)
+    threads.run(plan, _dense(gates), _dense(hidden), _dense(cell), _dense(weight), out, last, acts,
+                cells, _dense(bias))  # fmt: skip
     return out, last, acts, cells
 
 
@@ -167,12 +176,12 @@ def _steps_back(grad, grad_cell, hidden, cell, weight, saved, kind, backwards):
     if not _is_compiled(grad, hidden, weight):
         return _steps_back_reference(grad, grad_cell, hidden, cell, weight, saved, kind, backwards)
     out, acts, cells = saved
-    steps, rows, width = out.shape
-    dgates = empty((steps, rows, len(weight)), FLOAT32)
-    dfrom = empty(dgates.shape, FLOAT32) if kind == "gru" else dgates
-    dhidden = np.empty((rows, width), FLOAT32)
-    dcell = np.empty((rows, width), FLOAT32) if kind == "lstm" else None
-    threads.run(_plan(kind, steps, rows, width, backwards, True), None, _dense(hidden),
+    (steps, rows, width), dtype = out.shape, grad.dtype
+    dgates = empty((steps, rows, len(weight)), dtype)
+    dfrom = empty(dgates.shape, dtype) if kind == "gru" else dgates
+    dhidden = np.empty((rows, width), dtype)
+    dcell = np.empty((rows, width), dtype) if kind == "lstm" else None
+    threads.run(_plan(kind, steps, rows, width, backwards, True, dtype), None, _dense(hidden),
                 _dense(cell), _dense(weight), _dense(out), None, _dense(acts), _dense(cells), None,
                 _dense(grad), _dense(grad_cell), dgates, dfrom, dhidden, dcell)  # fmt: skip
     return dgates, dfrom, dhidden, dcell

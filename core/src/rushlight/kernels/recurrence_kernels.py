@@ -1,7 +1,8 @@
 """Compiled kernels behind :mod:`rushlight.kernels.recurrence`. Import at first need.
 
 Items are blocks of sequences (rows): every one runs through all steps by itself, so nothing waits
-between steps. The hidden weights are packed once for a chunk of blocks.
+between steps. The hidden weights are packed once for a chunk of blocks; products of float64 are
+those of OpenBLAS.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from rushlight.backends.kernel_language import (
     absolute,
     array,
     f32,
+    f64,
     function,
     i32,
     i64,
     range_kernel,
+    real,
     stack,
 )
 from rushlight.backends.microkernel import (
@@ -25,8 +28,9 @@ from rushlight.backends.microkernel import (
     START_ZERO,
     TILE_WORDS,
 )
+from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm
 from rushlight.backends.worker_pool import memcpy, memset, scratch
-from rushlight.kernels.exponential import exponential32
+from rushlight.kernels.exponential import exponential
 from rushlight.kernels.tile_products import multiply, pack, pack_transposed, panels, ready_block
 
 # Argument words. The forward pass is given those up to BIAS, the backward pass all of them.
@@ -43,20 +47,48 @@ count = Parameter("count")  # gates
 @function
 def sigmoid(x):
     """1 / (1 + exp(-x))."""
-    return f32(1) / (f32(1) + exponential32(-x))
+    return real(1) / (real(1) + exponential(-x))
 
 
 @function
 def tanh(x):
-    """The hyperbolic tangent: a polynomial near zero (Moshier's), else by exp(2 x)."""
+    """The hyperbolic tangent: a polynomial or quotient near zero (Moshier's), else by exp(2 x)."""
     s = x * x
-    p = s * f32(-5.70498872745e-3) + f32(2.06390887954e-2)
-    p = p * s + f32(-5.37397155531e-2)
-    p = p * s + f32(1.33314422036e-1)
-    p = p * s + f32(-3.33332819422e-1)
-    near = p * s * x + x
-    far = f32(1) - f32(2) / (exponential32(x + x) + f32(1))
-    return near if absolute(x) < f32(0.625) else far
+    far = real(1) - real(2) / (exponential(x + x) + real(1))
+    if real is f32:
+        p = s * f32(-5.70498872745e-3) + f32(2.06390887954e-2)
+        p = p * s + f32(-5.37397155531e-2)
+        p = p * s + f32(1.33314422036e-1)
+        p = p * s + f32(-3.33332819422e-1)
+        near = p * s * x + x
+        return near if absolute(x) < f32(0.625) else far
+    p = s * f64(-9.64399179425052238628e-1) + f64(-9.92877231001918586564e1)
+    p = p * s + f64(-1.61468768441708447952e3)
+    q = (s + f64(1.12811678491632931402e2)) * s + f64(2.23548839060100448583e3)
+    quotient = p / (q * s + f64(4.84406305325125486048e3))
+    return quotient * s * x + x if absolute(x) < f64(0.625) else far
+
+
+@function
+def packed_size(rows, columns):
+    """Bytes of packed weights, which float64 does without."""
+    return 4 * rows * panels(columns) if real is f32 else i64(0)
+
+
+@function
+def product(g, block, a, rows, depth, packed, columns, transposed, c, start):
+    """C = A times the weight (`transposed`: in the forward pass), which is packed for float32."""
+    size = real.bits // 8
+    if real is f32:
+        multiply(g[TILES], block, a, 4 * depth, i64(4), rows, depth, packed, 4 * PANEL * depth,
+                 columns, c, 4 * columns, start, g[BIAS])  # fmt: skip
+    else:
+        if start == START_BIAS:
+            for r in range(rows):
+                memcpy(c + size * r * columns, g[BIAS], size * columns)
+        beta = f64(0) if start == START_ZERO else f64(1)
+        dgemm(ROW_MAJOR, NO_TRANSPOSE, transposed, rows, columns, depth, 1.0, a, depth, g[WEIGHT],
+              g[H], beta, c, columns)  # fmt: skip
 
 
 @function
@@ -77,17 +109,19 @@ def step_at(g, i):
 @function
 def before(g, i, first):
     """Where the hidden states before step number i lie: in the results, or the initial ones."""
+    size = real.bits // 8
     if i == 0:
-        return g[FIRST] + 4 * first * g[H]
-    return g[OUT] + 4 * (step_at(g, i - 1) * g[N] + first) * g[H]
+        return g[FIRST] + size * first * g[H]
+    return g[OUT] + size * (step_at(g, i - 1) * g[N] + first) * g[H]
 
 
 @function
 def cell_before(g, i, first):
     """The same for cells."""
+    size = real.bits // 8
     if i == 0:
-        return g[CELL] + 4 * first * g[H]
-    return g[CELLS] + 4 * (step_at(g, i - 1) * g[N] + first) * g[H]
+        return g[CELL] + size * first * g[H]
+    return g[CELLS] + size * (step_at(g, i - 1) * g[N] + first) * g[H]
 
 
 @function
@@ -125,9 +159,11 @@ def forward_blocks(args, lo, hi, tid):
     g = array(i64, args)
     width, steps = g[H], g[T]
     wide = count * width
-    packed = scratch(tid, 4 * (width * panels(wide) + mk.MAX_ROWS * wide))
-    sums = packed + 4 * width * panels(wide)
-    pack_transposed(g[WEIGHT], 4 * width, packed, wide, width)
+    size = real.bits // 8
+    packed = scratch(tid, packed_size(width, wide) + size * mk.MAX_ROWS * wide)
+    sums = packed + packed_size(width, wide)
+    if real is f32:
+        pack_transposed(g[WEIGHT], 4 * width, packed, wide, width)
     block = stack(TILE_WORDS)
     ready_block(block)
     start = i64(START_ZERO)
@@ -138,38 +174,39 @@ def forward_blocks(args, lo, hi, tid):
         for i in range(steps):
             place = step_at(g, i) * g[N] + first
             h_before = before(g, i, first)
-            gates, out = g[GATES] + 4 * place * wide, g[OUT] + 4 * place * width
+            gates, out = g[GATES] + size * place * wide, g[OUT] + size * place * width
             if kind == LSTM:
-                acts = g[ACTS] + 4 * place * wide
-                memcpy(acts, gates, 4 * rows * wide)
-                multiply(g[TILES], block, h_before, 4 * width, i64(4), rows, width, packed,
-                         4 * PANEL * width, wide, acts, 4 * wide, i64(START_C), i64(0))  # fmt: skip
-                cells, earlier = g[CELLS] + 4 * place * width, cell_before(g, i, first)
+                acts = g[ACTS] + size * place * wide
+                memcpy(acts, gates, size * rows * wide)
+                start = i64(START_C)
+                product(g, block, h_before, rows, width, packed, wide, TRANSPOSE, acts, start)
+                cells, earlier = g[CELLS] + size * place * width, cell_before(g, i, first)
                 for r in range(rows):
-                    lstm_row(array(f32, acts + 4 * r * wide), array(f32, earlier + 4 * r * width),
-                             array(f32, cells + 4 * r * width), array(f32, out + 4 * r * width),
-                             width)  # fmt: skip
+                    lstm_row(array(real, acts + size * r * wide),
+                             array(real, earlier + size * r * width),
+                             array(real, cells + size * r * width),
+                             array(real, out + size * r * width), width)  # fmt: skip
             elif kind == GRU:
-                multiply(g[TILES], block, h_before, 4 * width, i64(4), rows, width, packed,
-                         4 * PANEL * width, wide, sums, 4 * wide, start, g[BIAS])  # fmt: skip
+                product(g, block, h_before, rows, width, packed, wide, TRANSPOSE, sums, start)
                 for r in range(rows):
-                    gru_row(array(f32, gates + 4 * r * wide), array(f32, sums + 4 * r * wide),
-                            array(f32, h_before + 4 * r * width),
-                            array(f32, g[ACTS] + 16 * (place + r) * width),
-                            array(f32, out + 4 * r * width), width)  # fmt: skip
+                    gru_row(array(real, gates + size * r * wide),
+                            array(real, sums + size * r * wide),
+                            array(real, h_before + size * r * width),
+                            array(real, g[ACTS] + 4 * size * (place + r) * width),
+                            array(real, out + size * r * width), width)  # fmt: skip
             else:
-                memcpy(out, gates, 4 * rows * width)
-                multiply(g[TILES], block, h_before, 4 * width, i64(4), rows, width, packed,
-                         4 * PANEL * width, wide, out, 4 * width, i64(START_C), i64(0))  # fmt: skip
-                h = array(f32, out)
+                memcpy(out, gates, size * rows * width)
+                start = i64(START_C)
+                product(g, block, h_before, rows, width, packed, wide, TRANSPOSE, out, start)
+                h = array(real, out)
                 for j in range(rows * width):
                     if kind == TANH:
                         h[j] = tanh(h[j])
                     else:
-                        h[j] = f32(0) if h[j] < f32(0) else h[j]
+                        h[j] = real(0) if h[j] < real(0) else h[j]
         if kind == LSTM:
-            last = g[CELLS] + 4 * (step_at(g, steps - 1) * g[N] + first) * width
-            memcpy(g[LAST] + 4 * first * width, last, 4 * rows * width)
+            last = g[CELLS] + size * (step_at(g, steps - 1) * g[N] + first) * width
+            memcpy(g[LAST] + size * first * width, last, size * rows * width)
 
 
 @function
@@ -178,11 +215,11 @@ def lstm_row_back(x, c_before, c, dy, dh, dc, d, width):
     for j in range(width):
         i, f, new, o = x[j], x[width + j], x[2 * width + j], x[3 * width + j]
         bent, whole = tanh(c[j]), dy[j] + dh[j]
-        inner = dc[j] + whole * o * (f32(1) - bent * bent)
-        d[j] = inner * new * i * (f32(1) - i)
-        d[width + j] = inner * c_before[j] * f * (f32(1) - f)
-        d[2 * width + j] = inner * i * (f32(1) - new * new)
-        d[3 * width + j] = whole * bent * o * (f32(1) - o)
+        inner = dc[j] + whole * o * (real(1) - bent * bent)
+        d[j] = inner * new * i * (real(1) - i)
+        d[width + j] = inner * c_before[j] * f * (real(1) - f)
+        d[2 * width + j] = inner * i * (real(1) - new * new)
+        d[3 * width + j] = whole * bent * o * (real(1) - o)
         dc[j] = inner * f
 
 
@@ -194,9 +231,9 @@ def gru_row_back(acts, h_before, dy, dh, d, e, width):
         r, z = acts[j], acts[width + j]
         new, inner = acts[2 * width + j], acts[3 * width + j]
         whole = dy[j] + dh[j]
-        dz = whole * (h_before[j] - new) * z * (f32(1) - z)
-        dn = whole * (f32(1) - z) * (f32(1) - new * new)
-        dr = dn * inner * r * (f32(1) - r)
+        dz = whole * (h_before[j] - new) * z * (real(1) - z)
+        dn = whole * (real(1) - z) * (real(1) - new * new)
+        dr = dn * inner * r * (real(1) - r)
         d[j] = dr
         d[width + j] = dz
         d[2 * width + j] = dn
@@ -212,9 +249,9 @@ def plain_row_back(y, dy, dh, d, width):
     for j in range(width):
         whole = dy[j] + dh[j]
         if kind == TANH:
-            d[j] = whole * (f32(1) - y[j] * y[j])
+            d[j] = whole * (real(1) - y[j] * y[j])
         else:
-            d[j] = whole if y[j] > f32(0) else f32(0)
+            d[j] = whole if y[j] > real(0) else real(0)
 
 
 @range_kernel(wide=True)
@@ -223,43 +260,46 @@ def backward_blocks(args, lo, hi, tid):
     g = array(i64, args)
     width, steps = g[H], g[T]
     wide = count * width
-    packed = scratch(tid, 4 * wide * panels(width))
-    pack(g[WEIGHT], 4 * width, packed, wide, width)
+    size = real.bits // 8
+    packed = scratch(tid, packed_size(wide, width))
+    if real is f32:
+        pack(g[WEIGHT], 4 * width, packed, wide, width)
     block = stack(TILE_WORDS)
     ready_block(block)
     for item in range(lo, hi):
         first, rows = rows_of(g, item)
-        carried = g[DFIRST] + 4 * first * width
-        memset(carried, i32(0), 4 * rows * width)
-        dcell = g[DCELL] + 4 * first * width
+        carried = g[DFIRST] + size * first * width
+        memset(carried, i32(0), size * rows * width)
+        dcell = g[DCELL] + size * first * width
         if kind == LSTM:
             if g[DLAST] != 0:
-                memcpy(dcell, g[DLAST] + 4 * first * width, 4 * rows * width)
+                memcpy(dcell, g[DLAST] + size * first * width, size * rows * width)
             else:
-                memset(dcell, i32(0), 4 * rows * width)
+                memset(dcell, i32(0), size * rows * width)
         for back in range(steps):
             i = steps - 1 - back
             place = step_at(g, i) * g[N] + first
-            d, from_state = g[DGATES] + 4 * place * wide, g[DGATES] + 4 * place * wide
+            d, from_state = g[DGATES] + size * place * wide, g[DGATES] + size * place * wide
             start = i64(START_ZERO)
             if kind == GRU:
-                from_state = g[DFROM] + 4 * place * wide
+                from_state = g[DFROM] + size * place * wide
                 start = i64(START_C)
             h_before = before(g, i, first)
             for r in range(rows):
-                dy = array(f32, g[DOUT] + 4 * (place + r) * width)
-                dh = array(f32, carried + 4 * r * width)
-                row = array(f32, d + 4 * r * wide)
+                dy = array(real, g[DOUT] + size * (place + r) * width)
+                dh = array(real, carried + size * r * width)
+                row = array(real, d + size * r * wide)
                 if kind == LSTM:
-                    lstm_row_back(array(f32, g[ACTS] + 4 * (place + r) * wide),
-                                  array(f32, cell_before(g, i, first) + 4 * r * width),
-                                  array(f32, g[CELLS] + 4 * (place + r) * width), dy, dh,
-                                  array(f32, dcell + 4 * r * width), row, width)  # fmt: skip
+                    lstm_row_back(array(real, g[ACTS] + size * (place + r) * wide),
+                                  array(real, cell_before(g, i, first) + size * r * width),
+                                  array(real, g[CELLS] + size * (place + r) * width), dy, dh,
+                                  array(real, dcell + size * r * width), row, width)  # fmt: skip
                 elif kind == GRU:
-                    gru_row_back(array(f32, g[ACTS] + 16 * (place + r) * width),
-                                 array(f32, h_before + 4 * r * width), dy, dh, row,
-                                 array(f32, from_state + 4 * r * wide), width)  # fmt: skip
+                    gru_row_back(array(real, g[ACTS] + 4 * size * (place + r) * width),
+                                 array(real, h_before + size * r * width), dy, dh, row,
+                                 array(real, from_state + size * r * wide), width)  # fmt: skip
                 else:
-                    plain_row_back(array(f32, g[OUT] + 4 * (place + r) * width), dy, dh, row, width)
-            multiply(g[TILES], block, from_state, 4 * wide, i64(4), rows, wide, packed,
-                     4 * PANEL * wide, width, carried, 4 * width, start, i64(0))  # fmt: skip
+                    plain_row_back(
+                        array(real, g[OUT] + size * (place + r) * width), dy, dh, row, width
+                    )
+            product(g, block, from_state, rows, wide, packed, width, NO_TRANSPOSE, carried, start)
