@@ -142,3 +142,59 @@ def test_selections_that_are_left():
     assert vectors.selected(array, mask[:, 0]) is None
     assert vectors.selected(array.astype(np.complex128), mask) is None
     assert vectors.selected(array, mask.view(np.uint8)) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize(("shape", "dims"), [((37, 5), 1), ((37, 5), 2), ((4, 9, 7), 2), ((6,), 1),
+                                             ((1000,), 1), ((3, 0), 1), ((0, 3), 1)])  # fmt: skip
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_gradient_at_a_mask(shape, dims, share, dtype):
+    torch = pytest.importorskip("torch")
+    generator = np.random.default_rng(5)
+    mask, values = generator.random(shape[:dims]) < share, generator.standard_normal(shape)
+    found = []
+    for library in (rushlight, torch):
+        kind = getattr(library, dtype)
+        x = library.tensor(values).to(kind).requires_grad_()
+        y = x[library.tensor(mask)]
+        weight = library.arange(y.numel()).reshape(y.shape).to(kind) + 0.5
+        if weight.numel():
+            weight.reshape(-1)[0] = float("nan")
+        (grad,) = library.autograd.grad((y * y * weight).sum(), x, create_graph=True)
+        (second,) = library.autograd.grad(grad.sum(), x)
+        found.append([grad.detach().float().numpy(), second.float().numpy()])
+    for a, b in zip(*found, strict=True):
+        assert np.allclose(a, b, rtol=1e-2 if dtype.endswith("16") else 1e-6,
+                           atol=0, equal_nan=True)  # fmt: skip
+    if np.prod(shape):
+        turned = rushlight.tensor(values.T.copy()).permute(*range(len(shape))[::-1])
+        turned.requires_grad_()
+        chosen = turned[rushlight.tensor(mask)]
+        (grad,) = rushlight.autograd.grad(chosen.sum(), turned)
+        wanted = np.zeros(shape)
+        wanted[mask] = 1
+        assert np.array_equal(grad.numpy(), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("steps", [2, 3, 63, 64, 65, 1001, 10_000])
+@pytest.mark.parametrize(("start", "end"), [(0, 1), (-3.7, 11.3), (5, -2), (1e30, -1e30),
+                                            (0, float("inf"))])  # fmt: skip
+def test_evenly_spaced_numbers(steps, dtype, start, end):
+    before = rushlight.get_default_dtype()
+    try:
+        rushlight.set_default_dtype(getattr(rushlight, dtype))
+        with np.errstate(invalid="ignore"):
+            found = rushlight.linspace(start, end, steps)
+            wanted = rushlight.linspace(start, end, steps, dtype=getattr(rushlight, dtype))
+    finally:
+        rushlight.set_default_dtype(before)
+    assert found.dtype is getattr(rushlight, dtype)
+    assert np.array_equal(found.numpy(), wanted.numpy(), equal_nan=True)
+    torch = pytest.importorskip("torch")
+    theirs = torch.linspace(start, end, steps, dtype=getattr(torch, dtype)).numpy()
+    bound = 2e-7 if dtype == "float32" else 1e-15
+    if np.isfinite(end):
+        assert np.allclose(
+            found.numpy(), theirs, rtol=bound, atol=bound * max(abs(start), abs(end))
+        )

@@ -216,13 +216,14 @@ def entry(result, *arguments):
     return lambda definition: NativeFunction(definition, "entry", CONTRACT, arguments, result)
 
 
-def range_kernel(definition=None, *, reassociate=False, wide=False):
+def range_kernel(definition=None, *, reassociate=False, wide=False, fused=True):
     """``void k(args, lo, hi, tid)``: items lo..hi-1 of a job for :func:`threads.launch`.
 
     `wide`: loops take the widest vectors there are, which pays where long rows meet much
     arithmetic; LLVM prefers 256 bits otherwise, which leave less of a short row over.
+    `fused`: products that are added to something may be rounded with the sum, once.
     """
-    flags = REDUCTION if reassociate else CONTRACT
+    flags = REDUCTION if reassociate else CONTRACT if fused else ()
     if definition is None:
         return lambda inner: NativeFunction(inner, "entry", flags, (i64,) * 4, None, wide)
     return NativeFunction(definition, "entry", flags, (i64,) * 4, None, wide)

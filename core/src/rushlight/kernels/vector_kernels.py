@@ -16,8 +16,10 @@ from rushlight.backends.kernel_language import (
     i64,
     range_kernel,
     real,
+    stored,
     u8,
 )
+from rushlight.backends.worker_pool import memcpy
 
 OUT, X, Y = 1, 2, 3
 BLOCK = 4096  # elements of an item of a conversion
@@ -148,6 +150,20 @@ def ramp(args, lo, hi, tid):
         out[i] = start + i * step
 
 
+@range_kernel(fused=False)
+def spaced(args, lo, hi, tid):
+    """Numbers in equal steps, the second half counted from its end: items are blocks. The start,
+    the step and the end are the numbers of the call; constant: elements."""
+    g, numbers = array(i64, args), array(f64, args)
+    start, step, end = real(numbers[2]), real(numbers[3]), real(numbers[4])
+    out, n = array(real, g[OUT]), g[5]
+    half, last = n // 2, min(hi * BLOCK, g[5])
+    for i in range(lo * BLOCK, min(last, half)):
+        out[i] = step * real(i) + start
+    for i in range(max(lo * BLOCK, half), last):
+        out[i] = end - step * real(n - 1 - i)
+
+
 @range_kernel
 def nonzero(args, lo, hi, tid):
     """The one item: the coordinates of the elements of X that are not zero, so many rows of OUT as
@@ -182,6 +198,33 @@ def selected(args, lo, hi, tid):
     for i in range(last + 1):
         out[at] = x[i]
         at += 1 if mask[i] != u8(0) else 0
+
+
+@range_kernel
+def added_at_mask(args, lo, hi, tid):
+    """The one item: X, with the rows of VALUES in their order added where the bytes of a mask are
+    not zero. Constants: rows, elements of a row, how many rows of VALUES there are."""
+    g = array(i64, args)
+    size, n, inner = stored.bits // 8, g[5], g[6]
+    mask, last = array(u8, g[3]), g[7] - 1
+    at = i64(0)
+    if inner == 1:
+        x, values, out = array(stored, g[2]), array(stored, g[4]), array(stored, g[1])
+        for i in range(n):
+            added = x[i] + values[min(at, last)]
+            out[i] = added if mask[i] != u8(0) else x[i]
+            at += 1 if mask[i] != u8(0) else 0
+    else:
+        for i in range(n):
+            old, new = g[2] + size * inner * i, g[1] + size * inner * i
+            if mask[i] != u8(0):
+                x, out = array(stored, old), array(stored, new)
+                values = array(stored, g[4] + size * inner * at)
+                for j in range(inner):
+                    out[j] = x[j] + values[j]
+                at += 1
+            else:
+                memcpy(new, old, size * inner)
 
 
 @range_kernel

@@ -11,10 +11,19 @@ import functools
 import math
 
 from rushlight.backends import np, threads
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.backends.memory import empty
+from rushlight.kernels.execution import (
+    COMPILED_DTYPES,
+    REFERENCE,
+    chunk,
+    floating_types,
+    is_floating,
+    language_type,
+)
 from rushlight.kernels.prepared import Remembered, prepared
 
 __all__ = [
+    "added_at_mask",
     "among",
     "converted",
     "equal",
@@ -25,6 +34,7 @@ __all__ = [
     "selected",
     "small_product",
     "small_products",
+    "spaced",
     "trace",
 ]
 
@@ -179,6 +189,19 @@ def ramp(count):
     return prepared(code, blocks, chunk(blocks, native.BLOCK), [], outputs, [count], "ii")
 
 
+def spaced(count, dtype):
+    """``f(start, step, end)``: so many float32 or float64 in equal steps, the second half counted
+    from its end; None for other dtypes and few numbers, where NumPy is as good."""
+    if REFERENCE or count < 16 or dtype not in COMPILED_DTYPES:
+        return None
+    from rushlight.kernels import vector_kernels as native
+
+    code = native.spaced.address(real=language_type(dtype))
+    blocks = math.ceil(count / native.BLOCK)
+    return prepared(code, blocks, chunk(blocks, native.BLOCK), [], [((count,), dtype)], [count],
+                    "fff")  # fmt: skip
+
+
 @functools.lru_cache(maxsize=512)
 def _selection(size, itemsize):
     from rushlight.backends import kernel_language as language
@@ -203,6 +226,36 @@ def selected(input, mask):
     out = np.empty(int(np.count_nonzero(mask)), input.dtype)
     if out.size:
         threads.run(plan, 0, out, input, mask)
+    return out
+
+
+_mask_plans = Remembered()
+
+
+def added_at_mask(input, mask, values):
+    """A copy of a dense floating array with `values` added to the elements (or slices along the
+    first dimensions) where a dense mask of bools is true; None where that is left to NumPy."""
+    dims, dtype = mask.ndim, input.dtype
+    if REFERENCE or mask.dtype != _BOOL or not is_floating(dtype) or not dims or not input.size:
+        return None
+    if input.shape[:dims] != mask.shape or values.dtype != dtype:
+        return None
+    count = int(np.count_nonzero(mask))
+    if not count or values.shape != (count, *input.shape[dims:]):
+        return None
+    if not all(a.flags.c_contiguous and a.flags.aligned for a in (input, mask, values)):
+        return None
+    key = mask.size, input.size, dtype
+    plan = _mask_plans.get(key)
+    if plan is None:
+        from rushlight.kernels import vector_kernels as native
+
+        code = native.added_at_mask.address(**floating_types(dtype))
+        words = [0] * 5 + [mask.size, input.size // mask.size, 0]
+        plan = _mask_plans.keep(key, threads.plan(code, 1, 1, words))
+    out = empty(input.shape, dtype)
+    inner = input.size // mask.size
+    threads.run(plan, 0, out, input, mask, values, mask.size, inner, count)
     return out
 
 

@@ -424,6 +424,7 @@ def full_like(
 
 _ramps = Remembered()
 _SHORT = 64  # numbers below which NumPy is as fast
+_PLAIN = (int, float)
 
 
 def _ramp(count, start, step):
@@ -501,6 +502,22 @@ def linspace(
 ):  # fmt: skip
     """`steps` numbers from `start` to `end`, both included, evenly spaced."""
     only_strided("linspace", layout)
+    if (
+        type(steps) is int
+        and steps >= _SHORT
+        and type(start) in _PLAIN
+        and type(end) in _PLAIN
+        and out is dtype is device is None
+        and not requires_grad
+        and devices.current.stack[-1] is devices.cpu
+    ):
+        key = steps, default.float
+        call = _ramps.get(key, _ramps)
+        if call is _ramps:
+            call = _ramps.keep(key, vectors.spaced(steps, BY_CODE[default.float.code]))
+        if call is not None:
+            array = call(float(start), (end - start) / (steps - 1), float(end))
+            return construction.inferred(construction.made(array, default.float))
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     dtype = default.float if dtype is None else as_dtype(dtype)
     if isinstance(steps, float):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 
 from rushlight.backends import np
-from rushlight.kernels import places
+from rushlight.kernels import places, vectors
 from rushlight.kernels.prepared import Remembered, Short
 from rushlight.tensor.shape import wrap_dim
 
@@ -104,11 +104,13 @@ def adding_rows(general):
 
 def added_slices(input, index, source):
     """A copy of `input` with `source` added at an index of one tensor of int64 (from the end where
-    they are negative) and whole slices; None where that is left to others."""
+    they are negative) and whole slices, or at a mask; None where that is left to others."""
     tensors = [d for d, item in enumerate(index) if type(item) is not slice]
     if len(tensors) != 1 or type(input) is not np.ndarray or type(source) is not np.ndarray:
         return None
     (dim,) = tensors
+    if len(index) == 1 and type(index[0]) is np.ndarray and index[0].dtype == np.bool_:
+        return vectors.added_at_mask(input, index[0], source)
     others = (item for d, item in enumerate(index) if d != dim)
     if type(index[dim]) is not np.ndarray or any(item != _WHOLE for item in others):
         return None
