@@ -27,6 +27,7 @@ __all__ = [
     "among",
     "converted",
     "equal",
+    "evenly_spaced",
     "nonzero",
     "one_hot",
     "product",
@@ -36,13 +37,14 @@ __all__ = [
     "small_products",
     "spaced",
     "trace",
+    "whole_steps",
 ]
 
 FEW = 64  # elements that others are compared with one by one
 SMALL_WORK = 4096  # multiply-adds of a product that is done by one call
 PART = 1 << 17  # elements of two arrays that one thread compares
 CACHED = 1 << 19  # elements of a matrix from which OpenBLAS reads memory faster
-_BOOL = np.dtype(np.bool_)
+_BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 _TYPES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64", np.dtype(np.int64): "i64",
           np.dtype(np.int32): "i32", np.dtype(np.uint8): "u8", _BOOL: "u8"}  # fmt: skip
 
@@ -200,6 +202,38 @@ def spaced(count, dtype):
     blocks = math.ceil(count / native.BLOCK)
     return prepared(code, blocks, chunk(blocks, native.BLOCK), [], [((count,), dtype)], [count],
                     "fff")  # fmt: skip
+
+
+_steps = Remembered()
+
+
+def whole_steps(count, start, step):
+    """So many int64 from a start in equal steps."""
+    call = _steps.get(count, _steps)
+    if call is _steps:
+        call = _steps.keep(count, ramp(count))
+    return np.arange(count, dtype=_INT64) * step + start if call is None else call(start, step)
+
+
+def _spaced_by_numpy(count, start, end, real):
+    index, half, array = np.arange(count, dtype=real), count // 2, np.empty(count, real)
+    step = np.asarray((end - start) / (count - 1), real)
+    np.multiply(step, index[:half], out=array[:half])
+    array[:half] += np.asarray(start, real)
+    np.multiply(step, count - 1 - index[half:], out=array[half:])
+    np.subtract(np.asarray(end, real), array[half:], out=array[half:])
+    return array
+
+
+def evenly_spaced(count, start, end, dtype):
+    """So many (two at least) float32 or float64 from a start to an end, each half counted from its
+    own end."""
+    call = _steps.get((count, dtype), _steps)
+    if call is _steps:
+        call = _steps.keep((count, dtype), spaced(count, np.dtype(dtype)))
+    if call is None or type(start) not in (int, float) or type(end) not in (int, float):
+        return _spaced_by_numpy(count, start, end, dtype)
+    return call(float(start), (end - start) / (count - 1), float(end))
 
 
 @functools.lru_cache(maxsize=512)

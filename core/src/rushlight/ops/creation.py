@@ -13,7 +13,6 @@ from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, 
 from rushlight.dtypes import FLOAT, INTEGER, as_dtype, default, held, refuse_limited
 from rushlight.errors import argument_error
 from rushlight.kernels import blocks, vectors
-from rushlight.kernels.prepared import Remembered
 from rushlight.ops._numbers import plain_numbers
 from rushlight.ops._rules import filling_dtype
 from rushlight.tensor import construction
@@ -422,17 +421,8 @@ def full_like(
     return made.requires_grad_() if requires_grad else made
 
 
-_ramps = Remembered()
 _SHORT = 64  # numbers below which NumPy is as fast
 _PLAIN = (int, float)
-
-
-def _ramp(count, start, step):
-    """So many int64 from a start in equal steps."""
-    call = _ramps.get(count, _ramps)
-    if call is _ramps:
-        call = _ramps.keep(count, vectors.ramp(count))
-    return np.arange(count, dtype=np.int64) * step + start if call is None else call(start, step)
 
 
 def arange(
@@ -459,7 +449,7 @@ def arange(
         if count < _SHORT:
             array = np.arange(start, end, step, np.int64)
         else:
-            array = _ramp(count, start, step)
+            array = vectors.whole_steps(count, start, step)
         return construction.inferred(construction.made(array, dtypes.int64))
     values = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
     start, end, step = values
@@ -490,7 +480,7 @@ def arange(
         array = _elsewhere().ramp(count, start, step, BY_CODE[dtype.code], place)
         return finish(array, dtype, place, requires_grad)
     if dtype is dtypes.int64 and out is None:
-        return finish(_ramp(count, start, step), dtype, device, requires_grad)
+        return finish(vectors.whole_steps(count, start, step), dtype, device, requires_grad)
     exact = np.arange(count, dtype=np.float64 if isinstance(start + step, float) else np.int64)
     array = (start + exact * step).astype(BY_CODE[dtype.code])
     return _given(out, array, dtype, device, requires_grad)
@@ -509,15 +499,11 @@ def linspace(
         and type(end) in _PLAIN
         and out is dtype is device is None
         and not requires_grad
+        and default.float.itemsize > 2
         and devices.current.stack[-1] is devices.cpu
     ):
-        key = steps, default.float
-        call = _ramps.get(key, _ramps)
-        if call is _ramps:
-            call = _ramps.keep(key, vectors.spaced(steps, BY_CODE[default.float.code]))
-        if call is not None:
-            array = call(float(start), (end - start) / (steps - 1), float(end))
-            return construction.inferred(construction.made(array, default.float))
+        array = vectors.evenly_spaced(steps, start, end, BY_CODE[default.float.code])
+        return construction.inferred(construction.made(array, default.float))
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     dtype = default.float if dtype is None else as_dtype(dtype)
     if isinstance(steps, float):
@@ -530,16 +516,10 @@ def linspace(
     real = BY_CODE[dtype.code] if dtype.category == FLOAT and dtype.itemsize > 2 else np.float64
     if dtype.category == FLOAT and dtype.itemsize == 2:
         real = np.float32
-    index = np.arange(steps, dtype=real)
-    step = np.asarray((end - start) / (steps - 1) if steps > 1 else 0, real)
-    half = steps // 2  # each half is counted from its own end
-    array = np.empty(steps, real)
-    np.multiply(step, index[:half], out=array[:half])
-    array[:half] += np.asarray(start, real)
-    np.multiply(step, steps - 1 - index[half:], out=array[half:])
-    np.subtract(np.asarray(end, real), array[half:], out=array[half:])
-    if steps == 1:
-        array = np.asarray([start], real)
+    if steps < 2:
+        array = np.asarray([start] * steps, real)
+    else:
+        array = vectors.evenly_spaced(steps, start, end, real)
     array = cast(array, dtype.code)
     return _given(out, array, dtype, device, requires_grad)
 
