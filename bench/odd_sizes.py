@@ -10,6 +10,22 @@ def _classes(library, shape, count):
     return library.randint(0, count, shape)
 
 
+def _in(kind, layer):
+    """A function of a library for a layer of tensors of another dtype."""
+
+    def make(library):
+        dtype, inner = getattr(library, kind), layer(library)
+        inner = inner.to(dtype) if hasattr(inner, "parameters") else inner
+        return lambda x: inner(x.to(dtype))
+
+    return make
+
+
+def _states_of_lstm(library):
+    layer = library.nn.LSTM(64, 64).double()
+    return lambda x: layer(x)[0]
+
+
 LAYERS = {
     "batch norm of rows": ((64, 256), lambda t: t.nn.BatchNorm1d(256)),
     "batch norm of many rows": ((4096, 16), lambda t: t.nn.BatchNorm1d(16)),
@@ -100,6 +116,14 @@ LAYERS = {
     "product of broadcast operands": ((64, 32), lambda t: lambda x: x[:, :, None] * x[:, None]),
     "product of rows": ((1000, 16), lambda t: lambda x: x.prod(1)),
     "distances of short rows": ((200, 16), lambda t: lambda x: t.cdist(x, x)),
+    "elements at a mask": ((512, 64), lambda t: (lambda m: lambda x: x[m])(t.rand(512, 64) > 0.5)),
+    "softmax of bfloat16 rows": ((1000, 100), _in("bfloat16", lambda t: t.nn.Softmax(1))),
+    "softmax of float16 columns": ((1000, 100), _in("float16", lambda t: t.nn.LogSoftmax(0))),
+    "largest of float16 rows": ((1000, 100), _in("float16", lambda t: lambda x: x.max(1)[0])),
+    "norm of bfloat16": ((256, 256), _in("bfloat16", lambda t: lambda x: x.norm())),
+    "linear of few rows, float64": ((8, 1024), _in("float64", lambda t: t.nn.Linear(1024, 1024))),
+    "linear, float64": ((512, 512), _in("float64", lambda t: t.nn.Linear(512, 512))),
+    "LSTM, float64": ((20, 16, 64), _in("float64", _states_of_lstm)),
 }  # fmt: skip
 
 
