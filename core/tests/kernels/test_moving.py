@@ -99,3 +99,32 @@ def test_joined_rows_of_strided_arrays(dtype, dim, widths):
     if flat:
         found = moving.joined(flat, 1, (len(flat[0]), total[2]))(*flat)
         assert np.array_equal(found, np.concatenate(flat, axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "bool"])
+@pytest.mark.parametrize("shape", [(5, 3, 7), (64, 16, 64), (2, 4, 1), (1, 3, 9), (33, 20, 1, 5)])
+def test_slices_one_after_the_other(shape, dtype):
+    values = (np.random.default_rng(0).standard_normal(shape) * 9).astype(dtype)
+    before = threads.get_num_threads()
+    try:
+        for count in (1, 2):
+            threads.set_num_threads(count)
+            tensor = rushlight.from_numpy(values)
+            parts = tensor.unbind(1)
+            wanted = np.moveaxis(values, 1, 0)
+            assert np.array_equal(rushlight.stack(parts, 0).numpy(), wanted)
+            joined = rushlight.cat(parts, 0).numpy()
+            assert np.array_equal(joined, wanted.reshape(-1, *wanted.shape[2:]))
+            mixed = [parts[0], parts[1].contiguous(), parts[0].expand_as(parts[0])]
+            found = rushlight.stack(mixed, 0).numpy()
+            assert np.array_equal(found, np.stack([p.numpy() for p in mixed]))
+    finally:
+        threads.set_num_threads(before)
+
+
+@pytest.mark.skipif(REFERENCE, reason="there is nothing to choose")
+def test_rows_of_other_shapes_or_strides_are_left():
+    a = np.zeros((6, 8), np.float32)
+    assert moving.joined([a[:, :4], a[:, 4:]], 0, (12, 4)) is not None
+    assert moving.joined([a[:, ::2], a[:, 1::2]], 0, (12, 4)) is None
+    assert moving.joined([a[:, :4], a[:3, 4:]], 0, (9, 4)) is None

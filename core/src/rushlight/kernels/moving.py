@@ -214,6 +214,27 @@ def _woven(arrays, count, shape):
     return prepared(code, items, grain, arrays, [(tuple(shape), first.dtype)], [count])
 
 
+def _joined_rows(arrays, shape):
+    """``f(*arrays)``: arrays of one shape, one after the other, each of dense rows in equal steps;
+    None for others."""
+    first = arrays[0]
+    if any(a.shape != first.shape for a in arrays):
+        return None
+    width, steps = first.itemsize, []
+    for a in arrays:
+        extents, strides = merged(a.shape, a.strides)
+        if len(extents) != 2 or strides[1] != width:
+            return None
+        steps.append(strides[0])
+        rows, columns = extents
+    code = _kernel("join_rows", first.dtype)
+    if code is None:
+        return None
+    items, words = rows * len(arrays), [rows, columns, *steps]
+    outputs, grain = [(tuple(shape), first.dtype)], chunk(items, columns)
+    return prepared(code, items, grain, arrays, outputs, words, head=len(arrays))
+
+
 def joined(arrays, dim, shape):
     """``f(*arrays)``: arrays of one dtype, whose rows from the dimension on are dense, joined along
     it to `shape`."""
@@ -224,9 +245,9 @@ def joined(arrays, dim, shape):
     if any(a.dtype is not first.dtype for a in arrays):
         return None
     steps = [_row_step(a, dim) for a in arrays]
-    if None in steps:
-        return None
     outer = math.prod(shape[:dim])
+    if None in steps:
+        return _joined_rows(arrays, shape) if outer == 1 else None
     if size // outer >= _LONG_ROW:
         return _joined_blocks(arrays, outer, shape, steps)
     dense = all(a.flags.c_contiguous for a in arrays)

@@ -181,3 +181,22 @@ def join(args, lo, hi, tid):
             width, step = g[3 + count + j], g[3 + 2 * count + j]
             copy_run(g[X + j] + row * step, target, width)
             target = target + size * width
+
+
+@range_kernel
+def join_rows(args, lo, hi, tid):
+    """Arrays of one shape, whose rows are dense, one after the other: items are rows. The head is
+    how many arrays there are; constants: rows of each, elements of a row, bytes from row to row of
+    each."""
+    g = array(i64, args)
+    count = g[HEAD]
+    rows, width = g[2 + count], g[3 + count]
+    item = lo
+    while item < hi:  # as many rows as are of one array
+        j, first = item // rows, item % rows
+        some = min(rows - first, hi - item)
+        step = g[4 + count + j]
+        for r in range(some):
+            target = g[OUT] + size * width * (item + r)
+            copy_run(g[X + j] + (first + r) * step, target, width)
+        item += some
