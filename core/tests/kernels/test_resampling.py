@@ -90,3 +90,27 @@ def test_plans_keep_their_tables():
         assert resampling.resample(array, maps).shape == (1, 2, out, 64)
     maps = maps_of("linear", array.shape, (60, 64))
     assert np.allclose(resampling.resample(array, maps), by_numpy(array, maps), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "shape", [(40, 30, 2), (40, 30, 3), (9, 40, 17), (8, 16, 100), (3, 5, 1001)]
+)
+def test_twice_as_many_between_neighbours(shape, dtype):
+    array = np.random.default_rng(5).standard_normal(shape).astype(dtype)
+    array[0, 0, 0], array[1, 1, -1], array[2, 2, shape[2] // 2] = np.inf, -np.inf, np.nan
+    taps = resampling.linear(shape[2], 2 * shape[2], False, None, dtype == "float64")
+    assert taps.between()
+    with np.errstate(invalid="ignore"):
+        found, wanted = resampling.resample(array, (taps,)), by_numpy_last(array, taps)
+    assert np.allclose(found, wanted, rtol=1e-6, atol=1e-6, equal_nan=True)
+    aligned = resampling.linear(shape[2], 2 * shape[2], True, None, False)
+    assert shape[2] == 2 or not aligned.between()
+    with np.errstate(invalid="ignore"):
+        found, wanted = resampling.resample(array, (aligned,)), by_numpy_last(array, aligned)
+    assert np.allclose(found, wanted, rtol=1e-6, atol=1e-6, equal_nan=True)
+    assert not resampling.linear(shape[2], 2 * shape[2] + 1, False, None, False).between()
+
+
+def by_numpy_last(array, taps):
+    return resampling._along(array, taps, array.ndim - 1)

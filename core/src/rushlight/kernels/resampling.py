@@ -53,6 +53,17 @@ class Taps:
             and np.array_equal(self.index[:, 0], np.arange(len(self)) // 2)
         )
 
+    def between(self):
+        """Whether there are two elements between each two, a quarter and three quarters away."""
+        if self.weight is None or self.index.shape != (2 * self.size, 2) or self.size < 2:
+            return False
+        low, inner = (np.arange(2 * self.size) - 1) // 2, slice(2, -2)
+        near = np.where(np.arange(2 * self.size) % 2, 0.75, 0.25)
+        return (
+            np.array_equal(self.index[inner], np.stack([low, low + 1], 1)[inner])
+            and np.array_equal(self.weight[inner], np.stack([near, 1 - near], 1)[inner])
+        )  # fmt: skip
+
     def summed(self):
         """How many neighbours each element is the sum of, all elements in turn; else 0."""
         count, taps = self.index.shape
@@ -165,6 +176,8 @@ def _plan(dtype, planes, height, width, down, across):
         tables.append(0 if taps is None else places.shape[0])
     if kinds[1] == native.MOVED and across.doubles():
         kinds[1] = native.DOUBLED
+    elif kinds[1] == native.WEIGHTED and across.between():
+        kinds[1] = native.BETWEEN
     code = native.resample_rows.address(
         element=getattr(language, name), size=dtype.itemsize, down=kinds[0], across=kinds[1]
     )

@@ -27,7 +27,19 @@ DOWN, DOWN_WEIGHTS, DOWN_TAPS, ACROSS, ACROSS_WEIGHTS, ACROSS_TAPS = range(8, 14
 size = Parameter("size")  # bytes of an element
 down, across = Parameter("down"), Parameter("across")
 high, wide = Parameter("high"), Parameter("wide")  # elements of a block of a sum
-KEPT, MOVED, WEIGHTED, DOUBLED = range(4)
+KEPT, MOVED, WEIGHTED, DOUBLED, BETWEEN = range(5)
+
+
+@function
+def weighted_element(x, out, j, g):
+    """One element of a row of the result of a row."""
+    places, weights = array(i32, g[ACROSS]), array(element, g[ACROSS_WEIGHTS])
+    total = element(0)
+    for k in range(g[ACROSS_TAPS]):
+        weight = weights[k * g[COLUMNS] + j]
+        if weight != element(0):
+            total += x[i64(places[k * g[COLUMNS] + j])] * weight
+    out[j] = total
 
 
 @function
@@ -42,6 +54,14 @@ def gathered(source, target, g):
             value = x[i]
             out[2 * i] = value
             out[2 * i + 1] = value
+    elif across == BETWEEN:  # a quarter and three quarters of neighbours, except at both ends
+        for i in range(1, columns // 2 - 1):
+            middle = x[i] * element(0.75)
+            out[2 * i] = x[i - 1] * element(0.25) + middle
+            out[2 * i + 1] = x[i + 1] * element(0.25) + middle
+        for i in range(2):
+            weighted_element(x, out, i, g)
+            weighted_element(x, out, columns - 1 - i, g)
     elif across == MOVED:
         for j in range(columns):
             out[j] = x[i64(places[j])]
