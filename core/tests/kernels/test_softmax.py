@@ -156,6 +156,7 @@ def test_half_width_is_rounded_once(rng, forward, backward, shape, dim, kind):
     assert (error <= last * np.abs(wide) * 1.01 + 1e-5 * math.sqrt(max(x.size, 1))).all()
 
 
+@compiled_only
 @pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize(("forward", "backward"), PAIRS)
 @pytest.mark.parametrize("dim", [0, 1])
