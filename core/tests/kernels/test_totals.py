@@ -237,3 +237,24 @@ def test_norms_and_variances_of_half_width(kind, dim):
     assert rushlight.zeros(0, 3).to(ours.dtype).norm().item() == 0
     ours[0, 0, 0] = math.nan
     assert math.isnan(ours.norm().item())
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("n", [1, 2, 17, 64, 515, 300_000])
+@pytest.mark.parametrize("sign", [1, -1, 0])
+def test_extremes_of_half_width_by_their_bits(n, kind, sign):
+    """Numbers of one sign and of both, with zeros and infinities, and with NaN of either sign."""
+    dtype = getattr(rushlight, kind)
+    values = np.random.default_rng(2).standard_normal((3, n))
+    values = np.abs(values) * sign if sign else values
+    for extra in ((), (0.0, -0.0), (np.inf,), (-np.inf,), (np.nan,), (-np.nan,)):
+        array = values.copy()
+        array[1, : len(extra)] = extra[:n]
+        tensor = rushlight.tensor(array).to(dtype)
+        wide = tensor.double().numpy()
+        for name, exact in (("amax", np.max), ("amin", np.min)):
+            found = getattr(tensor, name)(1).double().numpy()
+            assert np.array_equal(found, exact(wide, axis=1), equal_nan=True)
+            found = getattr(tensor, name)().item()
+            assert np.array_equal(found, exact(wide), equal_nan=True)
+        assert np.array_equal(tensor.max().item(), wide.max(), equal_nan=True)

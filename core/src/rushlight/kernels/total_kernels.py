@@ -18,6 +18,7 @@ from rushlight.backends.kernel_language import (
     i64,
     maximum,
     minimum,
+    quiet_nan,
     range_kernel,
     stack,
     u16,
@@ -71,16 +72,34 @@ def run_total(x, first, last):
     return found
 
 
-@function(reassociate=True)
+@function
+def in_order(bits):
+    """The bits of a half-width number as an unsigned number of its order (MIN: the reverse)."""
+    key = bits ^ ((u16(0) - (bits >> 15)) | u16(0x8000))
+    return key if kind == MAX else key ^ u16(0xFFFF)
+
+
+@function
+def half_extreme(x, n):
+    """The extreme of a row of half-width numbers: by their bits there are twice as many to a
+    vector, and none to convert."""
+    best, largest_size = u16(0), u16(0)
+    for i in range(n):
+        bits = x[i]
+        largest_size = max(largest_size, bits & u16(0x7FFF))
+        best = max(best, in_order(bits))
+    if largest_size > u16(0x7C00 if half == 1 else 0x7F80):
+        return quiet_nan(f32)
+    key = best if kind == MAX else best ^ u16(0xFFFF)
+    return widened(key ^ (((key >> 15) - u16(1)) | u16(0x8000)))
+
+
+@function
 def extreme(address, n):
     """The extreme of a row."""
-    if element is not u16:
-        return row_extreme(address, n)
-    x = array(element, address)
-    best = widened(x[0])
-    for i in range(1, n):
-        best = combined(best, widened(x[i]))
-    return best
+    if element is u16:
+        return half_extreme(array(element, address), n)
+    return row_extreme(address, n)
 
 
 @function
