@@ -1,11 +1,11 @@
 """Whole training steps and inference, ours against PyTorch, in separate processes in turn.
 
-python bench/steps.py [--pairs 15] [--seconds 1] [--variants] [--name steps] [MODEL ...]
+python bench/steps.py [--pairs 15] [--seconds 1] [--variants LIST] [--name steps] [MODEL ...]
 
 Every process times one step of one model and prints its first losses, which must agree between the
 two libraries (same seed, same weights). Variants of PyTorch: `fused` optimizers, `channels_last`
-for images, `compile`. Writes bench/results/NAME.json, NAME.md and NAME.png; a second run prints
-what fell against the stored table.
+for images, `compile`, named with commas between them. Writes bench/results/NAME.json, NAME.md and
+NAME.png; a second run prints what fell against the stored table.
 """
 
 from __future__ import annotations
@@ -159,10 +159,10 @@ def compared(name, pairs, seconds):
     return row
 
 
-def add_variants(name, row, seconds):
+def add_variants(name, row, seconds, variants):
     """PyTorch's other ways of running a model; the best of three processes of each."""
     row["variants"] = {}
-    for variant in VARIANTS:
+    for variant in variants:
         images = MODELS[name.removesuffix(", inference")].startswith("images")
         if (
             variant == "channels_last"
@@ -209,7 +209,8 @@ def markdown(report):
     lines = [
         f"# Whole steps: ours against PyTorch {place['torch']}", "",
         f"{place['processor']}, {place['cores']} cores, Python {place['python']}; "
-        f"{report['pairs']} pairs of alternating processes, Adam with its defaults. Ratio: "
+        f"{report['pairs']} pairs of alternating processes. A step is forward, backward and Adam "
+        "with its defaults; inference is the forward pass and the loss in eval mode. Ratio: "
         "PyTorch's time over ours, median of the pairs with its 95 % interval. Memory: the "
         "most that the process held, ours over PyTorch's. The first losses agree to "
         f"{TOLERANCE:g} where marked.{best}", "",
@@ -268,12 +269,15 @@ def main():
     parser.add_argument("models", nargs="*", metavar="MODEL")
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--variants", action="store_true")
+    parser.add_argument("--variants", default="", help="of " + ",".join(VARIANTS))
     parser.add_argument("--name", default="steps")
     parser.add_argument("--quick", action="store_true", help="one pair, nothing written")
     parser.add_argument("--resume", type=Path, help="keeps finished models, which are not repeated")
     parser.add_argument("--one", nargs=3, metavar=("MODEL", "LIBRARY", "VARIANT"))
     options = parser.parse_args()
+    variants = [name for name in options.variants.split(",") if name]
+    if unknown := set(variants) - set(VARIANTS):
+        parser.error(f"--variants: unknown {', '.join(sorted(unknown))}; there are {VARIANTS}")
     if options.one:
         one_process(*options.one, options.seconds)
         return
@@ -284,8 +288,8 @@ def main():
         if name in rows:
             continue
         rows[name] = compared(name, pairs, options.seconds)
-        if options.variants:
-            add_variants(name, rows[name], options.seconds)
+        if variants:
+            add_variants(name, rows[name], options.seconds, variants)
         row = rows[name]
         print(f"{name}: {row['ratio']:.2f} ({row['ours'] * 1e3:.3g} ms)", flush=True)
         if options.resume:
