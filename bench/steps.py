@@ -259,6 +259,7 @@ def chart(report, path):
     axes.set_xticks([0.5, 1, 2, 4, 8], labels=["0.5", "1", "2", "4", "8"])
     axes.axvline(1, color="black", lw=1)
     axes.invert_yaxis()
+    axes.margins(y=0.01)
     axes.set_xlabel("PyTorch's time over ours (right of 1: ours is faster)")
     figure.tight_layout()
     figure.savefig(path, dpi=130)
