@@ -18,7 +18,7 @@ from rushlight.autograd.anomaly import anomaly, run_in_anomaly
 from rushlight.autograd.handle import in_order
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, gradient_edge
-from rushlight.autograd.ordinary_pass import by_sequence, deliver, ordinary_pass
+from rushlight.autograd.ordinary_pass import by_sequence, deliver, formulas, ordinary_pass
 from rushlight.backends import np
 from rushlight.backends.arrays import meta_array
 from rushlight.dtypes import COMPLEX
@@ -336,11 +336,10 @@ class _Run:
 
     def _formulas(self, node):
         """What gives the gradients of a node's inputs: of those alone that this pass is about."""
-        narrowed = getattr(node.op, "narrowed", None)
-        if self.wanted is None or narrowed is None:
+        if self.wanted is None:
             return node.op.backward
         needed, targets = self.needed, self.targets
-        return narrowed(node, tuple([edge in needed or edge in targets for edge in node.edges]))
+        return formulas(node, tuple([edge in needed or edge in targets for edge in node.edges]))
 
     def _reachable(self):
         """Every node below the roots, and how many contributions each leaf will get."""

@@ -121,13 +121,13 @@ def _run_some(nodes, uses, counts, pending, retain, taken):
         if grads is None:
             pieces = (None,) * len(node.edges)
         else:
-            pieces = _formulas(node, used)(node, grads, False)
+            pieces = formulas(node, used)(node, grads, False)
             if not retain and node.saved != ():  # nodes that saved nothing run again
                 node.saved = None
         _hand(node, pieces, 0, pending, counts, waiting, owned, taken)
 
 
-def _formulas(node, used):
+def formulas(node, used):
     """What gives the gradients of a node's inputs: of those alone that are used."""
     op = node.op
     for edge, use in zip(node.edges, used, strict=True):

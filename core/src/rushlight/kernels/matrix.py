@@ -160,7 +160,7 @@ def _general_matmul(a, b, out):
         return _deliver(result, out)
     _check_inner(a, b)
     if not _is_plain(a, b):
-        result = (_bfloat16_product if b.ndim == 2 else _bfloat16_batch)(a, b, None)
+        result = _bfloat16_product(a, b, None) if b.ndim == 2 else _bfloat16_batch(a, b)
         if result is not None:
             return _deliver(result, out)
         dtype = np.result_type(a, b)
@@ -197,20 +197,13 @@ def _bfloat16_product(a, b, bias):
     return out if a.ndim == 2 else out.reshape(*a.shape[:-1], b.shape[1])
 
 
-def _bfloat16_batch(a, b, bias):
+def _bfloat16_batch(a, b):
     """:func:`_bfloat16_product` of (..., M, K) times (..., K, N), without a bias."""
-    if not are_bfloat16(a, b) or bias is not None:
+    if not are_bfloat16(a, b):
         return None
     batch = _check_operands(a, b)
-    key = (a.shape, a.strides, b.shape, b.strides, 2)
-    plan = _plans.get(key)
+    plan = _batch_plan(a, b, batch, False)
     if plan is None:
-        from rushlight.kernels.gemm import bfloat16_batch
-
-        empty_batch = 0 in batch or 0 in a.shape or 0 in b.shape
-        plan = None if empty_batch else bfloat16_batch(*key[:4], batch)
-        plan = _remember(key, plan or _EMPTY)
-    if plan is _EMPTY:
         return None
     out = empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
     plan.run(a, b, out, None)
@@ -220,14 +213,17 @@ def _bfloat16_batch(a, b, bias):
 def pixels_plan(weight, images):
     """How to multiply a bfloat16 matrix with each of a batch, plus a value for each row; None where
     no instructions are for that."""
-    key = (weight.shape, weight.strides, images.shape, images.strides, 2, "by rows")
+    return _batch_plan(weight, images, images.shape[:1], True)
+
+
+def _batch_plan(a, b, batch, by_rows):
+    key = (a.shape, a.strides, b.shape, b.strides, 2, "by rows" if by_rows else "batch")
     plan = _plans.get(key)
     if plan is None:
         from rushlight.kernels.gemm import bfloat16_batch
 
-        plan = None if 0 in weight.shape + images.shape else bfloat16_batch(
-            *key[:4], images.shape[:1], by_rows=True
-        )  # fmt: skip
+        empty_batch = 0 in batch or 0 in a.shape or 0 in b.shape
+        plan = None if empty_batch else bfloat16_batch(*key[:4], batch, by_rows)
         plan = _remember(key, plan or _EMPTY)
     return None if plan is _EMPTY else plan
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 import functools
 
 from rushlight.backends import np
-from rushlight.backends.arrays import bfloat16
-from rushlight.backends.kernel_language import Parameter, bf16, f16, f32, f64
-from rushlight.kernels.execution import FLOAT32, FLOAT64, compute_array, compute_dtype
+from rushlight.backends.kernel_language import Parameter, stored
+from rushlight.kernels.execution import compute_array, compute_dtype, floating_types, is_floating
 
 __all__ = [
     "ALL",
@@ -16,7 +15,6 @@ __all__ = [
     "ROWS",
     "dense",
     "dtype_of_rows",
-    "is_read",
     "row_in",
     "rows_fit",
     "rows_together",
@@ -29,7 +27,6 @@ __all__ = [
 
 INPUT, ROWS, ALL = 1, 2, 3
 wanted = Parameter("wanted")  # gradients of the input, of weight and bias, or of all
-stored = Parameter("stored")  # of the input, the result, and their gradients
 scales = Parameter("scales")  # of weight and bias
 
 
@@ -39,30 +36,15 @@ def which(needs):
 
 
 @functools.cache
-def _types():
-    from rushlight.backends import half_floats
-
-    found = {FLOAT32: f32, FLOAT64: f64, bfloat16: bf16}
-    if half_floats.is_fast():
-        found[np.dtype(np.float16)] = f16
-    return found
-
-
-def is_read(dtype):
-    """Whether kernels read such numbers themselves."""
-    return dtype in _types()
-
-
-@functools.cache
 def types(dtype, rows):
-    """The parameters of a kernel for an input and for weight and bias of such dtypes."""
-    found = _types()
-    return {"real": found[compute_dtype(dtype)], "stored": found[dtype], "scales": found[rows]}
+    """The parameters of a kernel for an input (`stored`: it, the result, their gradients) and for
+    weight and bias of such dtypes."""
+    return {**floating_types(dtype), "scales": floating_types(rows)["stored"]}
 
 
 def dense(array):
     """The array as the kernels take it: dense rows of a dtype they read."""
-    if array.dtype not in _types():
+    if not is_floating(array.dtype):
         return compute_array(array)
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 

@@ -143,12 +143,12 @@ class PairProduct:
     from the first matrix of A, and of B, to those of every product.
     """
 
-    __slots__ = ("by_rows", "count", "dtype", "offsets", "packed", "packing", "words")
+    __slots__ = ("count", "dtype", "offsets", "packed", "packing", "words")
 
     def __init__(self, m, n, k, a, b, offsets, by_rows=False):
         (a_row, trans_a), (b_row, trans_b) = a, b
         self.dtype = None  # not for callers who ask for a plan of their dtype
-        self.by_rows, self.count = by_rows, offsets[0].size
+        self.count = offsets[0].size
         self.packing = None
         if trans_a:
             offsets = (self._pack_first(m, k, a_row, offsets[0]), offsets[1])

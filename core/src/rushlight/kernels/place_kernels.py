@@ -17,6 +17,7 @@ from rushlight.backends.kernel_language import (
     independent,
     range_kernel,
 )
+from rushlight.kernels.places import ADD, LARGEST, MULTIPLY, SMALLEST
 
 OUT, X, INDEX = 1, 2, 3
 ROW_WORDS = 4  # failures, length that indices go through, number of indices, elements of a row
@@ -25,8 +26,7 @@ SEGMENT = 1024  # columns of an item
 
 size = Parameter("size")  # bytes of an element
 wrap = Parameter("wrap")
-way = Parameter("way")  # how a value and what was there combine: PUT and so on
-PUT, ADD, MULTIPLY, LARGEST, SMALLEST = range(5)
+way = Parameter("way")  # how a value and what was there combine: one of `places.WAYS`
 upper = Parameter("upper")
 
 

@@ -31,8 +31,9 @@ from rushlight.kernels.execution import (
     REFERENCE,
     chunk,
     compute_dtype,
+    is_floating,
 )
-from rushlight.kernels.norm_types import dtype_of_rows, is_read, rows_fit, scales, stored, types
+from rushlight.kernels.norm_types import dtype_of_rows, rows_fit, scales, stored, types
 from rushlight.kernels.prepared import Remembered, prepared
 
 __all__ = ["batch_eval", "batch_train", "fold"]
@@ -136,7 +137,7 @@ _trained, _evaluated, _folds = (Remembered() for _ in range(3))
 def _fits(input, most):
     if REFERENCE or not 0 < input.size <= most or input.ndim < 2:
         return False
-    return is_read(input.dtype) and input.flags.c_contiguous
+    return is_floating(input.dtype) and input.flags.c_contiguous
 
 
 def batch_train(input, weight, bias, eps):
@@ -208,7 +209,7 @@ def fold(running_mean, running_var, mean, invstd, momentum, eps, count):
     dtype, kind = mean.dtype, running_mean.dtype
     if REFERENCE or dtype not in COMPILED_DTYPES or type(momentum) is not float:
         return False
-    if kind is not dtype and not (dtype == FLOAT32 and is_read(kind) and kind.itemsize == 2):
+    if kind is not dtype and not (dtype == FLOAT32 and is_floating(kind) and kind.itemsize == 2):
         return False
     rows = running_mean, running_var, mean, invstd
     if not rows_fit(mean.shape, kind, rows[:2]) or not rows_fit(mean.shape, dtype, rows[2:]):
