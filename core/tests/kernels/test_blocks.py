@@ -13,6 +13,12 @@ SIZES = (8191, 8192, 50_001, 100_000, 300_007, 4_300_003)  # the last goes past 
 DTYPES = ("float32", "float64", "int64", "int32", "uint8", "bool", "int16", "float16")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def a_pool():
+    """Before any kernel has run, all is left to NumPy."""
+    threads.pool()
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_filled_and_copied(size, dtype):

@@ -60,30 +60,30 @@ def take_rows(args, lo, hi, tid):
     g = array(i64, args)
     n, m, inner = g[5], g[6], g[7]
     index = array(i64, g[INDEX])
-    if inner == 1:
-        item = lo
-        while item < hi:
-            first, outer = item % m, item // m
-            last, failed = min(m, first + hi - item), i64(0)
-            x, out = array(element, g[X] + size * outer * n), array(element, g[OUT])
-            at = item - first
+    item = lo
+    while item < hi:
+        first, outer = item % m, item // m
+        last, failed = min(m, first + hi - item), i64(0)
+        x, at = g[X] + size * outer * n * inner, item - first
+        if inner == 1:
+            values, out = array(element, x), array(element, g[OUT])
             for i in range(first, last):
                 place = wrapped(index[i], n)
                 failed += 1 if place < 0 else 0
-                out[at + i] = x[i64(0) if place < 0 else place]
-            if failed > 0:
-                atomic_add(g[4], failed)
-            item += last - first
-    else:
-        for item in range(lo, hi):
-            place = wrapped(index[item % m], n)
-            if place < 0:
-                atomic_add(g[4], 1)
-            else:
-                x = array(element, g[X] + size * ((item // m) * n + place) * inner)
-                out = array(element, g[OUT] + size * item * inner)
-                for i in range(inner):
-                    out[i] = x[i]
+                out[at + i] = values[i64(0) if place < 0 else place]
+        else:
+            for i in range(first, last):
+                place = wrapped(index[i], n)
+                if place < 0:
+                    failed += 1
+                else:
+                    row = array(element, x + size * place * inner)
+                    out = array(element, g[OUT] + size * (at + i) * inner)
+                    for j in independent(inner):
+                        out[j] = row[j]
+        if failed > 0:
+            atomic_add(g[4], failed)
+        item += last - first
 
 
 @range_kernel

@@ -74,9 +74,10 @@ class Embedding(_Table):
 
     def forward(self, input):
         """(*) integers to (*, embedding_dim)."""
+        own = self._parameters  # attributes would be looked for here last
         return F.embedding(
             input,
-            self.weight,
+            own["weight"] if "weight" in own else self.weight,
             self.padding_idx,
             self.max_norm,
             self.norm_type,

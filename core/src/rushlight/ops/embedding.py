@@ -97,9 +97,10 @@ def _check_indices(name, input, weight):
         raise RuntimeError(f"{name}: 'weight' must be 2-D, got shape {list(weight.shape)}")
 
 
-def _padding(name, padding_idx, count):
+def _padding(padding_idx, weight):
     if padding_idx is None:
         return -1
+    count = weight.shape[0]
     if not -count <= padding_idx < count:
         raise AssertionError("Padding_idx must be within num_embeddings")
     return padding_idx % count
@@ -125,7 +126,7 @@ def embedding(
             input._elements, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
         )
         return input.with_elements(rows)
-    padding = _padding("embedding", padding_idx, weight.shape[0])
+    padding = _padding(padding_idx, weight)
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     if sparse and weight.requires_grad:
@@ -332,7 +333,7 @@ def embedding_bag(
             f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, "
             f"then it must have the same shape as the input ({list(input.shape)})"
         )
-    padding = _padding("embedding_bag", padding_idx, weight.shape[0])
+    padding = _padding(padding_idx, weight)
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     if sparse and weight.requires_grad:
