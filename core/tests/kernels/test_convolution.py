@@ -31,6 +31,9 @@ CASES = {
     "1x1 by products": (3, 40, (17, 16), 70, (1, 1), (1, 1), (0, 0), (1, 1), 1),
     "1x1 groups": (3, 40, (9, 7), 60, (1, 1), (1, 1), (0, 0), (1, 1), 2),
     "outputs in parts": (1, 20, (11, 13), 70, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "1x1, parts of channels": (3, 401, (15, 14), 36, (1, 1), (1, 1), (0, 0), (1, 1), 1),
+    "strided, parts of channels": (4, 131, (21, 22), 40, (3, 3), (2, 2), (1, 1), (1, 1), 1),
+    "parts of channels, wide stride": (2, 150, (40, 33), 35, (2, 3), (5, 4), (0, 1), (2, 1), 1),
     "1x1 strided": (2, 128, (9, 8), 20, (1, 1), (2, 2), (0, 0), (1, 1), 1),
     "1x1 padded": (2, 5, (4, 4), 6, (1, 1), (1, 1), (1, 1), (1, 1), 1),
     "7 wide, strided": (2, 20, (14, 14), 40, (3, 3), (2, 2), (1, 1), (1, 1), 1),
@@ -366,7 +369,7 @@ def _by_taps(function, operands, args):
 @compiled_only
 @pytest.mark.parametrize("name", ["mnist 2", "winograd odd", "winograd, many panels",
                                   "winograd, groups of images", "7 wide, strided", "groups",
-                                  "1 dim",
+                                  "1 dim", "strided, parts of channels",
                                   "lenet",
                                   "depthwise",
                                   "depthwise, whole planes of 49",
@@ -425,6 +428,7 @@ def test_oracle(rng, name):
                                   "3 dims, dilated and strided", "3 dims, winograd",
                                   "1x1 groups", "outputs in parts", "dilated, strided",
                                   "groups of many channels, strided", "1x1 strided",
+                                  "strided, parts of channels", "1x1, parts of channels",
                                   "depthwise, whole planes of 49", "depthwise, many images",
                                   "depthwise, large map, stride 2"])  # fmt: skip
 def test_same_bits_for_any_number_of_threads(rng, name, dtype):

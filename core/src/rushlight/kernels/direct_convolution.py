@@ -42,11 +42,13 @@ from rushlight.backends.worker_pool import load, memset, scratch
 # Argument words. The first four are given at each call.
 X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, KH, KW, SY, SX, PY, PX, DY, DX = range(19)  # noqa: E741
 CS, ROWS, BLOCKS, PANELS, PANEL_GROUPS, TABLE, SEGMENTS, TILE, TILE_GROUPS = range(19, 28)
-CHUNKS, IMAGES, FLIPPED, X_IMAGE, Y_IMAGE, LAST_TILE = range(28, 34)
-WORDS = 34
+CHUNKS, IMAGES, FLIPPED, X_IMAGE, Y_IMAGE, LAST_TILE, PARTS, PART = range(28, 36)
+WORDS = 36
 
 BLOCK_BYTES = 300 * 1024  # input block of one item
 PARTIAL_BYTES = 560 * 1024  # weight-gradient accumulators of one item
+DEEP = 200  # pixels that a block of a weight gradient should have, twice that for several taps
+FEWEST = 64  # channels of a part
 ITEMS = 16  # at least that many items where the shape allows
 SMALL_WORK = 130_000  # multiply-adds below which a second thread does not pay
 
@@ -214,15 +216,16 @@ def forward_kernel(args, lo, hi, tid):
 
 
 @function
-def accumulate_taps(g, words, block, gradient, partial, first_panel, panels, pixel_rows):
-    """partial[panel][tap][C][PANEL] += block' gradient for every tap."""
+def accumulate_taps(g, words, block, gradient, partial, first_panel, panels, pixel_rows, count):
+    """partial[panel][tap][C][PANEL] += block' gradient for every tap and `count` channels."""
     p = array(i64, words)
     pixel = 4 * g[CS]
     row_bytes = pixel * (g[WIDTH] + 2 * g[PX])
     # neighbouring taps of dense pixels are neighbouring rows of A: one product per kernel row
-    merged = g[CS] == g[C] and g[DX] == 1
+    merged = g[CS] == g[C] and g[DX] == 1 and count == g[C]
     steps = g[KH] if merged else g[KH] * g[KW]
     channels = g[C] * g[KW] if merged else g[C]
+    used = channels if merged else count
     for panel in range(panels):
         p[mk.B] = gradient + panel * pixel_rows * 4 * PANEL
         tiles = g[LAST_TILE] if first_panel + panel + 1 == g[PANELS] else g[TILE]
@@ -230,15 +233,16 @@ def accumulate_taps(g, words, block, gradient, partial, first_panel, panels, pix
             tap = step * g[KW] if merged else step
             shift = (tap // g[KW]) * g[DY] * row_bytes + (tap % g[KW]) * g[DX] * pixel
             c = partial + 4 * PANEL * channels * (panel * steps + step)
-            for t in range((channels + MAX_ROWS - 1) // MAX_ROWS):
-                channel, size = split(channels, MAX_ROWS, t)
+            for t in range((used + MAX_ROWS - 1) // MAX_ROWS):
+                channel, size = split(used, MAX_ROWS, t)
                 p[mk.A], p[mk.C] = block + shift + 4 * channel, c + 4 * PANEL * channel
                 call_tile(tiles, size, words)
 
 
 @range_kernel
 def weight_gradient_kernel(args, lo, hi, tid):
-    """Items: (chunk of images, group of output panels); the item's accumulators stay in L2."""
+    """Items: (chunk of images, group of output panels, part of the input's channels); the item's
+    accumulators stay in L2."""
     g = array(i64, args)
     pixels, taps, padded = g[HO] * g[WO], g[KH] * g[KW], g[WIDTH] + 2 * g[PX]
     reach = (g[KH] - 1) * g[DY] + 1
@@ -257,10 +261,14 @@ def weight_gradient_kernel(args, lo, hi, tid):
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW], p[mk.COLUMNS] = 4, 4 * g[CS] * g[SX], 4 * PANEL, PANEL
     p[mk.SEGMENTS], p[mk.DEPTH], p[mk.RELU] = segments, wo, 0
     for item in range(lo, hi):
-        panel_group, chunk = item % g[PANEL_GROUPS], item // g[PANEL_GROUPS]
+        part_of_c, rest = item % g[PARTS], item // g[PARTS]
+        panel_group, chunk = rest % g[PANEL_GROUPS], rest // g[PANEL_GROUPS]
         first_panel = g[PANELS] * panel_group // g[PANEL_GROUPS]
         last_panel = g[PANELS] * (panel_group + 1) // g[PANEL_GROUPS]
+        first_channel, channels = split(g[C], g[PART], part_of_c)
         partial = g[W] + 4 * PANEL * g[C] * taps * (chunk * g[PANELS] + first_panel)
+        partial += 4 * PANEL * first_channel
+        x = g[X] + 4 * first_channel * g[H] * g[WIDTH]
         p[mk.START] = START_ZERO
         last_image = g[N] * (chunk + 1) // g[CHUNKS]
         for image in range(g[N] * chunk // g[CHUNKS], last_image, images_limit):
@@ -268,7 +276,7 @@ def weight_gradient_kernel(args, lo, hi, tid):
             for part in range(g[BLOCKS]):
                 y0, rows = split(g[HO], rows_limit, part)
                 for i in range(images):
-                    load_rows(g[X] + (image + i) * g[X_IMAGE], g[C], g[H], g[WIDTH],
+                    load_rows(x + (image + i) * g[X_IMAGE], channels, g[H], g[WIDTH],
                               y0 * g[SY] - g[PY], (rows - 1) * g[SY] + reach, g[SY], reach, g[PX],
                               padded, g[CS], block + i * block_bytes)  # fmt: skip
                     for panel in range(first_panel, last_panel):
@@ -283,7 +291,8 @@ def weight_gradient_kernel(args, lo, hi, tid):
                         table[2 * (i * rows + r) + 1] = 4 * PANEL * wo * (i * rows + r)
                 p[mk.SEGMENT_COUNT] = images * rows
                 panels = last_panel - first_panel
-                accumulate_taps(g, words, block, gradient, partial, first_panel, panels, pixel_rows)
+                accumulate_taps(g, words, block, gradient, partial, first_panel, panels, pixel_rows,
+                                channels)  # fmt: skip
                 p[mk.START] = START_C
 
 
@@ -403,12 +412,18 @@ def _geometry(n, c, image, o, kernel, stride, padding, dilation):
         (image[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1
         for i in range(2)
     )
-    words[CS], words[PANELS] = channel_stride(c), -(-o // PANEL)
-    reach = (kernel[0] - 1) * dilation[0] + 1
-    rows = BLOCK_BYTES // (4 * words[CS] * (image[1] + 2 * padding[1]))
-    words[ROWS] = min(words[HO], max(1, (rows - reach) // stride[0] + 1))
-    words[BLOCKS] = -(-words[HO] // words[ROWS])
+    words[PANELS] = -(-o // PANEL)
+    _block(words, c)
     return words
+
+
+def _block(words, channels):
+    """The rows that a block of so many channels has."""
+    words[CS] = channel_stride(channels)
+    reach = (words[KH] - 1) * words[DY] + 1
+    rows = BLOCK_BYTES // (4 * words[CS] * (words[WIDTH] + 2 * words[PX]))
+    words[ROWS] = min(words[HO], max(1, (rows - reach) // words[SY] + 1))
+    words[BLOCKS] = -(-words[HO] // words[ROWS])
 
 
 class Forward:
@@ -514,26 +529,40 @@ class WeightGradient:
     """Plan of a weight gradient."""
 
     def __init__(self, n, c, image, o, kernel, stride, padding, dilation, groups):
+        pixels, taps = image[0] * image[1], kernel[0] * kernel[1]
         words = _geometry(n, c, image, o, kernel, stride, padding, dilation)
-        words[X_IMAGE] = 4 * c * groups * image[0] * image[1]
+        words[X_IMAGE] = 4 * c * groups * pixels
         words[Y_IMAGE] = 4 * o * groups * words[HO] * words[WO]
-        rows = c * kernel[1] if words[CS] == c and dilation[1] == 1 else c
+        self._part(words, c)
+        part = c // words[PARTS]
+        rows = c * kernel[1] if words[CS] == c and dilation[1] == 1 else part
         words[TILE], words[LAST_TILE] = mk.need_both(
-            mk.COLUMNS_OF_A, mk.NARROW_COLUMNS_OF_A, o, rows
+            mk.COLUMNS_OF_A, mk.NARROW_COLUMNS_OF_A, o, rows, part, words[PART]
         )
-        panel_bytes = 4 * PANEL * c * kernel[0] * kernel[1]
+        panel_bytes = 4 * PANEL * words[PART] * taps
         group_size = max(1, min(words[PANELS], PARTIAL_BYTES // panel_bytes))
         words[PANEL_GROUPS] = -(-words[PANELS] // group_size)
-        words[CHUNKS] = min(n, max(1, ITEMS // words[PANEL_GROUPS]))
+        words[CHUNKS] = min(n, max(1, ITEMS // (words[PANEL_GROUPS] * words[PARTS])))
         image_bytes = 4 * words[CS] * (image[0] + 2 * padding[0]) * (image[1] + 2 * padding[1])
         words[IMAGES] = 1
         if words[BLOCKS] == 1:
             words[IMAGES] = max(1, min(n // words[CHUNKS], BLOCK_BYTES // image_bytes))
-        self.partial_words = words[CHUNKS] * words[PANELS] * panel_bytes // 4
-        items = words[CHUNKS] * words[PANEL_GROUPS]
+        self.partial_words = words[CHUNKS] * words[PANELS] * PANEL * c * taps
+        items = words[CHUNKS] * words[PANEL_GROUPS] * words[PARTS]
         self.plan = threads.plan(weight_gradient_kernel.address(), items, 1, words)
         items = words[PANELS] * -(-c // 16)
         self.reduce = threads.plan(reduce_kernel.address(), items, max(1, items // 8), words)
+
+    @staticmethod
+    def _part(words, c):
+        """Deal many channels to several items, so that blocks of them have many pixels."""
+        deep = DEEP * min(2, words[KH] * words[KW])
+        pixels = min(deep, words[N] * words[HO] * words[WO])
+        most = max(FEWEST, BLOCK_BYTES // (4 * pixels * words[SY] * words[SX]))
+        words[PART] = -(-c // -(-c // most))
+        words[PARTS] = -(-c // words[PART])
+        if words[PARTS] > 1:
+            _block(words, words[PART])
 
     def run(self, x, dy, dw):
         """Write the gradient into dw."""
