@@ -33,8 +33,11 @@ def compile(
       are free.
     - `disable`: return the model as it is.
 
-    float32 results of at least 8192 elements take part; everything else runs as without it. A
-    module becomes an :class:`OptimizedModule`. Raises RuntimeError for an unknown `backend` or
+    float32 results of at least 131,072 elements take part, on a GPU of any size; everything else
+    runs as without it. So does a function whose first call with arguments of some shapes shows that
+    its chains are too short or too small to pay; the results are the same.
+
+    A module becomes an :class:`OptimizedModule`. Raises RuntimeError for an unknown `backend` or
     `mode`, NotImplementedError for a backend that is a function.
 
     >>> gelu = rushlight.compile(lambda x: 0.5 * x * (1 + rushlight.erf(x * 0.5 ** 0.5)))
@@ -66,8 +69,41 @@ def compile(
     return OptimizedModule(model) if isinstance(model, Module) else compiled(model)
 
 
+class _Worth:
+    """For which arguments of a function deferring pays; its first call with their shapes tells."""
+
+    LIMIT = 1024  # kinds of calls that are remembered
+
+    def __init__(self, function):
+        self.function, self.plain = function, set()
+
+    def kind(self, args, kwargs):
+        """What the work of a call depends on, or None for arguments on a GPU."""
+        from rushlight.autograd.mode import mode
+        from rushlight.devices import cpu
+        from rushlight.tensor.tensor import EXACT
+
+        shapes = []
+        for value in (*args, *kwargs.values()):
+            if type(value) in EXACT:
+                if value._device is not cpu:
+                    return None  # a kernel less is a launch less, whatever its size
+                shapes.append(value._array.shape)
+            elif isinstance(value, Module):
+                shapes.append(value.training)
+        return mode.recording, getattr(self.function, "training", None), *shapes
+
+    def note(self, kind, chains):
+        """Remember what a call has shown."""
+        if kind is not None and not chains.pays():
+            if len(self.plain) >= self.LIMIT:
+                self.plain.clear()
+            self.plain.add(kind)
+
+
 def compiled(function):
-    """The function, run with its elementwise chains deferred."""
+    """The function, run with its elementwise chains deferred where that pays."""
+    worth = _Worth(function)
 
     @functools.wraps(function)
     def run(*args, **kwargs):
@@ -77,8 +113,13 @@ def compiled(function):
 
         if stack.interpreters or stack.levels or kernels_mode() == "reference":
             return function(*args, **kwargs)  # autocast, a profiler or a transform sees every op
-        with Chains():
+        kind = worth.kind(args, kwargs)
+        if kind in worth.plain:
             return function(*args, **kwargs)
+        with Chains() as chains:
+            result = function(*args, **kwargs)
+        worth.note(kind, chains)
+        return result
 
     return run
 
@@ -88,10 +129,18 @@ class CompiledForward:
 
     def __init__(self, module):
         self.module = module
+        self.run = compiled(type(module).forward)
+
+    def __getstate__(self):
+        return {"module": self.module}  # the rest cannot be pickled and is made again
+
+    def __setstate__(self, state):
+        self.module = state["module"]
+        self.run = compiled(type(self.module).forward)
 
     def __call__(self, *args, **kwargs):
         """The forward of the module's class, its chains deferred."""
-        return compiled(type(self.module).forward)(self.module, *args, **kwargs)
+        return self.run(self.module, *args, **kwargs)
 
 
 def compile_forward(module, *args, **kwargs):

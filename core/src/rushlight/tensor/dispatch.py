@@ -52,6 +52,8 @@ def pop(interpreter) -> None:
 class Interpreter:
     """Base of modes: ``with mode:`` sends this thread's ops through `process`."""
 
+    asks_types = True  # whether `process` looks at the types of the arguments
+
     def __enter__(self):
         push(self)
         return self
@@ -69,7 +71,9 @@ def interpret(function, args, kwargs):
     interpreters = stack.interpreters
     interpreter = interpreters.pop()
     try:
-        types = tuple({type(a) for a in args if hasattr(type(a), "__torch_function__")})
+        types = ()
+        if interpreter.asks_types:
+            types = tuple({type(a) for a in args if hasattr(type(a), "__torch_function__")})
         return interpreter.process(function, types, args, kwargs)
     finally:
         interpreters.append(interpreter)
