@@ -86,17 +86,21 @@ def markdown(rows, place, pairs):
 
 
 def main():
+    from run import hold_to_avx2, machine
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("groups", nargs="*", metavar="GROUP")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.15)
     parser.add_argument("--name", default="kernels", help="of the files in bench/results")
+    parser.add_argument("--avx2", action="store_true", help="hold both sides to 256-bit vectors")
     parser.add_argument("--one", metavar="LIBRARY")
     options = parser.parse_args()
+    if options.avx2:
+        hold_to_avx2()
     if options.one:
         one_process(options.one, options.seconds, chosen(options.groups))
         return
-    from run import machine
 
     rows, place = compared(options.pairs, options.seconds, options.groups), machine()
     text = markdown(rows, place, options.pairs)

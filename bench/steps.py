@@ -266,6 +266,8 @@ def chart(report, path):
 
 
 def main():
+    from run import hold_to_avx2, machine
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", metavar="MODEL")
     parser.add_argument("--pairs", type=int, default=15)
@@ -274,8 +276,11 @@ def main():
     parser.add_argument("--name", default="steps")
     parser.add_argument("--quick", action="store_true", help="one pair, nothing written")
     parser.add_argument("--resume", type=Path, help="keeps finished models, which are not repeated")
+    parser.add_argument("--avx2", action="store_true", help="hold both sides to 256-bit vectors")
     parser.add_argument("--one", nargs=3, metavar=("MODEL", "LIBRARY", "VARIANT"))
     options = parser.parse_args()
+    if options.avx2:
+        hold_to_avx2()
     variants = [name for name in options.variants.split(",") if name]
     if unknown := set(variants) - set(VARIANTS):
         parser.error(f"--variants: unknown {', '.join(sorted(unknown))}; there are {VARIANTS}")
@@ -295,7 +300,6 @@ def main():
         print(f"{name}: {row['ratio']:.2f} ({row['ours'] * 1e3:.3g} ms)", flush=True)
         if options.resume:
             options.resume.write_text(json.dumps(rows))
-    from run import machine
 
     report = {"machine": machine(), "pairs": pairs, "steps": rows, "totals": totals(rows)}
     print(markdown(report))

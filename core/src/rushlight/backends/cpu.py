@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 import functools
+import os
+
+_BEYOND_AVX2 = ("avx512", "avx10", "amx")  # how the names of LLVM's features begin
+
+
+@functools.cache
+def features():
+    """LLVM's features of the processor that kernels may use, by name.
+
+    ``RUSHLIGHT_VECTOR_LENGTH=8`` leaves out those that processors with AVX2 do not have.
+    """
+    import llvmlite.binding
+
+    found = llvmlite.binding.get_host_cpu_features()
+    if os.environ.get("RUSHLIGHT_VECTOR_LENGTH") == "8":
+        found.update((name, False) for name in list(found) if name.startswith(_BEYOND_AVX2))
+    return found
 
 
 def get_cpu_capability() -> str:
@@ -12,12 +29,10 @@ def get_cpu_capability() -> str:
 
     if platform.machine().lower() in ("aarch64", "arm64"):
         return "NEON"
-    import llvmlite.binding
-
-    features = llvmlite.binding.get_host_cpu_features()
-    if features.get("avx512f") and features.get("avx512dq") and features.get("avx512bw"):
+    found = features()
+    if found.get("avx512f") and found.get("avx512dq") and found.get("avx512bw"):
         return "AVX512"
-    return "AVX2" if features.get("avx2") and features.get("fma") else "DEFAULT"
+    return "AVX2" if found.get("avx2") and found.get("fma") else "DEFAULT"
 
 
 @functools.cache

@@ -18,6 +18,7 @@ import llvmlite.binding as llvm
 
 from rushlight._version import __version__
 from rushlight.backends import llvm_cache
+from rushlight.backends.cpu import features
 
 _NOTE = struct.Struct("<q")
 _lock = threading.RLock()
@@ -42,9 +43,9 @@ class Engine:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.cpu = cpu or llvm.get_host_cpu_name()
-        self.features = llvm.get_host_cpu_features().flatten() if cpu is None else ""
-        wide = "+avx512f" in self.features or self.cpu in ("skylake-avx512", "znver4")
-        narrow = "+avx2" in self.features or self.cpu == "haswell"
+        self.features = features().flatten() if cpu is None else ""
+        wide = "+avx512f" in self.features or cpu in ("skylake-avx512", "znver4")
+        narrow = "+avx2" in self.features or cpu == "haswell"
         self.scalef = wide
         self.vector_bits = 512 if wide else 256 if narrow else 128
         self.machine = llvm.Target.from_default_triple().create_target_machine(

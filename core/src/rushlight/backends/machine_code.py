@@ -25,6 +25,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from rushlight.backends import np
+from rushlight.backends.cpu import features
 from rushlight.backends.kernel_language import External, NativeFunction
 
 _lock = threading.RLock()
@@ -41,7 +42,7 @@ class _Engine:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.cpu = llvm.get_host_cpu_name()
-        self.features = llvm.get_host_cpu_features()
+        self.features = features()
         self.machine = llvm.Target.from_default_triple().create_target_machine(
             cpu=self.cpu,
             features=self.features.flatten(),
@@ -83,18 +84,19 @@ def engine():
 
 
 def vector_length():
-    """float32 lanes of one register; ``RUSHLIGHT_VECTOR_LENGTH`` overrides it (16, 8 or 4)."""
+    """float32 lanes of one register; ``RUSHLIGHT_VECTOR_LENGTH`` overrides it (16, 8 or 4): 8 is
+    the code of processors with AVX2."""
     chosen = os.environ.get("RUSHLIGHT_VECTOR_LENGTH")
     if chosen:
         return int(chosen)
-    features = engine().features
-    return 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
+    found = features()
+    return 16 if found.get("avx512f") else 8 if found.get("avx2") else 4
 
 
 def has_masks():
     """Whether vectors of memory can be read and written in part."""
-    features = engine().features
-    return bool(features.get("avx512f") or features.get("avx2"))
+    found = features()
+    return bool(found.get("avx512f") or found.get("avx2"))
 
 
 # ---- the disk cache ----------------------------------------------------------------------------
