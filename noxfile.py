@@ -116,6 +116,13 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def processors(session: nox.Session) -> None:
+    """The usual kernels, emitted for AArch64 as well."""
+    install(session, folders=("core",))
+    session.run("python", "ci/neon_check.py")
+
+
+@nox.session
 def minimum(session: nox.Session) -> None:
     """The tests with the lowest versions that the packages allow of what they depend on."""
     session.run("python", "ci/minimum.py", "constraints", f"{session.create_tmp()}/lowest.txt")
