@@ -146,6 +146,34 @@ def test_adaptive(rng, dtype, shape, out):
         assert np.array_equal(index, places.numpy())
 
 
+ADAPTIVE = [((2, 3, 14, 14), (4, 4)), ((2, 3, 7, 5), (3, 2)), ((1, 2, 5, 300), (2, 1)),
+            ((1, 2, 5, 300), (2, 2)), ((3, 1, 9, 131), (4, 130)), ((2, 2, 5, 6), (7, 8)),
+            ((2, 3, 4, 4), (1, 1)), ((1, 2, 4, 5, 300), (3, 2, 2)), ((2, 3, 40), (7,)),
+            ((1, 1, 11, 9), (1, 3)), ((0, 3, 4, 4), (2, 2))]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "out"), ADAPTIVE)
+@pytest.mark.parametrize("kind", ["ties", "nan", "nan and -inf", "infinities and zeros"])
+def test_adaptive_places(rng, dtype, shape, out, kind):
+    """The first of equal maxima and the last NaN, whichever column they are in."""
+    torch = pytest.importorskip("torch")
+    x = rng.integers(-3, 4, shape).astype(dtype)
+    if kind == "nan and -inf":
+        x[:] = -np.inf
+    if "nan" in kind:
+        x[rng.random(shape) < 0.1] = np.nan
+    if kind == "infinities and zeros":
+        x = rng.choice(np.array([0.0, -0.0, np.inf, -np.inf], dtype), shape)
+    name = f"adaptive_max_pool{len(out)}d"
+    want = getattr(torch.nn.functional, name)(torch.tensor(x), out, return_indices=True)
+    for way in (scattered, np.array, np.array):  # the last one is a layout met before
+        y, index = pooling.adaptive_max_pool_forward(way(x), out)
+        assert y.tobytes() == want[0].numpy().tobytes() or np.isnan(y).any()
+        assert np.array_equal(y, want[0].numpy(), equal_nan=True)
+        assert np.array_equal(index, want[1].numpy())
+
+
 @pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16, np.int64])
 def test_other_dtypes_keep_their_dtype(rng, kind):
     x = rng.integers(-50, 50, (2, 3, 8, 8)).astype(kind)

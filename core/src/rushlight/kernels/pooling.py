@@ -43,6 +43,7 @@ from rushlight.kernels.window_loops import (
     max_forward_pairs,
     max_forward_regular,
     max_rows,
+    max_strips,
     spread_planes,
 )
 
@@ -117,13 +118,15 @@ class _Pool:
         self.grain, self.kind = chunk(planes, work), language_type(dtype)
         self.plans = {}
 
-    def run(self, kernel, *arrays, rows=1, **parameters):
-        """Run a kernel over the planes, or over so many rows of each."""
+    def run(self, kernel, *arrays, rows=1, weight=1, **parameters):
+        """Run a kernel over the planes, or over so many rows of each; `weight`: of an element."""
         key = kernel, *parameters.values()
         plan = self.plans.get(key)
         if plan is None:
             code = kernel.address(real=self.kind, **parameters)
-            grain = self.grain if rows == 1 else chunk(self.items * rows, -(-self.work // rows))
+            grain = self.grain
+            if rows != 1 or weight != 1:
+                grain = chunk(self.items * rows, -(-self.work * weight // rows))
             plan = threads.plan(code, self.items * rows, grain, self.words)
             self.plans[key] = plan
         self.last = plan
@@ -548,10 +551,19 @@ def adaptive_avg_pool_backward(grad, input_shape):
 def adaptive_max_pool_forward(input, output_size):
     """Maxima of the windows of :func:`adaptive_avg_pool_forward`, and their flat positions."""
     output_size = tuple(output_size)
+    key = "adaptive max", input.shape, input.dtype, output_size
+    call = _calls.get(key)
+    if call is not None and input.flags.c_contiguous:
+        return call(input)
     _check_adaptive("adaptive_max_pool", input.shape, output_size)
     x = compute_array(input)
     y = empty((*x.shape[:2], *output_size), x.dtype)
     index = np.empty(y.shape, np.int64)
     if y.size:
-        _adaptive(x.shape, x.dtype, output_size).run(max_forward, x, y, index)
+        pool, rows = _adaptive(x.shape, x.dtype, output_size), math.prod(output_size[:-1])
+        if rows < math.prod(x.shape[2:-1]):  # several rows in a window
+            pool.run(max_strips, x, y, index, rows=rows, weight=4)
+        else:
+            pool.run(max_forward, x, y, index)
+        _keep(key, pool, input.dtype, (y.shape, index.shape))
     return cast(y, input.dtype), index
