@@ -32,3 +32,62 @@ def test_distances(rows, others, length, mode, dtype):
 def test_a_row_has_no_distance_from_itself():
     x = rushlight.randn(100, 16)
     assert float(rushlight.cdist(x, x).diagonal().abs().max()) == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("rows", "length"),
+    [(2, 1), (5, 3), (16, 8), (17, 12), (128, 32), (130, 7), (600, 17), (1030, 3)],
+)
+def test_pairs(rows, length, dtype):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(rows)
+    values = rng.standard_normal((rows, length)).astype(dtype)
+    if rows > 4:
+        values[3] = values[1]  # equal rows pull in no direction
+    rtol = 2e-5 if dtype == "float32" else 1e-12
+    theirs = torch.tensor(values, requires_grad=True)
+    want = torch.nn.functional.pdist(theirs)
+    grad = rng.standard_normal(want.shape).astype(dtype)
+    (slope,) = torch.autograd.grad(want, theirs, torch.tensor(grad))
+    for order in (np.ascontiguousarray, np.asfortranarray):
+        x = rushlight.from_numpy(order(values)).requires_grad_()
+        found = rushlight.nn.functional.pdist(x)
+        np.testing.assert_allclose(found.detach().numpy(), want.detach().numpy(), rtol=rtol)
+        for record in (False, True):
+            pulled = rushlight.autograd.grad(
+                found, x, rushlight.from_numpy(grad), retain_graph=True, create_graph=record
+            )[0]
+            np.testing.assert_allclose(
+                pulled.detach().numpy(), slope.numpy(), rtol=10 * rtol, atol=20 * rtol
+            )
+
+
+def test_pairs_of_what_is_not_finite():
+    torch = pytest.importorskip("torch")
+    rows = [[1.0, 2.0], [np.inf, 3.0], [np.nan, 1.0], [0.0, 0.0]]
+    x, t = rushlight.tensor(rows, requires_grad=True), torch.tensor(rows, requires_grad=True)
+    found, want = rushlight.nn.functional.pdist(x), torch.nn.functional.pdist(t)
+    found.sum().backward()
+    want.sum().backward()
+    np.testing.assert_array_equal(found.detach().numpy(), want.detach().numpy())
+    np.testing.assert_allclose(x.grad.numpy(), t.grad.numpy(), rtol=1e-6)
+
+
+def test_pairs_of_nothing():
+    for shape in [(0, 3), (1, 3), (4, 0)]:
+        x = rushlight.zeros(shape, requires_grad=True)
+        found = rushlight.nn.functional.pdist(x)
+        assert found.shape == (shape[0] * (shape[0] - 1) // 2,)
+        found.sum().backward()
+        assert x.grad.shape == shape and not x.grad.any()
+
+
+def test_pairs_differentiated_twice_and_in_batches():
+    x = rushlight.randn(5, 3, dtype=rushlight.float64, requires_grad=True)
+    assert rushlight.autograd.gradcheck(rushlight.nn.functional.pdist, x)
+    assert rushlight.autograd.gradgradcheck(rushlight.nn.functional.pdist, x)
+    several = rushlight.randn(4, 5, 3)
+    found = rushlight.func.vmap(rushlight.nn.functional.pdist)(several)
+    for one, rows in zip(found, several, strict=True):
+        np.testing.assert_allclose(one.numpy(), rushlight.nn.functional.pdist(rows).numpy(), 1e-5)

@@ -28,7 +28,7 @@ LOWER = frozenset(
 HIGHER = frozenset(
     "_cross_entropy _ctc_loss _logits_entropy _squared_error _smooth_l1 _huber "
     "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss prod cdist _cdist trace "
-    "quantile nanquantile grid_sample grid_sampler grid_sampler_2d grid_sampler_3d "
+    "_pdist quantile nanquantile grid_sample grid_sampler grid_sampler_2d grid_sampler_3d "
     "avg_pool3d max_pool3d adaptive_avg_pool3d polar stft view_as_complex "
     "fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fft2 fft_ifft2 fft_rfft2 "
     "fft_irfft2 fft_hfft2 fft_ihfft2 fft_fftn fft_ifftn fft_rfftn fft_irfftn fft_hfftn fft_ihfftn "

@@ -1,5 +1,6 @@
 """Euclidean distances between all pairs of rows, from their differences: more exact than by a
-product of matrices, and quicker where rows are short."""
+product of matrices, and quicker where rows are short. Pairs of rows of one matrix come packed, in
+the order (0, 1), (0, 2), ..., (1, 2), ..."""
 
 from __future__ import annotations
 
@@ -18,11 +19,12 @@ from rushlight.backends.kernel_language import (
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import Remembered, called, prepared
 
-__all__ = ["euclidean"]
+__all__ = ["euclidean", "pairs_gradient", "prepare_pairs"]
 
 # Argument words as in `prepared`: the distances (P, R), rows (P, M), the others turned (M, R).
 OUT, ROWS, TURNED, COUNT, LENGTH = range(1, 6)
 SEGMENT = 512  # distances from one row that are formed together
+LANES = 16  # distances that are formed at least
 
 _known = Remembered()
 
@@ -38,6 +40,41 @@ def add_squares(total, own, others, step, count):
         total[j] += some + third * third + fourth * fourth
 
 
+@function
+def add_more_squares(total, own, others, step, count):
+    """The same in eight elements."""
+    a, b, c, d = own[0], own[1], own[2], own[3]
+    e, f, g, h = own[4], own[5], own[6], own[7]
+    for j in independent(count):
+        first, second = a - others[j], b - others[step + j]
+        third, fourth = c - others[2 * step + j], d - others[3 * step + j]
+        fifth, sixth = e - others[4 * step + j], f - others[5 * step + j]
+        seventh, eighth = g - others[6 * step + j], h - others[7 * step + j]
+        some = first * first + second * second + third * third + fourth * fourth
+        more = fifth * fifth + sixth * sixth + seventh * seventh + eighth * eighth
+        total[j] += some + more
+
+
+@function
+def squares_of_row(own, turned, step, length, total, width):
+    """Squared distances from a row to `width` columns of `turned`, whose rows are `step` apart."""
+    size = 4 if real is f32 else 8
+    for j in independent(width):
+        total[j] = 0
+    eights, fours = length - length % 8, length - length % 4
+    for i in range(0, eights, 8):
+        others = array(real, turned + size * i * step)
+        add_more_squares(total, array(real, own + size * i), others, step, width)
+    for i in range(eights, fours, 4):
+        others = array(real, turned + size * i * step)
+        add_squares(total, array(real, own + size * i), others, step, width)
+    for i in range(fours, length):
+        one, others = array(real, own)[i], array(real, turned + size * i * step)
+        for j in independent(width):
+            apart = one - others[j]
+            total[j] += apart * apart
+
+
 @range_kernel
 def distances(args, lo, hi, tid):
     """Items are rows."""
@@ -47,21 +84,86 @@ def distances(args, lo, hi, tid):
     for row in range(lo, hi):
         own = g[ROWS] + size * row * length
         for start in range(0, count, SEGMENT):
-            width, turned = min(SEGMENT, count - start), g[TURNED] + size * start
-            for j in independent(width):
-                total[j] = 0
-            whole = length - length % 4
-            for i in range(0, whole, 4):
-                others = array(real, turned + size * i * count)
-                add_squares(total, array(real, own + size * i), others, count, width)
-            for i in range(whole, length):
-                one, others = array(real, own)[i], array(real, turned + size * i * count)
-                for j in independent(width):
-                    apart = one - others[j]
-                    total[j] += apart * apart
+            turned, width = g[TURNED] + size * start, min(SEGMENT, count - start)
+            squares_of_row(own, turned, count, length, total, width)
             out = array(real, g[OUT] + size * (row * count + start))
             for j in independent(width):
                 out[j] = square_root(total[j])
+
+
+@function
+def pairs_before(row, count):
+    """Where the pairs of a row with later ones begin."""
+    return row * (2 * count - row - 1) // 2
+
+
+@range_kernel
+def pair_distances(args, lo, hi, tid):
+    """Items are rows: each with all later ones. Whole vectors are formed, of which the first and
+    the last may hold what nobody asked for: rows of `turned` are padded."""
+    g = array(i64, args)
+    count, length, size = g[COUNT], g[LENGTH], 4 if real is f32 else 8
+    step = (count + LANES - 1) // LANES * LANES
+    total = array(real, stack(SEGMENT))
+    for row in range(lo, hi):
+        own, out = g[ROWS] + size * row * length, pairs_before(row, count) - row - 1
+        for start in range((row + 1) // LANES * LANES, count, SEGMENT):
+            width = min(SEGMENT, step - start)
+            squares_of_row(own, g[TURNED] + size * start, step, length, total, width)
+            first = max(0, row + 1 - start)
+            asked = array(real, g[OUT] + size * (out + start + first))
+            for j in independent(min(width, count - start) - first):
+                asked[j] = square_root(total[first + j])
+
+
+# Argument words: the gradient (N, M), that of the pairs, the rows (N, M), the distances, N and M.
+DX, PULLS, X, APART, N, M = range(1, 7)
+
+
+@function
+def pull_of(pull, distance):
+    """The factor of a difference; equal rows pull in no direction."""
+    return real(0) if distance == 0 else pull / distance
+
+
+@range_kernel
+def pair_gradients(args, lo, hi, tid):
+    """Items are rows: the sum of their differences from all others by the pulls between them."""
+    g = array(i64, args)
+    count, length, size = g[N], g[M], 4 if real is f32 else 8
+    pulls, apart = array(real, g[PULLS]), array(real, g[APART])
+    factors = array(real, stack(SEGMENT))
+    for row in range(lo, hi):
+        at = size * row * length
+        own, out = array(real, g[X] + at), array(real, g[DX] + at)
+        later = pairs_before(row, count) - row - 1
+        for i in independent(length):
+            out[i] = 0
+        for start in range(0, count, SEGMENT):
+            width = min(SEGMENT, count - start)
+            padded = (width + 3) // 4 * 4
+            middle = max(0, min(width, row - start))
+            for j in range(middle):
+                place = pairs_before(start + j, count) + row - start - j - 1
+                factors[j] = pull_of(pulls[place], apart[place])
+            after = max(middle, min(width, row + 1 - start))
+            for j in range(middle, after):
+                factors[j] = 0
+            for j in independent(width - after):
+                place = later + start + after + j
+                factors[after + j] = pull_of(pulls[place], apart[place])
+            for j in range(width, padded):
+                factors[j] = 0
+            for j in range(0, padded, 4):
+                one, last = start + j, count - 1  # what is past the last row has no factor
+                a = array(real, g[X] + size * one * length)
+                b = array(real, g[X] + size * min(one + 1, last) * length)
+                c = array(real, g[X] + size * min(one + 2, last) * length)
+                d = array(real, g[X] + size * min(one + 3, last) * length)
+                p, q, r, s = factors[j], factors[j + 1], factors[j + 2], factors[j + 3]
+                for i in independent(length):
+                    some = p * (own[i] - a[i]) + q * (own[i] - b[i])
+                    out[i] += some + r * (own[i] - c[i]) + s * (own[i] - d[i])
 
 
 def euclidean(x1, x2):
@@ -80,3 +182,40 @@ def euclidean(x1, x2):
         arrays = [x1, turned]
         call = _known.keep(key, prepared(code, rows, grain, arrays, outputs, [count, length]))
     return called(call, (x1, turned))
+
+
+def prepare_pairs(x):
+    """A call ``f(x)`` of the packed distances of the rows of (N, M) for one layout, or None."""
+    if REFERENCE or x.ndim != 2 or x.dtype not in COMPILED_DTYPES or not x.size:
+        return None
+    (count, length), dtype = x.shape, x.dtype
+    if count < 2:
+        return None
+    code = pair_distances.address(real=language_type(dtype))
+    outputs, padded = [((count * (count - 1) // 2,), dtype)], -(-count // LANES) * LANES
+    arrays, grain = [np.array(x), np.empty((length, padded), dtype)], chunk(count, length * count)
+    call = prepared(code, count, grain, arrays, outputs, [count, length])
+
+    def pairs(x):
+        turned = np.zeros((length, padded), dtype)
+        turned[:, :count] = x.T
+        return called(call, (np.ascontiguousarray(x), turned))
+
+    return pairs
+
+
+def pairs_gradient(grad, x, out):
+    """The gradient of (N, M) from that of its packed distances `out`; None where that is left to
+    ops: other dtypes, batches, the reference mode."""
+    same = grad.dtype is x.dtype is out.dtype
+    if REFERENCE or not same or x.dtype not in COMPILED_DTYPES or x.ndim != 2 or not x.size:
+        return None
+    arrays = [np.ascontiguousarray(a) for a in (grad, x, out)]
+    key = "gradient", x.shape, x.dtype
+    call = _known.get(key)
+    if call is None:
+        count, length = x.shape
+        code = pair_gradients.address(real=language_type(x.dtype))
+        grain, outputs = chunk(count, length * count), [(x.shape, x.dtype)]
+        call = _known.keep(key, prepared(code, count, grain, arrays, outputs, [count, length]))
+    return called(call, arrays)

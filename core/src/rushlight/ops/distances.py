@@ -10,9 +10,12 @@ from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import distances
 from rushlight.kernels import matrix as kernels
+from rushlight.kernels.prepared import by_layout
+from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops.arithmetic import sgn
 from rushlight.ops.comparison import where
+from rushlight.ops.creation import zeros_like
 from rushlight.ops.matrix_norm import linalg_vector_norm
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
@@ -166,6 +169,48 @@ def cdist(
     return _cdist(x1, x2, float(p), _MODES[compute_mode])
 
 
+def _pairs_meta(input):
+    count = input.shape[-2]
+    return (*input.shape[:-2], count * (count - 1) // 2), dtype_of(input)
+
+
+@op(
+    batching="trailing",
+    method=False,
+    meta=_pairs_meta,
+    samples=lambda make: [((make(5, 3),), {}), ((make(2, 4, 2),), {})],
+)
+def _pdist(input: Tensor):
+    """The Euclidean distances of all pairs of the rows of ``(*, N, M)``, packed."""
+    rows, columns = np.triu_indices(input.shape[-2], 1)
+    return _cdist.op.body(input, input, 2.0, 2)[..., rows, columns]
+
+
+def _pdist_gradient(grad, input, out):
+    """Weighted sums of differences; equal rows pull in no direction."""
+    if on_arrays(grad, input, out):
+        found = distances.pairs_gradient(grad._array, input._array, out._array)
+        if found is not None:
+            return tensor_of(found)
+    rows, columns = _pairs_of(input.shape[-2])
+    apart = input.index_select(-2, rows) - input.index_select(-2, columns)
+    factor = where(out == 0, 0.0, grad / where(out == 0, 1.0, out))
+    pull = factor.unsqueeze(-1) * apart
+    nothing = zeros_like(input)
+    return nothing.index_add(-2, rows, pull).index_add(-2, columns, -pull)
+
+
+_pdist.cpu(by_layout(distances.prepare_pairs, _pdist.op.body))
+_pdist.gradient(input=_pdist_gradient)
+
+
+def _pairs_of(count):
+    """The places of all pairs of `count` rows."""
+    from rushlight.ops.creation import tensor
+
+    return [tensor(i.astype(np.int64)) for i in np.triu_indices(count, 1)]
+
+
 @composite(method=False)
 def pdist(input: Tensor, p=2.0):
     """The distances of order `p` between all pairs of rows of ``(N, M)``, ``N * (N - 1) / 2`` of
@@ -180,9 +225,9 @@ def pdist(input: Tensor, p=2.0):
         raise RuntimeError("pdist only supports non-negative p values")
     if input.shape[0] < 2:
         return input.reshape(-1).narrow(0, 0, 0)  # no pairs, and a gradient of zero
-    from rushlight.ops.creation import tensor
-
-    rows, columns = (tensor(i.astype(np.int64)) for i in np.triu_indices(input.shape[0], 1))
+    if p == 2:
+        return _pdist(input)
+    rows, columns = _pairs_of(input.shape[0])
     return _cdist(input, input, float(p), 2)[rows, columns]
 
 
