@@ -132,3 +132,40 @@ def test_chosen_elements(shape):
     array.reshape(-1)[-1] = np.nan
     assert np.isnan(rushlight.from_numpy(array).median().item())
     assert rushlight.from_numpy(array).median(-1).indices.reshape(-1)[-1] == shape[-1] - 1
+
+
+def _mode_of(row):
+    """The smallest of the most frequent elements and its last place, by counting."""
+    counts = [(-int((row == x).sum()), x) for x in row if x == x]
+    if not counts or min(counts)[0] == -1:  # nothing twice: the first in order
+        place = int(np.argsort(row, kind="stable")[0])
+    else:
+        place = int(np.flatnonzero(row == min(counts)[1])[-1])
+    return row[place], place
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "i4", "i8", "i2", "f2", "u1"])
+@pytest.mark.parametrize("shape", [(5, 2), (30, 7), (9, 300), (3, 2500), (0, 4), (2, 1), (700,)])
+def test_modes(kind, shape):
+    rng = np.random.default_rng(0)
+    for case in ("few values", "all apart", "nan", "infinities and zeros"):
+        x = rng.integers(0, 9, shape).astype(kind)
+        if case == "all apart" and kind in ("f4", "f8"):
+            x = rng.standard_normal(shape).astype(kind)
+        elif kind[0] == "f" and case == "nan":
+            x[rng.random(shape) < 0.4] = np.nan
+        elif kind[0] == "f" and case[0] == "i":
+            x = rng.choice(np.array([0.0, -0.0, np.inf, -np.inf], kind), shape)
+        want = [_mode_of(row) for row in x.reshape(-1, shape[-1])]
+        for way in (np.array, lambda x: np.array(x.T, order="C").T):
+            values, places = rushlight.from_numpy(way(x)).mode(-1)
+            assert values.dtype == rushlight.from_numpy(x).dtype
+            assert values.shape == places.shape == shape[:-1]
+            found = zip(values.numpy().reshape(-1), places.numpy().reshape(-1), strict=True)
+            for (value, place), (wanted, at) in zip(found, want, strict=True):
+                assert place == at and (value == wanted or wanted != wanted)
+            kept = rushlight.from_numpy(way(x)).mode(-1, keepdim=True)
+            assert kept.values.shape == (*shape[:-1], 1)
+        torch = pytest.importorskip("torch")
+        if case != "nan":
+            assert np.array_equal(torch.tensor(x).mode(-1).values.numpy(), values.numpy())

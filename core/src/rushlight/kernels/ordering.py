@@ -12,7 +12,7 @@ from rushlight.backends.cpu import compresses_slowly
 from rushlight.kernels.execution import FLOAT32, ORDERED_TYPES, REFERENCE, chunk
 from rushlight.kernels.prepared import Remembered, prepared
 
-__all__ = ["chosen", "ordered"]
+__all__ = ["chosen", "modes", "ordered"]
 
 _INT64 = np.dtype(np.int64)
 _SHORT, _SHORT_THERE = 2048, 600  # float32 elements below which NumPy's sort of packed rows wins
@@ -126,3 +126,38 @@ def ordered(array, descending):
         call = _known.keep(key, _prepare_order(array, descending))
     found = NotImplemented if call is None else call(array)
     return None if found is NotImplemented else found[:2]  # the third is memory of long rows
+
+
+def _prepare_modes(array):
+    """A call ``f(values, places)`` of rows in order."""
+    from rushlight.backends import kernel_language as language
+    from rushlight.kernels import ordering_kernels as native
+
+    n, shape = array.shape[-1], array.shape[:-1]
+    kind = getattr(language, ORDERED_TYPES[array.dtype.str[1:]])
+    code = native.most_frequent.address(element=kind, width=array.itemsize)
+    rows, arrays = array.size // n, [array, np.empty(array.shape, _INT64)]
+    outputs = [(shape, array.dtype), (shape, _INT64)]
+    return prepared(code, rows, chunk(rows, 2 * n), arrays, outputs, [n])
+
+
+def modes(array):
+    """The most frequent element of each row of a dense array (the smallest of several; NaN equals
+    nothing) and where it last was; None where that is left to others."""
+    name = array.dtype.str[1:]
+    if name in _WIDER:
+        found = modes(array.astype(_WIDER[name]))
+        if found is None:
+            return None
+        places = found[1]
+        return np.take_along_axis(array, places[..., None], -1)[..., 0], places
+    if not _fits(array):
+        return None
+    parts = ordered(array, False)
+    if parts is None:
+        order = np.argsort(array, axis=-1, kind="stable")
+        parts = np.take_along_axis(array, order, -1), order
+    key = array.shape, array.dtype, "modes"
+    call = _known.get(key) or _known.keep(key, _prepare_modes(array))
+    found = call(*parts)
+    return None if found is NotImplemented else found

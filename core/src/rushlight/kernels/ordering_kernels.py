@@ -13,6 +13,8 @@ from rushlight.backends.kernel_language import (
 )
 
 descending = Parameter("descending")
+element = Parameter("element")  # f32, i32, f64 or i64
+width = Parameter("width")  # bytes of an element
 LARGEST = 0x7FFFFFFF
 
 
@@ -45,3 +47,21 @@ def unpack(args, lo, hi, tid):
             place = keys[i] & 0xFFFFFFFF
             places[i] = place
             values[i] = x[place]
+
+
+@range_kernel
+def most_frequent(args, lo, hi, tid):
+    """A number, VALUE, PLACE, values in order, their places; elements of a row. Items are rows: the
+    last of the longest run of equal elements, of several the first."""
+    g = array(i64, args)
+    n = g[5]
+    for row in range(lo, hi):
+        values, places = array(element, g[3] + width * row * n), array(i64, g[4] + 8 * row * n)
+        best, longest, start = i64(0), i64(0), i64(0)
+        for i in range(1, n):
+            start = start if values[i] == values[i - 1] else i
+            longer = i - start > longest
+            longest = i - start if longer else longest
+            best = i if longer else best
+        array(element, g[1])[row] = values[best]
+        array(i64, g[2])[row] = places[best]
