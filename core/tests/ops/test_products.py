@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import rushlight
@@ -81,6 +82,32 @@ def test_distance_of_equal_rows_pulls_nowhere():
     assert not bool(rows.grad.any())
     with pytest.raises(RuntimeError, match="number of columns"):
         rushlight.cdist(random(2, 3), random(2, 4))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(65, 257), (3, 20, 9), (2, 3, 1100), (40, 2), (0, 4), (4, 0)])
+@pytest.mark.parametrize("p", [1, 2, 3.5, math.inf])
+def test_renorm_of_slices(shape, p, dtype):
+    """By the kernel and by ops (strided, short neighbours), with what is not finite."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    rtol = 1e-5 if dtype == "float32" else 1e-12
+    for odd in (0.5, 0.0, np.nan, np.inf):
+        x = rng.standard_normal(shape).astype(dtype)
+        if x.size:
+            x.flat[3] = odd
+        elif p == math.inf:
+            continue
+        for way in (np.ascontiguousarray, np.asfortranarray):
+            for dim in range(len(shape)):
+                for bound in (0.0, 1.0, 3.7, 1e9):
+                    found = rushlight.from_numpy(way(x)).renorm(p, dim, bound)
+                    want = torch.from_numpy(way(x)).renorm(p, dim, bound)
+                    np.testing.assert_allclose(found.numpy(), want.numpy(), rtol=rtol)
+                    if x.size and not odd:
+                        leaf = rushlight.from_numpy(x).requires_grad_()
+                        recorded = leaf.renorm(p, dim, bound).detach()
+                        np.testing.assert_allclose(found.numpy(), recorded.numpy(), rtol=rtol)
 
 
 def test_renorm():

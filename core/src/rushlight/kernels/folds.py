@@ -7,24 +7,29 @@ dtypes than floating ones, axes that are not neighbours, long rows that threads 
 
 from __future__ import annotations
 
+import math
 import struct
 
 from rushlight.backends import np
 from rushlight.kernels.execution import (
+    COMPILED_DTYPES,
     REFERENCE,
     chunk,
     floating_types,
     is_floating,
     is_low_precision,
+    language_type,
 )
 from rushlight.kernels.prepared import prepared
 from rushlight.kernels.reduction import layout
 
-__all__ = ["KINDS", "folded", "truth"]
+__all__ = ["KINDS", "folded", "renormed", "truth"]
 
 KINDS = {"sum": 0, "variance": 1, "deviation": 2, "norm": 3, "product": 4, "logsumexp": 5}
 LONG = 1 << 18  # elements of one item that are worth a division among threads
 _BOOL = np.dtype(np.bool_)
+_ORDERS = {1.0: 1, 2.0: 2, math.inf: 0}  # of the norms that slices are scaled by
+_NEIGHBOURS = 8  # in a slice from which that is quicker than a pass for the norms
 
 
 def _seen(input, axes):
@@ -39,6 +44,11 @@ def _seen(input, axes):
 def _result_shape(input, axes, keepdim):
     pairs = enumerate(input.shape)
     return tuple([1 if i in axes else n for i, n in pairs if keepdim or i not in axes])
+
+
+def _bits(number):
+    """A double as a kernel's argument word."""
+    return struct.unpack("<q", struct.pack("<d", number))[0]
 
 
 def folded(kind, input, axes, keepdim, divisor=1.0):
@@ -58,9 +68,8 @@ def folded(kind, input, axes, keepdim, divisor=1.0):
     if work > LONG and items < 16:
         return None
     code = kernel.address(**floating_types(input.dtype), kind=KINDS[kind])
-    (bits,) = struct.unpack("<q", struct.pack("<d", divisor))
     outputs = [(_result_shape(input, axes, keepdim), input.dtype)]
-    return prepared(code, items, chunk(items, work), [input], outputs, [n, inner, bits])
+    return prepared(code, items, chunk(items, work), [input], outputs, [n, inner, _bits(divisor)])
 
 
 def truth(every, input, axes, keepdim):
@@ -80,3 +89,25 @@ def truth(every, input, axes, keepdim):
     outputs = [(_result_shape(input, axes, keepdim), _BOOL)]
     words = [n, input.itemsize]
     return prepared(code, outer, chunk(outer, n), [input], outputs, words)
+
+
+def renormed(input, order, dim, largest):
+    """``f(input)``: slices along `dim` scaled down to a norm of at most `largest`; None for orders
+    other than 1, 2 and infinity too."""
+    if REFERENCE or not input.flags.c_contiguous or input.dtype not in COMPILED_DTYPES:
+        return None
+    outer, slices = math.prod(input.shape[:dim]), input.shape[dim]
+    inner = math.prod(input.shape[dim + 1 :])
+    work = outer * inner
+    if (
+        order not in _ORDERS
+        or not input.size
+        or inner < _NEIGHBOURS
+        or (work > LONG and slices < 16)
+    ):
+        return None
+    from rushlight.kernels import renorm_kernels as native
+
+    code = native.renorm_slices.address(real=language_type(input.dtype), order=_ORDERS[order])
+    words, outputs = [outer, slices, inner, _bits(largest)], [(input.shape, input.dtype)]
+    return prepared(code, slices, chunk(slices, 2 * work), [input], outputs, words)

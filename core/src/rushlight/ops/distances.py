@@ -8,10 +8,10 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
-from rushlight.kernels import distances
+from rushlight.kernels import distances, folds
 from rushlight.kernels import matrix as kernels
 from rushlight.kernels.prepared import by_layout
-from rushlight.ops._direct import on_arrays, tensor_of
+from rushlight.ops._direct import on_arrays, tensor_of, unrecorded
 from rushlight.ops._op import composite, op
 from rushlight.ops.arithmetic import sgn
 from rushlight.ops.comparison import where
@@ -231,6 +231,14 @@ def pdist(input: Tensor, p=2.0):
     return _cdist(input, input, float(p), 2)[rows, columns]
 
 
+def _scaled_slices(array, p, dim, maxnorm):
+    """The way of arrays that no kernel takes."""
+    return NotImplemented
+
+
+_renormed = by_layout(folds.renormed, _scaled_slices)
+
+
 @composite(inplace=False, limited="unsigned")
 def renorm(input: Tensor, p, dim, maxnorm):
     """Slices along `dim` scaled down to a norm of order `p` of at most `maxnorm`."""
@@ -243,6 +251,10 @@ def renorm(input: Tensor, p, dim, maxnorm):
             f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions"
         )
     dim = wrap_dim(dim, input.dim())
+    if unrecorded(input):
+        found = _renormed(input._array, float(p), dim, float(maxnorm))
+        if found is not NotImplemented:
+            return tensor_of(found)
     rest = tuple(i for i in range(input.dim()) if i != dim)
     norms = linalg_vector_norm(input, p, rest, True)
     wide = norms.float() if norms._dtype.itemsize == 2 else norms
