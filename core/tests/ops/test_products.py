@@ -21,6 +21,38 @@ def test_products():
     agree("addr", a, random(2), random(3), beta=0.5, alpha=2.0)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((16, 16), (16, 16)), ((3, 5), (7, 33)), ((20, 9), (2, 3)), ((1, 1), (1, 4)), ((2, 0), (3, 4)),
+     ((2, 3), (0, 4)), ((2, 3), (4,)), ((4,), (2, 5)), ((2, 3, 2), (3, 5))],
+)  # fmt: skip
+def test_kron_of_matrices(first, second, dtype):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-9, 9, shape).astype(dtype) for shape in (first, second))
+    if dtype != "int64" and a.size and b.size:
+        a.flat[0], b.flat[-1] = np.inf, np.nan
+    wide = np.zeros((*first[:-1], first[-1] + 3), dtype)
+    wide[..., : first[-1]] = a
+    lefts = [a, np.asfortranarray(a), wide[..., : first[-1]], np.broadcast_to(a[..., :1], first)]
+    for left in lefts:
+        for right in (b, np.asfortranarray(b), np.repeat(b, 2, 0)[::2]):
+            x = rushlight.from_numpy(left if left.flags.writeable else left.copy())
+            y = rushlight.from_numpy(right)
+            found = rushlight.kron(x, y)
+            dense = (torch.from_numpy(np.array(v, order="C")) for v in (left, right))
+            want = torch.kron(*dense)  # which refuses some layouts
+            assert found.shape == tuple(want.shape)
+            np.testing.assert_array_equal(found.numpy(), want.numpy())
+    if dtype != "int64":
+        leaf = rushlight.from_numpy(a).requires_grad_()
+        recorded = rushlight.kron(leaf, rushlight.from_numpy(b)).detach()
+        np.testing.assert_array_equal(
+            recorded.numpy(), rushlight.kron(leaf.detach(), rushlight.from_numpy(b)).numpy()
+        )
+
+
 @pytest.mark.parametrize("dims", [0, 1, ([1, 2], [0, 1]), ([0], [-1])])
 def test_tensordot(dims):
     agree("tensordot", random(2, 2, 2), random(2, 2, 2, seed=1), dims)

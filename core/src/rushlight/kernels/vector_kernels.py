@@ -14,6 +14,7 @@ from rushlight.backends.kernel_language import (
     f64,
     function,
     i64,
+    independent,
     range_kernel,
     real,
     stored,
@@ -50,6 +51,21 @@ def row_products(args, lo, hi, tid):
         for start in range(0, n, RUN):
             total += run_product(x, y, start, min(n, start + RUN))
         out[item] = real(total)
+
+
+@range_kernel
+def kronecker(args, lo, hi, tid):
+    """OUT[i, k, j, l] = X[i, j] * Y[k, l]: items are (i, k). Constants: columns of X, its strides
+    in bytes, rows and columns of Y, and the distance of its rows in bytes."""
+    g = array(i64, args)
+    columns, rows, width, size = g[4], g[7], g[8], 4 if real is f32 else 8
+    for item in range(lo, hi):
+        left, y = g[X] + item // rows * g[5], array(real, g[Y] + item % rows * g[9])
+        for j in range(columns):
+            factor = array(real, left + j * g[6])[0]
+            out = array(real, g[OUT] + size * (item * columns + j) * width)
+            for i in independent(width):
+                out[i] = factor * y[i]
 
 
 @range_kernel

@@ -28,6 +28,7 @@ __all__ = [
     "converted",
     "equal",
     "evenly_spaced",
+    "kronecker",
     "nonzero",
     "one_hot",
     "product",
@@ -42,6 +43,7 @@ __all__ = [
 
 FEW = 64  # elements that others are compared with one by one
 SMALL_WORK = 4096  # multiply-adds of a product that is done by one call
+_WIDE = 4  # columns of a matrix that are worth a loop
 PART = 1 << 17  # elements of two arrays that one thread compares
 CACHED = 1 << 19  # elements of a matrix from which OpenBLAS reads memory faster
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
@@ -65,6 +67,23 @@ def product(input, vector):
 
     code, rows = native.row_products.address(real=language_type(dtype)), input.size // n
     return prepared(code, rows, chunk(rows, n), [input, vector], [(input.shape[:-1], dtype)], [n])
+
+
+def kronecker(a, b):
+    """``f(a, b)``: the Kronecker product of two matrices; rows of the second one are dense."""
+    dtype = a.dtype
+    if REFERENCE or dtype not in COMPILED_DTYPES or b.dtype is not dtype or a.ndim != 2:
+        return None
+    if b.ndim != 2 or not a.size or not b.size or b.shape[1] < _WIDE:
+        return None
+    if b.strides[1] != b.itemsize:
+        return None
+    from rushlight.kernels import vector_kernels as native
+
+    code, rows = native.kronecker.address(real=language_type(dtype)), len(a) * len(b)
+    shape = rows, a.shape[1] * b.shape[1]
+    words = [a.shape[1], *a.strides, *b.shape, b.strides[0]]
+    return prepared(code, rows, chunk(rows, shape[1]), [a, b], [(shape, dtype)], words)
 
 
 def small_product(a, b):

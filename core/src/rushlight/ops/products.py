@@ -10,8 +10,8 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import BOOL, FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import vectors
-from rushlight.kernels.prepared import by_layout
-from rushlight.ops._direct import on_cpu
+from rushlight.kernels.prepared import by_layout, by_layouts
+from rushlight.ops._direct import on_cpu, tensor_of, unrecorded
 from rushlight.ops._op import composite, op
 from rushlight.ops.matrix import dot, mm
 from rushlight.ops.slicing import diagonal_gradient
@@ -21,9 +21,21 @@ from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor
 
 
+def _kronecker_by_ops(input, other):
+    """The way of arrays that no kernel takes."""
+    return NotImplemented
+
+
+_kronecker = by_layouts(vectors.kronecker, _kronecker_by_ops)
+
+
 @composite()
 def kron(input: Tensor, other: Tensor):
     """The Kronecker product: every element of `input` times the whole of `other`."""
+    if unrecorded(input, other):
+        found = _kronecker(input._array, other._array)
+        if found is not NotImplemented:
+            return tensor_of(found)
     count = max(input.dim(), other.dim())
     a = (1,) * (count - input.dim()) + tuple(input.shape)
     b = (1,) * (count - other.dim()) + tuple(other.shape)
