@@ -119,7 +119,7 @@ def logarithm_above(x):
     worst error about 1 unit in the last place."""
     if real is f32:
         return _logarithm32(x)
-    return _logarithm64(x)
+    return logarithm64(x)
 
 
 @function
@@ -138,7 +138,8 @@ def _logarithm32(x):
 
 
 @function
-def _logarithm64(x):
+def logarithm64(x):
+    """log(x) in float64 of numbers that are normal and positive; infinity and NaN stay."""
     bits = bitcast(i64, x) - 0x3FE6A09E667F3BCD
     f = bitcast(f64, (bits & 0xFFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD) - f64(1)
     n, s = f64(bits >> 52), f / (f64(2) + f)

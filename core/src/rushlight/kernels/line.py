@@ -11,11 +11,13 @@ import math
 
 from rushlight.backends import np, threads
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
-from rushlight.kernels.prepared import prepared
+from rushlight.kernels.prepared import Remembered, called, prepared
 
 __all__ = [
     "added_at",
+    "log_sums_gradient",
     "prepare_extreme",
+    "prepare_log_sums",
     "prepare_others",
     "prepare_scan",
     "prepare_top",
@@ -80,6 +82,53 @@ def prepare_scan(array, axis, product):
     target = WAITING if inner == 1 else 32_768
     grain, words = chunk(items, array.size // items, target), [0, 0, n, 0, inner, 0]
     return prepared(code, items, grain, [array], [(array.shape, array.dtype)], words)
+
+
+_EXPENSIVE = 8  # what an exponential and a logarithm cost
+
+
+def _log_sums(array, axis, along_rows, along_columns):
+    """The kernel, the items and their grain, and the words of logarithms of running sums."""
+    from rushlight.kernels import log_sum_kernels as native
+
+    outer, n, inner = _seen(array.shape, axis)
+    items = outer if inner == 1 else outer * -(-inner // native.BLOCK)
+    kernel = getattr(native, along_rows if inner == 1 else along_columns)
+    code = kernel.address(real=language_type(array.dtype))
+    return code, items, chunk(items, _EXPENSIVE * array.size // items), [n, inner]
+
+
+def prepare_log_sums(array, axis):
+    """``f(array)``: logarithms of running sums of exponentials along an axis; or None."""
+    if REFERENCE or not array.size or array.dtype not in COMPILED_DTYPES:
+        return None
+    if not array.ndim:
+        return None
+    code, items, grain, words = _log_sums(array, axis, "rows", "columns")
+    outputs, dense = [(array.shape, array.dtype)], np.ascontiguousarray(array)
+    call = prepared(code, items, grain, [dense], outputs, words)
+    return call if dense is array else lambda x: called(call, (np.ascontiguousarray(x),))
+
+
+_gradients = Remembered()
+
+
+def log_sums_gradient(grad, input, out, axis):
+    """The gradient of the `input` of logarithms of running sums `out`, or None."""
+    dtype = input.dtype
+    if REFERENCE or not input.size or dtype not in COMPILED_DTYPES or not input.ndim:
+        return None
+    if grad.dtype is not dtype or out.dtype is not dtype:
+        return None
+    arrays = [np.ascontiguousarray(a) for a in (grad, input, out)]
+    key = input.shape, dtype, axis
+    call = _gradients.get(key)
+    if call is None:
+        made = _log_sums(input, axis, "row_gradients", "column_gradients")
+        code, items, grain, words = made
+        outputs = [(input.shape, dtype)]
+        call = _gradients.keep(key, prepared(code, items, grain, arrays, outputs, words))
+    return called(call, arrays)
 
 
 def prepare_others(array, grad, axis):

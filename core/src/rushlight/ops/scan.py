@@ -9,6 +9,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import by_rows, cast, dtype_of
 from rushlight.kernels import line
 from rushlight.kernels.prepared import by_layout
+from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._op import op
 from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import same_length
@@ -201,6 +202,11 @@ def _logcumsumexp_gradient(grad, input, out, dim):
 
     if not input.dim() or not input.numel():
         return grad
+    if on_arrays(grad, input, out):
+        axis = wrap_dim(dim, input.dim())
+        found = line.log_sums_gradient(grad._array, input._array, out._array, axis)
+        if found is not None:
+            return tensor_of(found)
     if input.is_complex():
         safe = where(grad == 0, 1.0, grad)
         found = where(grad == 0, -1e30, safe.log())
@@ -216,4 +222,11 @@ def _logcumsumexp_gradient(grad, input, out, dim):
     return parts[0] - parts[1]
 
 
+logcumsumexp.cpu(
+    by_layout(
+        lambda x, dim: line.prepare_log_sums(x, wrap_dim(dim, x.ndim)),
+        logcumsumexp.op.body,
+        count=2,
+    )
+)
 logcumsumexp.gradient(input=_logcumsumexp_gradient)
