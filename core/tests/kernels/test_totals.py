@@ -43,6 +43,44 @@ def test_all_dimensions(shape, dtype):
             assert np.max(np.abs(found - wanted) / (scale + 1e-30)) <= bound
 
 
+@pytest.mark.parametrize("shape", [(256, 250), (5, 1, 3), (30, 20, 9), (4, 3, 25, 7), (700, 900)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
+def test_dimensions_in_any_order(shape, dtype):
+    """Arrays without gaps in memory, whichever way their dimensions follow one another."""
+    array = (np.random.default_rng(0).standard_normal(shape) * 3).astype(dtype)
+    array.flat[-1] = 50
+    bound = {"float32": 1e-6, "float64": 1e-13, "float16": 2e-3}.get(dtype, 0)
+    for order in itertools.permutations(range(len(shape))):
+        turned = array.transpose(order)
+        exact = turned if dtype == "int64" else turned.astype(np.float64)
+        tensor = rushlight.from_numpy(turned)
+        for name, axes, keep in itertools.product(EXACT, subsets(len(shape)), (False, True)):
+            if name == "mean" and dtype == "int64":
+                continue
+            found = getattr(tensor, name)(axes, keep)
+            assert found.is_contiguous()
+            wanted = EXACT[name](exact, axis=axes, keepdims=keep)
+            scale = np.abs(exact).sum(axis=axes, keepdims=keep) if name == "sum" else 3
+            assert np.max(np.abs(found.numpy() - wanted) / (scale + 1e-30)) <= bound
+            variances = turned.dtype.kind == "f" and name == "mean" and dtype != "float16"
+            if variances and math.prod(shape[order[a]] for a in axes) > 1:
+                found = tensor.var(axes, keepdim=keep).numpy()
+                wanted = np.var(exact, axis=axes, keepdims=keep, ddof=1)
+                np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
+@pytest.mark.skipif(REFERENCE, reason="the reference mode reduces nothing itself")
+def test_which_orders_are_taken():
+    array = np.zeros((4, 5, 6), np.float32)
+    for axes, taken in (((2,), False), ((0,), False), ((1, 2), True), ((0, 1), True)):
+        found = totals.totalled("sum", array.T, axes, False, array.dtype)
+        assert (found is not None) is taken
+    assert totals.totalled("sum", array[0].T, (1,), False, array.dtype) is not None
+    assert totals.totalled("sum", array[:, ::2].T, (1, 2), False, array.dtype) is None
+    wide = np.broadcast_to(array[:, :1], (4, 5, 6))
+    assert totals.totalled("sum", wide, (1, 2), False, array.dtype) is None
+
+
 def test_bfloat16():
     tensor = rushlight.randn(300, 200).bfloat16()
     exact = tensor.double()
@@ -130,7 +168,7 @@ def test_same_bits_for_any_number_of_threads(shape, offset):
 
 def test_left_to_others():
     array = np.ones((64, 100), np.float32)
-    assert totals.totalled("sum", array.T, (0,), False, array.dtype) is None
+    assert totals.totalled("sum", array[:, ::2], (0,), False, array.dtype) is None
     assert totals.totalled("sum", array[:0], (0,), False, array.dtype) is None
     assert totals.totalled("sum", array.astype(np.complex64), (0,), False, array.dtype) is None
     assert np.array_equal(rushlight.from_numpy(array.T).sum(0).numpy(), np.full(64, 100.0))

@@ -51,6 +51,24 @@ def _types(dtype, is_sum):
     return name, "i64" if is_sum and name in ("i64", "i32", "u8") else name
 
 
+def _in_memory_order(input, axes):
+    """Extents and reduced axes of an array in the order of its memory; None where that has gaps,
+    or has what is kept in another order than the result's."""
+    if input.flags.c_contiguous:
+        return input.shape, axes
+    order = [d for d in range(input.ndim) if input.shape[d] > 1]
+    order.sort(key=lambda d: -input.strides[d])
+    distance = input.itemsize
+    for d in reversed(order):
+        if input.strides[d] != distance:
+            return None
+        distance *= input.shape[d]
+    kept = [d for d in order if d not in axes]
+    if kept != sorted(kept):
+        return None
+    return [input.shape[d] for d in order], [i for i, d in enumerate(order) if d in axes]
+
+
 def _runs(shape, axes):
     """Neighbouring dimensions of one kind taken together: [[extent, is reduced]]."""
     runs = []
@@ -111,9 +129,9 @@ def _sources(shape, dtype):
 
 def totalled(kind, input, axes, keepdim, dtype, shape=None):
     """``f(input)``: the reduction `kind` over `axes` in `dtype`, in the `shape` that follows unless
-    one is given; None where it is left to others (strided and empty arrays, complex numbers, the
-    reference mode)."""
-    if REFERENCE or not input.size or not input.flags.c_contiguous or len(input.shape) > 8:
+    one is given; None where it is left to others (empty arrays and those with gaps in memory,
+    complex numbers, the reference mode)."""
+    if REFERENCE or not input.size or len(input.shape) > 8:
         return None
     if kind in ("max", "min") and dtype != input.dtype:
         return None
@@ -123,7 +141,8 @@ def totalled(kind, input, axes, keepdim, dtype, shape=None):
     if shape is None:
         shape = tuple([1 if i in axes else n for i, n in enumerate(input.shape)
                        if keepdim or i not in axes])  # fmt: skip
-    runs = _runs(input.shape, axes)
+    view = _in_memory_order(input, axes)
+    runs = [] if view is None else _runs(*view)
     if not any(reduced for _, reduced in runs):
         return None
     divisor = float(math.prod(n for n, reduced in runs if reduced)) if kind == "mean" else 1.0
@@ -214,9 +233,9 @@ def variance(input, axes, keepdim, divisor):
     """``f(input)``: variances over the last dimensions of few long rows of float32 or float64,
     with threads inside a row; None for what is left to others."""
     dims = input.ndim
-    if input.dtype not in (FLOAT32, FLOAT64) or tuple(sorted(axes)) != tuple(
-        range(dims - len(axes), dims)
-    ):
+    if input.dtype not in (FLOAT32, FLOAT64) or not input.flags.c_contiguous:
+        return None
+    if tuple(sorted(axes)) != tuple(range(dims - len(axes), dims)):
         return None
     mean = totalled("mean", input, axes, True, FLOAT64 if input.dtype == FLOAT64 else FLOAT32)
     if mean is None or not divisor:
