@@ -148,3 +148,40 @@ def test_gradients_of_products(shape, dim, dtype):
     for _ in range(2):
         (found,) = rushlight.autograd.grad(out, x, grad, retain_graph=True)
         np.testing.assert_allclose(found.numpy(), by_ops.detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
+@pytest.mark.parametrize(
+    "shape", [(64, 250), (5, 1), (3, 300, 2), (2, 9000), (0, 4), (4, 0, 2), (9,), (2, 3, 5000)]
+)
+def test_differences(shape, dtype):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    values = (3 * rng.standard_normal(shape)).astype(dtype)
+    if dtype[0] == "f" and values.size:
+        values.flat[0], values.flat[-1] = np.inf, np.nan
+    for dim in range(-len(shape), len(shape)):
+        for order in (0, 1, 2, 3):
+            for way in (np.ascontiguousarray, np.asfortranarray):
+                theirs = torch.from_numpy(way(values)).requires_grad_(dtype[0] == "f")
+                ours = rushlight.from_numpy(way(values)).requires_grad_(dtype[0] == "f")
+                want, found = theirs.diff(order, dim), ours.diff(order, dim)
+                assert np.array_equal(
+                    found.detach().numpy(), want.detach().numpy(), equal_nan=dtype[0] == "f"
+                )
+                if dtype[0] != "f":
+                    continue
+                grad = rng.standard_normal(want.shape).astype(dtype)
+                (wanted,) = torch.autograd.grad(want, theirs, torch.from_numpy(grad))
+                (pulled,) = rushlight.autograd.grad(found, ours, rushlight.from_numpy(grad))
+                np.testing.assert_allclose(pulled.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_differences_differentiated_twice_and_in_batches():
+    x = rushlight.randn(3, 5, dtype=rushlight.float64, requires_grad=True)
+    assert rushlight.autograd.gradgradcheck(lambda x: x.diff(2, 1) ** 2, x)
+    batch, tangent = rushlight.randn(3, 4, 5), rushlight.randn(4)
+    found = rushlight.func.vmap(lambda x: x.diff(dim=0))(batch)
+    assert rushlight.equal(found, batch.diff(dim=1))
+    _, moved = rushlight.func.jvp(lambda x: x.diff(dim=0), (batch[0, :, 0],), (tangent,))
+    assert rushlight.equal(moved, tangent.diff())

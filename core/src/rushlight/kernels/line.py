@@ -16,6 +16,7 @@ from rushlight.kernels.prepared import Remembered, called, prepared
 __all__ = [
     "added_at",
     "log_sums_gradient",
+    "prepare_differences",
     "prepare_extreme",
     "prepare_log_sums",
     "prepare_others",
@@ -129,6 +130,28 @@ def log_sums_gradient(grad, input, out, axis):
         outputs = [(input.shape, dtype)]
         call = _gradients.keep(key, prepared(code, items, grain, arrays, outputs, words))
     return called(call, arrays)
+
+
+def prepare_differences(array, axis, back):
+    """``f(array)``: differences of neighbours along an axis, or the transpose of that (`back`),
+    which gives one element more; or None."""
+    if REFERENCE or not array.size or array.dtype not in COMPILED_DTYPES:
+        return None
+    from rushlight.kernels import line_kernels as native
+
+    outer, n, inner = _seen(array.shape, axis)
+    shape, n = list(array.shape), n + 1 if back else n
+    if n < 2:
+        return None
+    shape[axis] = n if back else n - 1
+    blocks = -(-inner * shape[axis] // native.RUN)
+    kernel = native.differences_back if back else native.differences
+    code = kernel.address(real=language_type(array.dtype))
+    grain = chunk(outer * blocks, min(inner * n, native.RUN))
+    outputs, dense = [(tuple(shape), array.dtype)], np.ascontiguousarray(array)
+    words = [(n - 1) * inner, inner, blocks]
+    call = prepared(code, outer * blocks, grain, [dense], outputs, words)
+    return call if dense is array else lambda x: called(call, (np.ascontiguousarray(x),))
 
 
 def prepare_others(array, grad, axis):

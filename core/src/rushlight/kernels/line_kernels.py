@@ -14,6 +14,7 @@ from rushlight.backends.kernel_language import (
     f64,
     function,
     i64,
+    independent,
     maximum,
     minimum,
     range_kernel,
@@ -28,6 +29,7 @@ INDEX, OUT, X, _, FAILED, N, M, INNER = range(8)
 TOP_PLACES, TOP_X, TOP_N, TOP_K = 2, 3, 4, 5  # of the k largest, as in `prepared`
 SEGMENT = 256  # columns that one item runs down
 ROWS = 4  # rows whose running extremes are found side by side
+RUN = 4096  # elements of a block of differences
 LOOK = 32  # elements that are looked at together for one that is among the k largest
 
 product = Parameter("product")
@@ -270,3 +272,41 @@ def at_indices(args, lo, hi, tid):
                     out[place * inner + c] += x[i * inner + c]
                 else:
                     out[i * inner + c] = x[place * inner + c]
+
+
+# ---- differences of neighbours -------------------------------------------------------------------
+@range_kernel
+def differences(args, lo, hi, tid):
+    """Those of neighbours, `inner` elements apart; words: a number, OUT, X, the elements of an
+    outer place of OUT, `inner`, blocks of an outer place. Items are blocks of RUN elements."""
+    g = array(i64, args)
+    count, inner, blocks, size = g[3], g[4], g[5], 4 if real is f32 else 8
+    for item in range(lo, hi):
+        outer, first = item // blocks, item % blocks * RUN
+        x = array(real, g[2] + size * (outer * (count + inner) + first))
+        out = array(real, g[1] + size * (outer * count + first))
+        for i in independent(min(RUN, count - first)):
+            out[i] = x[i + inner] - x[i]
+
+
+@range_kernel
+def differences_back(args, lo, hi, tid):
+    """The transpose: each element less the one behind it, with zeros around. Words: a number, OUT,
+    X, the elements of an outer place of X, `inner`, blocks of an outer place of OUT."""
+    g = array(i64, args)
+    count, inner, blocks, size = g[3], g[4], g[5], 4 if real is f32 else 8
+    for item in range(lo, hi):
+        outer, first = item // blocks, item % blocks * RUN
+        last = min(count + inner, first + RUN)
+        x = array(real, g[2] + size * outer * count)
+        out = array(real, g[1] + size * outer * (count + inner))
+        head, tail = max(first, min(last, inner)), max(first, min(last, count))
+        for i in range(first, head):
+            out[i] = -x[i]
+        here, before = array(real, g[2] + size * (outer * count + head)), head - inner
+        there = array(real, g[2] + size * (outer * count + before))
+        middle = array(real, g[1] + size * (outer * (count + inner) + head))
+        for i in independent(tail - head):
+            middle[i] = there[i] - here[i]
+        for i in range(max(head, tail), last):
+            out[i] = x[i - inner]

@@ -2,12 +2,74 @@
 
 from __future__ import annotations
 
+from rushlight.backends import np
+from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import BOOL, FLOAT
 from rushlight.errors import shape_text
-from rushlight.ops._op import composite
+from rushlight.kernels import line
+from rushlight.kernels.execution import COMPILED_DTYPES
+from rushlight.kernels.prepared import by_layout
+from rushlight.ops._op import composite, op
 from rushlight.ops.joining import cat
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
+
+
+def _parts(array, axis):
+    """All elements but the first along a dimension, and all but the last."""
+    before = (slice(None),) * axis
+    return array[(*before, slice(1, None))], array[(*before, slice(None, -1))]
+
+
+def _samples(make):
+    return [((make(3, 4), 0), {}), ((make(2, 5, 3), 1), {}), ((make(4), -1), {})]
+
+
+def _meta(change):
+    def meta(input, dim):
+        shape, axis = list(input.shape), wrap_dim(dim, input.ndim)
+        shape[axis] += change
+        return tuple(shape), dtype_of(input)
+
+    return meta
+
+
+@op(linear=True, batching="dims", method=False, samples=_samples, meta=_meta(-1))
+def _differences(input: Tensor, dim):
+    """The differences of neighbours along `dim`, which has elements."""
+    after, before = _parts(input, wrap_dim(dim, input.ndim))
+    return after - before
+
+
+@op(linear=True, batching="dims", method=False, samples=_samples, meta=_meta(1))
+def _differences_back(input: Tensor, dim):
+    """The transpose: each element less the one behind it, with zeros around."""
+    axis = wrap_dim(dim, input.ndim)
+    shape = list(input.shape)
+    shape[axis] += 1
+    out = np.zeros(shape, input.dtype)
+    after, before = _parts(out, axis)
+    after += input
+    before -= input
+    return out
+
+
+def _by_layout(general, back):
+    return by_layout(
+        lambda x, dim: line.prepare_differences(x, wrap_dim(dim, x.ndim), back), general, count=2
+    )
+
+
+_differences.cpu(_by_layout(_differences.op.body, False))
+_differences_back.cpu(_by_layout(_differences_back.op.body, True))
+_differences.gradient(input=lambda grad, dim: _differences_back(grad, dim))
+_differences_back.gradient(input=lambda grad, dim: _differences(grad, dim))
+
+
+def _is_compiled(tensor):
+    """Whether differences of a tensor have a kernel."""
+    array = tensor._array
+    return type(array) is np.ndarray and array.dtype in COMPILED_DTYPES and array.flags.c_contiguous
 
 
 @composite()
@@ -48,6 +110,9 @@ def diff(
     found = input if len(parts) == 1 else cat(tuple(parts), dim)
     for _ in range(min(n, found.shape[dim])):
         size = found.shape[dim]
+        if size and _is_compiled(found):
+            found = _differences(found, dim)
+            continue
         count = max(size - 1, 0)
         after, before = found.narrow(dim, size - count, count), found.narrow(dim, 0, count)
         found = after.logical_xor(before) if found._dtype.category == BOOL else after - before
