@@ -24,7 +24,7 @@ PAIRS = [
     (softmax.log_softmax_forward, softmax.log_softmax_backward),
 ]
 SHAPES = [((64, 10), 1), ((64, 10), 0), ((3, 5, 70), 1), ((3, 5, 70), -3), ((5, 1025), -1),
-          ((7,), 0), ((2, 3, 4, 130), 1), ((1, 1), 0), ((), 0), ((0, 5), 1), ((5, 0), 1),
+          ((7,), 0), ((2, 3, 4, 130), 1), ((2, 7, 2203), 1), ((1, 1), 0), ((), 0), ((0, 5), 1), ((5, 0), 1),
           ((5, 0), 0)]  # fmt: skip
 
 
@@ -135,6 +135,26 @@ def test_rows_of_every_length(rng, dtype):
         assert np.isnan(softmax.softmax_forward(x, 1)).any(1).tolist() == [False, False, True]
         x[2, n - 1] = np.copysign(np.nan, -1)
         assert np.isnan(softmax.softmax_forward(x, 1)[2]).all()
+
+
+@compiled_only
+def test_columns_of_every_count(rng, dtype):
+    """Neither a column's neighbours nor how many go together change it; NaN stays in its column."""
+    x = rng.standard_normal((9, 2203)).astype(dtype) * 4
+    grad = rng.standard_normal(x.shape).astype(dtype)
+    for forward, backward in PAIRS:
+        whole = forward(x, 0)
+        change = backward(grad, whole, 0)
+        for n in (*range(2, 70), 100, 127, 129, 255, 256, 257, 321, 1100):
+            some = np.ascontiguousarray(x[:, -n:])
+            assert np.array_equal(forward(some, 0), whole[:, -n:])
+            found = backward(np.ascontiguousarray(grad[:, -n:]), forward(some, 0), 0)
+            assert np.array_equal(found, change[:, -n:])
+            for sign in (1, -1):
+                some[3, n // 2] = np.copysign(np.nan, sign)
+                wrong = np.isnan(forward(some, 0))
+                assert wrong[:, n // 2].all()
+                assert wrong.sum() == len(x)
 
 
 @pytest.mark.parametrize(("forward", "backward"), PAIRS)

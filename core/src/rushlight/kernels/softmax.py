@@ -1,7 +1,7 @@
 """Softmax and log-softmax over any dim, forward and backward.
 
-An array is (outer, n, inner) around the dim. With inner == 1 a row is one run of memory; else 64
-neighbouring columns go together. Maxima are subtracted first; NaN anywhere makes its row NaN.
+An array is (outer, n, inner) around the dim. With inner == 1 a row is one run of memory; else 64 to
+256 neighbouring columns go together. Maxima are subtracted first; NaN anywhere makes its row NaN.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from rushlight.backends.kernel_language import (
     i32,
     i64,
     independent,
-    infinity,
-    maximum,
     range_kernel,
     real,
     stack,
@@ -40,7 +38,6 @@ from rushlight.kernels.execution import (
 from rushlight.kernels.exponential import (
     exponential,
     exponential_below,
-    logarithm,
     logarithm_above,
 )
 from rushlight.kernels.prepared import Remembered, prepared
@@ -48,8 +45,8 @@ from rushlight.kernels.prepared import Remembered, prepared
 __all__ = ["log_softmax_backward", "log_softmax_forward", "softmax_backward", "softmax_forward"]
 
 # Argument words (see `prepared`): the result, the input or its gradient, the saved result, sizes.
-Y, X, OUT, N, INNER = range(1, 6)
-COLUMNS = 64  # columns that go together
+Y, X, OUT, N, INNER, WIDTH = range(1, 7)
+COLUMNS = 256  # columns that go together at most
 
 
 # ---- rows ----------------------------------------------------------------------------------------
@@ -206,16 +203,39 @@ def log_softmax_rows_backward(args, lo, hi, tid):
             y[i] = grad[i] - exponential(out[i]) * total
 
 
-# ---- columns: items are blocks of COLUMNS columns ------------------------------------------------
+# ---- columns: items are blocks of neighbouring columns -------------------------------------------
 
 
 @function
 def column_block(g, item, size):
     """Byte offset of a block's first element, and the number of its columns."""
-    inner = g[INNER]
-    blocks = (inner + COLUMNS - 1) // COLUMNS
-    first = (item % blocks) * COLUMNS
-    return size * ((item // blocks) * g[N] * inner + first), min(COLUMNS, inner - first)
+    inner, width = g[INNER], g[WIDTH]
+    blocks = (inner + width - 1) // width
+    first = (item % blocks) * width
+    return size * ((item // blocks) * g[N] * inner + first), min(width, inner - first)
+
+
+@function
+def column_maxima(x, best, n, inner, count):
+    """The largest of each column, as :func:`row_maximum` finds it."""
+    if real is f32:
+        bits = array(i32, stack(COLUMNS))
+        for j in independent(count):
+            bits[j] = i32(-(1 << 31))
+        for i in range(n):
+            for j in independent(count):
+                bits[j] = max(bits[j], ordered(bitcast(i32, x[i * inner + j])))
+        for j in independent(count):
+            best[j] = bitcast(f32, ordered(bits[j]))
+    else:
+        bits = array(i64, stack(COLUMNS))
+        for j in independent(count):
+            bits[j] = i64(-(1 << 63))
+        for i in range(n):
+            for j in independent(count):
+                bits[j] = max(bits[j], ordered(bitcast(i64, x[i * inner + j])))
+        for j in independent(count):
+            best[j] = bitcast(f64, ordered(bits[j]))
 
 
 @range_kernel(wide=True)
@@ -224,35 +244,25 @@ def softmax_columns(args, lo, hi, tid):
     g = array(i64, args)
     n, inner, size = g[N], g[INNER], stored.bits // 8
     best, total = array(real, stack(COLUMNS)), array(real, stack(COLUMNS))
+    room = room_for_row(tid, n * g[WIDTH])
     for item in range(lo, hi):
         offset, count = column_block(g, item, size)
         x, y = array(stored, g[X] + offset), array(stored, g[Y] + offset)
-        column_maxima(x, best, total, n, inner, count)
+        column_maxima(x, best, n, inner, count)
+        e = array(real, g[Y] + offset if stored is real else room)  # not rounded to `stored`
+        pitch = inner if stored is real else count
+        for j in independent(count):
+            total[j] = 0
         for i in range(n):
-            for j in range(count):
-                value = exponential(x[i * inner + j] - best[j])
-                if stored is real:
-                    y[i * inner + j] = value
+            for j in independent(count):
+                value = exponential_below(x[i * inner + j] - best[j])
+                e[i * pitch + j] = value
                 total[j] += value
-        for j in range(count):
+        for j in independent(count):
             total[j] = real(1) / total[j]
         for i in range(n):
-            for j in range(count):
-                if stored is real:
-                    y[i * inner + j] = y[i * inner + j] * total[j]
-                else:  # once more, rather than from rounded ones
-                    y[i * inner + j] = exponential(x[i * inner + j] - best[j]) * total[j]
-
-
-@function
-def column_maxima(x, best, total, n, inner, count):
-    """Maxima of the columns; clears the totals."""
-    for j in range(count):
-        best[j] = -infinity(real)
-        total[j] = 0
-    for i in range(n):
-        for j in range(count):
-            best[j] = maximum(best[j], x[i * inner + j])
+            for j in independent(count):
+                y[i * inner + j] = e[i * pitch + j] * total[j]
 
 
 @range_kernel(wide=True)
@@ -264,14 +274,16 @@ def log_softmax_columns(args, lo, hi, tid):
     for item in range(lo, hi):
         offset, count = column_block(g, item, size)
         x, y = array(stored, g[X] + offset), array(stored, g[Y] + offset)
-        column_maxima(x, best, total, n, inner, count)
+        column_maxima(x, best, n, inner, count)
+        for j in independent(count):
+            total[j] = 0
         for i in range(n):
-            for j in range(count):
-                total[j] += exponential(x[i * inner + j] - best[j])
-        for j in range(count):
-            total[j] = logarithm(total[j])
+            for j in independent(count):
+                total[j] += exponential_below(x[i * inner + j] - best[j])
+        for j in independent(count):
+            total[j] = logarithm_above(total[j])
         for i in range(n):
-            for j in range(count):
+            for j in independent(count):
                 y[i * inner + j] = (x[i * inner + j] - best[j]) - total[j]
 
 
@@ -285,13 +297,13 @@ def softmax_columns_backward(args, lo, hi, tid):
         offset, count = column_block(g, item, size)
         grad, out = array(stored, g[X] + offset), array(stored, g[OUT] + offset)
         y = array(stored, g[Y] + offset)
-        for j in range(count):
+        for j in independent(count):
             total[j] = 0
         for i in range(n):
-            for j in range(count):
+            for j in independent(count):
                 total[j] += grad[i * inner + j] * out[i * inner + j]
         for i in range(n):
-            for j in range(count):
+            for j in independent(count):
                 y[i * inner + j] = (grad[i * inner + j] - total[j]) * out[i * inner + j]
 
 
@@ -305,13 +317,13 @@ def log_softmax_columns_backward(args, lo, hi, tid):
         offset, count = column_block(g, item, size)
         grad, out = array(stored, g[X] + offset), array(stored, g[OUT] + offset)
         y = array(stored, g[Y] + offset)
-        for j in range(count):
+        for j in independent(count):
             total[j] = 0
         for i in range(n):
-            for j in range(count):
+            for j in independent(count):
                 total[j] += grad[i * inner + j]
         for i in range(n):
-            for j in range(count):
+            for j in independent(count):
                 y[i * inner + j] = grad[i * inner + j] - exponential(out[i * inner + j]) * total[j]
 
 
@@ -330,13 +342,23 @@ def _prepare(rows, columns, arrays, dim):
     shape = first.shape or (1,)
     n = shape[dim]
     outer, inner = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
+    width = _together(outer, n, inner)
     kernel, items, work = rows, outer, n
     if inner > 1:
-        kernel, items, work = columns, outer * -(-inner // COLUMNS), n * min(inner, COLUMNS)
-    words = [*[0] * (2 - len(arrays)), n, inner]
+        kernel, items, work = columns, outer * -(-inner // width), n * min(inner, width)
+    words = [*[0] * (2 - len(arrays)), n, inner, width]
     code = kernel.address(**floating_types(first.dtype))
     outputs, copied = [(first.shape, first.dtype)], is_low_precision(first.dtype)
     return prepared(code, items, chunk(items, work, 8192), arrays, outputs, words, scratch=copied)
+
+
+def _together(outer, n, inner):
+    """How many columns go together: many, as long as there are enough blocks for some threads and
+    a block stays in the cache."""
+    width = COLUMNS // 4
+    while width < COLUMNS and n * width <= 1 << 15 and outer * (inner // (2 * width)) >= 8:
+        width *= 2
+    return width
 
 
 _calls = Remembered()
