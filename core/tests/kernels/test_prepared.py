@@ -11,6 +11,7 @@ import pytest
 
 from rushlight.kernels import fills, folds, moving, padding
 from rushlight.kernels.prepared import LIMIT, Remembered, by_layout
+from rushlight.ops import indexing
 
 SHAPES = [(1,), (3,), (65,), (7, 1), (5, 33), (2, 3, 4), (3, 1, 5, 7), (1, 130)]
 DTYPES = ["u1", "i2", "f4", "f8", "?"]
@@ -59,6 +60,48 @@ def test_padded(shape, dtype):
             for value in (-1.5, float("inf")):
                 wanted = np.pad(x, widths, constant_values=value)
                 same(padding.surrounded(x, pad), [x, value], wanted)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("pad", [(-1, 2), (2, -3), (-1, -1, -2, 1), (5, 40, -1, 0, 2, -2), (0, -7)])
+def test_cropped(pad, dtype):
+    for shape in [(3, 4, 5, 8), (4, 5, 70), (40, 3, 129)]:
+        x = np.random.default_rng(1).standard_normal(shape).astype(dtype)
+        pairs = [(0, 0)] * (x.ndim - len(pad) // 2)
+        pairs += [pad[i : i + 2] for i in range(len(pad) - 2, -1, -2)]
+        kept = [slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pairs, shape, strict=True)]
+        grown = [(max(a, 0), max(b, 0)) for a, b in pairs]
+        wanted = np.pad(x[tuple(kept)], grown, constant_values=2.5)
+        same(padding.surrounded(x, pad), [x, 2.5], wanted)
+
+
+WINDOWS = [
+    ((64, 32), (Ellipsis, slice(16, 32))),
+    ((64, 32), (slice(3, 60), slice(0, 5))),
+    ((5, 6, 7, 8), (slice(1, 2), Ellipsis, slice(2, 3))),
+    ((5, 6, 7, 8), (slice(0, 4), slice(2, 6), slice(1, 7), slice(3, 8))),
+    ((5, 6, 7, 80), (3, slice(1, 5), None, slice(0, 7), slice(11, 78))),
+    ((40,), (slice(7, 30),)),
+]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("shape", "index"), WINDOWS)
+def test_values_of_any_strides_in_zeros(shape, index, dtype):
+    part = np.empty(shape)[index].shape
+    values = np.random.default_rng(1).standard_normal([n + 3 for n in part]).astype(dtype)
+    inner = values[tuple(slice(2, 2 + n) for n in part)]
+    dense = np.ascontiguousarray(inner)
+    turned = np.ascontiguousarray(inner.transpose()).transpose()
+    for given in (inner, dense, turned, inner[::-1], inner[..., ::-1], inner[..., :1] + 0 * inner,
+                  np.broadcast_to(inner[..., :1], part)):  # fmt: skip
+        wanted = np.zeros(shape, dtype)
+        wanted[index] = given
+        for _ in range(2):
+            found = indexing._embedded_slice(given, shape, index)
+            assert found.dtype == dtype
+            assert found.flags.c_contiguous
+            assert np.array_equal(found, wanted)
 
 
 def axes_of(x):

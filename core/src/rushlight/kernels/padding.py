@@ -12,6 +12,7 @@ import math
 
 from rushlight.backends import np
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
+from rushlight.kernels.moving import merged
 from rushlight.kernels.prepared import LIMIT, Remembered, called, prepared
 
 __all__ = ["collected", "continued", "is_compiled", "source_places", "surrounded", "unsliced"]
@@ -56,8 +57,16 @@ def _last(shape, count=_DIMS):
 
 
 def surrounded(input, pad):
-    """``f(input, value)``: a number around an array; negative amounts crop."""
-    if not is_compiled(input, pad) or not input.flags.c_contiguous:
+    """``f(input, value)``: a number around a dense array; negative amounts crop."""
+    return _surrounded(input, pad) if input.flags.c_contiguous else None
+
+
+def _surrounded(input, pad):
+    """The same around any array whose rows are dense and whose images lie in equal steps."""
+    if not is_compiled(input, pad):
+        return None
+    images, steps = merged(input.shape[:-_DIMS], input.strides[:-_DIMS])
+    if len(images) > 1 or (input.shape[-1] > 1 and input.strides[-1] != input.itemsize):
         return None
     shape, pad = _padded_shape(input.shape, pad), (*pad, *[0] * (2 * _DIMS))
     own, grown = _last(input.shape), _last(shape)
@@ -65,22 +74,28 @@ def surrounded(input, pad):
     if 0 in shape or any(n + min(a, 0) + min(b, 0) <= 0 for n, a, b in pairs):
         return None
     before, after = pad[0:2]
-    words = [own[0], grown[0], max(before, 0), grown[0] - max(before, 0) - max(after, 0),
-             max(-before, 0), grown[1], own[1], pad[2], grown[2], own[2], pad[4]]  # fmt: skip
+    steps = [*input.strides[-2 : -_DIMS - 1 : -1], *[0] * _DIMS][: _DIMS - 1] + (steps or [0])
+    words = [grown[0], max(before, 0), grown[0] - max(before, 0) - max(after, 0),
+             max(-before, 0) * input.itemsize, grown[1], own[1], pad[2], grown[2], own[2], pad[4],
+             *steps]  # fmt: skip
     rows, code = math.prod(shape[:-1]), _address("surround", input.dtype)
     grain = chunk(rows, shape[-1])
     return prepared(code, rows, grain, [input], [(shape, input.dtype)], words, "f")
 
 
-def unsliced(dtype, dims):
-    """``f(values, 0.0)``: zeros around dense values, which :func:`moving.window` says where to put;
-    None where that is left to others."""
-    values, pad = np.empty([count for _, _, count in dims], dtype), []
+def unsliced(values, dims):
+    """``f(values, 0.0)``: zeros around values, which :func:`moving.window` says where to put; None
+    where that is left to others."""
+    pad = []
     for n, start, count in reversed(dims):
         pad += [start, n - start - count]
     if len(dims) > 1 and pad[-2:] == [0, 0]:
         del pad[-2:]
-    return surrounded(values, tuple(pad))
+    found = _surrounded(values, tuple(pad))
+    if found is not None or values.flags.c_contiguous:
+        return found
+    dense = surrounded(np.ascontiguousarray(values), tuple(pad))
+    return dense and (lambda values, value: dense(np.ascontiguousarray(values), value))
 
 
 @functools.lru_cache(LIMIT)

@@ -10,6 +10,7 @@ from rushlight.backends.kernel_language import (
     array,
     element,
     f64,
+    function,
     i64,
     independent,
     range_kernel,
@@ -18,36 +19,47 @@ from rushlight.backends.kernel_language import (
 size = Parameter("size")  # bytes of an element
 
 
+@function
+def fill(target, count, value):
+    """One value, so many times."""
+    out = array(element, target)
+    for i in independent(count):
+        out[i] = value
+
+
 @range_kernel(wide=True)
 def surround(args, lo, hi, tid):
     """OUT, X, the number around it as a double. Items are rows of OUT.
 
-    Constants: elements of a row of X and of OUT; the first of OUT that comes from X, how many do,
-    and from which on; then R1 of OUT and of X and what a row's number is less there, and R2.
+    Constants: elements of a row of OUT; the first that comes from X, how many do, and the bytes
+    before them in a row of X; R1 of OUT and of X and what a row's number is less there, the same of
+    R2; bytes from row to row of X, from plane to plane and from image to image.
     """
     g = array(i64, args)
     value = element(array(f64, args)[3])
-    n, wide, begin, count, start = g[4], g[5], g[6], g[7], g[8]
-    rows, own_rows, planes, own_planes = g[9], g[10], g[12], g[13]
+    wide, begin, count = g[4], g[5], g[6]
+    rows, own_rows, top, planes = g[8], g[9], g[10], g[11]
     row = lo
     while row < hi:  # as many rows as are of one plane
         plane, first = row // rows, row % rows
-        image, second = plane // planes, plane % planes - g[14]
+        image, second = plane // planes, plane % planes - g[13]
         stop = min(rows, first + hi - row)
-        source = g[2] + size * (((image * own_planes + second) * own_rows - g[11]) * n + start)
-        there = second >= 0 and second < own_planes
-        for r in range(first, stop):
-            target = g[1] + size * (plane * rows + r) * wide
-            out = array(element, target)
-            inside = there and r >= g[11] and r < g[11] + own_rows
-            if count < wide or not inside:
-                for i in independent(wide):
-                    out[i] = value
-            if inside:
-                x = array(element, source + size * r * n)
-                inner = array(element, target + size * begin)
+        target = g[1] + size * row * wide
+        inside, behind = min(max(first, top), stop), min(top + own_rows, stop)
+        if second < 0 or second >= g[12] or behind <= inside:
+            fill(target, (stop - first) * wide, value)
+        else:
+            fill(target, (inside - first) * wide + begin, value)
+            target += size * ((inside - first) * wide + begin)
+            source = g[2] + g[7] + image * g[16] + second * g[15] + (inside - top) * g[14]
+            for r in range(inside, behind):
+                x, inner = array(element, source), array(element, target)
                 for i in independent(count):
                     inner[i] = x[i]
+                rest = wide - count if r < behind - 1 else (stop - r) * wide - begin - count
+                fill(target + size * count, rest, value)
+                source += g[14]
+                target += size * wide
         row += stop - first
 
 

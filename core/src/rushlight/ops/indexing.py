@@ -192,12 +192,12 @@ def _embedded_slice(values, shape, index):
     """Zeros of a shape, with values where a basic index shows them."""
     dims = moving.window(shape, index)
     if dims:
-        key = values.dtype, dims
+        rows = values.reshape([count for _, _, count in dims])
+        key = values.dtype, dims, rows.strides
         call = _unsliced.get(key, _unsliced)
         if call is _unsliced:
-            call = _unsliced.keep(key, padding.unsliced(*key))
+            call = _unsliced.keep(key, padding.unsliced(rows, dims))
         if call is not None:
-            rows = np.ascontiguousarray(values).reshape([count for _, _, count in dims])
             found = call(rows, 0.0)
             if found is not NotImplemented:
                 return found.reshape(shape)
