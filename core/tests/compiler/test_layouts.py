@@ -112,6 +112,33 @@ def test_tails_touch_nothing_else(add, n):
     assert (guard[n:] == 7).all()
 
 
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 40, 63, 64, 65, 100, 200, 515])
+@pytest.mark.parametrize("outer", [(5,), (1, 7), (3, 5), (4, 3, 2), (40, 70)])
+def test_rows_touch_nothing_else(add, outer, n):
+    """Rows with elements between them, against a column, a row, or what lies in other steps."""
+    rng = np.random.default_rng(3)
+    wide = rng.standard_normal((*outer, n + 3)).astype(np.float32)
+    x, count = wide[..., 1 : n + 1], len(outer)
+    columns = rng.standard_normal((*outer, 1)).astype(np.float32)
+    repeated = rng.standard_normal((*outer[:-1], 1, n)).astype(np.float32)
+    turned = rng.standard_normal((*outer[::-1], n)).astype(np.float32)
+    turned = turned.transpose(*range(count - 1, -1, -1), count)
+    for y in (columns, repeated, turned, x, wide[..., 2 : n + 2]):
+        guard = np.full(wide.shape, 7, np.float32)
+        for _ in range(2):
+            add.into((guard[..., 2 : n + 2],), x, y, 2)
+            np.testing.assert_array_equal(guard[..., 2 : n + 2], x + 2 * y)
+            assert (guard[..., :2] == 7).all()
+            assert (guard[..., n + 2 :] == 7).all()
+        np.testing.assert_array_equal(add(columns, y, 2), columns + 2 * y)
+    for y in (columns, repeated, turned):
+        copy = wide.copy()
+        add.into((copy[..., 1 : n + 1],), copy[..., 1 : n + 1], y, 2)
+        np.testing.assert_array_equal(copy[..., 1 : n + 1], x + 2 * y)
+        np.testing.assert_array_equal(copy[..., :1], wide[..., :1])
+        np.testing.assert_array_equal(copy[..., n + 1 :], wide[..., n + 1 :])
+
+
 @pytest.mark.parametrize("dtype", ["bool", "u8", "i16", "f16", "bf16", "f64", "i64"])
 def test_strides_of_every_item_size(dtype):
     storage = (

@@ -33,6 +33,7 @@ TILE_ROWS, TILE_COLUMNS = 16, 64
 SHORT_RUN = 16
 SLACK = 64  # bytes by which the last vector of a run of one element may pass the end of a buffer
 MAX_DIMS = 8
+FEW = 3  # operands whose addresses stay in registers
 ALIGNED_ONLY, DESCRIPTOR_SIZES = 5, 6
 COPY, DIRECT, ONCE = range(3)
 UNKNOWN = 2
@@ -231,20 +232,66 @@ def _advance(f, dims, shape, coordinates, move):
         move(d, f.choose(wraps, f.subtract(1, extent), 1))
 
 
+def _rows_in_step(f, call, pointers, steps, inner, count):
+    """``count`` rows of a few operands, whose addresses stay in registers: whole blocks, then one
+    that ends with the row and may compute some elements twice."""
+    blocks, shift = f.load(call.descriptor, 0, "ptr"), f.load(call.descriptor, 1)
+    several = f.value(f"lshr i64 {inner}, {shift}")
+    rest = f.subtract(inner, f.value(f"shl i64 {several}, {shift}"))
+    back = f.subtract(inner, f.value(f"shl i64 1, {shift}"))
+    widths = f.at(f.at(call.descriptor, DESCRIPTOR_SIZES), call.operands)
+    now, ends = [f.slot() for _ in range(FEW)], f.slot(FEW)
+    step, end = [], []
+    for j in range(FEW):
+        f.store(f.load(pointers, j), now[j])
+        step.append(f.load(steps, j))
+        width = f.load(widths, f.choose(f.compare("ult", j, call.operands), j, 0))
+        end.append(f.multiply(back, width))
+    with f.loop(count):
+        for j in range(FEW):
+            f.store(f.load(now[j]), pointers, j)
+        f.call("void", blocks, f"ptr {pointers}, i64 {several}, ptr {call.scalars}")
+        with f.when(f.compare("ne", rest, 0)):
+            for j in range(FEW):
+                f.store(f.add(f.load(now[j]), end[j]), ends, j)
+            f.call("void", blocks, f"ptr {ends}, i64 1, ptr {call.scalars}")
+        for j in range(FEW):
+            f.store(f.add(f.load(now[j]), step[j]), now[j])
+    for j in range(FEW):
+        f.store(f.load(now[j]), pointers, j)
+
+
+def _is_in_step(f, call, inner, twice):
+    """Whether :func:`_rows_in_step` may compute rows of so many elements."""
+    shift = f.load(call.descriptor, 1)
+    rest = f.subtract(inner, f.value(f"shl i64 {f.value(f'lshr i64 {inner}, {shift}')}, {shift}"))
+    fits = f.compare("uge", inner, f.value(f"shl i64 1, {shift}"))
+    fits = f.value(f"and i1 {fits}, {f.compare('ule', call.operands, FEW)}")
+    ends = f.value(f"or i1 {f.compare('eq', rest, 0)}, {f.compare('ne', twice, 0)}")
+    return f.value(f"and i1 {fits}, {ends}")
+
+
 def rows() -> str:
-    """Rows lo..hi; addresses move like an odometer."""
+    """Rows lo..hi; addresses move by equal steps along the last outer dimension, then like an
+    odometer."""
     f = Function("void", "rl_rows", PARAMETERS)
     call = _Call(f)
     dims, shape, strides = call.dimensions()
     outer = f.subtract(dims, 1)
-    inner = f.load(shape, outer)
-    coordinates = f.slot(MAX_DIMS)
-    pointers = f.value(f"alloca i64, i64 {call.operands}, align 8")
+    inner, last = f.load(shape, outer), f.subtract(outer, 1)
+    extent = f.load(shape, last)
+    coordinates, left = f.slot(MAX_DIMS), f.slot()
+    room = f.choose(f.compare("ult", call.operands, FEW), FEW, call.operands)
+    pointers, steps = (f.value(f"alloca i64, i64 {room}, align 8") for _ in range(2))
+    for j in range(FEW):
+        f.store(0, pointers, j)
+        f.store(0, steps, j)
     _locate(f, outer, shape, "%lo", coordinates)
     with f.loop(call.operands) as j:
         own = f.at(strides, f.multiply(j, dims))
         offset = _offset(f, outer, own, coordinates)
         f.store(f.add(f.load(call.addresses, j), offset), pointers, j)
+        f.store(f.load(own, last), steps, j)
 
     def move(d, steps):
         with f.loop(call.operands) as j:
@@ -252,15 +299,24 @@ def rows() -> str:
             f.store(f.add(f.load(pointers, j), f.multiply(stride, steps)), pointers, j)
 
     twice = call.apart(pointers)
-    with f.when(f.compare("eq", outer, 1)):  # no carry to look for
-        with f.loop("%hi", "%lo"):
-            call.run(pointers, inner, twice)
-            move(0, 1)
-        f.do("ret void")
-        f.lines.append(f"{f.name('dead')}:")
-    with f.loop("%hi", "%lo"):
+    in_step = _is_in_step(f, call, inner, twice)
+    f.store(f.subtract("%hi", "%lo"), left)
+    again, end = f.name("again"), f.name("end")
+    f.label(again)
+    f.exit_if(f.compare("sle", f.load(left), 0), end)
+    following = f.subtract(extent, f.load(coordinates, last))
+    some = f.choose(f.compare("slt", following, f.load(left)), following, f.load(left))
+    f.store(f.subtract(f.load(left), some), left)
+    fast = f.value(f"select i1 {in_step}, i64 {some}, i64 0")
+    _rows_in_step(f, call, pointers, steps, inner, fast)
+    with f.loop(some, fast):
         call.run(pointers, inner, twice)
-        _advance(f, outer, shape, coordinates, move)
+        move(last, 1)
+    f.store(f.subtract(extent, 1), coordinates, last)
+    move(last, -1)
+    _advance(f, outer, shape, coordinates, move)
+    f.do(f"br label %{again}")
+    f.lines.append(f"{end}:")
     f.do("ret void")
     return f.text()
 
