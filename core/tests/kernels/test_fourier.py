@@ -52,6 +52,24 @@ def test_real_rows(rng, n, rows):
     assert not fourier.real_rows(x, 1.0)[1].any()
 
 
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("columns", [4, 15, 16, 33])
+def test_complex_columns(rng, n, columns):
+    x = complex_values(rng, 2, n, columns)
+    x[1] *= 1000
+    exact = np.fft.fft(x.astype(complex), axis=1)
+    found = fourier.complex_columns(x, 1, True, 1.0)
+    assert np.array_equal(found[1:], fourier.complex_columns(x[1:], 1, True, 1.0))
+    check(found.swapaxes(1, 2), exact.swapaxes(1, 2))
+    found = fourier.complex_columns(x, 1, False, 0.25)
+    exact = np.fft.ifft(x.astype(complex), axis=1) * (n / 4)
+    check(found.swapaxes(1, 2), exact.swapaxes(1, 2))
+    x[1, n // 2, columns - 1] = np.nan
+    wrong = np.isnan(fourier.complex_columns(x, 1, True, 1.0))
+    assert wrong[1, :, columns - 1].all()
+    assert wrong.sum() == n
+
+
 @given(st.integers(1, 2100), st.integers(1, 40), st.sampled_from(["backward", "ortho", "forward"]))
 @settings(max_examples=60, deadline=None)
 def test_any_size_and_norm(n, rows, norm):
@@ -70,6 +88,8 @@ def test_several_axes_and_layouts(rng):
     for axes in ((2,), (1, 2), (0, 1, 2), (0, 2), (1,)):
         exact = np.fft.fftn(x.astype(complex), axes=axes)
         check(fourier.transform(x, axes, "backward").reshape(1, -1), exact.reshape(1, -1))
+        exact = np.fft.fftn(x.real.astype(float), axes=axes, norm="ortho")
+        check(fourier.transform(x.real, axes, "ortho").reshape(1, -1), exact.reshape(1, -1))
     big = np.full((20, 40), np.nan, np.complex64)
     big[1::2, ::4] = x[:, 0, :10].repeat(2, 0)[:10]
     view = big[1::2, ::4]
@@ -91,9 +111,9 @@ def test_bits_do_not_depend_on_threads(rng):
         for number in (1, 2, 5):
             threads.set_num_threads(number)
             half = fourier.real_rows(x.real.copy(), 1.0)
-            found.append(
-                (fourier.complex_rows(x, True, 1.0), half, fourier.rows_back(half, 240, 1))
-            )
+            back, columns = fourier.rows_back(half, 240, 1), x.reshape(4, 25, 240)
+            columns = fourier.complex_columns(columns, 1, False, 0.5)
+            found.append((fourier.complex_rows(x, True, 1.0), half, back, columns))
     finally:
         threads.set_num_threads(count)
     for other in found[1:]:

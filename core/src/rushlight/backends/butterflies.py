@@ -33,8 +33,10 @@ __all__ = [
     "E",
     "RADICES",
     "from_real_transform",
+    "joined_columns",
     "mirror",
     "scale",
+    "spread_columns",
     "stages",
     "to_real_transform",
 ]
@@ -170,6 +172,36 @@ def _emit_scale(b, values):
 
 
 scale = Emitted("scale_vectors", None, (i64,) * 3, _emit_scale)  # (address, vectors, the factor's)
+
+
+def _shuffled(b, x, y, places):
+    """Elements of two vectors, those of the second counted on."""
+    kind = ir.VectorType(ir.IntType(32), VL)
+    return b.shuffle_vector(x, y, ir.Constant(kind, list(places)))
+
+
+def _emit_spread(b, values):
+    source, pitch, target, count = values
+    with counted_loop(b, count) as i:
+        at = b.add(source, b.mul(i, pitch))
+        pair = load_vector(b, at), load_vector(b, b.add(at, I64(4 * VL)))
+        parts = [_shuffled(b, *pair, range(first, 2 * VL, 2)) for first in (0, 1)]
+        _store(b, parts, b.add(target, b.mul(i, I64(E))))
+
+
+def _emit_joined(b, values):
+    source, target, pitch, count = values
+    with counted_loop(b, count) as i:
+        parts, at = _load(b, b.add(source, b.mul(i, I64(E)))), b.add(target, b.mul(i, pitch))
+        for first in (0, VL // 2):
+            places = [j // 2 + first + VL * (j % 2) for j in range(VL)]
+            store_vector(b, _shuffled(b, *parts, places), b.add(at, I64(8 * first)))
+
+
+# (source, pitch, target, count) and (source, target, pitch, count): VL complex numbers side by
+# side, `pitch` bytes from row to row, as values of a transform and back.
+spread_columns = Emitted("spread_columns", None, (i64,) * 4, _emit_spread)
+joined_columns = Emitted("joined_columns", None, (i64,) * 4, _emit_joined)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Fast Fourier transforms of many rows of single precision, by compiled kernels.
+"""Fast Fourier transforms of many rows or columns of single precision, by compiled kernels.
 
 Sizes are products of 2, 3, 4, 5 and 7, those of real rows even; other sizes, few rows and double
 precision are left to NumPy. Method: T. G. Stockham, "High-speed convolution and correlation", 1966.
@@ -7,6 +7,7 @@ precision are left to NumPy. Method: T. G. Stockham, "High-speed convolution and
 from __future__ import annotations
 
 import functools
+import math
 
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
@@ -15,6 +16,7 @@ from rushlight.kernels.execution import REFERENCE, chunk
 __all__ = ["real_transform", "real_transform_back", "transform", "transform_back"]
 
 LEAST_ROWS, LEAST, MOST = 4, 4, 8192  # rows and sizes that kernels take
+LEAST_COLUMNS = 4  # of a matrix; fewer are turned to rows
 COMPLEX, REAL = np.dtype(np.complex64), np.dtype(np.float32)
 
 
@@ -26,6 +28,15 @@ def complex_rows(x, forward, factor):
         return None
     out = empty(x.shape, COMPLEX)
     return _run("complex_rows", x, out, n, forward, factor)
+
+
+def complex_columns(x, axis, forward, factor):
+    """:func:`complex_rows` along another dimension than the last one."""
+    n, inner = x.shape[axis], math.prod(x.shape[axis + 1 :])
+    if inner < LEAST_COLUMNS or not _fits(x, COMPLEX, n, axis):
+        return None
+    out = empty(x.shape, COMPLEX)
+    return _run("complex_columns", x, out, n, forward, factor, inner)
 
 
 def real_rows(x, factor, whole=False):
@@ -56,21 +67,31 @@ def _factor(norm, n, forward):
 def _over(x, axes, forward, norm):
     """Transforms of complex numbers over several axes, the last one first; None as above."""
     for axis in reversed(axes):
-        turned = np.ascontiguousarray(x.swapaxes(axis, -1))
-        found = complex_rows(turned, forward, _factor(norm, turned.shape[-1], forward))
+        dense, factor = np.ascontiguousarray(x), _factor(norm, x.shape[axis], forward)
+        found = None if _is_last(x, axis) else complex_columns(dense, axis, forward, factor)
         if found is None:
-            return None
-        x = found.swapaxes(axis, -1)
+            turned = np.ascontiguousarray(dense.swapaxes(axis, -1))
+            found = complex_rows(turned, forward, factor)
+            if found is None:
+                return None
+            found = found.swapaxes(axis, -1)
+        x = found
     return x
+
+
+def _is_last(x, axis):
+    return axis in (-1, x.ndim - 1)
 
 
 def transform(x, axes, norm):
     """:func:`numpy.fft.fftn`."""
     if type(x) is np.ndarray:
         found = None
-        if x.dtype == REAL and len(axes) == 1:  # the last one, as the caller arranges it
+        if x.dtype == REAL and axes and _is_last(x, axes[-1]):
             factor = _factor(norm, x.shape[-1], True)
             found = real_rows(np.ascontiguousarray(x), factor, whole=True)
+            if found is not None:
+                found = _over(found, axes[:-1], True, norm)
         if found is None:
             found = _over(x.astype(COMPLEX) if x.dtype == REAL else x, axes, True, norm)
         if found is not None:
@@ -108,13 +129,13 @@ def real_transform_back(x, axes, size, norm):
     return np.fft.irfftn(x, axes=axes, s=(size,), norm=norm)
 
 
-def _fits(x, dtype, n):
+def _fits(x, dtype, n, axis=-1):
     return (
         not REFERENCE
         and type(x) is np.ndarray
         and x.dtype == dtype
         and LEAST <= n <= MOST
-        and x.size >= LEAST_ROWS * x.shape[-1]
+        and x.size >= LEAST_ROWS * x.shape[axis]
         and x.flags.c_contiguous
         and _radices(n) is not None
     )
@@ -157,24 +178,25 @@ def _roots(n):
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(kind, rows, n, forward, factor, whole):
+def _plan(kind, rows, n, forward, factor, last):
     """The job, and what it points to."""
     from rushlight.backends.microkernel import VL
     from rushlight.kernels import fourier_kernels as native
 
-    inside = n if kind == "complex_rows" else n // 2
+    inside = n if kind in ("complex_rows", "complex_columns") else n // 2
     (stages, kept), roots, number = _stages(inside), _roots(n), np.array([factor], REAL)
     words = [0, 0, rows, n, stages.ctypes.data, len(stages)]
     words += [0 if factor == 1 else number.ctypes.data, 0 if forward else 4 * VL]
-    words += [roots.ctypes.data, whole]
-    items = -(-rows // VL)
+    words += [roots.ctypes.data, last]
+    items = -(-rows // VL) if kind != "complex_columns" else rows // last * -(-last // VL)
     grain = chunk(items, 20 * VL * n)
     code = getattr(native, kind).address()
     return threads.plan(code, items, grain, words), stages, kept, roots, number
 
 
-def _run(kind, x, out, n, forward, factor, whole=False):
-    rows = x.size // x.shape[-1]
-    plan, *_ = _plan(kind, rows, n, forward, float(factor), whole)
+def _run(kind, x, out, n, forward, factor, last=0):
+    """`last`: the last word of the kernel, whether results are whole or how many columns."""
+    rows = x.size // (n if kind == "complex_columns" else x.shape[-1])
+    plan, *_ = _plan(kind, rows, n, forward, float(factor), int(last))
     threads.run(plan, x, out)
     return out

@@ -1,7 +1,8 @@
-"""Compiled fast Fourier transforms of rows, VL of them at once. Import at first need.
+"""Compiled fast Fourier transforms of rows or columns, VL of them at once. Import at first need.
 
-Rows are turned into columns of vectors, stages go from one buffer to the other, and results are
-turned back. Real rows are complex ones of half their size, neighbours as real and imaginary part.
+Rows are turned into columns of vectors, columns lie so but for their imaginary parts; stages go
+from one buffer to the other, and results are turned back. Real rows are complex ones of half their
+size, neighbours as real and imaginary part.
 """
 
 from __future__ import annotations
@@ -9,20 +10,30 @@ from __future__ import annotations
 from rushlight.backends.butterflies import (
     E,
     from_real_transform,
+    joined_columns,
     mirror,
     scale,
+    spread_columns,
     stages,
     to_real_transform,
 )
-from rushlight.backends.kernel_language import array, i64, range_kernel, shared_function
+from rushlight.backends.kernel_language import (
+    array,
+    f32,
+    function,
+    i64,
+    range_kernel,
+    shared_function,
+)
 from rushlight.backends.microkernel import VL, transpose
 from rushlight.backends.worker_pool import scratch
 
 # Argument words. STAGES: address of (radix, m, done, address of the roots) for each of COUNT
 # stages; FACTOR: address of a float32, or 0; SWAP: see
 # `rushlight.backends.butterflies`; ROOTS: of unity, for rows of real numbers; WHOLE: whether both
-# halves of their transforms are written.
+# halves of their transforms are written; INNER: columns of a matrix.
 SOURCE, OUT, ROWS, N, STAGES, COUNT, FACTOR, SWAP, ROOTS, WHOLE = range(10)
+INNER = WHOLE
 
 stage_2, stage_3, stage_4, stage_5, stage_7, stage_8 = (stages[r] for r in (2, 3, 4, 5, 7, 8))
 
@@ -66,6 +77,52 @@ def complex_rows(args, lo, hi, tid):
             scale(found, 2 * n, g[FACTOR])
         target = g[OUT] + row * bytes_of_row
         transpose(found, 4 * VL, target, bytes_of_row, 2 * n, lanes, 2 * n)
+
+
+@function
+def spread_few(source, pitch, target, count, lanes):
+    """:func:`spread_columns` of fewer than VL columns; the other lanes get zeros."""
+    for i in range(count):
+        x, real = array(f32, source + i * pitch), array(f32, target + i * E)
+        for j in range(lanes):
+            real[j] = x[2 * j]
+            real[VL + j] = x[2 * j + 1]
+        for j in range(lanes, VL):
+            real[j] = f32(0)
+            real[VL + j] = f32(0)
+
+
+@function
+def joined_few(source, target, pitch, count, lanes):
+    """:func:`joined_columns` of fewer than VL columns."""
+    for i in range(count):
+        real, x = array(f32, source + i * E), array(f32, target + i * pitch)
+        for j in range(lanes):
+            x[2 * j] = real[j]
+            x[2 * j + 1] = real[VL + j]
+
+
+@range_kernel
+def complex_columns(args, lo, hi, tid):
+    """Transforms of the columns of complex matrices. Items are blocks of VL columns."""
+    g = array(i64, args)
+    n, inner = g[N], g[INNER]
+    pitch, blocks = 8 * inner, (inner + VL - 1) // VL
+    buffers = scratch(tid, 2 * n * E)
+    for item in range(lo, hi):
+        column = item % blocks * VL
+        lanes, at = inner - column, item // blocks * n * pitch + 8 * column
+        if lanes >= VL:
+            spread_columns(g[SOURCE] + at, pitch, buffers, n)
+        else:
+            spread_few(g[SOURCE] + at, pitch, buffers, n, lanes)
+        found = run_stages(g[STAGES], g[COUNT], g[SWAP], buffers, buffers + n * E)
+        if g[FACTOR] != 0:
+            scale(found, 2 * n, g[FACTOR])
+        if lanes >= VL:
+            joined_columns(found, g[OUT] + at, pitch, n)
+        else:
+            joined_few(found, g[OUT] + at, pitch, n, lanes)
 
 
 @range_kernel
