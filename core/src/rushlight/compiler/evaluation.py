@@ -146,8 +146,11 @@ def _shift(function, overflow):
 
 def _sign(x):
     if x.dtype.kind == "c":
-        size = np.abs(x)
-        return np.where(size == 0, 0, x / size)
+        x = np.asarray(x)
+        size, out = np.abs(x), np.empty_like(x)
+        out.real, out.imag = x.real / size, x.imag / size  # NumPy would divide by complex numbers
+        out[size == 0] = 0
+        return out
     if x.dtype.kind == "b":
         return x
     return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
