@@ -120,15 +120,37 @@ def test_bits_do_not_depend_on_threads(rng):
         assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
 
 
+@pytest.mark.parametrize("n", [8, 9, 30, 64, 2 * 37])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
+def test_transposed_halves(rng, n, kind, norm):
+    x = rng.standard_normal((37, n)).astype(kind)
+    half = (rng.standard_normal((37, n // 2 + 1)) * (1 + 2j)).astype(np.result_type(kind, 1j))
+    twice = np.full(n // 2 + 1, 2.0)
+    twice[0] = 1
+    if n % 2 == 0:
+        twice[-1] = 1
+    before = half.copy()
+    found = fourier.half_transposed(x, norm)
+    assert found.dtype == half.dtype
+    check(found, np.fft.rfft(x.astype(float), norm=norm) * twice, 6e-7)
+    found = fourier.half_transposed_back(half, n, norm)
+    assert found.dtype == kind
+    check(found, np.fft.irfft(half.astype(complex) / twice, n=n, norm=norm), 6e-7)
+    assert np.array_equal(half, before)
+
+
 @pytest.mark.parametrize("n", [16, 30])
-@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "fft2", "rfft2"])
+@pytest.mark.parametrize(
+    "name", ["fft", "ifft", "rfft", "irfft", "hfft", "fft2", "rfft2", "irfft2", "rfftn"]
+)
 def test_gradients_are_pytorchs(name, n):
     torch = pytest.importorskip("torch")
     start = np.random.default_rng(n).standard_normal((5, 8, n)).astype(np.float32)
     results = []
     for library in (rushlight, torch):
         x = library.tensor(start.tolist(), requires_grad=True)
-        given = x * (1 + 0.5j) if name in ("ifft", "irfft", "hfft") else x
+        given = x * (1 + 0.5j) if name in ("ifft", "irfft", "hfft", "irfft2") else x
         out = getattr(library.fft, name)(given)
         (out.abs() ** 2 + out.real).sum().backward()
         results.append((out.detach(), x.grad))

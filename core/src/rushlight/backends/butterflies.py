@@ -215,24 +215,33 @@ def _conjugate(b, x):
     return x[0], b.fsub(_constant(-0.0), x[1])
 
 
+def _ends(b, x, first, factor):
+    """A value, times a number if it is the first or the last of a half."""
+    factor = b.bitcast(b.trunc(factor, ir.IntType(32)), F32)
+    times = splat(b, b.select(first, factor, F32(1.0)))
+    return tuple(b.fmul(v, times) for v in x)
+
+
 def _emit_real(b, values):
-    source, target, roots, count = values
+    source, target, roots, count, ends = values
     half = _constant(0.5)
     with _mirrored(b, count) as (at, mirrored, k, first):
         z = _load(b, b.add(source, at))
         y = _conjugate(b, _load(b, b.add(source, b.select(first, I64(0), mirrored))))
         even, odd = ([b.fmul(half, v) for v in f(b, z, y)] for f in (_sum, _difference))
         odd = _product(b, odd, _root(b, b.add(roots, b.mul(k, I64(8)))))
-        _store(b, (b.fadd(even[0], odd[1]), b.fsub(even[1], odd[0])), b.add(target, at))
-        other = b.fsub(even[0], odd[1]), b.fadd(even[1], odd[0])
-        _store(b, _conjugate(b, other), b.add(target, mirrored))
+        value = b.fadd(even[0], odd[1]), b.fsub(even[1], odd[0])
+        other = _conjugate(b, (b.fsub(even[0], odd[1]), b.fadd(even[1], odd[0])))
+        for found, place in ((value, at), (other, mirrored)):
+            _store(b, _ends(b, found, first, ends), b.add(target, place))
 
 
 def _emit_back(b, values):
-    source, target, roots, count = values
+    source, target, roots, count, ends = values
     with _mirrored(b, count) as (at, mirrored, k, first):
         x, y = (_load(b, b.add(source, place)) for place in (at, mirrored))
         x, y = ((v[0], b.select(first, _constant(0.0), v[1])) for v in (x, y))
+        x, y = (_ends(b, v, first, ends) for v in (x, y))
         whole, rest = (f(b, x, _conjugate(b, y)) for f in (_sum, _difference))
         rest = _product(b, rest, _conjugate(b, _root(b, b.add(roots, b.mul(k, I64(8))))))
         _store(b, (b.fsub(whole[0], rest[1]), b.fadd(whole[1], rest[0])), b.add(target, at))
@@ -252,8 +261,9 @@ def _emit_mirror(b, values):
 # (address, count): from the first half of a transform of real values to all of it, 2 * count.
 mirror = Emitted("mirror", None, (i64,) * 2, _emit_mirror)
 
-# (source, target, roots, count). `count` complex values hold twice as many real ones, neighbours
-# as real and imaginary part. From their transform to the first half, count + 1 values, of that of
-# the real ones; and back: imaginary parts that real values cannot have do not count.
-to_real_transform = Emitted("to_real_transform", None, (i64,) * 4, _emit_real)
-from_real_transform = Emitted("from_real_transform", None, (i64,) * 4, _emit_back)
+# (source, target, roots, count, ends). `count` complex values hold twice as many real ones,
+# neighbours as real and imaginary part. From their transform to the first half, count + 1 values,
+# of that of the real ones; and back: imaginary parts that real values cannot have do not count.
+# `ends`: the bits of a float32 by which the first and the last value of the half are multiplied.
+to_real_transform = Emitted("to_real_transform", None, (i64,) * 5, _emit_real)
+from_real_transform = Emitted("from_real_transform", None, (i64,) * 5, _emit_back)

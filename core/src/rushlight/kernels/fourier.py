@@ -13,7 +13,14 @@ from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
 from rushlight.kernels.execution import REFERENCE, chunk
 
-__all__ = ["real_transform", "real_transform_back", "transform", "transform_back"]
+__all__ = [
+    "half_transposed",
+    "half_transposed_back",
+    "real_transform",
+    "real_transform_back",
+    "transform",
+    "transform_back",
+]
 
 LEAST_ROWS, LEAST, MOST = 4, 4, 8192  # rows and sizes that kernels take
 LEAST_COLUMNS = 4  # of a matrix; fewer are turned to rows
@@ -39,22 +46,23 @@ def complex_columns(x, axis, forward, factor):
     return _run("complex_columns", x, out, n, forward, factor, inner)
 
 
-def real_rows(x, factor, whole=False):
-    """The transform of float32 (..., n), or its first half (..., n // 2 + 1); None as above."""
+def real_rows(x, factor, whole=False, ends=1.0):
+    """The transform of float32 (..., n), or its first half (..., n // 2 + 1), whose first and last
+    elements are multiplied by `ends`; None as above."""
     n = x.shape[-1]
     if n % 2 or not _fits(x, REAL, n // 2):
         return None
     out = empty((*x.shape[:-1], n if whole else n // 2 + 1), COMPLEX)
-    return _run("real_rows", x, out, n, True, factor, whole)
+    return _run("real_rows", x, out, n, True, factor, whole, ends)
 
 
-def rows_back(x, n, factor):
-    """The float32 (..., n) of which complex64 (..., n // 2 + 1) is the first half of the transform,
-    times `factor`; None as above."""
+def rows_back(x, n, factor, ends=1.0):
+    """The float32 (..., n) of which complex64 (..., n // 2 + 1), its first and last elements times
+    `ends`, is the first half of the transform, times `factor`; None as above."""
     if n % 2 or x.shape[-1] != n // 2 + 1 or not _fits(x, COMPLEX, n // 2):
         return None
     out = empty((*x.shape[:-1], n), REAL)
-    return _run("rows_back", x, out, n, False, factor)
+    return _run("rows_back", x, out, n, False, factor, 0, ends)
 
 
 def _factor(norm, n, forward):
@@ -129,6 +137,33 @@ def real_transform_back(x, axes, size, norm):
     return np.fft.irfftn(x, axes=axes, s=(size,), norm=norm)
 
 
+def half_transposed(x, norm):
+    """What :func:`real_transform_back` over the last axis transposes, of real numbers: the first
+    half of their transform, all but its first element (and the last of an even size) doubled."""
+    size, found = x.shape[-1], None
+    if type(x) is np.ndarray and x.dtype == REAL:
+        factor = 2 * _factor(norm, size, True)
+        found = real_rows(np.ascontiguousarray(x), factor, ends=0.5)
+    if found is None:
+        found = real_transform(x, (-1,), norm)
+        found[..., 1 : (size + 1) // 2] *= 2
+    return found
+
+
+def half_transposed_back(x, size, norm):
+    """What :func:`real_transform` over the last axis transposes: `size` real numbers from the first
+    half of a transform, all but its first element (and the last of an even size) halved."""
+    found = None
+    if type(x) is np.ndarray and x.dtype == COMPLEX and x.shape[-1] == size // 2 + 1:
+        factor = 0.5 * _factor(norm, size, False)
+        found = rows_back(np.ascontiguousarray(x), size, factor, ends=2.0)
+    if found is None:
+        x = x.copy()
+        x[..., 1 : (size + 1) // 2] *= 0.5
+        found = real_transform_back(x, (-1,), size, norm)
+    return found
+
+
 def _fits(x, dtype, n, axis=-1):
     return (
         not REFERENCE
@@ -178,7 +213,7 @@ def _roots(n):
 
 
 @functools.lru_cache(maxsize=256)
-def _plan(kind, rows, n, forward, factor, last):
+def _plan(kind, rows, n, forward, factor, last, ends):
     """The job, and what it points to."""
     from rushlight.backends.microkernel import VL
     from rushlight.kernels import fourier_kernels as native
@@ -187,16 +222,16 @@ def _plan(kind, rows, n, forward, factor, last):
     (stages, kept), roots, number = _stages(inside), _roots(n), np.array([factor], REAL)
     words = [0, 0, rows, n, stages.ctypes.data, len(stages)]
     words += [0 if factor == 1 else number.ctypes.data, 0 if forward else 4 * VL]
-    words += [roots.ctypes.data, last]
+    words += [roots.ctypes.data, last, int(np.float32(ends).view(np.int32))]
     items = -(-rows // VL) if kind != "complex_columns" else rows // last * -(-last // VL)
     grain = chunk(items, 20 * VL * n)
     code = getattr(native, kind).address()
     return threads.plan(code, items, grain, words), stages, kept, roots, number
 
 
-def _run(kind, x, out, n, forward, factor, last=0):
-    """`last`: the last word of the kernel, whether results are whole or how many columns."""
+def _run(kind, x, out, n, forward, factor, last=0, ends=1.0):
+    """`last`: whether results are whole, or how many columns."""
     rows = x.size // (n if kind == "complex_columns" else x.shape[-1])
-    plan, *_ = _plan(kind, rows, n, forward, float(factor), int(last))
+    plan, *_ = _plan(kind, rows, n, forward, float(factor), int(last), float(ends))
     threads.run(plan, x, out)
     return out

@@ -31,8 +31,9 @@ from rushlight.backends.worker_pool import scratch
 # Argument words. STAGES: address of (radix, m, done, address of the roots) for each of COUNT
 # stages; FACTOR: address of a float32, or 0; SWAP: see
 # `rushlight.backends.butterflies`; ROOTS: of unity, for rows of real numbers; WHOLE: whether both
-# halves of their transforms are written; INNER: columns of a matrix.
-SOURCE, OUT, ROWS, N, STAGES, COUNT, FACTOR, SWAP, ROOTS, WHOLE = range(10)
+# halves of their transforms are written; INNER: columns of a matrix;
+# ENDS: the bits of what the first and last value of a half are multiplied by.
+SOURCE, OUT, ROWS, N, STAGES, COUNT, FACTOR, SWAP, ROOTS, WHOLE, ENDS = range(11)
 INNER = WHOLE
 
 stage_2, stage_3, stage_4, stage_5, stage_7, stage_8 = (stages[r] for r in (2, 3, 4, 5, 7, 8))
@@ -139,7 +140,7 @@ def real_rows(args, lo, hi, tid):
         transpose(g[SOURCE] + row * 4 * n, 4 * n, buffers, 4 * VL, lanes, n, VL)
         found = run_stages(g[STAGES], g[COUNT], g[SWAP], buffers, second)
         free = second if found == buffers else buffers
-        to_real_transform(found, free, g[ROOTS], half)
+        to_real_transform(found, free, g[ROOTS], half, g[ENDS])
         if g[FACTOR] != 0:
             scale(free, n + 2, g[FACTOR])
         if g[WHOLE] != 0:
@@ -160,7 +161,7 @@ def rows_back(args, lo, hi, tid):
         row, size = VL * item, 8 * (half + 1)
         lanes = min(i64(VL), g[ROWS] - row)
         transpose(g[SOURCE] + row * size, size, second, 4 * VL, lanes, n + 2, VL)
-        from_real_transform(second, buffers, g[ROOTS], half)
+        from_real_transform(second, buffers, g[ROOTS], half, g[ENDS])
         found = run_stages(g[STAGES], g[COUNT], g[SWAP], buffers, second)
         if g[FACTOR] != 0:
             scale(found, n, g[FACTOR])

@@ -6,9 +6,6 @@ the public functions check, pad or cut, and name the scale.
 
 from __future__ import annotations
 
-import functools
-
-from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT, as_dtype, default
@@ -17,7 +14,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import real
 from rushlight.ops.joining import cat
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import Tensor
 
 _NORMS = ("backward", "ortho", "forward")
 _OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -118,27 +115,11 @@ def _fft_r2c(input: Tensor, dim, normalization, onesided):
 def _real_gradient(grad, input_shape, dim, normalization, onesided):
     """The real part of the transform back; of a half that of real numbers, to which all but the
     first element (and the last of an even size) contribute twice."""
+    opposite = _opposite(normalization)
     if not onesided:
-        return real(_fft_c2c(grad, dim, _opposite(normalization), False))
-    size = input_shape[dim[-1]]
-    return _fft_c2r(_middle_times(grad, dim[-1], size, 0.5), dim, _opposite(normalization), size)
-
-
-def _middle_times(half, dim, size, factor):
-    """All but the first element of half a transform (and the last of an even size), scaled."""
-    following = half.dim() - 1 - dim % half.dim()
-    weights = _weights(size, following, factor, half._dtype.to_real())
-    return half * (weights if half._device is devices.cpu else weights.to(half._device))
-
-
-@functools.lru_cache(maxsize=64)
-def _weights(size, following, factor, dtype):
-    """What each element of half a transform counts; so many dimensions follow."""
-    found = np.full((_half(size), *[1] * following), factor, BY_CODE[dtype.code])
-    found[0] = 1
-    if size % 2 == 0:
-        found[-1] = 1
-    return make_tensor(found, dtype)
+        return real(_fft_c2c(grad, dim, opposite, False))
+    grad = _fft_c2c(grad, dim[:-1], opposite, False) if len(dim) > 1 else grad
+    return _from_halved(grad, dim[-1:], opposite, input_shape[dim[-1]])
 
 
 _fft_r2c.gradient(input=_real_gradient)
@@ -153,6 +134,10 @@ def _back_samples(make):
     x = make(3, 4).detach().to(kind)
     x = x.requires_grad_() if make.requires_grad else x
     return [((x, (1,), "backward", 6), {}), ((x, (0, 1), "ortho", 7), {})]
+
+
+def _halved_samples(make):
+    return [((x, dim[-1:], norm, size), {}) for (x, dim, norm, size), _ in _back_samples(make)]
 
 
 def _back_meta(input, dim, normalization, last_dim_size):
@@ -172,10 +157,54 @@ def _fft_c2r(input: Tensor, dim, normalization, last_dim_size):
         return _walked(input, dim[-1:], back, size=last_dim_size, norm=normalization)
 
 
+@op(
+    linear=True,
+    batching="dims",
+    method=False,
+    samples=lambda make: [
+        ((make(3, 4), (1,), "backward"), {}),
+        ((make(5, 3), (0,), "ortho"), {}),
+    ],
+    meta=lambda input, dim, normalization: _real_meta(input, dim, normalization, True),
+)
+def _to_doubled(input: Tensor, dim, normalization):
+    """The first half of the transform of real numbers over one dimension, all but its first element
+    (and the last of an even size) doubled: they stand for two."""
+    with np.errstate(all="ignore"):
+        return _walked(input, dim, _last_axis(fourier.half_transposed), norm=normalization)
+
+
+@op(linear=True, batching="dims", method=False, samples=_halved_samples, meta=_back_meta)
+def _from_halved(input: Tensor, dim, normalization, last_dim_size):
+    """Real numbers from the first half of their transform over one dimension, all but its first
+    element (and the last of an even size) halved."""
+    back = _last_axis(fourier.half_transposed_back)
+    with np.errstate(all="ignore"):
+        return _walked(input, dim, back, size=last_dim_size, norm=normalization)
+
+
+def _last_axis(function):
+    """A transform over the last axis alone, named as those over any are."""
+    return lambda input, axes, **options: function(input, **options)
+
+
+_to_doubled.gradient(
+    input=lambda grad, input_shape, dim, normalization: _fft_c2r(
+        grad, dim, _opposite(normalization), input_shape[dim[-1]]
+    )
+)
+_from_halved.gradient(
+    input=lambda grad, dim, normalization, last_dim_size: _fft_r2c(
+        grad, dim, _opposite(normalization), True
+    )
+)
+
+
 def _back_gradient(grad, input_shape, dim, normalization, last_dim_size):
     """All but the first element (and the last of an even size) stand for two."""
-    found = _fft_r2c(grad, dim, _opposite(normalization), True)
-    return _middle_times(found, dim[-1], last_dim_size, 2)
+    opposite = _opposite(normalization)
+    found = _to_doubled(grad, dim[-1:], opposite)
+    return _fft_c2c(found, dim[:-1], opposite, True) if len(dim) > 1 else found
 
 
 _fft_c2r.gradient(input=_back_gradient)
