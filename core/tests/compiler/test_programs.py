@@ -297,3 +297,24 @@ def test_reference_mode_by_environment():
     )
     environment = {**os.environ, "RUSHLIGHT_KERNELS": "reference"}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+@pytest.mark.parametrize("n", [1, 7, 33, 1 << 16])
+def test_every_bfloat16_is_read_and_rounded(n):
+    """All bits of a bfloat16; float32 halfway between two, beside that, subnormal, NaN."""
+    every = np.arange(1 << 16, dtype=np.uint16)[-n:].view(ml_dtypes.bfloat16)
+    wide = compile(lambda x: x * 1.0, {"x": "bf16"}, {}, {}, {}, ("f32",))
+    found, exact = wide(every), every.astype(np.float32)
+    np.testing.assert_array_equal(found, exact)
+    narrow = compile(lambda x: xp.abs(x), X, X, {}, {}, ("bf16",))
+    inner = compile(lambda x: xp.cast(xp.cast(xp.abs(x), "bf16"), "f32"), X, X, {}, {}, ("f32",))
+    for low in (0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF):
+        x = (every.view(np.uint16).astype(np.uint32) << 16 | low).view(np.float32)
+        number = ~np.isnan(x)
+        with np.errstate(invalid="ignore"):
+            want = np.abs(x).astype(ml_dtypes.bfloat16).view(np.uint16)
+        got = narrow(x).view(np.uint16)
+        np.testing.assert_array_equal(got[number], want[number])
+        assert np.isnan(got[~number].view(ml_dtypes.bfloat16).astype(np.float32)).all()
+        np.testing.assert_array_equal(inner(x)[number], want[number].view(ml_dtypes.bfloat16))
+        assert np.isnan(inner(x)[~number]).all()

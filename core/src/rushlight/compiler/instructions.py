@@ -156,9 +156,7 @@ class Instructions:
         if storage == "f16":
             return self.put(f"fpext {kind('half')} {raw} to {kind('float')}")
         if storage == "bf16":
-            wide = self.put(f"zext {kind('i16')} {raw} to {kind('i32')}")
-            high = self.put(f"shl {kind('i32')} {wide}, {self.splat('16', 'i32')}")
-            return self.put(f"bitcast {kind('i32')} {high} to {kind('float')}")
+            return self.put(f"bitcast {self.above_zeros(raw)} to {kind('float')}")
         return raw
 
     def zero(self):
@@ -175,19 +173,42 @@ class Instructions:
         if storage == "f16":
             return self.put(f"fptrunc {kind('float')} {name} to {kind('half')}")
         if storage == "bf16":
-            return self.put(f"trunc {kind('i32')} {self.bfloat16_bits(name)} to {kind('i16')}")
+            return self.high_halves(self.bfloat16_rounded(name))
         return name
 
-    def bfloat16_bits(self, name):
-        """Round half to even by integers: the hardware conversion would flush denormals."""
+    def above_zeros(self, raw):
+        """16 bits as the upper half of 32, typed as what it is made of: by one shuffle."""
+        n = self.width
+        if n == 1:
+            return "i32 " + self.put(f"shl i32 {self.put(f'zext i16 {raw} to i32')}, 16")
+        places = ", ".join(f"i32 {n}, i32 {i}" for i in range(n))
+        both = f"<{n} x i16> {raw}, <{n} x i16> zeroinitializer"
+        wide = self.put(f"shufflevector {both}, <{2 * n} x i32> <{places}>")
+        return f"<{2 * n} x i16> {wide}"
+
+    def high_halves(self, name):
+        """The upper 16 bits of integers, by a shuffle: fewer instructions than shifts and a
+        narrowing."""
+        n = self.width
+        if n == 1:
+            high = self.put(f"lshr i32 {name}, 16")
+            return self.put(f"trunc i32 {high} to i16")
+        halves = self.put(f"bitcast <{n} x i32> {name} to <{2 * n} x i16>")
+        places = ", ".join(f"i32 {2 * i + 1}" for i in range(n))
+        return self.put(
+            f"shufflevector <{2 * n} x i16> {halves}, <{2 * n} x i16> poison, "
+            f"<{n} x i32> <{places}>"
+        )
+
+    def bfloat16_rounded(self, name):
+        """The bits of a bfloat16 in the upper half, something in the lower one. Rounds half to even
+        by integers: the hardware conversion would flush denormals."""
         t, f = self.type("i32"), self.type("f32")
-        half, one, bias, quiet_bit = (self.splat(v, "i32") for v in ("16", "1", "32767", "64"))
+        half, one, bias = (self.splat(v, "i32") for v in ("16", "1", "32767"))
         u = self.put(f"bitcast {f} {name} to {t}")
-        high = self.put(f"lshr {t} {u}, {half}")
-        even = self.put(f"and {t} {high}, {one}")
-        up = self.put(f"add {t} {u}, {bias}")
-        rounded = self.put(f"lshr {t} {self.put(f'add {t} {up}, {even}')}, {half}")
-        quiet = self.put(f"or {t} {high}, {quiet_bit}")
+        even = self.put(f"and {t} {self.put(f'lshr {t} {u}, {half}')}, {one}")
+        rounded = self.put(f"add {t} {self.put(f'add {t} {u}, {bias}')}, {even}")
+        quiet = self.put(f"or {t} {u}, {self.splat('4194304', 'i32')}")
         nan = self.put(f"fcmp uno {f} {name}, {name}")
         return self.put(f"select {self.type('bool')} {nan}, {t} {quiet}, {t} {rounded}")
 
@@ -199,7 +220,7 @@ class Instructions:
             half, full = self.vector_type("half"), self.vector_type("float")
             return self.put(f"fpext {half} {self.encode(a[0], 'f16')} to {full}")
         t = self.type("i32")
-        high = self.put(f"shl {t} {self.bfloat16_bits(a[0])}, {self.splat('16', 'i32')}")
+        high = self.put(f"and {t} {self.bfloat16_rounded(a[0])}, {self.splat('-65536', 'i32')}")
         return self.put(f"bitcast {t} {high} to {self.type('f32')}")
 
     def emit_wrap(self, e, a):
