@@ -1,5 +1,9 @@
 """In-place writes and views: history, versions, refusals."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -188,3 +192,35 @@ def test_out_argument():
         rushlight.add(rushlight.ones(3), 1, out=out)
     with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
         rushlight.add(leaf(2), 1, out=out)
+
+
+@pytest.mark.parametrize("kernels", ["compiled", "reference"])
+def test_the_first_views_of_a_layout_know_their_base(kernels):
+    """In a process of its own: later views of a layout come another way."""
+    program = """
+import rushlight
+views = [
+    lambda x: x.t().unsqueeze(0),
+    lambda x: x.t().unsqueeze(2),
+    lambda x: x.t().unsqueeze(1).unsqueeze(0),
+    lambda x: x[:, ::2].unsqueeze(0),
+    lambda x: x.t().unsqueeze(0)[:, 1:],
+    lambda x: x.t().unfold(0, 2, 2),
+    lambda x: x.t().diagonal(),
+    lambda x: x.t().as_strided((2, 2), (1, 3)),
+    lambda x: x.t().unsqueeze(0).transpose(0, 1),
+]
+for view in views:
+    x = rushlight.arange(6.0).view(2, 3).requires_grad_()
+    base = x * 1
+    of, version = view(base), base._version
+    assert of._base is base
+    of.mul_(3)
+    assert base._version > version
+    expected = rushlight.ones(2, 3)
+    view(expected).add_(2)
+    base.sum().backward()
+    assert x.grad.tolist() == expected.tolist(), x.grad
+"""
+    environment = {**os.environ, "RUSHLIGHT_KERNELS": kernels}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment, timeout=120)

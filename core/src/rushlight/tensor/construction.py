@@ -55,10 +55,14 @@ def shares(array, source):
     base, owner = array.base, source.base
     if array is source or base is source or (base is not None and base is owner):
         return True
-    held = getattr(base, "base", None)  # NumPy's stride tricks put an object of theirs in between
-    if type(array) is not np.ndarray or held is None or type(held) is np.ndarray:
+    # NumPy's stride tricks put an object of theirs between a view and its source; such a view may
+    # have been taken of again.
+    if type(array) is not np.ndarray:
         return False
-    held = getattr(held, "base", None)
+    between = base.base if type(base) is np.ndarray else base
+    if between is None or type(between) is np.ndarray:
+        return False
+    held = getattr(between, "base", None)
     return held is not None and (held is source or held is owner)
 
 
