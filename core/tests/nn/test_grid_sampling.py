@@ -94,6 +94,9 @@ def test_no_positions_and_no_channels():
         x, grid = (rushlight.tensor(a) for a in drawn(shapes, np.float32))
         out = F.grid_sample(x, grid, align_corners=False)
         assert out.shape == (2, shapes[0][1], *shapes[1][1:3])
+        for mode in ("bilinear", "nearest", "bicubic"):
+            out = F.grid_sample(x.double(), grid.double(), mode, align_corners=False)
+            assert out.shape == (2, shapes[0][1], *shapes[1][1:3])
 
 
 def test_gradients_have_the_same_bits_for_any_number_of_threads():

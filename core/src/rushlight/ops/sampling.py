@@ -7,6 +7,7 @@ derivatives, are written with the table's gathers and products, so that any orde
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 
 from rushlight.autograd.engine import grad as gradient
@@ -112,7 +113,7 @@ def _gathered(input, places, sizes):
         flat = index if flat is None else flat * size + index
     n, c = input.shape[:2]
     index = flat.unsqueeze(1).expand(n, c, flat.shape[1])
-    values = input.reshape(n, c, -1).gather(2, index)
+    values = input.reshape(n, c, math.prod(input.shape[2:])).gather(2, index)
     return where(inside.unsqueeze(1), values, 0.0)
 
 
