@@ -60,7 +60,10 @@ def test_square_matrices(dtype, batch):
             other = b if left else np.ascontiguousarray(np.swapaxes(b, -1, -2))
             for unit in (True, False):
                 agree("solve_triangular", sure, other, upper, left, unit, dtype=dtype)
+    for upper in (False, True):
+        agree("cholesky_solve", cpu.cholesky(positive, upper)[0], b, upper, dtype=dtype)
     factors, pivots, _ = agree("lu", a, dtype=dtype)
+    agree("permutations", pivots.get(), 20, np.dtype(dtype), dtype=dtype)
     for adjoint in (False, True):
         agree("lu_solve", factors.get(), pivots.get(), b, adjoint, dtype=dtype)
     agree("inverse", a, dtype=dtype)

@@ -11,9 +11,12 @@ import ctypes
 import functools
 import math
 
-from rushlight.backends import np, openblas
+from rushlight.backends import fortran, np, openblas
+from rushlight.kernels.execution import REFERENCE
 
-_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+_LETTERS = {
+    np.dtype(name): letter for name, letter in (("f4", "s"), ("f8", "d"), ("c8", "c"), ("c16", "z"))
+}
 # Up to this size NumPy's loop over a batch costs less than our calls; beyond it the private library
 # is the faster one.
 _SMALL = 16
@@ -30,9 +33,8 @@ def _routine(name):
     return function
 
 
-def _call(name, count, *arguments):
-    """Call a Fortran routine `count` times. Arrays of that many rows move from call to call; other
-    arrays, integers and letters stay."""
+def _call_each(name, count, *arguments):
+    """:func:`rushlight.backends.fortran.call` without a compiler."""
     values, moving, letters = [], [], 0
     for argument in arguments:
         if isinstance(argument, str):
@@ -52,18 +54,19 @@ def _call(name, count, *arguments):
         function(*values)
 
 
+_call = _call_each if REFERENCE else fortran.call
+
+
 def _letter(array):
-    return _LETTERS[array.dtype.name]
+    return _LETTERS[array.dtype]
 
 
 def _columns(array):
     """A column-major copy of every matrix, as ``(batch, n, m)`` in row-major memory."""
     m, n = array.shape[-2:]
-    turned = array.swapaxes(-1, -2).reshape(-1, n, m) if array.size else array
     if not array.size:
         return np.zeros((math.prod(array.shape[:-2]), n, m), array.dtype)
-    fresh = turned.base is None or not np.shares_memory(turned, array)
-    return np.ascontiguousarray(turned) if fresh else np.array(turned, order="C")
+    return np.array(array.swapaxes(-1, -2), order="C").reshape(-1, n, m)
 
 
 def _rows(columns, batch):
@@ -85,31 +88,47 @@ def _as_info(info, batch):
     return info.reshape(batch).astype(np.int32)
 
 
+_sizes: dict[tuple, int] = {}  # of work arrays, by routine and what it is told of the problem
+
+
 def _workspace(name, array, *arguments):
     """The work array that a routine asks for when called with ``lwork = -1``: the arguments end
     with it, followed by `info`."""
-    answer, info = np.zeros((1, 1), array.dtype), _info(1)
-    _call(
-        name, 1, *[a[:1] if isinstance(a, np.ndarray) else a for a in arguments], answer, -1, info
-    )
-    size = max(int(answer[0, 0].real), 1)
+    key = name, *[a for a in arguments if type(a) is not np.ndarray]
+    size = _sizes.get(key)
+    if size is None:
+        answer, info = np.zeros((1, 1), array.dtype), _info(1)
+        first = [a[:1] if isinstance(a, np.ndarray) else a for a in arguments]
+        _call(name, 1, *first, answer, -1, info)
+        if len(_sizes) > 4096:
+            _sizes.clear()
+        size = _sizes[key] = max(int(answer[0, 0].real), 1)
     return np.empty((1, size), array.dtype), size
+
+
+@functools.lru_cache(256)
+def _outside(rows, columns, above):
+    """Which elements are strictly above, or strictly below, the diagonal."""
+    i, j = np.ogrid[:rows, :columns]
+    return j > i if above else j < i
+
+
+def _clear(matrices, above):
+    """Zeros strictly above, or strictly below, the diagonal of every matrix."""
+    rows, columns = matrices.shape[-2:]
+    outside = _outside if rows * columns <= 1 << 14 else _outside.__wrapped__
+    np.copyto(matrices, 0, where=outside(rows, columns, above))
 
 
 def cholesky(input, upper=False):
     """``(factor, info)`` of Hermitian matrices, of which one triangle is read."""
     batch, n = input.shape[:-2], input.shape[-1]
-    if n <= _SMALL:
-        try:
-            return np.linalg.cholesky(input, upper=upper), np.zeros(batch, np.int32)
-        except np.linalg.LinAlgError:  # LAPACK's own call says where
-            pass
-    work = _plain(input)
+    work = _columns(input)
     info = _info(len(work))
-    # Row-major memory is the transpose to Fortran: its upper triangle is our lower one.
-    _call(_letter(input) + "potrf", len(work), "L" if upper else "U", n, work, max(n, 1), info)
-    work = np.triu(work) if upper else np.tril(work)
-    return work.reshape(input.shape), _as_info(info, batch)
+    if work.size:
+        _call(_letter(input) + "potrf", len(work), "U" if upper else "L", n, work, n, info)
+        _clear(work, upper)  # the other triangle, in memory the same
+    return _rows(work, batch), _as_info(info, batch)
 
 
 def lu(input):
@@ -156,13 +175,14 @@ def inverse(input):
 
 def solve(input, other):
     """``(X, info)`` of ``input @ X = other``; the batch of `other` may be the larger one."""
-    if input.shape[-1] <= _SMALL and other.size:
-        try:
-            return np.linalg.solve(input, other), np.zeros(input.shape[:-2], np.int32)
-        except np.linalg.LinAlgError:  # LAPACK's own call says where
-            pass
+    batch, (n, count) = other.shape[:-2], other.shape[-2:]
+    if input.shape[:-2] == batch and other.size:
+        work, found, info = _columns(input), _columns(other), _info(math.prod(batch))
+        pivots = np.empty((len(work), n), np.int64)
+        _call(_letter(input) + "gesv", len(work), n, count, work, n, pivots, found, n, info)
+        if not np.count_nonzero(info):
+            return _rows(found, batch), _as_info(info, batch)
     factors, pivots, info = lu(input)
-    batch = other.shape[:-2]
     if factors.shape[:-2] != batch:
         factors = np.broadcast_to(factors, (*batch, *factors.shape[-2:]))
         pivots = np.broadcast_to(pivots, (*batch, pivots.shape[-1]))
@@ -188,20 +208,51 @@ def triangle_of(input):
 def solve_triangular(input, other, upper, left=True, unitriangular=False):
     """X of ``input @ X = other``, or of ``X @ input = other``; equal batches. Zeros on the
     diagonal give infinities."""
-    work, factors = _plain(other), np.ascontiguousarray(input)
-    factors = factors.reshape(-1, *input.shape[-2:]) if input.size else factors
-    if not work.size:
-        return work.reshape(other.shape)
-    m, n = other.shape[-2:]
-    side, triangle = "R" if left else "L", "L" if upper else "U"
-    unit = "U" if unitriangular else "N"
-    one = np.ones((1, 1), other.dtype)
-    size = m if left else n
-    name = _letter(other) + "trsm"
-    _call(
-        name, len(work), side, triangle, "N", unit, n, m, one, factors, size, work, n
-    )  # transposed: sides and triangles swap
-    return work.reshape(other.shape)
+    work, batch, (m, n) = _columns(other), other.shape[:-2], other.shape[-2:]
+    if work.size:
+        factors, by_rows = _stored(input)
+        # What lies by rows is the transpose to Fortran, triangles swapped.
+        _call(_letter(other) + "trsm", len(work), "L" if left else "R",
+              "U" if upper != by_rows else "L", "T" if by_rows else "N",
+              "U" if unitriangular else "N", m, n, _one(other.dtype), factors,
+              m if left else n, work, m)  # fmt: skip
+    return _rows(work, batch)
+
+
+@functools.cache
+def _one(dtype):
+    return np.ones((1, 1), dtype)
+
+
+def _stored(matrices):
+    """``(batch, n, m)`` of memory that holds the matrices, and whether it does by rows."""
+    turned = matrices.swapaxes(-1, -2)
+    by_rows = not turned.flags.c_contiguous
+    held = np.ascontiguousarray(matrices) if by_rows else turned
+    return held.reshape(-1, *held.shape[-2:]), by_rows
+
+
+def cholesky_solve(factor, other, upper):
+    """X of ``A @ X = other`` with A's Cholesky factor; equal batches."""
+    work, batch, (n, count) = _columns(other), other.shape[:-2], other.shape[-2:]
+    if work.size:
+        factors, by_rows = _stored(factor)
+        if by_rows and factor.dtype.kind == "c":
+            factors, by_rows = _columns(factor), False
+        triangle, info = "U" if upper != by_rows else "L", _info(len(work))
+        _call(_letter(other) + "potrs", len(work), triangle, n, count, factors, n, work, n, info)
+    return _rows(work, batch)
+
+
+def permutations(pivots, size, dtype):
+    """P of ``A = P @ L @ U``, as matrices ``(..., size, size)``, from the exchanges of rows."""
+    batch, count = pivots.shape[:-1], pivots.shape[-1]
+    found = np.zeros((math.prod(batch), size, size), dtype)
+    found.reshape(len(found), size * size)[:, :: size + 1] = 1
+    if found.size and count:
+        exchanges = np.ascontiguousarray(pivots, np.int64).reshape(-1, count)
+        _call(_letter(found) + "laswp", len(found), size, found, size, 1, count, exchanges, 1)
+    return found.reshape(*batch, size, size)  # P's adjoint by columns
 
 
 def geqrf(input):
@@ -234,8 +285,8 @@ def qr(input, complete=False, vectors=True):
     """``(Q, R)`` with min(m, n) columns in Q, or m if `complete`; Q is None without `vectors`."""
     batch, (m, n) = input.shape[:-2], input.shape[-2:]
     k = min(m, n)
-    if max(m, n) <= _SMALL and input.size and vectors:
-        return tuple(np.linalg.qr(input, "complete" if complete else "reduced"))
+    if vectors and input.size and (m == k or not complete):
+        return _reduced_qr(input)
     packed, tau = geqrf(input)
     rows = m if complete and vectors else k
     upper = np.zeros((*batch, rows, n), input.dtype)
@@ -246,6 +297,24 @@ def qr(input, complete=False, vectors=True):
     reflectors[...] = np.eye(m, rows, dtype=input.dtype)
     reflectors[..., :k] = packed[..., :k]
     return householder_product(reflectors, tau), upper
+
+
+def _reduced_qr(input):
+    """The same with min(m, n) columns in Q, by columns both."""
+    batch, (m, n) = input.shape[:-2], input.shape[-2:]
+    work, k, letter = _columns(input), min(m, n), _letter(input)
+    count = len(work)
+    tau, info = np.empty((count, k), input.dtype), _info(count)
+    space, size = _workspace(letter + "geqrf", work, m, n, work, m, tau)
+    _call(letter + "geqrf", count, m, n, work, m, tau, space, size, info)
+    upper = np.array(work[:, :, :k], order="C")
+    _clear(upper, True)  # below R's diagonal, in memory above
+    if n > k:
+        work = np.array(work[:, :k], order="C")
+    name = letter + _CONJUGATED["or"][letter] + "gqr"
+    space, size = _workspace(name, work, m, k, k, work, m, tau)
+    _call(name, count, m, k, k, work, m, tau, space, size, info)
+    return _rows(work, batch), _rows(upper, batch)
 
 
 def multiply_reflectors(input, tau, other, left=True, transpose=False):

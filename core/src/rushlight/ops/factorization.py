@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rushlight.backends import np
-from rushlight.backends.arrays import dtype_of
+from rushlight.backends.arrays import BY_CODE, dtype_of
 from rushlight.dtypes import int32
 from rushlight.errors import shape_text
 from rushlight.kernels import lapack
@@ -152,10 +152,7 @@ def _check_cholesky_solve(B, L):
 def cholesky_solve(input: Tensor, input2: Tensor, upper=False):
     """X of ``A @ X = B`` with ``A = L @ L.mH`` (``L.mH @ L`` if `upper`)."""
     input, input2 = _check_cholesky_solve(input, input2)
-    adjoint = np.conj(np.swapaxes(input2, -1, -2))
-    first, second = (adjoint, input2) if upper else (input2, adjoint)
-    middle = lapack.solve_triangular(first, input, False)
-    return by_columns(lapack.solve_triangular(second, middle, True))
+    return by_columns(lapack.cholesky_solve(input2, input, upper))
 
 
 @cholesky_solve.gradients("input", "input2")
@@ -279,30 +276,20 @@ linalg_lu_factor_ex.gradient(A=_lu_gradient)
     tested_by="linalg_lu",
     samples=lambda make: [],
 )
-def _permutation(pivots: Tensor, size):
-    """The row order ``order`` with ``A[order] = L @ U`` that a sequence of exchanges makes."""
-    order = np.zeros((*pivots.shape[:-1], size), np.int64) + np.arange(size)
-    for i in range(pivots.shape[-1]):
-        other = np.asarray(pivots[..., i : i + 1], np.int64) - 1
-        there = np.take_along_axis(order, other, -1)
-        np.put_along_axis(order, other, order[..., i : i + 1].copy(), -1)
-        order[..., i : i + 1] = there
-    return order
+def _permutation(pivots: Tensor, size, code):
+    """P of ``A = P @ L @ U``, matrices of numbers of the dtype of that code, from the exchanges."""
+    return lapack.permutations(pivots, size, BY_CODE[code])
 
 
-_permutation.op.options["meta"] = lambda pivots, size: (
-    (*pivots.shape[:-1], size),
-    dtype_of(np.zeros((), np.int64)),
+_permutation.op.options["meta"] = lambda pivots, size, code: (
+    (*pivots.shape[:-1], size, size),
+    dtype_of(np.zeros((), BY_CODE[code])),
 )
 
 
 def permutation(pivots, size, like):
     """P of ``A = P @ L @ U`` from the pivots, in the dtype of another tensor."""
-    from rushlight.ops.creation import arange
-
-    order = _permutation(pivots, size).unsqueeze(-2)
-    rows = arange(size, device=pivots._device).unsqueeze(-1)
-    return (rows == order).to(like._dtype)
+    return _permutation(pivots, size, like._dtype.code)
 
 
 @composite(method=False, oracle="_C._linalg")

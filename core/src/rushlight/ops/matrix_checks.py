@@ -11,7 +11,7 @@ from rushlight.errors import shape_text
 from rushlight.tensor.dispatch import innermost
 from rushlight.tensor.tensor import Tensor
 
-_DTYPES = ("float32", "float64", "complex64", "complex128")
+_DTYPES = frozenset(np.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
 
 
 class LinAlgError(RuntimeError):
@@ -35,7 +35,7 @@ def check_dtype(name, *values, letters="AB"):
     first = array_of(values[0])
     for value, letter in zip(values, letters, strict=False):
         found = array_of(value).dtype
-        if found.name not in _DTYPES:
+        if found not in _DTYPES:
             kind = "low precision dtypes are" if found.itemsize == 2 else "other dtypes are"
             raise RuntimeError(
                 f"{name}: expected {letter} of a floating point or complex dtype (float32, "
@@ -78,7 +78,7 @@ def raise_failures(name, info, text):
     """LinAlgError for the first matrix of a batch whose `info` is not zero; `text` says what went
     wrong, with ``{}`` for the number that LAPACK reports."""
     info = array_of(innermost(info))
-    if not info.any():
+    if not np.count_nonzero(info):
         return
     flat = info.reshape(-1)
     first = int(np.flatnonzero(flat)[0])

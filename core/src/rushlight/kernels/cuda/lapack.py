@@ -20,6 +20,7 @@ from .launching import DeviceArray
 
 __all__ = [
     "cholesky",
+    "cholesky_solve",
     "determinant",
     "geqrf",
     "householder_product",
@@ -30,6 +31,7 @@ __all__ = [
     "lu",
     "lu_solve",
     "multiply_reflectors",
+    "permutations",
     "qr",
     "solve",
     "solve_triangular",
@@ -271,6 +273,17 @@ def solve_triangular(input, other, upper, left=True, unitriangular=False):
     return _run(_solve_triangular, input, other, **options)
 
 
+def _cholesky_solve(r, factor, other, upper=False):
+    adjoint = r.xp.conj(factor.swapaxes(-1, -2))
+    first, second = (adjoint, factor) if upper else (factor, adjoint)
+    return _solve_triangular(r, second, _solve_triangular(r, first, other, False), True)
+
+
+def cholesky_solve(factor, other, upper):
+    """X of ``A @ X = other`` with A's Cholesky factor; equal batches."""
+    return _run(_cholesky_solve, factor, other, upper=upper)
+
+
 # ------------------------------------------------------------------------------- orthogonal factors
 def _geqrf(r, a):
     batch, (m, n) = a.shape[:-2], a.shape[-2:]
@@ -407,3 +420,8 @@ def ldl(input, hermitian=False):
 def ldl_solve(factors, pivots, other, hermitian=False):
     """``A^-1 @ other`` from the factors of :func:`ldl`; equal batches: on the host."""
     return _by_host("ldl_solve", factors, pivots, other, hermitian)
+
+
+def permutations(pivots, size, dtype):
+    """P of ``A = P @ L @ U`` from the exchanges of rows: on the host."""
+    return _by_host("permutations", pivots, size, dtype)
