@@ -10,29 +10,28 @@ import ctypes
 import functools
 import struct
 
-from rushlight.backends import memory, np, openblas
+from rushlight.backends import np, openblas
 
 _ndarray = np.ndarray
+_HEADER = object.__basicsize__  # behind its header, an array object holds the address of its data
 _BY_ADDRESS = -1  # in place of a step: the number itself is in the table
 
 
 def call(name, count, *arguments):
     """Call the private OpenBLAS's routine `name` `count` times. Arrays of that many rows move from
     call to call; other arrays, integers and letters stay."""
-    values = []
+    values, letters = [], 0
     for argument in arguments:
         kind = type(argument)
         if kind is _ndarray:
-            step = argument.strides[0] if argument.shape[0] == count else 0
-            values.append(memory.address(argument))
-            values.append(step)
-        elif kind is str:
-            values.append(ord(argument))
-            values.append(_BY_ADDRESS)
+            moves = count > 1 and argument.shape[0] == count
+            values += id(argument) + _HEADER, argument.strides[0] if moves else 0
+        elif kind is int:
+            values += argument, _BY_ADDRESS
         else:
-            values.append(argument)
-            values.append(_BY_ADDRESS)
-    loop, pack = _loop(len(arguments), sum([type(a) is str for a in arguments]))
+            letters += 1
+            values += ord(argument), _BY_ADDRESS
+    loop, pack = _loop(len(arguments), letters)
     loop(_address(name), pack(*values), count)
 
 
@@ -54,7 +53,8 @@ def _loop(count, letters):
 
 def _text(symbol, count, letters):
     """A loop over calls of a routine with `count` arguments, of which that many are letters, whose
-    lengths Fortran passes behind the others. Its table holds a number and a step for each."""
+    lengths Fortran passes behind the others. Its table holds two words for each: where an
+    array object has its address and how far it moves, or a number and that it is one."""
     before, inside, passed = [], [], []
     for i in range(count):
         before += [
@@ -64,7 +64,10 @@ def _text(symbol, count, letters):
             f"%t{i} = load i64, ptr %q{i}",
             f"%k{i} = icmp eq i64 %t{i}, {_BY_ADDRESS}",
             f"%w{i} = ptrtoint ptr %p{i} to i64",
-            f"%a{i} = select i1 %k{i}, i64 %w{i}, i64 %v{i}",
+            f"%h{i} = select i1 %k{i}, i64 %w{i}, i64 %v{i}",
+            f"%o{i} = inttoptr i64 %h{i} to ptr",
+            f"%d{i} = load i64, ptr %o{i}",
+            f"%a{i} = select i1 %k{i}, i64 %w{i}, i64 %d{i}",
             f"%s{i} = select i1 %k{i}, i64 0, i64 %t{i}",
         ]
         inside += [

@@ -66,11 +66,15 @@ def _columns(array):
     m, n = array.shape[-2:]
     if not array.size:
         return np.zeros((math.prod(array.shape[:-2]), n, m), array.dtype)
-    return np.array(array.swapaxes(-1, -2), order="C").reshape(-1, n, m)
+    if array.ndim == 2:
+        return array.T.copy()[None]
+    return array.swapaxes(-1, -2).copy().reshape(-1, n, m)
 
 
 def _rows(columns, batch):
     """The inverse of `_columns`: a view ``(..., m, n)`` of column-major matrices."""
+    if not batch:
+        return columns[0].T
     return columns.reshape(*batch, *columns.shape[1:]).swapaxes(-1, -2)
 
 
@@ -108,16 +112,20 @@ def _workspace(name, array, *arguments):
 
 @functools.lru_cache(256)
 def _outside(rows, columns, above):
-    """Which elements are strictly above, or strictly below, the diagonal."""
+    """The places strictly above, or strictly below, the diagonal."""
     i, j = np.ogrid[:rows, :columns]
-    return j > i if above else j < i
+    return np.flatnonzero(j > i if above else j < i)
 
 
 def _clear(matrices, above):
     """Zeros strictly above, or strictly below, the diagonal of every matrix."""
-    rows, columns = matrices.shape[-2:]
+    count, rows, columns = matrices.shape
     outside = _outside if rows * columns <= 1 << 14 else _outside.__wrapped__
-    np.copyto(matrices, 0, where=outside(rows, columns, above))
+    places = outside(rows, columns, above)
+    if count == 1:
+        matrices.reshape(-1)[places] = 0
+    else:
+        matrices.reshape(count, -1)[:, places] = 0
 
 
 def cholesky(input, upper=False):
