@@ -63,6 +63,7 @@ def test_square_matrices(dtype, batch):
     for upper in (False, True):
         agree("cholesky_solve", cpu.cholesky(positive, upper)[0], b, upper, dtype=dtype)
     factors, pivots, _ = agree("lu", a, dtype=dtype)
+    agree("lu_parts", a, dtype=dtype)
     agree("permutations", pivots.get(), 20, np.dtype(dtype), dtype=dtype)
     for adjoint in (False, True):
         agree("lu_solve", factors.get(), pivots.get(), b, adjoint, dtype=dtype)

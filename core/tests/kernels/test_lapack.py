@@ -81,6 +81,8 @@ def test_factors(shape, dtype, batch):
         upper = np.triu(factors)[..., :k, :]
         order = lapack.permutations(pivots, m, np.dtype(dtype))
         near(order @ lower @ upper, a, dtype)
+        first, second, same = lapack.lu_parts(matrices)
+        assert (first == lower).all() and (second == upper).all() and (same == pivots).all()
         assert not info.any()
 
 
@@ -99,4 +101,5 @@ def test_nothing():
         assert lapack.solve(array, array)[0].shape == shape
         assert lapack.solve_triangular(array, array, True)[0:].shape == shape
         assert lapack.cholesky_solve(array, array, False).shape == shape
+        assert lapack.lu_parts(array)[1].shape == shape
         assert lapack.qr(array)[0].shape == shape and lapack.lu(array)[0].shape == shape

@@ -60,6 +60,8 @@ def test_lu(dtype, shape):
     agree("lu", matrices, get_infos=True)
     if matrices.numel():
         assert checked(lambda x: linalg.lu(x)[1:], matrices)
+        for part in (1, 2):  # the gradient of one triangle alone
+            assert checked(lambda x, part=part: linalg.lu(x)[part], matrices)
 
 
 def test_lu_factor_of_a_singular_matrix():

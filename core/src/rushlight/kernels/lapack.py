@@ -150,6 +150,19 @@ def lu(input):
     return _rows(work, batch), pivots, _as_info(info, batch)
 
 
+def lu_parts(input):
+    """``(L, U, pivots)`` with ones on L's diagonal, by columns."""
+    batch, (m, n) = input.shape[:-2], input.shape[-2:]
+    factors, pivots, _ = lu(input)
+    work, k = factors.swapaxes(-1, -2).reshape(math.prod(batch), n, m), min(m, n)
+    lower, upper = work[:, :k].copy(), work[:, :, :k].copy()
+    if lower.size:
+        _clear(lower, False)  # above L's diagonal, in memory below
+        lower.reshape(len(lower), k * m)[:, :: m + 1] = 1
+        _clear(upper, True)
+    return _rows(lower, batch), _rows(upper, batch), pivots
+
+
 def lu_solve(factors, pivots, other, adjoint=False):
     """``A^-1 @ other`` (or with the adjoint of A) from the factors of :func:`lu`; equal batches."""
     batch, (n, count) = other.shape[:-2], other.shape[-2:]

@@ -225,13 +225,17 @@ def _lu_gradient(grad, out, out1):
     lower = factors.tril(-1)[..., :k] + _unit(factors, m, k)
     upper = factors.triu()[..., :k, :]
     grad_lower, grad_upper = grad.tril(-1)[..., :k], grad.triu()[..., :k, :]
-    if m == n:
-        turned = _square_lu_gradient(grad_lower, grad_upper, lower, upper)
-    elif m < n:
-        turned = _wide_lu_gradient(grad_lower, grad_upper, lower, upper)
-    else:
-        turned = _tall_lu_gradient(grad_lower, grad_upper, lower, upper)
+    turned = _lu_parts_turned(grad_lower, grad_upper, lower, upper, m, n)
     return permutation(out1, m, turned) @ turned
+
+
+def _lu_parts_turned(grad_lower, grad_upper, lower, upper, m, n):
+    """The gradient of ``P.mH @ A`` from those of the triangles."""
+    if m == n:
+        return _square_lu_gradient(grad_lower, grad_upper, lower, upper)
+    if m < n:
+        return _wide_lu_gradient(grad_lower, grad_upper, lower, upper)
+    return _tall_lu_gradient(grad_lower, grad_upper, lower, upper)
 
 
 def _unit(tensor, rows, columns):
@@ -301,11 +305,49 @@ def linalg_lu_factor(A: Tensor, *, pivot=True):
     return Factors(factors, pivots)
 
 
+def _lu_parts_meta(A):
+    *batch, m, n = A.shape
+    k = min(m, n)
+    dtype = dtype_of(A)
+    return [((*batch, m, k), dtype), ((*batch, k, n), dtype), ((*batch, k), int32)]
+
+
+@op(
+    batching="trailing",
+    outputs=3,
+    method=False,
+    tested_by="tests/ops/test_factorization.py",
+    samples=lambda make: [],
+    meta=_lu_parts_meta,
+    node="LinalgLu",
+)
+def _lu_parts(A: Tensor):
+    """``(L, U, pivots)``: the triangles of an LU factorization apart."""
+    check_matrix("linalg.lu", A)
+    check_dtype("linalg.lu", A)
+    return [*lapack.lu_parts(A)]
+
+
+def _lu_parts_gradient(grad, A_shape, out0, out1, out2):
+    grad_lower, grad_upper = grad[:2]
+    if grad_lower is None:
+        grad_lower = out0 * 0
+    if grad_upper is None:
+        grad_upper = out1 * 0
+    turned = _lu_parts_turned(grad_lower.tril(-1), grad_upper.triu(), out0, out1, *A_shape[-2:])
+    return permutation(out2, A_shape[-2], turned) @ turned
+
+
+_lu_parts.gradient(A=_lu_parts_gradient)
+
+
 @composite(method=False, oracle="_C._linalg")
 def linalg_lu(A: Tensor, *, pivot=True):
     """``(P, L, U)`` with ``A = P @ L @ U``: a permutation, lower and upper triangles."""
-    factors, pivots, _ = linalg_lu_factor_ex(A, pivot=pivot)
-    return PLU(*lu_unpack(factors, pivots))
+    if not pivot:
+        raise RuntimeError("linalg.lu: LU without pivoting is not implemented on the CPU")
+    lower, upper, pivots = _lu_parts(A)
+    return PLU(permutation(pivots, A.shape[-2], A), lower, upper)
 
 
 @composite(method=False)

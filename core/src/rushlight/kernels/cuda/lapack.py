@@ -29,6 +29,7 @@ __all__ = [
     "ldl_solve",
     "least_squares",
     "lu",
+    "lu_parts",
     "lu_solve",
     "multiply_reflectors",
     "permutations",
@@ -170,6 +171,18 @@ def _lu(r, a):
 def lu(input):
     """``(LU, pivots, info)``: L below the diagonal, U on and above it; pivots count from 1."""
     return _run(_lu, input)
+
+
+def _lu_parts(r, a):
+    (factors, pivots, _), (m, n) = _lu(r, a), a.shape[-2:]
+    k = min(m, n)
+    lower = r.xp.tril(factors, -1)[..., :k] + r.xp.eye(m, k, dtype=a.dtype)
+    return lower, r.xp.triu(factors)[..., :k, :], pivots
+
+
+def lu_parts(input):
+    """``(L, U, pivots)`` with ones on L's diagonal."""
+    return _run(_lu_parts, input)
 
 
 def _lu_solve(r, factors, pivots, other, adjoint=False):
