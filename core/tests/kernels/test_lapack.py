@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rushlight.backends import threads
 from rushlight.kernels import lapack
 
 DTYPES = ["f4", "f8", "c8", "c16"]
@@ -103,3 +104,42 @@ def test_nothing():
         assert lapack.cholesky_solve(array, array, False).shape == shape
         assert lapack.lu_parts(array)[1].shape == shape
         assert lapack.qr(array)[0].shape == shape and lapack.lu(array)[0].shape == shape
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("scale", [1e-30, 1e-20, 1e18, 1e30, 0.0])
+def test_numbers_with_squares_out_of_range(scale, dtype):
+    scale = scale if dtype == "f4" else scale**8
+    a = drawn(dtype, 3, 6, 4) * np.dtype(dtype).type(scale)
+    a[0, :, 1] = 0
+    a[1, 2:, 0] = 0
+    q, r = lapack.qr(a)
+    near(np.swapaxes(q, -1, -2) @ q, np.broadcast_to(np.eye(4, dtype=dtype), (3, 4, 4)), dtype)
+    unit = np.dtype(dtype).type(scale or 1)
+    near(q @ (r / unit), a / unit, dtype)
+
+
+def test_numbers_that_are_not_finite_stay_in_their_matrix():
+    for value in (np.nan, np.inf):
+        a = drawn("f4", 3, 5, 5)
+        whole = a @ np.swapaxes(a, -1, -2) + 5 * np.eye(5, dtype="f4")
+        a[1, 2, 3] = whole[1, 3, 2] = value
+        q, r = lapack.qr(a)
+        assert np.isfinite(q[::2]).all() and np.isfinite(r[::2]).all()
+        assert not np.isfinite(q[1]).all()
+        factor, info = lapack.cholesky(whole)
+        assert np.isfinite(factor[::2]).all() and not np.isfinite(factor[1]).all()
+        assert info[0] == info[2] == 0
+    assert info.dtype == np.int32
+
+
+def test_bits_do_not_depend_on_threads():
+    a, found, before = drawn("f4", 600, 16, 12), [], threads.get_num_threads()
+    square = a @ np.swapaxes(a, -1, -2) + 16 * np.eye(16, dtype="f4")
+    try:
+        for count in (1, 3):
+            threads.set_num_threads(count)
+            found.append([x.tobytes() for x in (*lapack.qr(a), *lapack.cholesky(square))])
+    finally:
+        threads.set_num_threads(before)
+    assert found[0] == found[1]

@@ -12,7 +12,8 @@ import functools
 import math
 
 from rushlight.backends import fortran, np, openblas
-from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.execution import REFERENCE, chunk, language_type
+from rushlight.kernels.prepared import by_layout, prepared
 
 _LETTERS = {
     np.dtype(name): letter for name, letter in (("f4", "s"), ("f8", "d"), ("c8", "c"), ("c16", "z"))
@@ -20,6 +21,7 @@ _LETTERS = {
 # Up to this size NumPy's loop over a batch costs less than our calls; beyond it the private library
 # is the faster one.
 _SMALL = 16
+_COMPILED = 1 << 12  # elements of a matrix
 _CONJUGATED = {
     "or": {"s": "or", "d": "or", "c": "un", "z": "un"},
     "sy": {"s": "sy", "d": "sy", "c": "he", "z": "he"},
@@ -128,8 +130,46 @@ def _clear(matrices, above):
         matrices.reshape(count, -1)[:, places] = 0
 
 
+def _compiled(input):
+    """Whether matrices are small, real and by rows: what compiled kernels factor. Larger ones are
+    LAPACK's, which works in blocks."""
+    small = 0 < input.size and input.shape[-1] * input.shape[-2] <= _COMPILED
+    return small and not REFERENCE and input.dtype.kind == "f" and input.flags.c_contiguous
+
+
+def _planned(kernel, input, outputs, words):
+    """A prepared call of a kernel whose items are matrices."""
+    from rushlight.kernels import factor_kernels
+
+    code = getattr(factor_kernels, kernel).address(real=language_type(input.dtype))
+    items, (m, n) = math.prod(input.shape[:-2]), input.shape[-2:]
+    return prepared(code, items, chunk(items, m * n * n), [input], outputs, words)
+
+
+def _plan_cholesky(input):
+    if not _compiled(input):
+        return None
+    outputs = [(input.shape, input.dtype), (input.shape[:-2], np.dtype(np.int32))]
+    return _planned("cholesky", input, outputs, [input.shape[-1]])
+
+
+def _plan_qr(input):
+    *batch, m, n = input.shape
+    if not _compiled(input) or m < n:
+        return None
+    outputs = [(*batch, n, m), (*batch, n, n), (*batch, n)]
+    return _planned("qr", input, [(shape, input.dtype) for shape in outputs], [m, n])
+
+
+_small_cholesky = by_layout(_plan_cholesky, lambda input: None)
+_small_qr = by_layout(_plan_qr, lambda input: None)
+
+
 def cholesky(input, upper=False):
     """``(factor, info)`` of Hermitian matrices, of which one triangle is read."""
+    found = None if upper else _small_cholesky(input)
+    if found is not None:
+        return found[0].swapaxes(-1, -2), found[1]
     batch, n = input.shape[:-2], input.shape[-1]
     work = _columns(input)
     info = _info(len(work))
@@ -322,6 +362,9 @@ def qr(input, complete=False, vectors=True):
 
 def _reduced_qr(input):
     """The same with min(m, n) columns in Q, by columns both."""
+    found = _small_qr(input)
+    if found is not None:
+        return found[0].swapaxes(-1, -2), found[1].swapaxes(-1, -2)
     batch, (m, n) = input.shape[:-2], input.shape[-2:]
     work, k, letter = _columns(input), min(m, n), _letter(input)
     count = len(work)
