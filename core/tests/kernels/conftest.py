@@ -5,6 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rushlight.kernels.execution import REFERENCE
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "compiled(reason): what the reference path (RUSHLIGHT_KERNELS) has nothing of"
+    )
+
+
+def pytest_runtest_setup(item):
+    marker = item.get_closest_marker("compiled")
+    if REFERENCE and marker is not None:
+        pytest.skip(marker.args[0])
+
 
 @pytest.fixture
 def rng():

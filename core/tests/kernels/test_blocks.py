@@ -19,6 +19,7 @@ def a_pool():
     threads.pool()
 
 
+@pytest.mark.compiled("the reference leaves memory to NumPy")
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_filled_and_copied(size, dtype):
@@ -34,6 +35,7 @@ def test_filled_and_copied(size, dtype):
         assert np.array_equal(copy, made)
 
 
+@pytest.mark.compiled("the reference leaves memory to NumPy")
 @pytest.mark.parametrize("offset", [0, 1, 7])
 @pytest.mark.parametrize("size", SIZES)
 def test_written_in_place_at_any_address(size, offset):
@@ -56,6 +58,7 @@ def test_special_numbers(value):
     assert np.array_equal(made.view(np.int32), wanted.view(np.int32))
 
 
+@pytest.mark.compiled("the reference leaves memory to NumPy")
 def test_numbers_that_do_not_fit():
     kind = np.dtype(np.int32)
     with pytest.raises(OverflowError):
@@ -66,6 +69,7 @@ def test_numbers_that_do_not_fit():
     assert blocks.filled((40_000,), np.dtype(np.bool_), 2).view(np.uint8).max() == 1
 
 
+@pytest.mark.compiled("the reference leaves memory to NumPy")
 def test_memory_that_is_shared_or_strided_is_left():
     array = np.arange(40_000, dtype=np.float32)
     assert not blocks.copy(array[1:], array[:-1])
@@ -98,6 +102,7 @@ def test_threads_do_not_matter():
         threads.set_num_threads(before)
 
 
+@pytest.mark.compiled("the reference leaves memory to NumPy")
 @pytest.mark.parametrize("shape", [(100, 100), (300, 400), (40, 50, 60)])
 def test_new_memory_is_aligned(shape):
     for made in (rushlight.empty(shape), rushlight.zeros(shape), rushlight.full(shape, 2.0),

@@ -12,7 +12,6 @@ import pytest
 
 from rushlight.backends import threads
 from rushlight.kernels import adaptive_steps, foreach
-from rushlight.kernels.execution import REFERENCE
 
 SHAPES = [(128, 77), (128,), (0,), (3, 4, 5), (10_000,), (1,), (), (0, 3), (4096,)]
 
@@ -137,6 +136,7 @@ def test_low_precision_and_strides(rng, kind):
     assert all((m == 0.5).all() for m in mixed)
 
 
+@pytest.mark.compiled("the reference launches nothing")
 def test_memory_orders_and_dtypes_share_launches(rng, monkeypatch):
     launches = []
     monkeypatch.setattr(foreach, "_launch", lambda *a, _launch=foreach._launch: (
@@ -266,7 +266,7 @@ def test_adaptive_steps_take_low_precision_and_read_only_gradients(rng):
 HALVES = [np.float16, ml_dtypes.bfloat16]
 
 
-@pytest.mark.skipif(REFERENCE, reason="NumPy warns of what is not finite")
+@pytest.mark.compiled("the reference computes in float64")
 @pytest.mark.parametrize("kind", HALVES)
 @pytest.mark.parametrize("largest", [False, True])
 def test_adam_of_half_width_is_that_of_float32_rounded_once(rng, kind, largest):

@@ -177,6 +177,7 @@ def run_product(environment):
     return run.stdout.strip()
 
 
+@pytest.mark.compiled("the reference compiles nothing")
 def test_torn_cache_files_are_replaced(tmp_path):
     folder = run_product({"RUSHLIGHT_CACHE_DIR": str(tmp_path)})
     assert folder.startswith(str(tmp_path))
@@ -202,6 +203,7 @@ def test_old_builds_are_forgotten(tmp_path):
     assert other.exists()
 
 
+@pytest.mark.compiled("the reference compiles nothing")
 def test_processes_may_compile_at_once(tmp_path):
     code = (
         "import numpy as np\n"

@@ -39,6 +39,7 @@ def test_batches_parts_and_special_numbers(shape):
         assert np.array_equal(found, view, equal_nan=True)
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 def test_what_is_turned():
     array = np.zeros((40, 50), np.float32)
     turned = moving.copied(array.T, (50, 40), array.T.strides, 0, (50, 40))

@@ -23,6 +23,7 @@ def run(call, *arrays):
     return call(*arrays), places.failures.value - before
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_places(shape, dtype):
@@ -48,6 +49,7 @@ def test_places(shape, dtype):
         assert failed == (along < 0).sum()
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_added_at_repeated_indices(dtype):
     x, index = sample((3, 4), dtype), np.array([[0, 1, 1, 3], [2, 2, 2, 2]])

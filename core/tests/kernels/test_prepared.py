@@ -30,6 +30,7 @@ def same(call, arguments, wanted):
     np.testing.assert_array_equal(found, wanted, strict=True)
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_moving(shape, dtype):
@@ -49,6 +50,7 @@ def test_moving(shape, dtype):
             same(moving.triangle(x, diagonal, False), [x], np.triu(x, diagonal))
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_padded(shape, dtype):
@@ -109,6 +111,7 @@ def axes_of(x):
     return [tuple(range(a, b)) for a in range(x.ndim) for b in range(a + 1, x.ndim + 1)]
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("shape", [*SHAPES, (4, 5000), (40, 70), (2, 700, 3)])
 def test_folded(shape, dtype):
@@ -132,6 +135,7 @@ def test_folded(shape, dtype):
                 np.testing.assert_allclose(found, wanted, bound, bound * count**0.5, err_msg=kind)
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 @pytest.mark.parametrize("dtype", ["?", "i4", "i8", "f4", "f8"])
 @pytest.mark.parametrize("every", [False, True])
 def test_truth(every, dtype):
@@ -144,6 +148,7 @@ def test_truth(every, dtype):
             same(folds.truth(every, x, (0, 1), True), [x], judge(x, axis=(0, 1), keepdims=True))
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 def test_infinities_and_nan():
     x = np.array([[np.inf, 1], [-np.inf, -np.inf], [np.nan, 1], [-np.inf, 2]], "f4")
     found = folds.folded("logsumexp", x, (1,), False)(x)
@@ -162,6 +167,7 @@ def test_what_is_left_to_others():
     assert fills.made("uniform", object(), (100,)) is None
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 def test_other_dtypes_and_alignment_are_refused():
     x = np.arange(12.0).reshape(3, 4)
     call = moving.flipped(x, (0,))
@@ -187,6 +193,7 @@ def test_remembered_layouts_are_few():
     assert len(known) == 5
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 def test_without_built_in_doors():
     names = ["test_moving", "test_padded", "test_folded", "test_truth", "test_other_dtypes"]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k"]

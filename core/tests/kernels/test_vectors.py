@@ -16,6 +16,7 @@ INTEGERS = [0, 1, -1, 127, 128, 255, 256, 2**24 + 1, 2**31 - 1, 2**31, -(2**31) 
 INTEGERS += [2**62, -(2**63)]
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 @pytest.mark.parametrize("target", NAMES)
 @pytest.mark.parametrize("source", NAMES)
 def test_converted(source, target):
@@ -30,6 +31,7 @@ def test_converted(source, target):
             np.testing.assert_array_equal(call(x), wanted, strict=True)
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (22, 45), (7, 1003), (2, 20_001), (9,)])
 def test_product(shape, dtype):
@@ -62,6 +64,7 @@ def test_gradients_of_a_matrix_times_a_vector():
         x.mv(v.double())
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 @pytest.mark.parametrize("shape", [(1,), (9,), (3, 5), (2, 1, 7), (2, 3, 4, 5), (1, 1, 1, 1)])
 def test_nonzero(shape):
     draw = np.random.default_rng(6)
@@ -71,6 +74,7 @@ def test_nonzero(shape):
     assert vectors.nonzero(x.astype("f4")) is None and vectors.nonzero(x[:0]) is None
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 def test_equal_and_one_hot():
     x = np.arange(5000.0)
     y = x.copy()
@@ -91,6 +95,7 @@ def test_equal_and_one_hot():
     np.testing.assert_array_equal(vectors.ramp(5000)(7, -3), 7 - 3 * np.arange(5000))
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     "shape", [(1, 1, 1), (3, 4, 2), (8, 8, 8), (5, 17, 33), (1, 64, 64), (64, 64, 1)]
@@ -120,6 +125,7 @@ def test_small_products_that_others_make():
         assert vectors.small_product(a, b) is None
 
 
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
 @pytest.mark.parametrize("size", [256, 1000, 4097, 100_003])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "float16", "bool"])
 def test_selected_by_a_mask(size, dtype):

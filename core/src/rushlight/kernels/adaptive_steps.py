@@ -334,6 +334,8 @@ def _gradient(p, g, weight_decay, maximize):
 
 def _rmsprop_reference(params, grads, squares, means, momenta, lr, alpha, eps, weight_decay,
                        momentum, maximize):  # fmt: skip
+    check_lists("rmsprop", params=params, grads=grads, squares=squares, means=means,
+                momenta=momenta)  # fmt: skip
     for i, (p, g) in enumerate(zip(params, grads, strict=True)):
         d = _gradient(p, g, weight_decay, maximize)
         squares[i][...] = square = alpha * squares[i] + (1 - alpha) * d * d
@@ -347,6 +349,7 @@ def _rmsprop_reference(params, grads, squares, means, momenta, lr, alpha, eps, w
 
 
 def _adagrad_reference(params, grads, sums, rates, eps, weight_decay, maximize):
+    check_lists("adagrad", params=params, grads=grads, sums=sums, rates=rates)
     for p, g, total, rate in zip(params, grads, sums, rates, strict=True):
         d = _gradient(p, g, weight_decay, maximize)
         total[...] = new = total + d * d
@@ -354,6 +357,7 @@ def _adagrad_reference(params, grads, sums, rates, eps, weight_decay, maximize):
 
 
 def _adadelta_reference(params, grads, squares, deltas, lr, rho, eps, weight_decay, maximize):
+    check_lists("adadelta", params=params, grads=grads, squares=squares, deltas=deltas)
     for p, g, v, u in zip(params, grads, squares, deltas, strict=True):
         d = _gradient(p, g, weight_decay, maximize)
         v[...] = square = rho * v + (1 - rho) * d * d
@@ -364,6 +368,7 @@ def _adadelta_reference(params, grads, squares, deltas, lr, rho, eps, weight_dec
 
 def _adamax_reference(params, grads, means, largest, rates, beta1, beta2, eps, weight_decay,
                       maximize):  # fmt: skip
+    check_lists("adamax", params=params, grads=grads, means=means, largest=largest, rates=rates)
     for p, g, m, u, rate in zip(params, grads, means, largest, rates, strict=True):
         d = _gradient(p, g, weight_decay, maximize)
         m[...] = mean = m + (d - m) * (1 - beta1)
@@ -383,6 +388,8 @@ def _moments(p, g, m, v, settings):
 
 def _nadam_reference(params, grads, means, squares, numbers, lr, beta1, beta2, eps, weight_decay,
                      maximize, decoupled):  # fmt: skip
+    check_lists("nadam", params=params, grads=grads, means=means, squares=squares,
+                numbers=numbers)  # fmt: skip
     settings = (lr, beta1, beta2, weight_decay, maximize, decoupled)
     for p, g, m, v, own in zip(params, grads, means, squares, numbers, strict=True):
         wide, d, mean, square = _moments(p, g, m, v, settings)
@@ -391,6 +398,8 @@ def _nadam_reference(params, grads, means, squares, numbers, lr, beta1, beta2, e
 
 def _radam_reference(params, grads, means, squares, numbers, lr, beta1, beta2, eps, weight_decay,
                      maximize, decoupled):  # fmt: skip
+    check_lists("radam", params=params, grads=grads, means=means, squares=squares,
+                numbers=numbers)  # fmt: skip
     settings = (lr, beta1, beta2, weight_decay, maximize, decoupled)
     for p, g, m, v, (rate, divided) in zip(params, grads, means, squares, numbers, strict=True):
         wide, _, mean, square = _moments(p, g, m, v, settings)
@@ -398,6 +407,7 @@ def _radam_reference(params, grads, means, squares, numbers, lr, beta1, beta2, e
 
 
 def _rprop_reference(params, grads, before, sizes, etas, step_sizes, maximize):
+    check_lists("rprop", params=params, grads=grads, before=before, sizes=sizes)
     for p, g, e, s in zip(params, grads, before, sizes, strict=True):
         d = _gradient(p, g, 0, maximize)
         agreement = np.sign(d * e)
@@ -408,6 +418,7 @@ def _rprop_reference(params, grads, before, sizes, etas, step_sizes, maximize):
 
 
 def _asgd_reference(params, grads, averages, numbers, weight_decay, maximize):
+    check_lists("asgd", params=params, grads=grads, averages=averages, numbers=numbers)
     for p, g, a, (rate, shrink, share) in zip(params, grads, averages, numbers, strict=True):
         d = _gradient(p, g, weight_decay, maximize)
         p[...] = wide = p * shrink - rate * d

@@ -277,7 +277,8 @@ def amax(input: Tensor, dim=(), keepdim=False):
     refuse_unordered("amax", input)
     axes = wrap_dims(dim, input.ndim)
     _refuse_empty("amax", input, dim, axes)
-    return by_rows(input.max(axis=axes, keepdims=keepdim))
+    with np.errstate(invalid="ignore"):  # half-width NaN
+        return by_rows(input.max(axis=axes, keepdims=keepdim))
 
 
 amax.gradient(input=_share_ties)
@@ -289,7 +290,8 @@ def amin(input: Tensor, dim=(), keepdim=False):
     refuse_unordered("amin", input)
     axes = wrap_dims(dim, input.ndim)
     _refuse_empty("amin", input, dim, axes)
-    return by_rows(input.min(axis=axes, keepdims=keepdim))
+    with np.errstate(invalid="ignore"):  # half-width NaN
+        return by_rows(input.min(axis=axes, keepdims=keepdim))
 
 
 amin.gradient(input=_share_ties)

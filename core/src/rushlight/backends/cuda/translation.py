@@ -218,6 +218,8 @@ def _function(function):
 def _kernel(function, module):
     """The handwritten kernel of that family and name; else the reference; else the text."""
     reference = getattr(function, "reference", None)
+    if reference is not None:
+        reference = getattr(reference, "__wrapped__", reference)  # as it was written
     other = on_device(function if reference is None else reference)
     if module.startswith("rushlight.kernels.cuda"):
         return function
