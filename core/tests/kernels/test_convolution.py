@@ -283,6 +283,28 @@ def test_infinities_and_nan_stay_where_they_belong(rng, largest_tile, value, d):
             assert np.allclose(got[finite], want[finite], 1e-3, 1e-3)
 
 
+@pytest.mark.parametrize("images", [3, 1])
+@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_infinities_and_nan_of_weight_gradients(rng, largest_tile, value, d, images):
+    """An infinite gradient belongs to one output's weights, an infinite input to one input's."""
+    case = (images, 40, (13, 14), 36, (3, 3), (1, 1), (d, d), (d, d), 1)
+    x, w, _b, dy, args = arrays(rng, case)
+    gradient = convolution.convolution_weight_gradient
+    for array in (dy, x):
+        before = array[0, 7, 4, 5]
+        array[0, 7, 4, 5] = value
+        with np.errstate(invalid="ignore"):
+            got = gradient(dy, x, w.shape, *args)
+            want = gradient.reference(dy, x, w.shape, *args)
+        array[0, 7, 4, 5] = before
+        assert np.array_equal(np.isnan(got), np.isnan(want))
+        assert np.array_equal(got[~np.isfinite(want)], want[~np.isfinite(want)], equal_nan=True)
+        finite = np.isfinite(want)
+        assert 0 < want.size - finite.sum() <= want.size // 36
+        assert np.allclose(got[finite], want[finite], 1e-3, 1e-3)
+
+
 @compiled_only
 def test_sub_images_take_the_place_of_dilations(rng):
     """Where the padding is a multiple of the dilation and a Winograd plan is in use."""

@@ -267,6 +267,12 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
                            direct=False):  # fmt: skip
     if whole_windows.fits(image, kernel, padding, dilation, groups):
         return whole_windows.WeightGradient
+
+    @functools.cache
+    def build_direct():
+        return _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, groups,
+                                      direct=True)  # fmt: skip
+
     size = output_size(image, kernel, stride, padding, dilation)
     is_winograd = _is_winograd(kernel, c, o, stride, padding, dilation, groups, size)
     if groups == 1 and not direct and _gathers_weight_gradient(
@@ -275,11 +281,8 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
         from rushlight.kernels import gathered_convolution
 
         return gathered_convolution.WeightGradient(
-            n, c, image, o, size, kernel, stride, padding, dilation, planes,
-            functools.cache(lambda: _build_weight_gradient(
-                n, c, image, o, kernel, stride, padding, dilation, groups, direct=True
-            )),
-        )  # fmt: skip
+            n, c, image, o, size, kernel, stride, padding, dilation, planes, build_direct
+        )
     parted = dilated_convolution.WeightGradient
     if not direct and _is_parted(parted, n, c, o, size, kernel, stride, padding, dilation, groups):
         return parted(n, c, image, o, size, padding, dilation[0], lambda n, image, padding: (
@@ -298,7 +301,7 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
     if is_winograd and not direct:
         from rushlight.kernels.winograd import WeightGradient
 
-        return WeightGradient(n, c, image, o, padding, _winograd_tile(n, size, 17))
+        return WeightGradient(n, c, image, o, padding, _winograd_tile(n, size, 17), build_direct)
     from rushlight.kernels.direct_convolution import WeightGradient
 
     return WeightGradient(n, c // groups, image, o // groups, kernel, stride, padding, dilation,

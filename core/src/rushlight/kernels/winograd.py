@@ -50,8 +50,8 @@ from rushlight.kernels.winograd_transforms import (
     transform_weights,
 )
 
-# Argument words. The first five are given at each call; ENDLESS is where the forward pass says that
-# some results are not finite.
+# Argument words. The first five are given at each call; ENDLESS is where a pass says that some
+# results are not finite.
 X, W, Y, BIAS, ENDLESS, N, C, H, WIDTH, O, HO, WO, PY, PX = range(14)  # noqa: E741
 TILES_X, TILES_Y, TILE_ROWS, BLOCKS = range(14, 18)
 PANELS, PANEL_GROUPS, CS, TILE, CHUNKS, CHANNEL_BLOCKS, IMAGES, FLIPPED, PACKED = range(18, 27)
@@ -150,6 +150,24 @@ def pack_kernel(args, lo, hi, tid):
     buffer = scratch(tid, 9 * g[C] * row)
     for panel in range(lo, hi):
         pack_panel(g, g[W], panel, buffer, g[Y] + panel * points() * g[C] * row)
+
+
+@function
+def clear_seen(seen):
+    """Nothing that is not finite has been seen."""
+    for i in range(VL):
+        array(f32, seen)[i] = 0
+
+
+@function
+def say_endless(g, seen):
+    """Say so if something has."""
+    finite = i64(0)
+    for i in range(VL):
+        if array(f32, seen)[i] == f32(0):
+            finite += 1
+    if finite < VL:
+        array(i64, g[ENDLESS])[0] = 1
 
 
 @function
@@ -261,8 +279,7 @@ def forward_kernel(args, lo, hi, tid):
     own = bias + row
     v = own + own_bytes
     words, segment, seen = stack(TILE_WORDS), stack(2), stack(VL)
-    for i in range(VL):
-        array(f32, seen)[i] = 0
+    clear_seen(seen)
     array(i64, segment)[0] = 0
     array(i64, segment)[1] = 0
     p = array(i64, words)
@@ -293,12 +310,7 @@ def forward_kernel(args, lo, hi, tid):
             for i in range(images):
                 store_panel(g, source + row * i * rows * g[TILES_X], apart(row * tiles), tile,
                             bias, seen, first_image + i, panel, t0, rows)  # fmt: skip
-    finite = i64(0)
-    for i in range(VL):
-        if array(f32, seen)[i] == f32(0):
-            finite += 1
-    if finite < VL:
-        array(i64, g[ENDLESS])[0] = 1
+    say_endless(g, seen)
 
 
 # ---- weight gradient: dW = G' [sum over tiles of (B' d B) * (A dY A')] G -------------------------
@@ -334,7 +346,7 @@ def gradient_products(g, words, v, v_plane, z, z_plane, du, point_bytes, channel
 
 
 @function
-def store_gradient(g, dw, panel, du, point_bytes, chunk_bytes, first, count, buffer):
+def store_gradient(g, dw, panel, du, point_bytes, chunk_bytes, first, count, buffer, seen):
     """Sum the chunks in fixed order, transform points -> 3x3, store as [O][C][3][3].
 
     ``du`` is where channel ``first``, the first of ``count`` channels, begins.
@@ -348,7 +360,7 @@ def store_gradient(g, dw, panel, du, point_bytes, chunk_bytes, first, count, buf
                 source = du + point * point_bytes + row * (start + c)
                 sum_rows(buffer + row * point, source, chunk_bytes, g[CHUNKS])
             target = result + 9 * c * row
-            transform_weight_gradient(buffer, edge() * row, row, target, 3 * row, row, NV)
+            transform_weight_gradient(buffer, edge() * row, row, target, 3 * row, row, NV, seen)
         target = dw + 36 * (panel * PANEL * g[C] + first + start)
         valid = min(PANEL, g[O] - panel * PANEL)
         transpose(result, row, target, 36 * g[C], 9 * some, valid, 0)
@@ -409,7 +421,8 @@ def weight_gradient_kernel(args, lo, hi, tid):
     z = v + v_bytes
     gradient = z + z_bytes
     own = gradient + gradient_bytes
-    words, segment = stack(TILE_WORDS), stack(2)
+    words, segment, seen = stack(TILE_WORDS), stack(2), stack(VL)
+    clear_seen(seen)
     array(i64, segment)[0] = 0
     array(i64, segment)[1] = 0
     p = array(i64, words)
@@ -431,7 +444,8 @@ def weight_gradient_kernel(args, lo, hi, tid):
             for panel in range(first_panel, last_panel):
                 store_gradient(g, g[W], panel, own + (panel - first_panel) * panel_bytes,
                                point_bytes, 0, first_channel, channels,
-                               own + GROUP_PANELS * panel_bytes)  # fmt: skip
+                               own + GROUP_PANELS * panel_bytes, seen)  # fmt: skip
+    say_endless(g, seen)
 
 
 @range_kernel
@@ -439,14 +453,16 @@ def reduce_kernel(args, lo, hi, tid):
     """Items: (panel, block of 16 channels) of the weights' gradient."""
     g = array(i64, args)
     row, channels = 4 * PANEL, g[C]
-    buffer = scratch(tid, (points() + 16 * 9) * row)
+    buffer, seen = scratch(tid, (points() + 16 * 9) * row), stack(VL)
+    clear_seen(seen)
     parts = (channels + 15) // 16
     panel_bytes = points() * channels * row
     for item in range(lo, hi):
         panel = item // parts
         first, count = split(channels, 16, item % parts)
         store_gradient(g, g[Y], panel, g[W] + panel * panel_bytes + row * first, row * channels,
-                       panel_bytes * g[PANELS], first, count, buffer)  # fmt: skip
+                       panel_bytes * g[PANELS], first, count, buffer, seen)  # fmt: skip
+    say_endless(g, seen)
 
 
 # ---- plans ---------------------------------------------------------------------------------------
@@ -526,9 +542,10 @@ class Forward:
 
 
 class WeightGradient:
-    """Plan of a weight gradient; ``size``: as in :class:`Forward`."""
+    """Plan of a weight gradient; ``size`` and ``direct``: as in :class:`Forward`."""
 
-    def __init__(self, n, c, image, o, padding, size):
+    def __init__(self, n, c, image, o, padding, size, direct):
+        self.direct = direct
         words, count = _geometry(n, c, image, o, padding, size), (size + 2) ** 2
         most = GRADIENT_BYTES // (4 * count * (CHANNEL_BLOCK + PANEL))
         _set_blocks(words, max(1, most // words[TILES_X]))
@@ -552,9 +569,12 @@ class WeightGradient:
 
     def run(self, x, dy, dw):
         """Write the gradient into dw."""
+        endless = np.zeros(1, np.int64)
         if self.chunks == 1:
-            threads.run(self.plan, x, dw, dy)
-            return
-        partial = np.empty(self.partial_words, np.float32)
-        threads.run(self.plan, x, partial, dy)
-        threads.run(self.reduce, None, partial, dw)
+            threads.run(self.plan, x, dw, dy, None, endless)
+        else:
+            partial = np.empty(self.partial_words, np.float32)
+            threads.run(self.plan, x, partial, dy, None, endless)
+            threads.run(self.reduce, None, partial, dw, None, endless)
+        if endless[0]:
+            self.direct().run(x, dy, dw)

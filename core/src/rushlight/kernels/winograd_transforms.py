@@ -166,10 +166,12 @@ def _by_outputs(name, choose, watched=False):
     return Chosen(outputs, made)
 
 
-# (source, its row and column stride, target, its row and column stride, vectors); that of outputs
-# also takes where values that are not finite are noted
+# (source, its row and column stride, target, its row and column stride, vectors); those of results
+# also take where values that are not finite are noted
 transform_input = _by_outputs("transform_input", lambda at, g, bt: bt)
 transform_weights = _by_outputs("transform_weights", lambda at, g, bt: g)
 transform_output = _by_outputs("transform_output", lambda at, g, bt: at, watched=True)
 transform_gradient = _by_outputs("transform_gradient", lambda at, g, bt: _transposed(at))
-transform_weight_gradient = _by_outputs("weight_gradient", lambda at, g, bt: _transposed(g))
+transform_weight_gradient = _by_outputs(
+    "weight_gradient", lambda at, g, bt: _transposed(g), watched=True
+)
