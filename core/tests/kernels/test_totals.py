@@ -68,7 +68,7 @@ def test_dimensions_in_any_order(shape, dtype):
                 np.testing.assert_allclose(found, wanted, rtol=1e-4)
 
 
-@pytest.mark.skipif(REFERENCE, reason="the reference mode reduces nothing itself")
+@pytest.mark.compiled("the reference reduces nothing itself")
 def test_which_orders_are_taken():
     array = np.zeros((4, 5, 6), np.float32)
     for axes, taken in (((2,), False), ((0,), False), ((1, 2), True), ((0, 1), True)):
