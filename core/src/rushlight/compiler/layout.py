@@ -18,6 +18,7 @@ from rushlight.compiler.drivers import (
 
 SHORT_ROW = 32
 LONG_ROW = 256
+LEAST_RUN = 128  # elements of a run inside of which operands may repeat
 LEAST_TILE = 8  # extent below which tiles do not pay
 CHUNKS = 64
 
@@ -26,7 +27,7 @@ CHUNKS = 64
 class Layout:
     """How one call is driven. Words are those of the argument table after the scalars."""
 
-    driver: str  # "flat", "rows", "packed" or "tiles"
+    driver: str  # "flat", "rows", "packed", "repeats" or "tiles"
     scalars: frozenset  # inputs that one element serves
     words: tuple
     n: int
@@ -181,9 +182,13 @@ def plan(shape, strides, sizes, outputs, limit):
         turned = _tiles(extent, strides, sizes, limit)
         if turned:
             return turned
-    block, modes = _reach(extent, strides, sizes, outputs)
+    block, modes, _ = _reach(extent, strides, sizes, outputs)
     repeats = ONCE in modes and COPY not in modes and extent[-1] < LONG_ROW
     if not regular or extent[-1] < SHORT_ROW or repeats and not scalars:
+        if COPY in modes:
+            found = _runs(extent, strides, sizes, outputs, limit)
+            if found:
+                return found
         words = (*_words(extent, strides), block, *modes)
         grain = chunk(total, 1, limit, BLOCK)
         return Layout("packed", frozenset(), words, total, grain)
@@ -221,7 +226,25 @@ def _reach(extent, strides, sizes, outputs):
         else COPY
         for j, (own, size, p) in enumerate(zip(strides, sizes, periods, strict=True))
     ]
-    return block, modes
+    return block, modes, periods
+
+
+def _runs(extent, strides, sizes, outputs, limit):
+    """The layout of runs over the trailing dimensions, inside of which no operand is copied but for
+    one period of those that repeat; None where there are none that are long enough."""
+    for lead in range(1, len(extent)):
+        inner = extent[lead:]
+        run = math.prod(inner)
+        if run < LEAST_RUN:
+            return None
+        block, modes, periods = _reach(inner, [s[lead:] for s in strides], sizes, outputs)
+        if COPY in modes:
+            continue
+        count = math.prod(extent[:lead])
+        periods = [p if mode == ONCE else 1 for p, mode in zip(periods, modes, strict=True)]
+        words = (*_words(extent, strides), run, block, lead, *modes, *periods)
+        return Layout("repeats", frozenset(), words, count, chunk(count, run, limit, 1))
+    return None
 
 
 def _tiles(extent, strides, sizes, limit):

@@ -8,6 +8,9 @@ from rushlight.backends import np
 from rushlight.compiler.storage import SIZE
 
 
+NAMES = "flat", "rows", "packed", "repeats", "tiles"  # of drivers
+
+
 @functools.cache
 def is_supported() -> bool:
     """Whether kernels are compiled here: x86 needs AVX2 and FMA, or a fused multiply-add would be
@@ -21,17 +24,18 @@ def is_supported() -> bool:
 @functools.cache
 def _drivers():
     from rushlight.backends.llvm import engine
-    from rushlight.compiler import drivers
+    from rushlight.compiler import drivers, repeats
 
     target = engine()
     key = target.key("drivers")
     marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
-    target.function(key, lambda: (drivers.module() + "\n" + marker, 0, True))
-    return {name: target.symbol(f"rl_{name}") for name in ("flat", "rows", "packed", "tiles")}
+    parts = drivers.module, repeats.double_block, repeats.repeats
+    target.function(key, lambda: ("\n".join([*(p() for p in parts), marker]), 0, True))
+    return {name: target.symbol(f"rl_{name}") for name in NAMES}
 
 
 def driver(name: str) -> int:
-    """Address of the range function ``flat``, ``rows``, ``packed`` or ``tiles``."""
+    """Address of the range function of one of NAMES."""
     return _drivers()[name]
 
 
