@@ -1,11 +1,14 @@
-"""Channels dealt out over space and back by one call: dense arrays (..., C, H, W)."""
+"""Channels dealt out over space and back, or over groups, by one call: dense arrays
+(..., C, H, W) and (N, C, ...)."""
 
 from __future__ import annotations
+
+import math
 
 from rushlight.kernels.execution import REFERENCE, chunk
 from rushlight.kernels.prepared import Remembered, called, prepared
 
-__all__ = ["is_compiled", "shuffled", "unshuffled"]
+__all__ = ["is_compiled", "prepare_dealt", "shuffled", "unshuffled"]
 
 _TYPES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 _STATIC = 4  # the largest factor with loops of its own
@@ -55,3 +58,15 @@ def shuffled(array, factor):
 def unshuffled(array, factor):
     """(..., C, H * r, W * r) to (..., C * r * r, H, W)."""
     return _call("gather", array, factor)
+
+
+def prepare_dealt(array, groups):
+    """``f(array)``: channels of (N, C, ...) in groups dealt out, one of each in turn; or None."""
+    if not is_compiled(array) or array.ndim < 2:
+        return None
+    from rushlight.kernels import pixels_kernels as native
+
+    planes, plane = array.shape[0] * array.shape[1], math.prod(array.shape[2:]) * array.itemsize
+    words, outputs = [groups, array.shape[1] // groups, plane], [(array.shape, array.dtype)]
+    grain = chunk(planes, plane // 4)
+    return prepared(native.deal.address(), planes, grain, [array], outputs, words)

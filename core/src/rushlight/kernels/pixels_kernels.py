@@ -1,7 +1,7 @@
 """Compiled loops behind :mod:`rushlight.kernels.pixels`. Import at first need.
 
-Argument words: a number, OUT, X; rows and columns of the small planes, the factor. Items are a row
-of all the small planes that one large plane is made of.
+Argument words, but for `deal`: a number, OUT, X; rows and columns of the small planes, the factor.
+Items are a row of all the small planes that one large plane is made of.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     static,
 )
+from rushlight.backends.worker_pool import memcpy
 
 size = Parameter("size")  # bytes of an element
 factor = Parameter("factor")  # where it is small, else 0
@@ -61,3 +62,15 @@ def gather(args, lo, hi, tid):
                     target = array(element, out + size * j * height * width)
                     for w in range(width):
                         target[w] = x[w * times + j]
+
+
+@range_kernel
+def deal(args, lo, hi, tid):
+    """Planes (N, groups, others) transposed to (N, others, groups): items are those of the result.
+    Words: a number, OUT, X, groups, others, bytes of a plane."""
+    g = array(i64, args)
+    groups, others, plane = g[3], g[4], g[5]
+    for item in range(lo, hi):
+        place = item % (groups * others)
+        source = item - place + place % groups * others + place // groups
+        memcpy(g[OUT] + item * plane, g[X] + source * plane, plane)

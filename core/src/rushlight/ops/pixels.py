@@ -6,6 +6,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import pixels as kernels
+from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import composite, op
 from rushlight.ops.copying import in_format_of
 from rushlight.tensor.dispatch import STATE
@@ -78,6 +79,24 @@ _shuffled.cpu(_kernel_or(kernels.shuffled, _shuffled.op.cpu_kernel))
 _unshuffled.cpu(_kernel_or(kernels.unshuffled, _unshuffled.op.cpu_kernel))
 _shuffled.gradient(input=lambda grad, factor: _unshuffled(grad, factor))
 _unshuffled.gradient(input=lambda grad, factor: _shuffled(grad, factor))
+
+
+@op(
+    linear=True,
+    batching="rows",
+    meta=lambda input, groups: (input.shape, dtype_of(input)),
+    method=False,
+    samples=lambda make: [((make(2, 6, 3, 2), 2), {}), ((make(1, 6, 4), 3), {})],
+)
+def _dealt(input: Tensor, groups):
+    """:func:`channel_shuffle` by one kernel."""
+    n, c = input.shape[:2]
+    split = np.swapaxes(input.reshape(n, groups, c // groups, -1), 1, 2)
+    return np.ascontiguousarray(split).reshape(input.shape)
+
+
+_dealt.cpu(by_layout(kernels.prepare_dealt, _dealt.op.body, count=2))
+_dealt.gradient(input=lambda grad, groups, input_shape: _dealt(grad, input_shape[1] // groups))
 
 
 def _is_plain(input):
@@ -153,6 +172,8 @@ def channel_shuffle(input: Tensor, groups):
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
         )
+    if 1 < groups < c and _is_plain(input):
+        return _dealt(input, groups)
     split = input.reshape(input.shape[0], groups, c // groups, *input.shape[2:])
     return in_format_of(input, split.transpose(1, 2).reshape(tuple(input.shape)))
 
