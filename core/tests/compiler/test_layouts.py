@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import rushlight
 from rushlight.compiler import compile, reference, xp
 from rushlight.compiler.layout import CHUNKS, chunk, collapse
 
@@ -310,3 +311,27 @@ def _outside(base, view):
         index = index[..., None] + np.arange(n) * s
     flat[index.reshape(-1)] = 1
     return marks == 0
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["float32", "float64", "int64", "int32", "int16", "uint8", "bool", "float16", "bfloat16"],
+)
+@pytest.mark.parametrize(
+    "shape",
+    [(256, 256), (8, 8), (16, 64), (17, 65), (15, 63), (9, 130), (3, 33, 20), (300, 7), (24, 72)],
+)
+def test_turned_operands_of_every_size(shape, dtype):
+    """Squares in vectors, and the elements below and beside them; outputs that are turned too."""
+    rng = np.random.default_rng(0)
+    kind = getattr(rushlight, dtype)
+    x = rushlight.from_numpy(rng.standard_normal(shape) * 9).to(kind)
+    across = (*shape[:-2], shape[-1], shape[-2])
+    y = rushlight.from_numpy(rng.standard_normal(across) * 9).to(kind).transpose(-1, -2)
+    pairs = [(x, y), (y, x), (x[..., :-1], y[..., :-1]), (x[..., 1:, 1:], y[..., 1:, 1:])]
+    for a, b in pairs:
+        for f in (lambda a, b: rushlight.where(a > b, a, b), lambda a, b: b > a):
+            assert rushlight.equal(f(a, b), f(a.contiguous(), b.contiguous()))
+    out = rushlight.empty(across, dtype=kind).transpose(-1, -2)
+    rushlight.maximum(x, y, out=out)
+    assert rushlight.equal(out, rushlight.maximum(x, y.contiguous()))

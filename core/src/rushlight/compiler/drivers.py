@@ -495,6 +495,33 @@ def packed() -> str:
     return f.text()
 
 
+def _turned(f, kind, side):
+    """A square of `side` rows, dense down the columns of an operand, to rows of a buffer: the loads
+    of columns are interleaved until they are rows."""
+    vector = f"<{side} x {kind}>"
+    interleaved = [
+        ", ".join(f"i32 {half * side // 2 + i // 2 + i % 2 * side}" for i in range(side))
+        for half in (0, 1)
+    ]
+
+    def turn(source, across, target, width):
+        columns = [
+            f.load(f.pointer(f.add(source, f.multiply(i, across))), 0, vector) for i in range(side)
+        ]
+        for _ in range(side.bit_length() - 1):
+            pairs = zip(columns[: side // 2], columns[side // 2 :], strict=True)
+            columns = [
+                f.value(f"shufflevector {vector} {a}, {vector} {b}, <{side} x i32> <{lanes}>")
+                for a, b in pairs
+                for lanes in interleaved
+            ]
+        for i, row in enumerate(columns):
+            at = f.pointer(f.add(target, f.multiply(i, width)))
+            f.store(row, at, 0, vector)
+
+    return turn
+
+
 def copy_tile() -> str:
     """A rectangle of an operand to (or from) a buffer of whole rows, along its denser direction."""
     f = Function(
@@ -504,7 +531,8 @@ def copy_tile() -> str:
         "i1 %out",
         "noinline",
     )
-    width = f.multiply("%columns", "%size")
+    width, done = f.multiply("%columns", "%size"), f.slot()
+    f.store(0, done)
     with f.when(f.compare("eq", "%across", "%size")):
         with f.loop("%rows") as r:
             element = f.add("%base", f.multiply(r, "%down"))
@@ -516,7 +544,29 @@ def copy_tile() -> str:
         f.lines.append(f"{f.name('dead')}:")
 
     def by_elements(kind):
-        with f.loop("%columns") as c, f.loop("%rows") as r:
+        size, squares = int(kind[1:]) // 8, f.slot()
+        f.store(0, squares)
+        if size > 1:  # squares in vectors, where columns are dense, and elements below and beside
+            side = 4 if size == 8 else 8
+            turn, dense = _turned(f, kind, side), f.compare("eq", "%down", "%size")
+            into = f.value("xor i1 %out, true")
+            with f.when(f.value(f"and i1 {into}, {dense}")):
+                down, across = (f.value(f"and i64 {n}, -{side}") for n in ("%rows", "%columns"))
+                with f.loop(across, 0, side) as c, f.loop(down, 0, side) as r:
+                    source = f.add("%base", f.multiply(c, "%across"))
+                    source = f.add(source, f.multiply(r, "%size"))
+                    at = f.add(f.multiply(r, width), f.multiply(c, "%size"))
+                    turn(source, "%across", f.add("%buffer", at), width)
+                f.store(across, squares)
+                f.store(down, done)
+        with f.loop("%columns") as c:
+            first = f.choose(f.compare("ult", c, f.load(squares)), f.load(done), 0)
+            one_column(kind, c, first)
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
+
+    def one_column(kind, c, first):
+        with f.loop("%rows", first) as r:
             in_column = f.add("%base", f.multiply(c, "%across"))
             element = f.pointer(f.add(in_column, f.multiply(r, "%down")))
             at = f.add(f.multiply(r, width), f.multiply(c, "%size"))
@@ -526,8 +576,6 @@ def copy_tile() -> str:
                 for a, b in ((element, cell), (cell, element))
             )
             f.store(f.load(source, 0, kind), target, 0, kind)
-        f.do("ret void")
-        f.lines.append(f"{f.name('dead')}:")
 
     _element_copies(f, by_elements)
     f.do("ret void")
