@@ -5,6 +5,7 @@ worker pool calls:
 
 flat     one dimension, every operand contiguous or scalar; lo..hi are elements
 rows     contiguous or scalar along the last dimension, arbitrary outside; lo..hi are rows
+repeats  dense runs inside of which operands may repeat; lo..hi are runs; see `repeats.py`
 packed   anything else (stepped, negative strides, short rows); lo..hi are elements. Blocks of up to
          1024 go through stack buffers, except operands that are contiguous throughout, which are
          used where they are, and operands that repeat, which are copied once
@@ -42,7 +43,7 @@ DECLARATIONS = """declare ptr @memcpy(ptr, ptr, i64)
 declare ptr @memset(ptr, i32, i64)"""
 
 
-class _Call:
+class Call:
     """The parts of the argument table that every driver reads."""
 
     def __init__(self, f: Function):
@@ -178,7 +179,7 @@ def tail() -> str:
 def flat() -> str:
     """Elements lo..hi; from 0 the table's own addresses serve."""
     f = Function("void", "rl_flat", PARAMETERS)
-    call = _Call(f)
+    call = Call(f)
     n = f.subtract("%hi", "%lo")
     with f.when(f.compare("eq", "%lo", 0)):
         call.run(call.addresses, n)
@@ -194,7 +195,7 @@ def flat() -> str:
     return f.text()
 
 
-def _locate(f, dims, shape, index, coordinates):
+def locate(f, dims, shape, index, coordinates):
     """Split a row-major index over the first `dims` dimensions into coordinates."""
     rest = f.slot()
     f.store(index, rest)
@@ -205,7 +206,7 @@ def _locate(f, dims, shape, index, coordinates):
         f.store(quotient, rest)
 
 
-def _offset(f, dims, strides, coordinates):
+def offset_of(f, dims, strides, coordinates):
     """Byte offset of coordinates."""
     total = f.slot()
     f.store(0, total)
@@ -215,7 +216,7 @@ def _offset(f, dims, strides, coordinates):
     return f.load(total)
 
 
-def _advance(f, dims, shape, coordinates, move):
+def advance(f, dims, shape, coordinates, move):
     """Next coordinates, last dimension fastest; `move(d, steps)` shifts the addresses.
 
     Leaving early is done by a flag: the loop runs over few dimensions.
@@ -275,7 +276,7 @@ def rows() -> str:
     """Rows lo..hi; addresses move by equal steps along the last outer dimension, then like an
     odometer."""
     f = Function("void", "rl_rows", PARAMETERS)
-    call = _Call(f)
+    call = Call(f)
     dims, shape, strides = call.dimensions()
     outer = f.subtract(dims, 1)
     inner, last = f.load(shape, outer), f.subtract(outer, 1)
@@ -286,10 +287,10 @@ def rows() -> str:
     for j in range(FEW):
         f.store(0, pointers, j)
         f.store(0, steps, j)
-    _locate(f, outer, shape, "%lo", coordinates)
+    locate(f, outer, shape, "%lo", coordinates)
     with f.loop(call.operands) as j:
         own = f.at(strides, f.multiply(j, dims))
-        offset = _offset(f, outer, own, coordinates)
+        offset = offset_of(f, outer, own, coordinates)
         f.store(f.add(f.load(call.addresses, j), offset), pointers, j)
         f.store(f.load(own, last), steps, j)
 
@@ -314,335 +315,8 @@ def rows() -> str:
         move(last, 1)
     f.store(f.subtract(extent, 1), coordinates, last)
     move(last, -1)
-    _advance(f, outer, shape, coordinates, move)
+    advance(f, outer, shape, coordinates, move)
     f.do(f"br label %{again}")
     f.lines.append(f"{end}:")
     f.do("ret void")
     return f.text()
-
-
-def copy_run() -> str:
-    """`count` elements of 1, 2, 4 or 8 bytes from one stride to another."""
-    f = Function(
-        "void",
-        "rl_copy_run",
-        "i64 %target, i64 %to, i64 %source, i64 %from, i64 %size, i64 %count",
-        "noinline",
-    )
-    same = f.value(f"and i1 {f.compare('eq', '%to', '%size')}, {f.compare('eq', '%from', '%size')}")
-    with f.when(same):
-        size = f.multiply("%size", "%count")
-        f.call(
-            "ptr",
-            "@memcpy",
-            f"ptr {f.pointer('%target')}, ptr {f.pointer('%source')}, i64 {size}",
-        )
-        f.do("ret void")
-        f.lines.append(f"{f.name('dead')}:")
-    for size in (4, 8, 2, 1):
-        with f.when(f.compare("eq", "%size", size)):
-            kind = f"i{8 * size}"
-            with f.loop("%count") as i:
-                source = f.pointer(f.add("%source", f.multiply(i, "%from")))
-                target = f.pointer(f.add("%target", f.multiply(i, "%to")))
-                f.store(f.load(source, 0, kind), target, 0, kind)
-            f.do("ret void")
-            f.lines.append(f"{f.name('dead')}:")
-    f.do("ret void")
-    return f.text()
-
-
-def _element_copies(f, emit):
-    """`emit(kind)` for the element size in ``%size``."""
-    for size in (4, 8, 2, 1):
-        with f.when(f.compare("eq", "%size", size)):
-            emit(f"i{8 * size}")
-
-
-def copy_block() -> str:
-    """Elements start..start+count of a strided operand to (or from) a buffer.
-
-    Long runs are copied at once, short ones element by element with the odometer in between.
-    """
-    f = Function(
-        "void",
-        "rl_copy_block",
-        "i64 %base, ptr %strides, i64 %dims, ptr %shape, i64 %size, i64 %buffer, i64 %start, "
-        "i64 %count, i1 %out",
-        "noinline",
-    )
-    outer = f.subtract("%dims", 1)
-    inner, stride = f.load("%shape", outer), f.load("%strides", outer)
-    coordinates = f.slot(MAX_DIMS)
-    row, first = f.divide("%start", inner)
-    _locate(f, outer, "%shape", row, coordinates)
-    address, column, done = f.slot(), f.slot(), f.slot()
-    f.store(f.add("%base", _offset(f, outer, "%strides", coordinates)), address)
-    f.store(first, column)
-    f.store(0, done)
-
-    def move(d, steps):
-        f.store(f.add(f.load(address), f.multiply(f.load("%strides", d), steps)), address)
-
-    def one_run(copy):
-        """Copy up to the end of a row or of the block, go to the next row."""
-        at, finished = f.load(column), f.load(done)
-        in_row, left = f.subtract(inner, at), f.subtract("%count", finished)
-        count = f.choose(f.compare("ult", in_row, left), in_row, left)
-        element = f.add(f.load(address), f.multiply(at, stride))
-        cell = f.add("%buffer", f.multiply(finished, "%size"))
-        target, source = (f.choose("%out", *p) for p in ((element, cell), (cell, element)))
-        to, come = (f.choose("%out", *p) for p in ((stride, "%size"), ("%size", stride)))
-        copy(target, to, source, come, count)
-        f.store(f.add(finished, count), done)
-        f.store(0, column)
-        _advance(f, outer, "%shape", coordinates, move)
-
-    def runs(copy):
-        head, end = f.name("next"), f.name("end")
-        f.label(head)
-        one_run(copy)
-        f.exit_if(f.compare("uge", f.load(done), "%count"), end)
-        f.do(f"br label %{head}")
-        f.lines.append(f"{end}:")
-        f.do("ret void")
-        f.lines.append(f"{f.name('dead')}:")
-
-    def by_elements(kind):
-        def copy(target, to, source, come, count):
-            with f.loop(count) as i:
-                here = f.pointer(f.add(source, f.multiply(i, come)))
-                there = f.pointer(f.add(target, f.multiply(i, to)))
-                f.store(f.load(here, 0, kind), there, 0, kind)
-
-        runs(copy)
-
-    def spread(kind):
-        """One element for a whole run, in vectors that may end behind the run."""
-        lanes = 8 * SLACK // int(kind[1:])
-        vector = f"<{lanes} x {kind}>"
-
-        def copy(target, to, source, come, count):
-            element = f.load(f.pointer(source), 0, kind)
-            one = f.value(f"insertelement {vector} poison, {kind} {element}, i64 0")
-            every = f.value(
-                f"shufflevector {vector} {one}, {vector} poison, <{lanes} x i32> zeroinitializer"
-            )
-            with f.loop(f.multiply(count, "%size"), 0, SLACK) as at:
-                f.do(f"store {vector} {every}, ptr {f.pointer(f.add(target, at))}, align 1")
-
-        runs(copy)
-
-    into = f.value("xor i1 %out, true")
-    with f.when(f.value(f"and i1 {into}, {f.compare('eq', stride, 0)}")):
-        _element_copies(f, spread)
-    with f.when(f.compare("ult", inner, SHORT_RUN)):
-        _element_copies(f, by_elements)
-    runs(
-        lambda target, to, source, come, count: f.call(
-            "void",
-            "@rl_copy_run",
-            f"i64 {target}, i64 {to}, i64 {source}, i64 {come}, i64 %size, i64 {count}",
-        )
-    )
-    f.do("ret void")
-    return f.text()
-
-
-def packed() -> str:
-    """Elements lo..hi through stack buffers."""
-    f = Function("void", "rl_packed", PARAMETERS)
-    call = _Call(f)
-    dims, shape, strides = call.dimensions()
-    block, modes = f.load(call.extra), f.at(call.extra, 1)
-    sizes = f.at(call.descriptor, DESCRIPTOR_SIZES)
-    pointers = f.value(f"alloca i64, i64 {call.operands}, align 8")
-    room = f.multiply(8 * BLOCK + SLACK, call.operands)
-    buffers = f.address(f.value(f"alloca i8, i64 {room}, align 64"))
-
-    def copy(j, start, count, out):
-        own = f.at(strides, f.multiply(j, dims))
-        f.call(
-            "void",
-            "@rl_copy_block",
-            f"i64 {f.load(call.addresses, j)}, ptr {own}, i64 {dims}, ptr {shape}, "
-            f"i64 {f.load(sizes, j)}, i64 {f.load(pointers, j)}, i64 {start}, i64 {count}, "
-            f"i1 {out}",
-        )
-
-    def mode_is(j, mode):
-        return f.compare("eq", f.load(modes, j), mode)
-
-    with f.loop(call.operands) as j:
-        moved = f.add(f.load(call.addresses, j), f.multiply("%lo", f.load(sizes, j)))
-        buffer = f.add(buffers, f.multiply(j, 8 * BLOCK + SLACK))
-        f.store(f.choose(mode_is(j, DIRECT), moved, buffer), pointers, j)
-        with f.when(mode_is(j, ONCE)):
-            left = f.subtract("%hi", "%lo")
-            copy(j, "%lo", f.choose(f.compare("ult", left, block), left, block), "false")
-    with f.loop("%hi", "%lo", block) as start:
-        left = f.subtract("%hi", start)
-        count = f.choose(f.compare("ult", left, block), left, block)
-        with f.loop(call.operands, call.outputs) as j, f.when(mode_is(j, COPY)):
-            copy(j, start, count, "false")
-        call.run(pointers, count)
-        with f.loop(call.outputs) as j, f.when(mode_is(j, COPY)):
-            copy(j, start, count, "true")
-        with f.loop(call.operands) as j, f.when(mode_is(j, DIRECT)):
-            step = f.multiply(block, f.load(sizes, j))
-            f.store(f.add(f.load(pointers, j), step), pointers, j)
-    f.do("ret void")
-    return f.text()
-
-
-def _turned(f, kind, side):
-    """A square of `side` rows, dense down the columns of an operand, to rows of a buffer: the loads
-    of columns are interleaved until they are rows."""
-    vector = f"<{side} x {kind}>"
-    interleaved = [
-        ", ".join(f"i32 {half * side // 2 + i // 2 + i % 2 * side}" for i in range(side))
-        for half in (0, 1)
-    ]
-
-    def turn(source, across, target, width):
-        columns = [
-            f.load(f.pointer(f.add(source, f.multiply(i, across))), 0, vector) for i in range(side)
-        ]
-        for _ in range(side.bit_length() - 1):
-            pairs = zip(columns[: side // 2], columns[side // 2 :], strict=True)
-            columns = [
-                f.value(f"shufflevector {vector} {a}, {vector} {b}, <{side} x i32> <{lanes}>")
-                for a, b in pairs
-                for lanes in interleaved
-            ]
-        for i, row in enumerate(columns):
-            at = f.pointer(f.add(target, f.multiply(i, width)))
-            f.store(row, at, 0, vector)
-
-    return turn
-
-
-def copy_tile() -> str:
-    """A rectangle of an operand to (or from) a buffer of whole rows, along its denser direction."""
-    f = Function(
-        "void",
-        "rl_copy_tile",
-        "i64 %base, i64 %down, i64 %across, i64 %size, i64 %rows, i64 %columns, i64 %buffer, "
-        "i1 %out",
-        "noinline",
-    )
-    width, done = f.multiply("%columns", "%size"), f.slot()
-    f.store(0, done)
-    with f.when(f.compare("eq", "%across", "%size")):
-        with f.loop("%rows") as r:
-            element = f.add("%base", f.multiply(r, "%down"))
-            cell = f.add("%buffer", f.multiply(r, width))
-            target, source = (f.choose("%out", *p) for p in ((element, cell), (cell, element)))
-            arguments = f"ptr {f.pointer(target)}, ptr {f.pointer(source)}, i64 {width}"
-            f.call("ptr", "@memcpy", arguments)
-        f.do("ret void")
-        f.lines.append(f"{f.name('dead')}:")
-
-    def by_elements(kind):
-        size, squares = int(kind[1:]) // 8, f.slot()
-        f.store(0, squares)
-        if size > 1:  # squares in vectors, where columns are dense, and elements below and beside
-            side = 4 if size == 8 else 8
-            turn, dense = _turned(f, kind, side), f.compare("eq", "%down", "%size")
-            into = f.value("xor i1 %out, true")
-            with f.when(f.value(f"and i1 {into}, {dense}")):
-                down, across = (f.value(f"and i64 {n}, -{side}") for n in ("%rows", "%columns"))
-                with f.loop(across, 0, side) as c, f.loop(down, 0, side) as r:
-                    source = f.add("%base", f.multiply(c, "%across"))
-                    source = f.add(source, f.multiply(r, "%size"))
-                    at = f.add(f.multiply(r, width), f.multiply(c, "%size"))
-                    turn(source, "%across", f.add("%buffer", at), width)
-                f.store(across, squares)
-                f.store(down, done)
-        with f.loop("%columns") as c:
-            first = f.choose(f.compare("ult", c, f.load(squares)), f.load(done), 0)
-            one_column(kind, c, first)
-        f.do("ret void")
-        f.lines.append(f"{f.name('dead')}:")
-
-    def one_column(kind, c, first):
-        with f.loop("%rows", first) as r:
-            in_column = f.add("%base", f.multiply(c, "%across"))
-            element = f.pointer(f.add(in_column, f.multiply(r, "%down")))
-            at = f.add(f.multiply(r, width), f.multiply(c, "%size"))
-            cell = f.pointer(f.add("%buffer", at))
-            target, source = (
-                f.value(f"select i1 %out, ptr {a}, ptr {b}")
-                for a, b in ((element, cell), (cell, element))
-            )
-            f.store(f.load(source, 0, kind), target, 0, kind)
-
-    _element_copies(f, by_elements)
-    f.do("ret void")
-    return f.text()
-
-
-def tiles() -> str:
-    """Tiles lo..hi of the last two dimensions."""
-    f = Function("void", "rl_tiles", PARAMETERS)
-    call = _Call(f)
-    dims, shape, strides = call.dimensions()
-    outer, last = f.subtract(dims, 2), f.subtract(dims, 1)
-    tiles_down, tiles_across = f.load(call.extra), f.load(call.extra, 1)
-    height, breadth = f.load(shape, outer), f.load(shape, last)
-    sizes = f.at(call.descriptor, DESCRIPTOR_SIZES)
-    coordinates = f.slot(MAX_DIMS)
-    pointers = f.value(f"alloca i64, i64 {call.operands}, align 8")
-    room = f.multiply(8 * BLOCK, call.operands)
-    buffers = f.address(f.value(f"alloca i8, i64 {room}, align 64"))
-    with f.loop(call.operands) as j:
-        f.store(f.add(buffers, f.multiply(j, 8 * BLOCK)), pointers, j)
-
-    def extent(index, size, total):
-        first = f.multiply(index, size)
-        left = f.subtract(total, first)
-        return first, f.choose(f.compare("ult", left, size), left, size)
-
-    with f.loop("%hi", "%lo") as tile:
-        rest, across = f.divide(tile, tiles_across)
-        rest, down = f.divide(rest, tiles_down)
-        _locate(f, outer, shape, rest, coordinates)
-        row, rows_here = extent(down, TILE_ROWS, height)
-        column, columns_here = extent(across, TILE_COLUMNS, breadth)
-
-        def copy(j, out, at=(row, column), size=(rows_here, columns_here)):
-            own = f.at(strides, f.multiply(j, dims))
-            by_row, by_column = f.load(own, outer), f.load(own, last)
-            offset = f.add(f.multiply(at[0], by_row), f.multiply(at[1], by_column))
-            offset = f.add(offset, _offset(f, outer, own, coordinates))
-            f.call(
-                "void",
-                "@rl_copy_tile",
-                f"i64 {f.add(f.load(call.addresses, j), offset)}, i64 {by_row}, i64 {by_column}, "
-                f"i64 {f.load(sizes, j)}, i64 {size[0]}, i64 {size[1]}, "
-                f"i64 {f.load(pointers, j)}, i1 {out}",
-            )
-
-        with f.loop(call.operands, call.outputs) as j:
-            copy(j, "false")
-        call.run(pointers, f.multiply(rows_here, columns_here))
-        with f.loop(call.outputs) as j:
-            copy(j, "true")
-    f.do("ret void")
-    return f.text()
-
-
-def module() -> str:
-    """Text of all drivers."""
-    parts = [
-        run(),
-        apart(),
-        tail(),
-        flat(),
-        rows(),
-        copy_run(),
-        copy_block(),
-        packed(),
-        copy_tile(),
-    ]
-    return "\n".join([DECLARATIONS, *parts, tiles()])

@@ -7,7 +7,6 @@ import functools
 from rushlight.backends import np
 from rushlight.compiler.storage import SIZE
 
-
 NAMES = "flat", "rows", "packed", "repeats", "tiles"  # of drivers
 
 
@@ -24,13 +23,21 @@ def is_supported() -> bool:
 @functools.cache
 def _drivers():
     from rushlight.backends.llvm import engine
-    from rushlight.compiler import drivers, repeats
+    from rushlight.compiler import drivers, packing, repeats, tiling
 
     target = engine()
     key = target.key("drivers")
     marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
-    parts = drivers.module, repeats.double_block, repeats.repeats
-    target.function(key, lambda: ("\n".join([*(p() for p in parts), marker]), 0, True))
+    parts = (
+        drivers.run, drivers.apart, drivers.tail, drivers.flat, drivers.rows, packing.copy_run,
+        packing.copy_block, packing.packed, repeats.double_block, repeats.repeats,
+        tiling.copy_tile, tiling.tiles,
+    )  # fmt: skip
+
+    def text():
+        return "\n".join([drivers.DECLARATIONS, *(part() for part in parts), marker])
+
+    target.function(key, lambda: (text(), 0, True))
     return {name: target.symbol(f"rl_{name}") for name in NAMES}
 
 

@@ -1,4 +1,4 @@
-"""A driver for operands that repeat inside of dense runs, as LLVM IR text: ``a[:, None] - b[None]``.
+"""The driver of operands that repeat inside of dense runs, as LLVM IR text: pairwise differences.
 
 For every index of the leading dimensions the others are one run. Operands are dense over it, or
 repeat with a period that fits a stack buffer: that is filled once for a run, by doubling. lo..hi
@@ -17,9 +17,9 @@ from rushlight.compiler.drivers import (
     ONCE,
     PARAMETERS,
     SLACK,
-    _Call,
-    _locate,
-    _offset,
+    Call,
+    locate,
+    offset_of,
 )
 
 
@@ -46,7 +46,7 @@ def double_block() -> str:
 def repeats() -> str:
     """Runs lo..hi."""
     f = Function("void", "rl_repeats", PARAMETERS)
-    call = _Call(f)
+    call = Call(f)
     dims, shape, strides = call.dimensions()
     run, block, lead = (f.load(call.extra, i) for i in range(3))
     modes = f.at(call.extra, 3)
@@ -71,10 +71,10 @@ def repeats() -> str:
         f.call("void", "@rl_double_block", f"i64 {buffer}, i64 {first}, i64 {total}")
 
     with f.loop("%hi", "%lo") as item:
-        _locate(f, lead, shape, item, coordinates)
+        locate(f, lead, shape, item, coordinates)
         with f.loop(call.operands) as j:
             own = f.at(strides, f.multiply(j, dims))
-            base = f.add(f.load(call.addresses, j), _offset(f, lead, own, coordinates))
+            base = f.add(f.load(call.addresses, j), offset_of(f, lead, own, coordinates))
             buffer = f.add(buffers, f.multiply(j, 8 * BLOCK + SLACK))
             once = f.compare("eq", f.load(modes, j), ONCE)
             f.store(f.choose(once, buffer, base), pointers, j)

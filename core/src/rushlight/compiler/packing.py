@@ -1,0 +1,194 @@
+"""The driver of any layout, through stack buffers, as LLVM IR text; see :mod:`.drivers`."""
+
+from __future__ import annotations
+
+from rushlight.backends.llvm_text import Function
+from rushlight.compiler.drivers import (
+    BLOCK,
+    COPY,
+    DESCRIPTOR_SIZES,
+    DIRECT,
+    MAX_DIMS,
+    ONCE,
+    PARAMETERS,
+    SHORT_RUN,
+    SLACK,
+    Call,
+    advance,
+    locate,
+    offset_of,
+)
+
+
+def copy_run() -> str:
+    """`count` elements of 1, 2, 4 or 8 bytes from one stride to another."""
+    f = Function(
+        "void",
+        "rl_copy_run",
+        "i64 %target, i64 %to, i64 %source, i64 %from, i64 %size, i64 %count",
+        "noinline",
+    )
+    same = f.value(f"and i1 {f.compare('eq', '%to', '%size')}, {f.compare('eq', '%from', '%size')}")
+    with f.when(same):
+        size = f.multiply("%size", "%count")
+        f.call(
+            "ptr",
+            "@memcpy",
+            f"ptr {f.pointer('%target')}, ptr {f.pointer('%source')}, i64 {size}",
+        )
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
+    for size in (4, 8, 2, 1):
+        with f.when(f.compare("eq", "%size", size)):
+            kind = f"i{8 * size}"
+            with f.loop("%count") as i:
+                source = f.pointer(f.add("%source", f.multiply(i, "%from")))
+                target = f.pointer(f.add("%target", f.multiply(i, "%to")))
+                f.store(f.load(source, 0, kind), target, 0, kind)
+            f.do("ret void")
+            f.lines.append(f"{f.name('dead')}:")
+    f.do("ret void")
+    return f.text()
+
+
+def element_copies(f, emit):
+    """`emit(kind)` for the element size in ``%size``."""
+    for size in (4, 8, 2, 1):
+        with f.when(f.compare("eq", "%size", size)):
+            emit(f"i{8 * size}")
+
+
+def copy_block() -> str:
+    """Elements start..start+count of a strided operand to (or from) a buffer.
+
+    Long runs are copied at once, short ones element by element with the odometer in between.
+    """
+    f = Function(
+        "void",
+        "rl_copy_block",
+        "i64 %base, ptr %strides, i64 %dims, ptr %shape, i64 %size, i64 %buffer, i64 %start, "
+        "i64 %count, i1 %out",
+        "noinline",
+    )
+    outer = f.subtract("%dims", 1)
+    inner, stride = f.load("%shape", outer), f.load("%strides", outer)
+    coordinates = f.slot(MAX_DIMS)
+    row, first = f.divide("%start", inner)
+    locate(f, outer, "%shape", row, coordinates)
+    address, column, done = f.slot(), f.slot(), f.slot()
+    f.store(f.add("%base", offset_of(f, outer, "%strides", coordinates)), address)
+    f.store(first, column)
+    f.store(0, done)
+
+    def move(d, steps):
+        f.store(f.add(f.load(address), f.multiply(f.load("%strides", d), steps)), address)
+
+    def one_run(copy):
+        """Copy up to the end of a row or of the block, go to the next row."""
+        at, finished = f.load(column), f.load(done)
+        in_row, left = f.subtract(inner, at), f.subtract("%count", finished)
+        count = f.choose(f.compare("ult", in_row, left), in_row, left)
+        element = f.add(f.load(address), f.multiply(at, stride))
+        cell = f.add("%buffer", f.multiply(finished, "%size"))
+        target, source = (f.choose("%out", *p) for p in ((element, cell), (cell, element)))
+        to, come = (f.choose("%out", *p) for p in ((stride, "%size"), ("%size", stride)))
+        copy(target, to, source, come, count)
+        f.store(f.add(finished, count), done)
+        f.store(0, column)
+        advance(f, outer, "%shape", coordinates, move)
+
+    def runs(copy):
+        head, end = f.name("next"), f.name("end")
+        f.label(head)
+        one_run(copy)
+        f.exit_if(f.compare("uge", f.load(done), "%count"), end)
+        f.do(f"br label %{head}")
+        f.lines.append(f"{end}:")
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
+
+    def by_elements(kind):
+        def copy(target, to, source, come, count):
+            with f.loop(count) as i:
+                here = f.pointer(f.add(source, f.multiply(i, come)))
+                there = f.pointer(f.add(target, f.multiply(i, to)))
+                f.store(f.load(here, 0, kind), there, 0, kind)
+
+        runs(copy)
+
+    def spread(kind):
+        """One element for a whole run, in vectors that may end behind the run."""
+        lanes = 8 * SLACK // int(kind[1:])
+        vector = f"<{lanes} x {kind}>"
+
+        def copy(target, to, source, come, count):
+            element = f.load(f.pointer(source), 0, kind)
+            one = f.value(f"insertelement {vector} poison, {kind} {element}, i64 0")
+            every = f.value(
+                f"shufflevector {vector} {one}, {vector} poison, <{lanes} x i32> zeroinitializer"
+            )
+            with f.loop(f.multiply(count, "%size"), 0, SLACK) as at:
+                f.do(f"store {vector} {every}, ptr {f.pointer(f.add(target, at))}, align 1")
+
+        runs(copy)
+
+    into = f.value("xor i1 %out, true")
+    with f.when(f.value(f"and i1 {into}, {f.compare('eq', stride, 0)}")):
+        element_copies(f, spread)
+    with f.when(f.compare("ult", inner, SHORT_RUN)):
+        element_copies(f, by_elements)
+    runs(
+        lambda target, to, source, come, count: f.call(
+            "void",
+            "@rl_copy_run",
+            f"i64 {target}, i64 {to}, i64 {source}, i64 {come}, i64 %size, i64 {count}",
+        )
+    )
+    f.do("ret void")
+    return f.text()
+
+
+def packed() -> str:
+    """Elements lo..hi through stack buffers."""
+    f = Function("void", "rl_packed", PARAMETERS)
+    call = Call(f)
+    dims, shape, strides = call.dimensions()
+    block, modes = f.load(call.extra), f.at(call.extra, 1)
+    sizes = f.at(call.descriptor, DESCRIPTOR_SIZES)
+    pointers = f.value(f"alloca i64, i64 {call.operands}, align 8")
+    room = f.multiply(8 * BLOCK + SLACK, call.operands)
+    buffers = f.address(f.value(f"alloca i8, i64 {room}, align 64"))
+
+    def copy(j, start, count, out):
+        own = f.at(strides, f.multiply(j, dims))
+        f.call(
+            "void",
+            "@rl_copy_block",
+            f"i64 {f.load(call.addresses, j)}, ptr {own}, i64 {dims}, ptr {shape}, "
+            f"i64 {f.load(sizes, j)}, i64 {f.load(pointers, j)}, i64 {start}, i64 {count}, "
+            f"i1 {out}",
+        )
+
+    def mode_is(j, mode):
+        return f.compare("eq", f.load(modes, j), mode)
+
+    with f.loop(call.operands) as j:
+        moved = f.add(f.load(call.addresses, j), f.multiply("%lo", f.load(sizes, j)))
+        buffer = f.add(buffers, f.multiply(j, 8 * BLOCK + SLACK))
+        f.store(f.choose(mode_is(j, DIRECT), moved, buffer), pointers, j)
+        with f.when(mode_is(j, ONCE)):
+            left = f.subtract("%hi", "%lo")
+            copy(j, "%lo", f.choose(f.compare("ult", left, block), left, block), "false")
+    with f.loop("%hi", "%lo", block) as start:
+        left = f.subtract("%hi", start)
+        count = f.choose(f.compare("ult", left, block), left, block)
+        with f.loop(call.operands, call.outputs) as j, f.when(mode_is(j, COPY)):
+            copy(j, start, count, "false")
+        call.run(pointers, count)
+        with f.loop(call.outputs) as j, f.when(mode_is(j, COPY)):
+            copy(j, start, count, "true")
+        with f.loop(call.operands) as j, f.when(mode_is(j, DIRECT)):
+            step = f.multiply(block, f.load(sizes, j))
+            f.store(f.add(f.load(pointers, j), step), pointers, j)
+    f.do("ret void")
+    return f.text()
