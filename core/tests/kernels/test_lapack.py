@@ -85,6 +85,11 @@ def test_factors(shape, dtype, batch):
         first, second, same = lapack.lu_parts(matrices)
         assert (first == lower).all() and (second == upper).all() and (same == pivots).all()
         assert not info.any()
+        if m == n:
+            diagonal, sign = lapack.triangle_of(matrices)
+            wanted = np.linalg.det(a.astype("c16" if dtype[0] == "c" else "f8"))
+            bound = 2e-3 if dtype in ("f4", "c8") else 1e-9
+            np.testing.assert_allclose(diagonal.prod(-1) * sign / wanted, 1, rtol=bound)
 
 
 def test_what_fails_is_told():
@@ -93,6 +98,11 @@ def test_what_fails_is_told():
     found, info = lapack.solve(matrices, np.ones((3, 3, 1)))
     assert info.tolist() == [0, 3, 1] and found[0].tolist() == [[1], [1], [1]]
     assert lapack.lu(matrices)[2].tolist() == [0, 3, 1]
+    diagonal, sign = lapack.triangle_of(matrices)
+    assert (diagonal.prod(-1) * sign).tolist() == [1, 0, 0]
+    factors, pivots, info = lapack.lu(np.array([[0.0, 2.0, 1.0], [0.0, 0.0, 3.0], [0.0, 4.0, 5.0]]))
+    assert info == 1 and pivots.tolist() == [1, 3, 3]
+    assert factors.tolist() == [[0, 2, 1], [0, 4, 5], [0, 0, 3]]
 
 
 def test_nothing():

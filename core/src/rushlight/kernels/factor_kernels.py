@@ -20,7 +20,8 @@ from rushlight.backends.kernel_language import (
 )
 
 Q, R, TAU, INPUT, M, N = 1, 2, 3, 4, 5, 6  # words of a QR factorization
-FACTOR, INFO, MATRIX, SIZE = 1, 2, 3, 4  # and of Cholesky's
+FACTOR, INFO, MATRIX, SIZE = 1, 2, 3, 4  # of Cholesky's
+FACTORS, PIVOTS, FAILED, SIGN, GIVEN, ROWS, COLUMNS = 1, 2, 3, 4, 5, 6, 7  # of an LU factorization
 
 
 @function(reassociate=True)
@@ -142,3 +143,49 @@ def cholesky(args, lo, hi, tid):
                 else:
                     failed = j + 1
         info[item] = i32(failed)
+
+
+@range_kernel
+def lu(args, lo, hi, tid):
+    """Gauss's elimination with exchanges of rows: factors, which rows were exchanged (from 1), the
+    first zero on the diagonal (from 1, or 0), and the sign of the exchanges."""
+    g = array(i64, args)
+    m, n, size = g[ROWS], g[COLUMNS], 4 if real is f32 else 8
+    k, info, signs = min(m, n), array(i32, g[FAILED]), array(real, g[SIGN])
+    for item in range(lo, hi):
+        x = array(real, g[GIVEN] + item * m * n * size)
+        work, pivots = g[FACTORS] + item * m * n * size, array(i32, g[PIVOTS] + item * k * 4)
+        for j in range(n):
+            column = array(real, work + j * m * size)
+            for i in range(m):
+                column[i] = x[i * n + j]
+        failed, sign = i64(0), real(1)
+        for j in range(k):
+            column = array(real, work + j * m * size)
+            best, place = absolute(column[j]), j
+            for i in range(j + 1, m):
+                if absolute(column[i]) > best:
+                    best = absolute(column[i])
+                    place = i
+            pivots[j] = i32(place + 1)
+            if column[place] == real(0):
+                if failed == 0:
+                    failed = j + 1
+            else:
+                if place != j:
+                    sign = -sign
+                    for q in range(n):
+                        other = array(real, work + q * m * size)
+                        held = other[j]
+                        other[j] = other[place]
+                        other[place] = held
+                pivot = column[j]
+                for i in range(j + 1, m):
+                    column[i] = column[i] / pivot
+            for q in range(j + 1, n):
+                other = array(real, work + q * m * size)
+                factor = other[j]
+                for i in range(j + 1, m):
+                    other[i] -= factor * column[i]
+        info[item] = i32(failed)
+        signs[item] = sign

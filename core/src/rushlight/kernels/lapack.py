@@ -21,6 +21,7 @@ _LETTERS = {
 # Up to this size NumPy's loop over a batch costs less than our calls; beyond it the private library
 # is the faster one.
 _SMALL = 16
+_INT32 = np.dtype(np.int32)
 _COMPILED = 1 << 12  # elements of a matrix
 _CONJUGATED = {
     "or": {"s": "or", "d": "or", "c": "un", "z": "un"},
@@ -149,7 +150,7 @@ def _planned(kernel, input, outputs, words):
 def _plan_cholesky(input):
     if not _compiled(input):
         return None
-    outputs = [(input.shape, input.dtype), (input.shape[:-2], np.dtype(np.int32))]
+    outputs = [(input.shape, input.dtype), (input.shape[:-2], _INT32)]
     return _planned("cholesky", input, outputs, [input.shape[-1]])
 
 
@@ -161,6 +162,16 @@ def _plan_qr(input):
     return _planned("qr", input, [(shape, input.dtype) for shape in outputs], [m, n])
 
 
+def _plan_lu(input):
+    if not _compiled(input):
+        return None
+    *batch, m, n = input.shape
+    pivots, info = ((*batch, min(m, n)), _INT32), (tuple(batch), _INT32)
+    outputs = [((*batch, n, m), input.dtype), pivots, info, (tuple(batch), input.dtype)]
+    return _planned("lu", input, outputs, [m, n])
+
+
+_small_lu = by_layout(_plan_lu, lambda input: None)
 _small_cholesky = by_layout(_plan_cholesky, lambda input: None)
 _small_qr = by_layout(_plan_qr, lambda input: None)
 
@@ -181,6 +192,9 @@ def cholesky(input, upper=False):
 
 def lu(input):
     """``(LU, pivots, info)``: L below the diagonal, U on and above it; pivots count from 1."""
+    found = _small_lu(input)
+    if found is not None:
+        return found[0].swapaxes(-1, -2), found[1], found[2]
     batch, (m, n) = input.shape[:-2], input.shape[-2:]
     work = _columns(input)
     pivots, info = np.zeros((len(work), min(m, n)), np.int64), _info(len(work))
@@ -261,6 +275,9 @@ def determinant(input):
 
 def triangle_of(input):
     """The diagonal of U and the sign of the row exchanges of an LU factorization."""
+    found = _small_lu(input)
+    if found is not None:
+        return np.diagonal(found[0], 0, -2, -1), found[3]
     factors, pivots, _ = lu(input)
     odd = (pivots != np.arange(1, input.shape[-1] + 1)).sum(-1) % 2
     return np.diagonal(factors, 0, -2, -1), np.asarray(1 - 2 * odd, input.dtype)

@@ -89,6 +89,9 @@ def linalg_slogdet(A: Tensor):
     diagonal, sign = lapack.triangle_of(A)
     with np.errstate(all="ignore"):
         size = np.abs(diagonal)
+        if A.dtype.kind != "c":
+            signs = np.sign(diagonal).prod(-1) * sign
+            return [np.asarray(signs, A.dtype), np.asarray(np.log(size).sum(-1), A.dtype)]
         phases = np.where(size == 0, 0, diagonal / np.where(size == 0, 1, size))
         logarithm = np.log(size).sum(-1)
     return [np.asarray(np.prod(phases, -1) * sign, A.dtype), np.asarray(logarithm, size.dtype)]
