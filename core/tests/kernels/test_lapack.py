@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rushlight.backends import threads
-from rushlight.kernels import lapack
+from rushlight.kernels import lapack, spectra
 
 DTYPES = ["f4", "f8", "c8", "c16"]
 BATCHES = [(), (1,), (5,), (2, 3)]
@@ -153,3 +153,40 @@ def test_bits_do_not_depend_on_threads():
     finally:
         threads.set_num_threads(before)
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 9, 40])
+def test_eigenvalues(n, dtype, batch):
+    a = drawn(dtype, *batch, n, n)
+    a = a + adjoint(a)
+    for matrices in layouts(a):
+        for upper in (False, True):
+            half = np.triu(matrices) if upper else np.tril(matrices)
+            values, vectors = spectra.eigh(half, upper)
+            near(vectors * values[..., None, :], a @ vectors, dtype)
+            near(
+                adjoint(vectors) @ vectors, np.broadcast_to(np.eye(n, dtype=dtype), a.shape), dtype
+            )
+            alone, none = spectra.eigh(half, upper, False)
+            near(alone, values, values.dtype.str[1:])
+            assert none is None and (np.diff(values) >= 0).all()
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (9, 4), (4, 9), (40, 40)])
+def test_singular_values(shape, dtype, batch):
+    a, k = drawn(dtype, *batch, *shape), min(shape)
+    for matrices in layouts(a):
+        for full in (False, True):
+            u, values, vh = spectra.svd(matrices, full)
+            near(u[..., :k] * values[..., None, :] @ vh[..., :k, :], a, dtype)
+            for q in (u, adjoint(vh)):
+                size = q.shape[-1]
+                one = np.broadcast_to(np.eye(size, dtype=dtype), (*batch, size, size))
+                near(adjoint(q) @ q, one, dtype)
+        none, alone, _ = spectra.svd(matrices, vectors=False)
+        near(alone, values, values.dtype.str[1:])
+        assert none is None and (np.diff(values) <= 0).all()
