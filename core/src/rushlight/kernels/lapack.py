@@ -107,10 +107,15 @@ def _workspace(name, array, *arguments):
         answer, info = np.zeros((1, 1), array.dtype), _info(1)
         first = [a[:1] if isinstance(a, np.ndarray) else a for a in arguments]
         _call(name, 1, *first, answer, -1, info)
-        if len(_sizes) > 4096:
-            _sizes.clear()
-        size = _sizes[key] = max(int(answer[0, 0].real), 1)
+        size = _keep_size(key, answer)
     return np.empty((1, size), array.dtype), size
+
+
+def _keep_size(key, answer):
+    if len(_sizes) > 4096:
+        _sizes.clear()
+    size = _sizes[key] = max(int(answer[0, 0].real), 1)
+    return size
 
 
 @functools.lru_cache(256)
@@ -443,11 +448,13 @@ def least_squares(input, other, rcond, driver):
     of which those beyond n hold the residuals of :data:`gels`. Equal batches."""
     batch, (m, n), count = input.shape[:-2], input.shape[-2:], other.shape[-1]
     rows = max(m, n, 1)
-    padded = np.zeros((*batch, rows, count), other.dtype)
-    padded[..., :m, :] = other
-    work, target, letter = _columns(input), _columns(padded), _letter(input)
+    if rows != m:
+        padded = np.zeros((*batch, rows, count), other.dtype)
+        padded[..., :m, :] = other
+        other = padded
+    work, target, letter = _columns(input), _columns(other), _letter(input)
     batches = len(work)
-    real = np.dtype(np.float32 if input.dtype.name in ("float32", "complex64") else np.float64)
+    real = np.dtype(np.float32 if letter in "sc" else np.float64)
     values = np.zeros((batches, min(m, n)), real)
     rank, info = np.zeros((batches, 1), np.int64), _info(batches)
     if work.size and target.size:
@@ -478,9 +485,12 @@ def _drive(driver, letter, batches, head, values, limit, rank, info, real):
         size_real = 64 * (min(m, n) + 1) * (min(m, n) + 32) + 64 * max(m, n, head[2]) * 4
         integers = np.zeros((1, 64 * (min(m, n) + 32)), np.int64)
         extra = ((np.zeros((1, size_real), real),) if complex_ else ()) + (integers,)
-    answer = np.zeros((1, 1), target.dtype)
-    probe = [a[:1] if isinstance(a, np.ndarray) else a for a in (*head, *middle)]
-    _call(name, 1, *probe, answer, -1, *extra, _info(1))
-    size = max(int(answer[0, 0].real), 1)
+    key = name, *[a for a in head if type(a) is int]
+    size = _sizes.get(key)
+    if size is None:
+        answer = np.zeros((1, 1), target.dtype)
+        probe = [a[:1] if isinstance(a, np.ndarray) else a for a in (*head, *middle)]
+        _call(name, 1, *probe, answer, -1, *extra, _info(1))
+        size = _keep_size(key, answer)
     space = np.empty((1, size), target.dtype)
     _call(name, batches, *head, *middle, space, size, *extra, info)
