@@ -105,6 +105,15 @@ def test_what_fails_is_told():
     assert factors.tolist() == [[0, 2, 1], [0, 4, 5], [0, 0, 3]]
 
 
+def test_arrays_of_a_file(tmp_path):
+    a = np.memmap(tmp_path / "matrix", "f8", "w+", shape=(3, 70, 70))
+    a[...] = drawn("f8", 3, 70, 70)
+    other = drawn("f8", 3, 70, 2)
+    near(np.asarray(a) @ lapack.solve(a, other)[0], other, "f8")
+    q, r = lapack.qr(a)
+    near(np.asarray(q @ r), np.asarray(a), "f8")
+
+
 def test_nothing():
     for shape in ((0, 3, 3), (2, 0, 0), (0, 0)):
         array = np.zeros(shape)

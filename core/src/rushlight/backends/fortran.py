@@ -10,9 +10,8 @@ import ctypes
 import functools
 import struct
 
-from rushlight.backends import np, openblas
+from rushlight.backends import openblas
 
-_ndarray = np.ndarray
 _HEADER = object.__basicsize__  # behind its header, an array object holds the address of its data
 _BY_ADDRESS = -1  # in place of a step: the number itself is in the table
 
@@ -23,14 +22,14 @@ def call(name, count, *arguments):
     values, letters = [], 0
     for argument in arguments:
         kind = type(argument)
-        if kind is _ndarray:
-            moves = count > 1 and argument.shape[0] == count
-            values += id(argument) + _HEADER, argument.strides[0] if moves else 0
-        elif kind is int:
+        if kind is int:
             values += argument, _BY_ADDRESS
-        else:
+        elif kind is str:
             letters += 1
             values += ord(argument), _BY_ADDRESS
+        else:
+            moves = count > 1 and argument.shape[0] == count
+            values += id(argument) + _HEADER, argument.strides[0] if moves else 0
     loop, pack = _loop(len(arguments), letters)
     loop(_address(name), pack(*values), count)
 

@@ -101,7 +101,7 @@ _sizes: dict[tuple, int] = {}  # of work arrays, by routine and what it is told 
 def _workspace(name, array, *arguments):
     """The work array that a routine asks for when called with ``lwork = -1``: the arguments end
     with it, followed by `info`."""
-    key = name, *[a for a in arguments if type(a) is not np.ndarray]
+    key = name, *[a for a in arguments if type(a) in (int, str)]
     size = _sizes.get(key)
     if size is None:
         answer, info = np.zeros((1, 1), array.dtype), _info(1)
