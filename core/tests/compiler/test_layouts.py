@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 import rushlight
 from rushlight.compiler import compile, reference, xp
-from rushlight.compiler.layout import CHUNKS, chunk, collapse
+from rushlight.compiler.layout import (
+    CHUNKS,
+    LEAST_RUN,
+    broadcast_strides,
+    chunk,
+    collapse,
+    contiguous_strides,
+    plan,
+)
 
 A = np.random.default_rng(2).standard_normal((37, 53)).astype(np.float32)
 WIDE = A[0, 0] + np.arange(840, dtype=np.float32).reshape(4, 3, 2, 5, 7)
@@ -29,6 +39,7 @@ PAIRS = {
     "0-d first": (ONE, A),
     "0-d": (ONE, ONE),
     "outer": (A[:, None, :5], A[None, :, :5]),
+    "outer, other steps": (A[:, None, 9::-2], A[None, ::-1, 3:8]),
     "offset": (A.ravel()[1:], A.ravel()[:-1]),
     "five dimensions": (WIDE.transpose(4, 0, 2, 1, 3), WIDE.transpose(4, 0, 2, 1, 3)[:, :, ::-1]),
     "stride 0": (np.broadcast_to(A[0, 0], (9, 9)), np.broadcast_to(A[0, :9], (9, 9))),
@@ -138,6 +149,30 @@ def test_rows_touch_nothing_else(add, outer, n):
         np.testing.assert_array_equal(copy[..., 1 : n + 1], x + 2 * y)
         np.testing.assert_array_equal(copy[..., :1], wide[..., :1])
         np.testing.assert_array_equal(copy[..., n + 1 :], wide[..., n + 1 :])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 16, 20, 31])
+@pytest.mark.parametrize("rows", [(7, 40), (3, 65), (2, 700), (1100, 9)])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_runs_with_repeated_operands_touch_nothing_else(rows, n, dtype):
+    """Pairwise differences of short rows: a row of one operand repeats inside of a run."""
+    kind = np.float32 if dtype == "f32" else np.float64
+    types = {"x": dtype, "y": dtype}
+    pairwise = compile(lambda x, y: x - y, types, types, {}, {}, (dtype,))
+    rng = np.random.default_rng(n)
+    x = rng.standard_normal((rows[0], 1, n)).astype(kind)
+    y = rng.standard_normal((1, rows[1], n)).astype(kind)
+    size = kind(0).nbytes
+    own = [contiguous_strides((*rows, n), size), broadcast_strides(x, (*rows, n))]
+    found = plan((*rows, n), [*own, broadcast_strides(y, (*rows, n))], [size] * 3, 1, 1 << 15)
+    assert (found.driver == "repeats") == (n > 1 and n * rows[1] >= LEAST_RUN)
+    for left, right in ((x, y), (y, x), (x[:, :, ::-1], y), (x[:, :, :1], y), (x, y[:, ::-1])):
+        around = np.full(math.prod(rows) * n + 40, np.nan, kind)
+        out = around[17:-23].reshape(*rows, n)
+        pairwise.into((out,), left, right)
+        np.testing.assert_array_equal(out, left - right)
+        assert np.isnan(around[:17]).all()
+        assert np.isnan(around[-23:]).all()
 
 
 @pytest.mark.parametrize("dtype", ["bool", "u8", "i16", "f16", "bf16", "f64", "i64"])
