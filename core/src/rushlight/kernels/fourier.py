@@ -137,31 +137,38 @@ def real_transform_back(x, axes, size, norm):
     return np.fft.irfftn(x, axes=axes, s=(size,), norm=norm)
 
 
-def half_transposed(x, norm):
-    """What :func:`real_transform_back` over the last axis transposes, of real numbers: the first
-    half of their transform, all but its first element (and the last of an even size) doubled."""
-    size, found = x.shape[-1], None
-    if type(x) is np.ndarray and x.dtype == REAL:
+def half_transposed(x, axes, norm):
+    """What :func:`real_transform_back` over one axis transposes, of real numbers: the first half of
+    their transform, all but its first element (and the last of an even size) doubled."""
+    axis, found = axes[0] % x.ndim, None
+    size = x.shape[axis]
+    if type(x) is np.ndarray and x.dtype == REAL and _is_last(x, axis):
         factor = 2 * _factor(norm, size, True)
         found = real_rows(np.ascontiguousarray(x), factor, ends=0.5)
     if found is None:
-        found = real_transform(x, (-1,), norm)
-        found[..., 1 : (size + 1) // 2] *= 2
+        found = real_transform(x, axes, norm)
+        found[_middle(axis, size)] *= 2
     return found
 
 
-def half_transposed_back(x, size, norm):
-    """What :func:`real_transform` over the last axis transposes: `size` real numbers from the first
-    half of a transform, all but its first element (and the last of an even size) halved."""
-    found = None
-    if type(x) is np.ndarray and x.dtype == COMPLEX and x.shape[-1] == size // 2 + 1:
-        factor = 0.5 * _factor(norm, size, False)
-        found = rows_back(np.ascontiguousarray(x), size, factor, ends=2.0)
+def half_transposed_back(x, axes, size, norm):
+    """What :func:`real_transform` over one axis transposes: `size` real numbers from the first half
+    of a transform, all but its first element (and the last of an even size) halved."""
+    axis, found = axes[0] % x.ndim, None
+    if type(x) is np.ndarray and x.dtype == COMPLEX and _is_last(x, axis):
+        if x.shape[axis] == size // 2 + 1:
+            factor = 0.5 * _factor(norm, size, False)
+            found = rows_back(np.ascontiguousarray(x), size, factor, ends=2.0)
     if found is None:
         x = x.copy()
-        x[..., 1 : (size + 1) // 2] *= 0.5
-        found = real_transform_back(x, (-1,), size, norm)
+        x[_middle(axis, size)] *= 0.5
+        found = real_transform_back(x, axes, size, norm)
     return found
+
+
+def _middle(axis, size):
+    """Those elements of the first half of a transform that stand for two."""
+    return (*[slice(None)] * axis, slice(1, (size + 1) // 2))
 
 
 def _fits(x, dtype, n, axis=-1):

@@ -52,6 +52,10 @@ def _cdist_meta(x1, x2, p, mode):
 @op(batching="trailing of several", method=False, samples=_cdist_samples, meta=_cdist_meta)
 def _cdist(x1: Tensor, x2: Tensor, p, mode):
     """The norm of order p of all differences of rows, ``(*, P, M)`` and ``(*, R, M)``."""
+    return _distances(x1, x2, p, mode)
+
+
+def _distances(x1, x2, p, mode):
     shape, _ = _cdist_meta(x1, x2, p, mode)
     by_product = mode == 1 or (mode == 0 and (x1.shape[-2] > _SMALL or x2.shape[-2] > _SMALL))
     if p == 2 and x1.size and x2.size and (not by_product or x1.shape[-1] <= _SHORT):
@@ -183,7 +187,7 @@ def _pairs_meta(input):
 def _pdist(input: Tensor):
     """The Euclidean distances of all pairs of the rows of ``(*, N, M)``, packed."""
     rows, columns = np.triu_indices(input.shape[-2], 1)
-    return _cdist.op.body(input, input, 2.0, 2)[..., rows, columns]
+    return _distances(input, input, 2.0, 2)[..., rows, columns]
 
 
 def _pdist_gradient(grad, input, out):
@@ -192,7 +196,7 @@ def _pdist_gradient(grad, input, out):
         found = distances.pairs_gradient(grad._array, input._array, out._array)
         if found is not None:
             return tensor_of(found)
-    rows, columns = _pairs_of(input.shape[-2])
+    rows, columns = _pairs_of(input.shape[-2], input._device)
     apart = input.index_select(-2, rows) - input.index_select(-2, columns)
     factor = where(out == 0, 0.0, grad / where(out == 0, 1.0, out))
     pull = factor.unsqueeze(-1) * apart
@@ -204,11 +208,11 @@ _pdist.cpu(by_layout(distances.prepare_pairs, _pdist.op.body))
 _pdist.gradient(input=_pdist_gradient)
 
 
-def _pairs_of(count):
+def _pairs_of(count, device):
     """The places of all pairs of `count` rows."""
     from rushlight.ops.creation import tensor
 
-    return [tensor(i.astype(np.int64)) for i in np.triu_indices(count, 1)]
+    return [tensor(i.astype(np.int64), device=device) for i in np.triu_indices(count, 1)]
 
 
 @composite(method=False)
@@ -227,7 +231,7 @@ def pdist(input: Tensor, p=2.0):
         return input.reshape(-1).narrow(0, 0, 0)  # no pairs, and a gradient of zero
     if p == 2:
         return _pdist(input)
-    rows, columns = _pairs_of(input.shape[0])
+    rows, columns = _pairs_of(input.shape[0], input._device)
     return _cdist(input, input, float(p), 2)[rows, columns]
 
 

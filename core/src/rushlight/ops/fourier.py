@@ -193,21 +193,16 @@ def _to_doubled(input: Tensor, dim, normalization):
     """The first half of the transform of real numbers over one dimension, all but its first element
     (and the last of an even size) doubled: they stand for two."""
     with np.errstate(all="ignore"):
-        return _walked(input, dim, _last_axis(fourier.half_transposed), norm=normalization)
+        return _walked(input, dim, fourier.half_transposed, norm=normalization)
 
 
 @op(linear=True, batching="dims", method=False, samples=_halved_samples, meta=_back_meta)
 def _from_halved(input: Tensor, dim, normalization, last_dim_size):
     """Real numbers from the first half of their transform over one dimension, all but its first
     element (and the last of an even size) halved."""
-    back = _last_axis(fourier.half_transposed_back)
+    back = fourier.half_transposed_back
     with np.errstate(all="ignore"):
         return _walked(input, dim, back, size=last_dim_size, norm=normalization)
-
-
-def _last_axis(function):
-    """A transform over the last axis alone, named as those over any are."""
-    return lambda input, axes, **options: function(input, **options)
 
 
 _to_doubled.gradient(
