@@ -197,6 +197,14 @@ def totals(rows):
     return {name: value for name, value in found.items() if value is not None}
 
 
+def counted(rows):
+    """How many pairs of processes there were: of most rows, and which have others."""
+    pairs = {name: len(row["samples"]["torch"]) for name, row in rows.items()}
+    most = max(pairs.values(), default=0, key=list(pairs.values()).count)
+    others = [f"{name} {n}" for name, n in pairs.items() if n != most]
+    return f"{most} pairs" + (f" ({', '.join(others)})" if others else "")
+
+
 def markdown(report):
     """The report as a table."""
     from run import duration
@@ -209,8 +217,8 @@ def markdown(report):
     lines = [
         f"# Whole steps: ours against PyTorch {place['torch']}", "",
         f"{place['processor']}, {place['cores']} cores, Python {place['python']}; "
-        f"{report['pairs']} pairs of alternating processes. A step is forward, backward and Adam "
-        "with its defaults; inference is the forward pass and the loss in eval mode. Ratio: "
+        f"{counted(report['steps'])} of alternating processes. A step is forward, backward and "
+        "Adam with its defaults; inference is the forward pass and the loss in eval mode. Ratio: "
         "PyTorch's time over ours, median of the pairs with its 95 % interval. Memory: the "
         "most that the process held, ours over PyTorch's. The first losses agree to "
         f"{TOLERANCE:g} where marked.{best}", "",
@@ -275,6 +283,7 @@ def main():
     parser.add_argument("--variants", default="", help="of " + ",".join(VARIANTS))
     parser.add_argument("--name", default="steps")
     parser.add_argument("--quick", action="store_true", help="one pair, nothing written")
+    parser.add_argument("--merge", action="store_true", help="other rows stay in the stored table")
     parser.add_argument("--resume", type=Path, help="keeps finished models, which are not repeated")
     parser.add_argument("--avx2", action="store_true", help="hold both sides to 256-bit vectors")
     parser.add_argument("--one", nargs=3, metavar=("MODEL", "LIBRARY", "VARIANT"))
@@ -301,13 +310,16 @@ def main():
         if options.resume:
             options.resume.write_text(json.dumps(rows))
 
-    report = {"machine": machine(), "pairs": pairs, "steps": rows, "totals": totals(rows)}
-    print(markdown(report))
     target = FOLDER / "results" / options.name
+    stored = {}
     if target.with_suffix(".json").exists():
         stored = json.loads(target.with_suffix(".json").read_text())["steps"]
         print("\n".join(fallen(rows, stored)) or "nothing fell against the stored table")
-    if not options.quick and not options.models:
+    if options.merge:
+        rows = {name: found for name in CASES if (found := rows.get(name, stored.get(name)))}
+    report = {"machine": machine(), "steps": rows, "totals": totals(rows)}
+    print(markdown(report))
+    if options.merge or not options.quick and not options.models:
         target.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n")
         target.with_suffix(".md").write_text(markdown(report))
         chart(report, target.with_suffix(".png"))
