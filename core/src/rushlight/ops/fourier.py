@@ -6,9 +6,6 @@ the public functions check, pad or cut, and name the scale.
 
 from __future__ import annotations
 
-import functools
-
-from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT, as_dtype, default
@@ -17,7 +14,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import real
 from rushlight.ops.joining import cat
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.tensor import Tensor
 
 _NORMS = ("backward", "ortho", "forward")
 _OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -122,26 +119,8 @@ def _real_gradient(grad, input_shape, dim, normalization, onesided):
     if not onesided:
         return real(_fft_c2c(grad, dim, opposite, False))
     size = input_shape[dim[-1]]
-    if grad._device is not devices.cpu:
-        return _fft_c2r(_middle_times(grad, dim[-1], size, 0.5), dim, opposite, size)
     grad = _fft_c2c(grad, dim[:-1], opposite, False) if len(dim) > 1 else grad
     return _from_halved(grad, dim[-1:], opposite, size)
-
-
-def _middle_times(half, dim, size, factor):
-    """All but the first element of half a transform (and the last of an even size), scaled."""
-    following = half.dim() - 1 - dim % half.dim()
-    return half * _weights(size, following, factor, half._dtype.to_real()).to(half._device)
-
-
-@functools.lru_cache(maxsize=64)
-def _weights(size, following, factor, dtype):
-    """What each element of half a transform counts; so many dimensions follow."""
-    found = np.full((_half(size), *[1] * following), factor, BY_CODE[dtype.code])
-    found[0] = 1
-    if size % 2 == 0:
-        found[-1] = 1
-    return make_tensor(found, dtype)
 
 
 _fft_r2c.gradient(input=_real_gradient)
@@ -220,9 +199,6 @@ _from_halved.gradient(
 def _back_gradient(grad, input_shape, dim, normalization, last_dim_size):
     """All but the first element (and the last of an even size) stand for two."""
     opposite = _opposite(normalization)
-    if grad._device is not devices.cpu:
-        found = _fft_r2c(grad, dim, opposite, True)
-        return _middle_times(found, dim[-1], last_dim_size, 2)
     found = _to_doubled(grad, dim[-1:], opposite)
     return _fft_c2c(found, dim[:-1], opposite, True) if len(dim) > 1 else found
 
