@@ -103,10 +103,10 @@ atomic_swap = Builtin("atomic_swap")
 atomic_add = Builtin("atomic_add")  # returns the value before, as do all atomic operations
 atomic_subtract = Builtin("atomic_subtract")
 spin_pause = Builtin("spin_pause")
-# `for i in masked(n)`: a loop over few elements, whose last vector is masked: no scalar rest. No
-# round may read or write elements of arrays that another writes.
+# `for i in masked(n)`: a loop over few elements: vectors, then a masked one (without AVX-512 short
+# ones). No round may read or write elements of arrays that another writes.
 masked = Builtin("masked")
-# `for i in independent(n)`: such a loop over any number of elements: blocks, then masked vectors.
+# `for i in independent(n)`: such a loop over any number of elements: blocks, then what masked does.
 independent = Builtin("independent")
 static = Builtin("static")  # `for i in static(4)`: unrolled, i is a constant in the body
 infinity = Builtin("infinity")  # infinity(real)

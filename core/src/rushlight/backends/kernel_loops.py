@@ -9,9 +9,32 @@ from llvmlite import ir
 from rushlight.backends.half_floats import narrowing, widening
 from rushlight.backends.kernel_language import f32, i64, u32
 from rushlight.backends.kernel_values import IR_TYPES, Value, ir_type
-from rushlight.backends.machine_code import has_masks, vector_length
+from rushlight.backends.machine_code import vector_length
 
-BLOCK = 64  # elements that a vectorised loop takes at once: four vectors of 16
+
+def _width(lanes):
+    """LLVM is to take that many elements at a time."""
+    return (
+        ("llvm.loop.vectorize.width", ir.IntType(32), lanes),
+        ("llvm.loop.interleave.count", ir.IntType(32), 1),
+    )
+
+
+def rounds(kind):
+    """The loops that together are one of a kind: ``(elements of a block, promise)`` each; a promise
+    is None where rounds may depend on each other. Wide blocks are LLVM's own choice. With AVX-512
+    masked vectors do the rest. Without, they cost more than they save (AMD takes tens of cycles to
+    store with a mask, bytes and half words are taken apart on all): vectors, then shorter ones.
+    """
+    if kind == "range":
+        return [(1, None)]
+    lanes = vector_length()
+    blocks = [(4 * lanes, ())] if kind == "independent" else []
+    if lanes == 16:
+        masks = ("llvm.loop.vectorize.predicate.enable", ir.IntType(1), 1)
+        return [*blocks, (1, (masks, *_width(lanes)))]
+    short = [(lanes, _width(lanes))] if lanes > 4 else []
+    return [*blocks, *short, (1, _width(4))]
 
 
 class AccessGroup(ir.values.MDValue):
@@ -62,7 +85,7 @@ class Loops:
 
     def statement_For(self, node):
         """A counted loop of one of the kinds, or an unrolled one."""
-        call, kinds = node.iter, {"range": None, "masked": True, "independent": False}
+        call, kinds = node.iter, ("range", "masked", "independent")
         if not isinstance(call, ast.Call) or not isinstance(node.target, ast.Name):
             self.fail(node, "for loops run over range(...) or static(...)")
         name = call.func.id
@@ -80,21 +103,20 @@ class Loops:
         step = self.convert(bounds[2] if len(bounds) == 3 else 1, i64, node).ir
         if node.target.id not in self.scope.locals:
             self.scope.locals[node.target.id] = (self.slot(i64), i64)
-        if name == "independent" and has_masks():
-            whole = self._end_of_blocks(start, stop)
-            self._counted(node, start, whole, step, False)
-            self._counted(node, whole, stop, step, True)
-        else:
-            self._counted(node, start, stop, step, kinds[name])
+        for size, promise in rounds(name):
+            end = self._end_of_blocks(start, stop, size) if size > 1 else stop
+            self._counted(node, start, end, step, promise)
+            start = end
 
-    def _end_of_blocks(self, start, stop):
+    def _end_of_blocks(self, start, stop, size):
         """Where the last whole block of elements ends."""
-        size = ir.Constant(IR_TYPES["i64"], -BLOCK)
-        whole = self.b.add(start, self.b.and_(self.b.sub(stop, start), size))
-        return self.b.select(self.b.icmp_signed("<", whole, start), start, whole)
+        zero, mask = (ir.Constant(IR_TYPES["i64"], number) for number in (0, -size))
+        count = self.b.sub(stop, start)
+        count = self.b.select(self.b.icmp_signed(">", count, zero), count, zero)
+        return self.b.add(start, self.b.and_(count, mask))
 
-    def _counted(self, node, start, stop, step, masked):
-        """A loop; `masked` is None where rounds may depend on each other."""
+    def _counted(self, node, start, stop, step, promise):
+        """A loop, about which LLVM is promised `promise`."""
         counter = self.slot(i64)
         self.b.store(start, counter)
         slot, _ = self.scope.locals[node.target.id]
@@ -108,28 +130,23 @@ class Loops:
         self.b.position_at_end(again)
         self.b.store(self.b.add(self.b.load(counter), step, flags=("nsw",)), counter)
         latch, outer = self.b.branch(head), self.group
-        if masked is not None:
+        if promise is not None:
             self.group = AccessGroup(self.module)
-            self._describe(latch, masked)
+            self._describe(latch, promise)
         self.b.position_at_end(body)
         self.b.store(index, slot)
         self.loop_body(node, again, after)
         self.group = outer
 
-    def _describe(self, latch, masked):
-        """Say of a loop, by its last branch, that its rounds touch no memory of each other and, if
-        `masked` and the processor can, that masked vectors are to do it, the rest as well. Else
-        LLVM compares addresses, rounded up to vectors, and takes one element at a time where small
-        arrays lie side by side: sums would depend on where the memory happens to be."""
+    def _describe(self, latch, promise):
+        """Say of a loop, by its last branch, that its rounds touch no memory of each other, and how
+        wide its vectors are to be. Else LLVM compares addresses, rounded up to vectors, and takes
+        one element at a time where small arrays lie side by side: sums would depend on where the
+        memory happens to be."""
         module = self.module
         marks = [module.add_metadata(["llvm.loop.parallel_accesses", self.group])]
-        if masked and has_masks():
-            for name, kind, value in (
-                ("llvm.loop.vectorize.predicate.enable", ir.IntType(1), 1),
-                ("llvm.loop.vectorize.width", ir.IntType(32), vector_length()),
-                ("llvm.loop.interleave.count", ir.IntType(32), 1),
-            ):
-                marks.append(module.add_metadata([name, ir.Constant(kind, value)]))
+        for name, kind, value in promise:
+            marks.append(module.add_metadata([name, ir.Constant(kind, value)]))
         loop = ir.values.MDValue(module, marks, str(len(module.metadata)))
         loop.operands = (loop, *marks)  # itself first, so that no two loops have the same
         latch.set_metadata("llvm.loop", loop)

@@ -93,12 +93,6 @@ def vector_length():
     return 16 if found.get("avx512f") else 8 if found.get("avx2") else 4
 
 
-def has_masks():
-    """Whether vectors of memory can be read and written in part."""
-    found = features()
-    return bool(found.get("avx512f") or found.get("avx2"))
-
-
 # ---- the disk cache ----------------------------------------------------------------------------
 
 
