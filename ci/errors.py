@@ -22,16 +22,18 @@ NAMES = (
 ).split()
 BLOCK = 1 << 22
 SMALLEST = 2.0**-126  # below it float32 has fewer digits: errors count against this size
+EXPONENT = 0x7F800000
 HEAD = """# Errors of elementwise functions
 
 The largest error of each function in float32 over {inputs} inputs (every bit pattern{every}),
-against the same function in float64. One unit is 2^-24 of the result, the most that rounding alone
-may cost; below 2^-126, where float32 loses digits, of that. A unit in the last place is one to two
-of them. Infinities and NaN stand where they belong: a single one elsewhere would show as `inf`.
+against the same function in float64, in units in the last place (ulp): the distance of neighbouring
+float32 numbers where the result is; below 2^-126, where they lose digits, the distance there.
+Rounding alone costs up to a half. Infinities and NaN stand where they belong: a single one
+elsewhere would show as `inf`.
 
 `python ci/errors.py` writes this page again.
 
-| function | largest error | at |
+| function | largest error, ulp | at |
 | --- | --- | --- |
 """
 
@@ -39,6 +41,7 @@ of them. Infinities and NaN stand where they belong: a single one elsewhere woul
 def kernel_of(name):
     """A compiled kernel that gives the error at float32 inputs."""
     from rushlight.compiler import compile, xp
+    from rushlight.compiler.algebra import bits, floats
     from rushlight.compiler.graph import cast
 
     word = getattr(xp, name)
@@ -46,8 +49,9 @@ def kernel_of(name):
     def body(x):
         got, true = word(x), word(cast(x, "f64"))
         rounded = cast(true, "f32")
-        size = xp.maximum(xp.abs(true), SMALLEST)
-        error = xp.abs(cast(got, "f64") - true) / size * 2.0**24
+        binade = floats(bits(xp.abs(rounded)) & EXPONENT)
+        size = cast(xp.maximum(binade, SMALLEST), "f64")
+        error = xp.abs(cast(got, "f64") - true) / size * 2.0**23
         both_nan = xp.logical_and(xp.isnan(got), xp.isnan(rounded))
         agree = xp.logical_or(xp.equal(got, rounded), both_nan)
         finite = xp.logical_and(xp.isfinite(got), xp.isfinite(rounded))

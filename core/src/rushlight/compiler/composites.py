@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.compiler.graph import as_expr, cast
+from rushlight.compiler.graph import as_expr, cast, node
 from rushlight.compiler.storage import COMPLEX, is_inexact
 from rushlight.compiler.vocabulary import word, xp
 
@@ -38,7 +38,8 @@ def sigmoid(x):
     if x.dtype in COMPLEX:
         return 1 / (1 + xp.exp(-x))
     z = xp.exp(-xp.abs(x))
-    return xp.where(x >= 0, 1, z) / (1 + z)
+    whole, above = 1 + z, xp.where(x >= 0, 1, z)
+    return node("quotient", (above, whole, z - (whole - 1)), z.dtype, z.weak)
 
 
 @word

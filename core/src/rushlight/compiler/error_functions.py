@@ -22,7 +22,14 @@ from rushlight.compiler.algebra import (
     ldexp,
     sqrt,
 )
-from rushlight.compiler.exponentials import exp_core, exp_moderate, integer, log, to_exponent
+from rushlight.compiler.exponentials import (
+    EXP,
+    exp_moderate,
+    integer,
+    log,
+    reduce_exp_of,
+    to_exponent,
+)
 from rushlight.compiler.graph import constant
 from rushlight.compiler.vocabulary import where
 
@@ -145,17 +152,26 @@ ERFC = {
 }
 
 
+def erfc_ratio(q, a):
+    """exp(a*a) erfc(a), and what its rounding took away."""
+    first, *others = ERFC[a.dtype]
+    further = horner(q, others)
+    above, below = fma(q, further, first), fma(a, 2.0, 1.0)
+    inverse = 1.0 / below
+    ratio = above * inverse
+    lack = fma(q, further, first - above) - ratio * (fma(a, 2.0, -below) + 1.0)
+    return ratio, (fma(-ratio, below, above) + lack) * inverse
+
+
 def erfc(x):
     """1 - erf(x) without cancellation: exp(-a*a) with the square's rounding error put back."""
     center, last = {"f32": (2.0, 10.1), "f64": (4.0, 27.3)}[x.dtype]
     a = clamp(fabs(x), 0.0, last)
-    q = (a - center) / (a + center)
-    ratio = horner(q, ERFC[x.dtype]) / fma(a, 2.0, 1.0)
+    ratio, lack = erfc_ratio((a - center) / (a + center), a)
     square = a * a
-    error = fma(a, -a, square)
-    mantissa, shifted = exp_core(-square)
-    scaled = mantissa * ratio
-    y = ldexp(fma(scaled, error, scaled), integer(shifted))
+    r, rest, shifted = reduce_exp_of(-square, fma(a, -a, square))
+    further = fma(horner(r, EXP[x.dtype]), r * r, rest)  # exp(r) - 1 - r
+    y = ldexp(ratio + fma(ratio, r, fma(ratio, further, fma(lack, r, lack))), integer(shifted))
     y = where(x < 0.0, 2.0 - y, where(fabs(x) > last, 0.0, y))
     if x.dtype == "f64":
         return y

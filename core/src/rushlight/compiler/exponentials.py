@@ -52,6 +52,17 @@ def reduce_exp(x):
     return fma(n, -low, fma(n, -high, x)), shifted
 
 
+def reduce_exp_of(x, further):
+    """x + further = n ln 2 + r + rest, where `further` and `rest` are below the last place of `x`
+    and of `r`."""
+    high, low = LN2_PARTS[x.dtype]
+    shifted = fma(x, 1 / LN2, ROUND[x.dtype])
+    n = shifted - ROUND[x.dtype]
+    first, second = fma(n, -high, x), fma(n, -low, further)  # the first is exact
+    r = first + second
+    return r, (first - r) + second, shifted
+
+
 def integer(shifted):
     """The n in ``n + ROUND``."""
     return bits(shifted) - ROUND_BITS[shifted.dtype]

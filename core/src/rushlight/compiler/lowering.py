@@ -18,6 +18,7 @@ from rushlight.compiler.algebra import (
     floats,
     fma,
     libm,
+    quotient,
     repair,
     sqrt,
     whole,
@@ -55,11 +56,11 @@ def integer_quotient(x, y):
     """
     zero, minus = y == 0, y == -1
     wide = cast(x, "f64") / cast(where(zero | minus, 1, y), "f64")
-    quotient = where(zero, 0, where(minus, -x, cast(wide, x.dtype)))
+    result = where(zero, 0, where(minus, -x, cast(wide, x.dtype)))
     if x.dtype == "i32":
-        return quotient
+        return result
     far = (x > EXACT) | (x < -EXACT) | (y > EXACT) | (y < -EXACT)
-    return repair(quotient, far, "sdiv", x, y)
+    return repair(result, far, "sdiv", x, y)
 
 
 def fmod(x, y):
@@ -172,6 +173,7 @@ REWRITES |= {
         sign,
         signbit,
         hypot,
+        quotient,
     )
 }
 

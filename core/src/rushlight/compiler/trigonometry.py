@@ -19,6 +19,7 @@ from rushlight.compiler.algebra import (
     floats,
     fma,
     horner,
+    quotient,
     repair,
     shift,
     sqrt,
@@ -65,7 +66,7 @@ NARROW, WIDE = 2.0**17, {"f32": 2.0**40, "f64": 2.0**20}
 
 
 def quadrant(x):
-    """x = n pi/2 + r, in float64 even for float32."""
+    """x = n pi/2 + r, the latter in float64 even for float32."""
     wide = cast(x, "f64")
     shifted = fma(wide, 2 / math.pi, ROUND["f64"])
     n = shifted - ROUND["f64"]
@@ -73,7 +74,7 @@ def quadrant(x):
     for part in HALF_PI[: 2 if x.dtype == "f32" else 3]:
         r = fma(n, -part, r)
     count = bits(shifted)
-    return cast(r, x.dtype), cast(count, "i32") if x.dtype == "f32" else count
+    return r, cast(count, "i32") if x.dtype == "f32" else count
 
 
 def narrow_quadrant(x):
@@ -110,7 +111,7 @@ def turned(n, sine, cosine):
 def wide_sine(x, turn, name):
     """sin(x + turn pi/2) by float64; arguments beyond its range go to the C library."""
     r, n = quadrant(x)
-    y = turned(n + turn if turn else n, *sine_and_cosine(r))
+    y = turned(n + turn if turn else n, *sine_and_cosine(cast(r, x.dtype)))
     return repair(y, beyond(x, WIDE[x.dtype]), name, x)
 
 
@@ -137,14 +138,17 @@ def cos(x):
 def tan_of(odd, r, rest):
     """The tangent of a float32 on [-pi/4, pi/4], or minus its reciprocal."""
     s = r * r
-    near = fma(horner(s, TAN_F32), s * r, rest) + r
-    return where(odd, -1.0 / near, near)
+    further = fma(horner(s, TAN_F32), s * r, rest)
+    near = further + r
+    return where(odd, -quotient(1.0, near, (r - near) + further), near)
 
 
 def wide_tan(x):
     """The tangent of a float32, reduced in float64."""
-    r, n = quadrant(x)
-    return repair(tan_of((n & 1) != 0, r, 0.0), beyond(x, WIDE["f32"]), "tanf", x)
+    wide, n = quadrant(x)
+    r = cast(wide, "f32")
+    rest = cast(wide - cast(r, "f64"), "f32")
+    return repair(tan_of((n & 1) != 0, r, rest), beyond(x, WIDE["f32"]), "tanf", x)
 
 
 def tan(x):
@@ -232,7 +236,7 @@ def asin(x):
     """Arc sine; nan outside [-1, 1]."""
     high, low = QUARTER_TURN[x.dtype]
     far, s, rest = half_angle(x)
-    complement = fma(s, -2.0, high) - fma(rest, 2.0, -low)
+    complement = high - fma(s, 2.0, fma(rest, 2.0, -low))
     return copysign(where(far, complement, s + rest), x)
 
 
