@@ -8,7 +8,6 @@ dtypes than floating ones, axes that are not neighbours, long rows that threads 
 from __future__ import annotations
 
 import math
-import struct
 
 from rushlight.backends import np
 from rushlight.kernels.execution import (
@@ -20,7 +19,7 @@ from rushlight.kernels.execution import (
     is_low_precision,
     language_type,
 )
-from rushlight.kernels.prepared import prepared
+from rushlight.kernels.prepared import prepared, word_of
 from rushlight.kernels.reduction import layout
 
 __all__ = ["KINDS", "folded", "renormed", "truth"]
@@ -46,11 +45,6 @@ def _result_shape(input, axes, keepdim):
     return tuple([1 if i in axes else n for i, n in pairs if keepdim or i not in axes])
 
 
-def _bits(number):
-    """A double as a kernel's argument word."""
-    return struct.unpack("<q", struct.pack("<d", number))[0]
-
-
 def folded(kind, input, axes, keepdim, divisor=1.0):
     """``f(input)``: the reduction `kind` over `axes`; variances are divided by `divisor`."""
     found = _seen(input, axes)
@@ -69,7 +63,7 @@ def folded(kind, input, axes, keepdim, divisor=1.0):
         return None
     code = kernel.address(**floating_types(input.dtype), kind=KINDS[kind])
     outputs = [(_result_shape(input, axes, keepdim), input.dtype)]
-    return prepared(code, items, chunk(items, work), [input], outputs, [n, inner, _bits(divisor)])
+    return prepared(code, items, chunk(items, work), [input], outputs, [n, inner, word_of(divisor)])
 
 
 def truth(every, input, axes, keepdim):
@@ -109,5 +103,5 @@ def renormed(input, order, dim, largest):
     from rushlight.kernels import renorm_kernels as native
 
     code = native.renorm_slices.address(real=language_type(input.dtype), order=_ORDERS[order])
-    words, outputs = [outer, slices, inner, _bits(largest)], [(input.shape, input.dtype)]
+    words, outputs = [outer, slices, inner, word_of(largest)], [(input.shape, input.dtype)]
     return prepared(code, slices, chunk(slices, 2 * work), [input], outputs, words)

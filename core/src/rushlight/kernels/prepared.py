@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import struct
 
 from rushlight.backends import np, threads
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
@@ -24,12 +25,18 @@ __all__ = [
     "nothing",
     "prepared",
     "stays",
+    "word_of",
 ]
 
 LIMIT = 1024  # layouts remembered by one function
 _HUGE = 1 << 22  # bytes from which NumPy makes the result: it asks for huge pages then
 _dtypes: set = set()  # the doors hold bare addresses of these
 _BY_ADDRESS = {id(dtype): found for dtype, found in BY_ARRAY_DTYPE.items()}
+
+
+def word_of(number):
+    """A double as an argument word of a kernel: its bits."""
+    return struct.unpack("<q", struct.pack("<d", number))[0]
 
 
 def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0, scratch=False):

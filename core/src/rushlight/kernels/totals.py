@@ -8,7 +8,6 @@ How the work is split depends on the shape only, and so do the bits of the resul
 from __future__ import annotations
 
 import math
-import struct
 
 from rushlight.backends import np
 from rushlight.backends.arrays import bfloat16
@@ -21,7 +20,7 @@ from rushlight.kernels.execution import (
     chunk,
     floating_types,
 )
-from rushlight.kernels.prepared import prepared
+from rushlight.kernels.prepared import prepared, word_of
 
 __all__ = ["selected", "totalled", "variance"]
 
@@ -115,8 +114,7 @@ def _stage(kind, view, blocks, fold, source, out, divisor):
         largest=int(kind == "max"), **more,
     )  # fmt: skip
     items = outer * blocks * -(-inner * fold // native.SEGMENT)
-    (bits,) = struct.unpack("<q", struct.pack("<d", divisor))
-    words = [n, inner, blocks, fold, bits, source.dtype.itemsize]
+    words = [n, inner, blocks, fold, word_of(divisor), source.dtype.itemsize]
     work = -(-outer * n * inner // items)
     grain = items if outer * n * inner <= TOGETHER else chunk(items, work)
     return prepared(code, items, grain, [source], [out], words)
