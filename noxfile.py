@@ -123,6 +123,17 @@ def processors(session: nox.Session) -> None:
 
 
 @nox.session
+def vectors(session: nox.Session) -> None:
+    """Tests of kernels and compiler by the code of processors with AVX2; `-- 4`: with 128 bits."""
+    lanes, *more = session.posargs or ["8"]
+    install(session, *TEST_TOOLS, folders=("core",))
+    session.run("python", "ci/oracle.py")
+    folders = ("tests/kernels", "tests/compiler", "tests/chains")
+    environment = {"RUSHLIGHT_VECTOR_LENGTH": lanes}
+    session.run("python", "ci/tests.py", "core", *folders, *more, env=environment)
+
+
+@nox.session
 def minimum(session: nox.Session) -> None:
     """The tests with the lowest versions that the packages allow of what they depend on."""
     session.run("python", "ci/minimum.py", "constraints", f"{session.create_tmp()}/lowest.txt")
