@@ -97,11 +97,18 @@ def asinh(x):
 
 
 def acosh(x):
-    """log(x + sqrt(x*x - 1)); nan below 1."""
+    """log(x + sqrt(x*x - 1)) as log1p of what is above 1, whose own rounding is put back; nan
+    below 1."""
     large = x > LARGE[x.dtype]
     t = x - 1.0
-    y = log1p(where(large, t, t + sqrt(t * (x + 1.0))))
-    return where(x < 1.0, NAN, where(large, y + LN2, y))
+    square = fma(t, t, t * 2.0)
+    root = sqrt(square)
+    above = t + root
+    lack = fma((root - above) + t, root * 2.0, fma(-root, root, square))  # times 2 root
+    lack = lack / (root * 2.0 * (above + 1.0))
+    y = log1p(where(large, t, above))
+    y = where(large, y + LN2, where(t > 0.0, y + lack, y))
+    return where(x < 1.0, NAN, y)
 
 
 def atanh(x):
