@@ -317,14 +317,6 @@ def _ldl_solve(level, op, values):
     return op.function(LD, pivots, B, hermitian=values[3])
 
 
-@rule("_windowed_frames")
-def _windowed_frames(level, op, values):
-    input, window, hop = values
-    if is_batched(window, level):
-        return (input.unfold(-1, window.shape[-1], hop) * window)._inner
-    return op.function(input._inner, window, hop)
-
-
 @rule("linalg_solve_ex")
 def _solve(level, op, values):
     A, B, left, check = values

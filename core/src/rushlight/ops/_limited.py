@@ -57,7 +57,7 @@ UNSIGNED_BARRED = frozenset(
 )
 COMPLEX_BARRED = frozenset(
     "frexp _embedding_bag _sddmm nanmean sort topk argmax argmin _max_dim _min_dim _fft_c2r "
-    "_windowed_frames renorm _linalg_svd _linalg_eigh linalg_inv_ex linalg_slogdet "
+    "renorm _linalg_svd _linalg_eigh linalg_inv_ex linalg_slogdet "
     "_lstsq".split()
 )
 

@@ -201,20 +201,22 @@ def unfold(input: Tensor, dimension, size, step):
             f"{input.shape[dim] if input.ndim else 1} but size is {size}"
         )
     found = input.view(np.int32) if input.dtype == complex32 else input  # which NumPy cannot name
-    windows = np.lib.stride_tricks.sliding_window_view(found, size, dim, writeable=True)
-    windows = windows[(slice(None),) * dim + (slice(None, None, step),)]
+    shape, steps = list(found.shape), list(found.strides)
+    shape[dim] = (shape[dim] - size) // step + 1
+    shape, steps = (*shape, size), (*steps[:dim], steps[dim] * step, *steps[dim + 1 :], steps[dim])
+    windows = np.lib.stride_tricks.as_strided(found, shape, steps)
     return windows if found is input else windows.view(complex32)
 
 
 def _unfold_gradient(grad, input_shape, dimension, size, step):
-    from rushlight.ops.creation import arange, zeros
+    from rushlight.ops.spectrogram import _overlap_add
 
     if not input_shape:
         return grad.sum().reshape(())
     dim = dimension % len(input_shape)
-    index = arange(input_shape[dim], device=grad._device).unfold(0, size, step).reshape(-1)
-    flat = grad.movedim(-1, dim + 1).flatten(dim, dim + 1)
-    return zeros(input_shape, dtype=grad._dtype, device=grad._device).index_add(dim, index, flat)
+    if dim == len(input_shape) - 1:
+        return _overlap_add(grad, step, input_shape[-1])
+    return _overlap_add(grad.movedim(dim, -2), step, input_shape[dim]).movedim(-1, dim)
 
 
 unfold.gradient(input=_unfold_gradient)

@@ -9,7 +9,6 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
-from rushlight.ops.arithmetic import conj_of
 from rushlight.ops.complex_views import view_as_real
 from rushlight.ops.fourier import _fft_c2c, _fft_c2r, _fft_r2c
 from rushlight.tensor.dispatch import innermost, readable
@@ -17,41 +16,6 @@ from rushlight.tensor.tensor import Tensor
 
 
 # ---------------------------------------------------------------------------------------- frames
-def _framed(array, size, hop):
-    windows = np.lib.stride_tricks.sliding_window_view(array, size, -1)
-    return windows[..., ::hop, :]
-
-
-def _frames_meta(input, window, hop):
-    size = window.shape[-1]
-    return (*input.shape[:-1], (input.shape[-1] - size) // hop + 1, size), dtype_of(input)
-
-
-@op(
-    linear="*input,window",
-    method=False,
-    samples=lambda make: [((make(2, 11), make(4), 3), {}), ((make(8), make(4), 2), {})],
-    meta=_frames_meta,
-)
-def _windowed_frames(input: Tensor, window: Tensor, hop):
-    """Frames ``(*, frames, size)`` that start every `hop` samples, times the window ``(size,)``."""
-    with np.errstate(all="ignore"):
-        return _framed(input, window.shape[-1], hop) * window
-
-
-def _window_gradient(grad, input, window_shape, hop):
-    frames = conj_of(input).unfold(-1, window_shape[-1], hop)
-    return (grad * frames).reshape(-1, window_shape[-1]).sum(0)
-
-
-_windowed_frames.gradient(
-    input=lambda grad, window, input_shape, hop: _overlap_add(
-        grad * conj_of(window), hop, input_shape[-1]
-    ),
-    window=_window_gradient,
-)
-
-
 @op(
     linear=True,
     batching="trailing",
@@ -185,7 +149,7 @@ def stft(
         )
     window = _full_window(window, length, n_fft, input)
     common = input if not is_complex or input.is_complex() else input.to(window._dtype)
-    frames = _windowed_frames(common, window.to(_wider(common, window)), hop)
+    frames = common.unfold(-1, n_fft, hop) * window.to(_wider(common, window))
     norm = _norm(normalized, "backward")
     axes = (frames.dim() - 1,)
     found = _transformed(frames, axes, norm, onesided).transpose(-1, -2)
