@@ -70,13 +70,42 @@ def test_complex_columns(rng, n, columns):
     assert wrong.sum() == n
 
 
+@pytest.mark.parametrize(
+    ("rows", "n"),
+    [(1, 512), (4, 1024), (3, 2100), (1, 11025), (2, 16384), (19, 16384), (1, 53760), (1, 1 << 18)],
+)
+def test_long_rows(rng, rows, n):
+    x = complex_values(rng, rows, n) * 10.0 ** np.arange(rows)[:, None].clip(0, 4)
+    x = x.astype(np.complex64)
+    assert fourier._is_long(x, x.dtype, n)
+    check(fourier.complex_rows(x, True, 0.5), np.fft.fft(x.astype(complex)) * 0.5, 2e-7)
+    check(fourier.complex_rows(x, False, 1 / n), np.fft.ifft(x.astype(complex)), 2e-7)
+    real = np.stack((x.real, x.imag), -1).reshape(rows, 2 * n)
+    exact = np.fft.rfft(real.astype(float))
+    exact[:, [0, -1]] *= 0.25
+    check(fourier.real_rows(real, 1.0, ends=0.25), exact, 2e-7)
+    half = complex_values(rng, rows, n + 1)  # with imaginary parts that do not count
+    exact = half.astype(complex)
+    exact[:, [0, -1]] *= 4
+    exact = np.fft.irfft(exact, n=2 * n) * n
+    check(fourier.rows_back(half, 2 * n, 0.5, ends=4.0), exact, 2e-7)
+
+
+def test_values_that_are_not_finite_stay_in_their_long_rows(rng):
+    x = rng.standard_normal((3, 4096)).astype(np.float32)
+    x[1, 77] = np.nan
+    found = fourier.real_rows(x, 1.0)
+    assert np.isnan(found[1]).all() and not np.isnan(found[[0, 2]]).any()
+    assert np.array_equal(found[2:], fourier.real_rows(x[2:], 1.0))
+
+
 @given(st.integers(1, 2100), st.integers(1, 40), st.sampled_from(["backward", "ortho", "forward"]))
 @settings(max_examples=60, deadline=None)
 def test_any_size_and_norm(n, rows, norm):
     rng = np.random.default_rng(n)
     x = complex_values(rng, rows, n)
     wide = x.astype(complex)
-    limit = 1.5e-7 if fourier._fits(x, x.dtype, n) else 6e-7  # NumPy's: few rows, large primes
+    limit = 1.5e-7 if fourier._fits(x, x.dtype, n) else 6e-7  # NumPy's: large primes; long rows
     check(fourier.transform(x, (1,), norm), np.fft.fft(wide, norm=norm), limit)
     check(fourier.transform_back(x, (1,), norm), np.fft.ifft(wide, norm=norm), limit)
     real = x.real.copy()
@@ -114,7 +143,9 @@ def test_bits_do_not_depend_on_threads(rng):
             half = fourier.real_rows(x.real.copy(), 1.0)
             back, columns = fourier.rows_back(half, 240, 1), x.reshape(4, 25, 240)
             columns = fourier.complex_columns(columns, 1, False, 0.5)
-            found.append((fourier.complex_rows(x, True, 1.0), half, back, columns))
+            long = fourier.real_rows(x.real.reshape(1, -1).copy(), 1.0)
+            long = (long, fourier.rows_back(long, 24000, 1.0))
+            found.append((fourier.complex_rows(x, True, 1.0), half, back, columns, *long))
     finally:
         threads.set_num_threads(count)
     for other in found[1:]:

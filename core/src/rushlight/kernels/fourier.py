@@ -12,6 +12,7 @@ import math
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
 from rushlight.kernels.execution import REFERENCE, chunk
+from rushlight.kernels.long_fourier import complex_long, divided, real_long, real_long_back
 
 __all__ = [
     "half_transposed",
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 LEAST_ROWS, LEAST, MOST = 4, 4, 8192  # rows and sizes that kernels take
+LONG, FEW_ROWS = 128, 16  # that many rows, one for so many values, are taken apart one by one
 LEAST_COLUMNS = 4  # of a matrix; fewer are turned to rows
 COMPLEX, REAL = np.dtype(np.complex64), np.dtype(np.float32)
 
@@ -31,6 +33,8 @@ def complex_rows(x, forward, factor):
     """The transform of complex64 (..., n) along the last dimension, or the one back, times
     `factor`; None where that is left to NumPy."""
     n = x.shape[-1]
+    if _is_long(x, COMPLEX, n):
+        return complex_long(x, forward, factor)
     if not _fits(x, COMPLEX, n):
         return None
     out = empty(x.shape, COMPLEX)
@@ -50,6 +54,8 @@ def real_rows(x, factor, whole=False, ends=1.0):
     """The transform of float32 (..., n), or its first half (..., n // 2 + 1), whose first and last
     elements are multiplied by `ends`; None as above."""
     n = x.shape[-1]
+    if n % 2 == 0 and not whole and _is_long(x, REAL, n // 2):
+        return real_long(x, factor, ends)
     if n % 2 or not _fits(x, REAL, n // 2):
         return None
     out = empty((*x.shape[:-1], n if whole else n // 2 + 1), COMPLEX)
@@ -59,7 +65,11 @@ def real_rows(x, factor, whole=False, ends=1.0):
 def rows_back(x, n, factor, ends=1.0):
     """The float32 (..., n) of which complex64 (..., n // 2 + 1), its first and last elements times
     `ends`, is the first half of the transform, times `factor`; None as above."""
-    if n % 2 or x.shape[-1] != n // 2 + 1 or not _fits(x, COMPLEX, n // 2):
+    if n % 2 or x.shape[-1] != n // 2 + 1:
+        return None
+    if _is_long(x, COMPLEX, n // 2):
+        return real_long_back(x, factor, ends)
+    if not _fits(x, COMPLEX, n // 2):
         return None
     out = empty((*x.shape[:-1], n), REAL)
     return _run("rows_back", x, out, n, False, factor, 0, ends)
@@ -169,6 +179,22 @@ def half_transposed_back(x, axes, size, norm):
 def _middle(axis, size):
     """Those elements of the first half of a transform that stand for two."""
     return (*[slice(None)] * axis, slice(1, (size + 1) // 2))
+
+
+def _is_long(x, dtype, n):
+    """Whether rows of n complex numbers, or whose halves have n, are so long that each is taken
+    apart, or so few for their size that vectors would be half empty and threads without work."""
+    long = n > MOST or n >= 4 * LONG and x.size <= min(FEW_ROWS, n // LONG) * x.shape[-1]
+    return (
+        long
+        and not REFERENCE
+        and type(x) is np.ndarray
+        and x.dtype == dtype
+        and x.size > 0
+        and x.flags.c_contiguous
+        and _radices(n) is not None
+        and divided(n) is not None
+    )
 
 
 def _fits(x, dtype, n, axis=-1):
