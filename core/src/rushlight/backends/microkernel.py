@@ -77,6 +77,13 @@ def declared(builder, result, arguments, name):
     return found
 
 
+def prefetch(builder, address):
+    """Ask for the line of an address, which need not be memory."""
+    where = _pointer(builder, address, I8)
+    f = declared(builder, ir.VoidType(), [where.type] + [I32] * 3, "llvm.prefetch.p0")
+    builder.call(f, [where, I32(0), I32(3), I32(1)])
+
+
 fma, load_vector, store_vector = SINGLE.fma, SINGLE.load, SINGLE.store
 lanes_below = SINGLE.below
 
@@ -284,12 +291,8 @@ class _TileEmitter:
 
     def prefetch(self, address):
         """Ask for the values of a later k: no hardware foresees steps of whole rows."""
-        b = self.b
-        name = "llvm.prefetch.p0"
         for offset in (0, self.size * (self.rows - 1)):
-            where = _pointer(b, b.add(address, I64(offset)), I8)
-            f = declared(b, ir.VoidType(), [where.type] + [I32] * 3, name)
-            b.call(f, [where, I32(0), I32(3), I32(1)])
+            prefetch(self.b, self.b.add(address, I64(offset)))
 
     def b_row(self, cursor, u):
         """Address of a row of B: in a packed panel, or at an offset from a table."""

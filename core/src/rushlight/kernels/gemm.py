@@ -4,9 +4,10 @@ Large float32 products: one item of work is a group of B panels times a range of
 item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies.
 Where the rows of A are multiples of 4096 bytes apart, all of a tile share one set of the first
 cache, so tiles have fewer of them; a panel with half of its columns or fewer takes the narrow tile.
-Products with few columns, one row or little work, float64, and batches of small matrices go to
-OpenBLAS at one thread, in chunks over the pool, of rows or columns, whichever are more, and within
-them in blocks that it multiplies without packing. All depends on shapes only.
+Products of one row or column have kernels of their own (:mod:`rushlight.kernels.line_products`).
+Those with few columns or little work, of float64, and batches of small matrices go to OpenBLAS at
+one thread, in chunks over the pool, of rows or columns, whichever are more, and within them in
+blocks that it multiplies without packing. All depends on shapes only.
 This module imports the compiler: import it at first need.
 """
 
@@ -250,7 +251,7 @@ def _blas_blocks(m, n, k):
     """Rows and columns of C that one call of OpenBLAS computes: so few, where they are not so few
     that packing them costs more, that it reads the matrices where they lie."""
     rows, columns = min(m, BLAS_BLOCK), min(n, BLAS_BLOCK)
-    if m == 1 or n == 1 or rows * columns * k > BLAS_SMALL or m * n * k > BLAS_BLOCKS:
+    if rows * columns * k > BLAS_SMALL or m * n * k > BLAS_BLOCKS:
         return m, n
     if rows == m:
         columns = min(n, max(columns, BLAS_SMALL // (2 * rows * k) // BLAS_TILE * BLAS_TILE))
@@ -281,10 +282,28 @@ class Product:
 
             start = START_C if accumulate else START_BIAS
             self.split = SplitProduct(m, n, k, a, b, start, planes_of_float32())
-        elif size == 4 and n >= PANEL and m > 1 and m * n * k >= SMALL_WORK:
+        elif m == 1 or n == 1:
+            self.words = self._line(words, dtype)
+        elif size == 4 and n >= PANEL and m * n * k >= SMALL_WORK:
             self.words = self._tiles(words)
         else:
             self.words = self._blas(words, dtype)
+
+    def _line(self, words, dtype):
+        """One row or one column of outputs: a vector, which is copied where it is not dense, times
+        a matrix."""
+        from rushlight.kernels import line_products
+
+        size, is_row = dtype.itemsize, words[M] == 1
+        if is_row:
+            self.copy_a |= bool(words[TRANS_A]) and words[A_ROW] != size
+            outputs, row, by_dots = words[N], words[B_ROW], words[TRANS_B]
+        else:
+            self.copy_b |= not words[TRANS_B] and words[B_ROW] != size
+            outputs, row, by_dots = words[M], words[A_ROW], not words[TRANS_A]
+        one_bias = bool(words[BY_ROWS]) == is_row
+        return line_products.plan(outputs, words[K], row, not is_row, by_dots, words[ACCUMULATE],
+                                  one_bias, dtype, WORDS)  # fmt: skip
 
     @staticmethod
     def _blas(words, dtype):
@@ -293,9 +312,9 @@ class Product:
         m, n, k = words[M], words[N], words[K]
         items = max(m, n)  # parts pack their own share of the larger matrix, and all of the other
         words[BLOCK_ROWS], words[BLOCK_COLUMNS] = rows, columns = _blas_blocks(m, n, k)
-        parts = 8 if (rows, columns) == (m, n) and m > 1 else 16
+        parts = 8 if (rows, columns) == (m, n) else 16
         grain = items if m * n * k < INLINE_WORK else -(-items // parts)
-        if grain < items and m > 1:
+        if grain < items:
             grain = -(-grain // BLAS_TILE) * BLAS_TILE
         code = blas_kernel.address(real=language_type(dtype))
         return threads.plan(code, items, grain, words)

@@ -1,0 +1,156 @@
+"""Pieces of a product of one row (or column) with a matrix, which is read once: float32 or float64.
+
+`dot_rows` multiplies rows of the matrix with the vector, ROWS of them at once, so that what is
+loaded of the vector serves them all; `add_rows` adds multiples of as many rows to the results;
+`add_columns` does that for the last columns, which do not fill a vector. Addresses and distances
+are in bytes.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from rushlight.backends.element_vectors import DOUBLE, SINGLE
+from rushlight.backends.kernel_language import Chosen, Emitted, f32, f64, i64, real
+from rushlight.backends.kernel_values import counted_loop
+from rushlight.backends.microkernel import prefetch
+
+ROWS = 4  # of the matrix at once
+LINE_BYTES = 64  # of a cache
+CHAINS = 8  # sums side by side: multiply-adds begin every half cycle and take four
+
+I32, I64 = ir.IntType(32), ir.IntType(64)
+
+
+def _slots(builder, kind, count):
+    slots = [builder.alloca(kind.kind) for _ in range(count)]
+    for slot in slots:
+        builder.store(kind.zero, slot)
+    return slots
+
+
+def _add_product(builder, kind, slot, a, b):
+    builder.store(kind.fma(builder, a, b, builder.load(slot)), slot)
+
+
+def _total(builder, kind, slots):
+    """The sum of all lanes, halves added to halves: the same order everywhere."""
+    parts = [builder.load(slot) for slot in slots]
+    while len(parts) > 1:
+        parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    (vector,), lanes = parts, kind.count
+    shape = ir.VectorType(I32, kind.count)
+    while lanes > 1:
+        lanes //= 2
+        order = ir.Constant(shape, [(i + lanes) % kind.count for i in range(kind.count)])
+        vector = builder.fadd(vector, builder.shuffle_vector(vector, vector, order))
+    return builder.extract_element(vector, I32(0))
+
+
+def _emit_dots(builder, values, kind, rows):
+    """sums[r] += dot(row r of the matrix, vector)."""
+    matrix, row, vector, count, sums = values
+    beside, width = CHAINS // rows, kind.count
+    slots = [_slots(builder, kind, beside) for _ in range(rows)]
+    starts = [builder.add(matrix, builder.mul(row, I64(r))) for r in range(rows)]
+
+    def products(offset, u, mask=None):
+        x = kind.load(builder, builder.add(vector, offset), mask)
+        for r in range(rows):
+            y = kind.load(builder, builder.add(starts[r], offset), mask)
+            _add_product(builder, kind, slots[r][u], x, y)
+
+    size = kind.size
+    blocks = builder.sdiv(count, I64(width * beside))
+    with counted_loop(builder, blocks) as block:
+        for u in range(beside):
+            start = builder.mul(block, I64(size * width * beside))
+            products(builder.add(start, I64(size * width * u)), u)
+    done = builder.mul(blocks, I64(width * beside))
+    left = builder.sub(count, done)
+    vectors = builder.sdiv(builder.add(left, I64(width - 1)), I64(width))
+    with counted_loop(builder, vectors) as index:
+        first = builder.mul(index, I64(width))
+        mask = kind.below(builder, builder.sub(left, first))
+        products(builder.mul(builder.add(done, first), I64(size)), 0, mask)
+    for r in range(rows):
+        where = builder.add(sums, I64(size * r))
+        where = builder.inttoptr(where, kind.element.as_pointer())
+        total = _total(builder, kind, slots[r])
+        builder.store(builder.fadd(builder.load(where), total), where)
+
+
+def _emit_add_rows(builder, values, kind, rows):
+    """out[j] += sum over r of vector[r] * matrix[r, j] for whole vectors of j. Each line asks for
+    that of the rows which are next: a short piece of a row tells hardware nothing of them."""
+    matrix, row, vector, vectors, out = values
+    ahead = builder.mul(row, I64(rows))
+    factors = [kind.scalar(builder, builder.add(vector, I64(kind.size * r))) for r in range(rows)]
+    starts = [builder.add(matrix, builder.mul(row, I64(r))) for r in range(rows)]
+    bytes_of_vector = kind.size * kind.count
+    beside = max(1, LINE_BYTES // bytes_of_vector)
+
+    def sums(offset):
+        total = None
+        for factor, start in zip(factors, starts, strict=True):
+            y = kind.load(builder, builder.add(start, offset))
+            first = total is None
+            total = builder.fmul(factor, y) if first else kind.fma(builder, factor, y, total)
+        where = builder.add(out, offset)
+        kind.store(builder, builder.fadd(kind.load(builder, where), total), where)
+
+    lines = builder.sdiv(vectors, I64(beside))
+    with counted_loop(builder, lines) as index:
+        line = builder.mul(index, I64(bytes_of_vector * beside))
+        for start in starts:
+            prefetch(builder, builder.add(builder.add(start, line), ahead))
+        for v in range(beside):
+            sums(builder.add(line, I64(bytes_of_vector * v)))
+    done = builder.mul(lines, I64(beside))
+    with counted_loop(builder, builder.sub(vectors, done)) as index:
+        sums(builder.mul(builder.add(done, index), I64(bytes_of_vector)))
+
+
+def _emit_add_columns(builder, values, kind):
+    """out[j] += sum over all rows r of vector[r] * matrix[r, j] for the columns of one vector."""
+    matrix, row, vector, count, columns, out = values
+    mask = kind.below(builder, columns)
+    slots = _slots(builder, kind, ROWS)
+
+    def product(index, slot):
+        factor = kind.scalar(builder, builder.add(vector, builder.mul(index, I64(kind.size))))
+        y = kind.load(builder, builder.add(matrix, builder.mul(index, row)), mask)
+        _add_product(builder, kind, slot, factor, y)
+
+    blocks = builder.sdiv(count, I64(ROWS))
+    with counted_loop(builder, blocks) as block:
+        for u in range(ROWS):
+            product(builder.add(builder.mul(block, I64(ROWS)), I64(u)), slots[u])
+    done = builder.mul(blocks, I64(ROWS))
+    with counted_loop(builder, builder.sub(count, done)) as index:
+        product(builder.add(done, index), slots[0])
+    a, b, c, d = (builder.load(slot) for slot in slots)
+    total = builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
+    old = kind.load(builder, out, mask)
+    kind.store(builder, builder.fadd(old, total), out, mask)
+
+
+def _of_both(name, arguments, emit, *more):
+    """The piece for the type of a kernel's parameter ``real``."""
+
+    def piece(kind):
+        label = "_".join([name, *map(str, more), kind.label])
+        kinds = (i64,) * arguments
+        return Emitted(label, None, kinds, lambda b, values: emit(b, values, kind, *more))
+
+    return Chosen(real, {f32: piece(SINGLE), f64: piece(DOUBLE)})
+
+
+# (matrix, bytes between rows, vector, its length, address of the sums)
+dot_rows = _of_both("dot_rows", 5, _emit_dots, ROWS)
+dot_row = _of_both("dot_rows", 5, _emit_dots, 1)
+# (matrix, bytes between rows, address of the factors, vectors of columns, results)
+add_rows = _of_both("add_rows", 5, _emit_add_rows, ROWS)
+add_row = _of_both("add_rows", 5, _emit_add_rows, 1)
+# (matrix, bytes between rows, vector, its length, columns, results)
+add_columns = _of_both("add_columns", 6, _emit_add_columns)

@@ -1,0 +1,98 @@
+"""Products of one row or column with a matrix against float64: layouts, sizes, and threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rushlight.backends import threads
+from rushlight.kernels import matrix
+
+OUTPUTS = [1, 2, 3, 5, 15, 16, 17, 33, 500, 1000, 1025, 2500]
+INNER = [1, 2, 3, 7, 9, 33, 64, 129, 512, 4097, 9000]
+
+
+def laid_out(values, layout):
+    """The matrix dense, transposed, or with NaN around it."""
+    rows, columns = values.shape
+    if layout == "dense":
+        return values
+    if layout == "transposed":
+        return np.ascontiguousarray(values.T).T
+    if layout == "inside":
+        big = np.full((rows + 2, columns + 5), np.nan, values.dtype)
+        view = big[1 : rows + 1, 2 : columns + 2]
+    else:
+        big = np.full((columns + 2, rows + 5), np.nan, values.dtype)
+        view = big[1 : columns + 1, 2 : rows + 2].T
+    view[...] = values
+    return view
+
+
+def results(weight, vector, bias):
+    """The product with a vector as a row and as a column, plus what is added, by all ways."""
+    outputs, dtype = len(weight), weight.dtype
+    row, column = np.full((1, outputs), np.nan, dtype), np.full((outputs, 1), np.nan, dtype)
+    yield matrix.product_into(vector[None], weight.T, row.copy(), bias)[0], bias
+    yield (
+        matrix.product_into(vector[None], weight.T, row.copy(), bias[:1], by_rows=True)[0],
+        bias[0],
+    )
+    yield matrix.product_into(weight, vector[:, None], column.copy(), bias[:1])[:, 0], bias[0]
+    yield matrix.product_into(weight, vector[:, None], column, bias, by_rows=True)[:, 0], bias
+    yield matrix.matmul(vector[None], weight.T, out=row)[0], np.zeros(1, dtype)
+    yield matrix.addmm(bias[None], vector[None], weight.T)[0], bias
+    yield matrix.addmm(bias[:, None], weight, vector[:, None])[:, 0], bias
+
+
+@pytest.mark.parametrize("step", [1, 3])
+@pytest.mark.parametrize("layout", ["dense", "transposed", "inside", "inside transposed"])
+@pytest.mark.parametrize("inner", INNER)
+def test_rows_and_columns(rng, dtype, inner, layout, step):
+    bound = 1e-6 if dtype == np.float32 else 2e-15
+    for outputs in OUTPUTS:
+        values = rng.standard_normal((outputs, inner)).astype(dtype)
+        weight = laid_out(values, layout)
+        vector = np.full(inner * step, np.nan, dtype)[::step]
+        vector[...] = rng.standard_normal(inner)
+        bias = rng.standard_normal(outputs).astype(dtype)
+        exact = values.astype(np.float64) @ vector.astype(np.float64)
+        scale = np.abs(values).astype(np.float64) @ np.abs(vector) + np.abs(bias) + 1
+        for result, added in results(weight, vector, bias):
+            assert (np.abs(result - exact - added) <= bound * (scale + np.abs(added))).all()
+
+
+@pytest.mark.parametrize("layout", ["dense", "transposed"])
+@pytest.mark.parametrize("size", [(1000, 512), (33, 9000), (4100, 130), (300_000, 3)])
+def test_same_bits_for_any_number_of_threads(rng, dtype, size, layout):
+    weight = laid_out(rng.standard_normal(size).astype(dtype), layout)
+    vector = rng.standard_normal((1, size[1])).astype(dtype)
+    before, found = threads.get_num_threads(), []
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            found.append((matrix.matmul(vector, weight.T), matrix.matmul(weight, vector.T)))
+    finally:
+        threads.set_num_threads(before)
+    assert all(np.array_equal(x, y) for other in found[1:]
+               for x, y in zip(found[0], other, strict=True))  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["dense", "transposed"])
+def test_not_a_number_stays_in_its_output(rng, dtype, layout):
+    weight = rng.standard_normal((70, 37)).astype(dtype)
+    weight[[3, 69], [36, 0]] = np.nan
+    weight[5, 20] = np.inf
+    weight, vector = laid_out(weight, layout), np.ones((1, 37), dtype)
+    for result in (matrix.matmul(vector, weight.T)[0], matrix.matmul(weight, vector.T)[:, 0]):
+        assert np.flatnonzero(np.isnan(result)).tolist() == [3, 69]
+        assert np.flatnonzero(np.isinf(result)).tolist() == [5]
+
+
+@pytest.mark.parametrize("layout", ["dense", "transposed"])
+def test_errors_of_long_sums(rng, layout):
+    weight = laid_out(rng.standard_normal((40, 100_000)).astype(np.float32), layout)
+    vector = rng.standard_normal((1, 100_000)).astype(np.float32)
+    exact = weight.astype(np.float64) @ vector[0].astype(np.float64)
+    error = np.square(matrix.matmul(vector, weight.T)[0] - exact).mean()
+    assert np.sqrt(error / np.square(exact).mean()) < 4e-6
