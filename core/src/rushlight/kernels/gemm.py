@@ -63,6 +63,7 @@ ITEMS = 16  # parts of a large product
 BLAS_TILE = 8  # rows or columns of a part that OpenBLAS computes are a multiple of this
 BLAS_BLOCK = 32  # rows and columns of a block of such a part
 BLAS_SMALL = 950_000  # multiply-adds of a block up to which OpenBLAS packs nothing
+READS_IN_PLACE = mk.VL == 16  # OpenBLAS has kernels that pack nothing for AVX-512 alone
 BLAS_BLOCKS = 1 << 28  # multiply-adds of a product from which packing pays
 
 
@@ -251,7 +252,7 @@ def _blas_blocks(m, n, k):
     """Rows and columns of C that one call of OpenBLAS computes: so few, where they are not so few
     that packing them costs more, that it reads the matrices where they lie."""
     rows, columns = min(m, BLAS_BLOCK), min(n, BLAS_BLOCK)
-    if rows * columns * k > BLAS_SMALL or m * n * k > BLAS_BLOCKS:
+    if not READS_IN_PLACE or rows * columns * k > BLAS_SMALL or m * n * k > BLAS_BLOCKS:
         return m, n
     if rows == m:
         columns = min(n, max(columns, BLAS_SMALL // (2 * rows * k) // BLAS_TILE * BLAS_TILE))
