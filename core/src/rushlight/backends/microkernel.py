@@ -405,49 +405,53 @@ def split(total, limit, index):
 
 
 def interleave(builder, rows):
-    """log2(VL) perfect shuffles of rows i and i + VL/2 transpose VL x VL values in registers."""
-    low = [i // 2 + (VL if i % 2 else 0) for i in range(VL)]
-    high = [i + VL // 2 for i in low]
-    kind = ir.VectorType(I32, VL)
+    """log2(n) perfect shuffles of rows i and i + n/2 transpose n x n values in registers."""
+    count = len(rows)
+    low = [i // 2 + (count if i % 2 else 0) for i in range(count)]
+    high = [i + count // 2 for i in low]
+    kind = ir.VectorType(I32, count)
     orders = [ir.Constant(kind, order) for order in (low, high)]
-    for _ in range(VL.bit_length() - 1):
+    for _ in range(count.bit_length() - 1):
         rows = [
-            builder.shuffle_vector(rows[i // 2], rows[i // 2 + VL // 2], orders[i % 2])
-            for i in range(VL)
+            builder.shuffle_vector(rows[i // 2], rows[i // 2 + count // 2], orders[i % 2])
+            for i in range(count)
         ]
     return rows
 
 
-def _emit_transpose(builder, values, edge):
-    """target[j, i] = source[i, j] for one VL x VL block.
+def _emit_transpose(builder, values, edge, kind=SINGLE):
+    """target[j, i] = source[i, j] for one block of as many rows and columns as a vector has lanes.
 
     At an edge ``rows`` x ``cols`` of the source are read and ``cols`` x ``fill`` of the target
     written, with zeros beyond ``rows``.
     """
     source, source_stride, target, target_stride = values[:4]
     rows = []
-    for i in range(VL):
+    for i in range(kind.count):
         mask = None
         if edge:
             inside = builder.icmp_signed("<", I64(i), values[4])
-            mask = lanes_below(builder, builder.select(inside, values[5], I64(0)))
+            mask = kind.below(builder, builder.select(inside, values[5], I64(0)))
         address = builder.add(source, builder.mul(source_stride, I64(i)))
-        rows.append(load_vector(builder, address, mask))
+        rows.append(kind.load(builder, address, mask))
     for j, row in enumerate(interleave(builder, rows)):
         mask = None
         if edge:
             inside = builder.icmp_signed("<", I64(j), values[5])
-            mask = lanes_below(builder, builder.select(inside, values[6], I64(0)))
+            mask = kind.below(builder, builder.select(inside, values[6], I64(0)))
         address = builder.add(target, builder.mul(target_stride, I64(j)))
-        store_vector(builder, row, address, mask)
+        kind.store(builder, row, address, mask)
 
 
-_transpose_block = Emitted(
-    "transpose_block", None, (i64,) * 4, lambda b, values: _emit_transpose(b, values, False)
-)
-_transpose_edge = Emitted(
-    "transpose_edge", None, (i64,) * 7, lambda b, values: _emit_transpose(b, values, True)
-)
+def _transposed(edge, kind):
+    """The piece for blocks inside of a matrix, or at its edge."""
+    name = ("transpose_edge" if edge else "transpose_block") + ("" if kind is SINGLE else "_f64")
+    count = 7 if edge else 4
+    return Emitted(name, None, (i64,) * count, lambda b, v: _emit_transpose(b, v, edge, kind))
+
+
+_transpose_block, _transpose_edge = _transposed(False, SINGLE), _transposed(True, SINGLE)
+_block_of_doubles, _edge_of_doubles = _transposed(False, DOUBLE), _transposed(True, DOUBLE)
 
 
 @shared_function
@@ -462,6 +466,20 @@ def transpose(source, source_stride, target, target_stride, rows, cols, fill):
             else:
                 columns = min(cols - j, VL)
                 _transpose_edge(s, source_stride, t, target_stride, rows - i, columns, limit - i)
+
+
+@shared_function
+def transpose_doubles(source, source_stride, target, target_stride, rows, cols, fill):
+    """The same for float64."""
+    limit = max(rows, fill)
+    for i in range(0, limit, VL // 2):
+        for j in range(0, cols, VL // 2):
+            s, t = source + i * source_stride + 8 * j, target + j * target_stride + 8 * i
+            if i + VL // 2 <= rows and j + VL // 2 <= cols:
+                _block_of_doubles(s, source_stride, t, target_stride)
+            else:
+                columns = min(cols - j, VL // 2)
+                _edge_of_doubles(s, source_stride, t, target_stride, rows - i, columns, limit - i)
 
 
 def _emit_copy_row(builder, values, edge):
@@ -484,6 +502,34 @@ def pack_rows(source, source_stride, target, rows, columns):
     else:
         for k in range(rows):
             _copy_row_edge(source + k * source_stride, target + k * PANEL * 4, columns)
+
+
+def _emit_gather_rows(builder, values):
+    """target[k, :] = the first ``floats`` values of source[k, :] for ``count`` rows k, of which a
+    tile of A has up to MAX_ROWS, of float32 or float64; up to a vector behind them is written."""
+    source, source_stride, target, pitch, count, floats, wide = values
+    vectors = [-(-MAX_ROWS * size // (4 * VL)) for size in (SINGLE.size, DOUBLE.size)]
+    masks = [lanes_below(builder, floats, v * VL) for v in range(vectors[1])]
+
+    later = builder.mul(count, source_stride)
+
+    def copied(index, v):
+        start = builder.add(source, builder.mul(index, source_stride))
+        if v == 0:
+            prefetch(builder, builder.add(start, later))
+        end = builder.add(target, builder.mul(index, pitch))
+        value = load_vector(builder, builder.add(start, I64(v * VL * 4)), masks[v])
+        store_vector(builder, value, builder.add(end, I64(v * VL * 4)))
+
+    with builder.if_else(builder.icmp_signed("!=", wide, I64(0))) as (doubles, singles):
+        for branch, number in ((doubles, vectors[1]), (singles, vectors[0])):
+            with branch, counted_loop(builder, count) as index:
+                for v in range(number):
+                    copied(index, v)
+
+
+# (source, its stride, target, its stride, rows, values of a row as float32, is float64)
+gather_rows = Emitted("gather_rows", None, (i64,) * 7, _emit_gather_rows)
 
 
 def _emit_sum_rows(builder, values):

@@ -4,7 +4,8 @@ Large float32 products: one item of work is a group of B panels times a range of
 item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies.
 Where the rows of A are multiples of 4096 bytes apart, all of a tile share one set of the first
 cache, so tiles have fewer of them; a panel with half of its columns or fewer takes the narrow tile.
-Products of one row or column have kernels of their own (:mod:`rushlight.kernels.line_products`).
+Products of one row or column have kernels of their own (:mod:`rushlight.kernels.line_products`),
+and where vectors are short so have large ones (:mod:`rushlight.kernels.blocked_products`).
 Those with few columns or little work, of float64, and batches of small matrices go to OpenBLAS at
 one thread, in chunks over the pool, of rows or columns, whichever are more, and within them in
 blocks that it multiplies without packing. All depends on shapes only.
@@ -63,6 +64,11 @@ ITEMS = 16  # parts of a large product
 BLAS_TILE = 8  # rows or columns of a part that OpenBLAS computes are a multiple of this
 BLAS_BLOCK = 32  # rows and columns of a block of such a part
 BLAS_SMALL = 950_000  # multiply-adds of a block up to which OpenBLAS packs nothing
+BLOCKED = mk.VL < 16  # tiles are so low that panels have to stay in the first cache
+LOWEST = {
+    4: 2,
+    8: 12,
+}  # rows from which that is so; OpenBLAS takes some rows of float64 as they lie
 READS_IN_PLACE = mk.VL == 16  # OpenBLAS has kernels that pack nothing for AVX-512 alone
 BLAS_BLOCKS = 1 << 28  # multiply-adds of a product from which packing pays
 
@@ -285,6 +291,10 @@ class Product:
             self.split = SplitProduct(m, n, k, a, b, start, planes_of_float32())
         elif m == 1 or n == 1:
             self.words = self._line(words, dtype)
+        elif BLOCKED and n * size >= PANEL * 4 and m >= LOWEST[size] and m * n * k >= SMALL_WORK:
+            from rushlight.kernels import blocked_products
+
+            self.words = blocked_products.plan(words, dtype)
         elif size == 4 and n >= PANEL and m * n * k >= SMALL_WORK:
             self.words = self._tiles(words)
         else:

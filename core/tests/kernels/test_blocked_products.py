@@ -1,0 +1,111 @@
+"""Products by blocks of rows, panels and inner size against float64, whatever the processor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rushlight.backends import threads
+from rushlight.kernels.execution import REFERENCE
+
+pytestmark = pytest.mark.skipif(REFERENCE, reason="the reference does without them")
+
+SIZES = [
+    (12, 32, 100),
+    (13, 33, 1),
+    (64, 128, 784),
+    (97, 70, 515),
+    (100, 65, 1030),
+    (205, 47, 64),
+    (61, 1100, 129),
+    (400, 90, 700),
+    (31, 600, 513),
+]
+
+
+def operand(rng, rows, columns, dtype, layout):
+    """A matrix in rows or columns, with NaN around it."""
+    if layout == "T":
+        return operand(rng, columns, rows, dtype, "N").T
+    big = np.full((rows + 2, columns + 7), np.nan, dtype)
+    view = big[1 : rows + 1, 3 : columns + 3]
+    view[...] = rng.standard_normal((rows, columns))
+    return view
+
+
+def run(monkeypatch, a, b, bias=None, by_rows=False, start=None):
+    """The product by blocks, with NaN where there is none yet, or added to `start`."""
+    from rushlight.kernels import gemm
+    from rushlight.kernels.blocked_products import blocked_kernel
+    from rushlight.kernels.execution import language_type
+
+    monkeypatch.setattr(gemm, "BLOCKED", True)
+    monkeypatch.setattr(gemm, "SMALL_WORK", 0)
+    monkeypatch.setattr(gemm, "fit_matrix_units", lambda m, n, k: False)
+    product = gemm.Product(
+        a.shape, a.strides, b.shape, b.strides, a.dtype, start is not None, by_rows
+    )
+    assert product.words[0] == blocked_kernel.address(real=language_type(a.dtype))
+    canvas = np.full((a.shape[0] + 2, b.shape[1]), np.nan, a.dtype)
+    out = canvas[1:-1]
+    if start is not None:
+        out[...] = start
+    product.run(a, b, out, bias)
+    assert np.isnan(canvas[[0, -1]]).all()
+    return out
+
+
+@pytest.mark.parametrize("layouts", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize("size", SIZES)
+def test_against_float64(rng, dtype, monkeypatch, size, layouts):
+    m, n, k = size
+    a, b = operand(rng, m, k, dtype, layouts[0]), operand(rng, k, n, dtype, layouts[1])
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    bound = (np.abs(a).astype(np.float64) @ np.abs(b) + 1) * (
+        1e-6 if dtype == np.float32 else 2e-15
+    )
+    columns, rows = rng.standard_normal(n).astype(dtype), rng.standard_normal(m).astype(dtype)
+    start = rng.standard_normal((m, n)).astype(dtype)
+    for found, added in (
+        (run(monkeypatch, a, b), 0),
+        (run(monkeypatch, a, b, columns), columns),
+        (run(monkeypatch, a, b, rows, by_rows=True), rows[:, None]),
+        (run(monkeypatch, a, b, start=start), start),
+    ):
+        assert (np.abs(found - exact - added) <= bound + 1e-6 * np.abs(added) * bound).all()
+
+
+@pytest.mark.parametrize("layouts", ["NN", "NT", "TN"])
+@pytest.mark.parametrize("size", [(150, 300, 600), (500, 40, 530)])
+def test_same_bits_for_any_number_of_threads(rng, dtype, monkeypatch, size, layouts):
+    m, n, k = size
+    a, b = operand(rng, m, k, dtype, layouts[0]), operand(rng, k, n, dtype, layouts[1])
+    before, found = threads.get_num_threads(), []
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            found.append(run(monkeypatch, a, b).copy())
+    finally:
+        threads.set_num_threads(before)
+    assert all(np.array_equal(found[0], other) for other in found)
+
+
+@pytest.mark.parametrize("layouts", ["NN", "NT", "TN"])
+def test_not_a_number_stays_in_its_row_and_column(rng, dtype, monkeypatch, layouts):
+    a, b = operand(rng, 80, 70, dtype, layouts[0]), operand(rng, 70, 90, dtype, layouts[1])
+    a[77, 69], b[69, 88] = np.nan, np.inf
+    found = run(monkeypatch, a, b)
+    wrong = np.zeros(found.shape, bool)
+    wrong[77], wrong[:, 88] = True, True
+    assert np.array_equal(~np.isfinite(found), wrong)
+
+
+def test_items_are_many_and_even():
+    from rushlight.kernels.blocked_products import MOST_ITEMS, READ_A, _parts
+
+    for m, n, panels in ((1024, 384, 24), (64, 128, 8), (8, 1024, 64), (5000, 16, 1), (600, 48, 3)):
+        parts, groups = _parts(m, n, panels, READ_A)
+        assert 1 <= groups <= panels
+        assert 1 <= parts <= m
+        assert parts * groups <= MOST_ITEMS
+        assert parts * groups >= min(16, panels)
