@@ -30,10 +30,10 @@ from rushlight.backends.kernel_values import counted_loop
 from rushlight.backends.machine_code import engine
 from rushlight.backends.microkernel import (
     VL,
-    interleave,
     lanes_below,
     load_vector,
 )
+from rushlight.backends.transposes import interleave
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 LANES = 16

@@ -26,9 +26,8 @@ from rushlight.backends.microkernel import (
     gather_rows,
     pack_rows,
     split,
-    transpose,
-    transpose_doubles,
 )
+from rushlight.backends.transposes import transpose, transpose_doubles
 from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.execution import language_type
 from rushlight.kernels.gemm import (

@@ -35,8 +35,8 @@ from rushlight.backends.microkernel import (
     pack_rows,
     split,
     sum_rows,
-    transpose,
 )
+from rushlight.backends.transposes import transpose
 from rushlight.backends.worker_pool import load, memset, scratch
 
 # Argument words. The first four are given at each call.

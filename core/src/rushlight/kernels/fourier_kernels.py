@@ -25,7 +25,8 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     shared_function,
 )
-from rushlight.backends.microkernel import VL, transpose
+from rushlight.backends.microkernel import VL
+from rushlight.backends.transposes import transpose
 from rushlight.backends.worker_pool import scratch
 
 # Argument words. STAGES: address of (radix, m, done, address of the roots) for each of COUNT

@@ -37,9 +37,9 @@ from rushlight.backends.microkernel import (
     call_tile,
     pack_rows,
     split,
-    transpose,
 )
 from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
+from rushlight.backends.transposes import transpose
 from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.execution import language_type
 from rushlight.kernels.precision import planes_of_float32

@@ -15,7 +15,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     static,
 )
-from rushlight.backends.microkernel import transpose
+from rushlight.backends.transposes import transpose
 
 size = Parameter("size")  # bytes of an element
 lower = Parameter("lower")

@@ -21,8 +21,9 @@ from rushlight.backends.kernel_language import (
     u32,
 )
 from rushlight.backends.memory import empty
-from rushlight.backends.microkernel import MAX_ROWS, PANEL, TILE_WORDS, call_tile, split, transpose
+from rushlight.backends.microkernel import MAX_ROWS, PANEL, TILE_WORDS, call_tile, split
 from rushlight.backends.pair_tiles import interleaved
+from rushlight.backends.transposes import transpose
 from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.execution import chunk
 

@@ -21,8 +21,8 @@ from rushlight.backends.microkernel import (
     TILE_WORDS,
     call_tile,
     split,
-    transpose,
 )
+from rushlight.backends.transposes import transpose
 from rushlight.backends.worker_pool import memset, scratch
 from rushlight.kernels.tile_products import pack_transposed
 

@@ -14,8 +14,8 @@ from rushlight.backends.microkernel import (
     call_tile,
     pack_rows,
     split,
-    transpose,
 )
+from rushlight.backends.transposes import transpose
 
 
 @function

@@ -37,8 +37,8 @@ from rushlight.backends.microkernel import (
     split,
     store_vector,
     sum_rows,
-    transpose,
 )
+from rushlight.backends.transposes import transpose
 from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.direct_convolution import channel_stride, load_rows
 from rushlight.kernels.winograd_transforms import (
