@@ -96,3 +96,26 @@ def test_errors_of_long_sums(rng, layout):
     exact = weight.astype(np.float64) @ vector[0].astype(np.float64)
     error = np.square(matrix.matmul(vector, weight.T)[0] - exact).mean()
     assert np.sqrt(error / np.square(exact).mean()) < 4e-6
+
+
+@pytest.mark.parametrize("layouts", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize("size", [(1, 37, 65), (1, 128, 64), (1, 3, 5000), (29, 1, 65), (1, 1, 9)])
+def test_batches(rng, dtype, size, layouts):
+    """Both operands in a batch, or one of them for all, whose vectors are dense or not."""
+    m, n, k = size
+    shapes = ((m, k), (k, n))
+    whole = []
+    for (rows, columns), layout in zip(shapes, layouts, strict=True):
+        order = (rows, columns) if layout == "N" else (columns, rows)
+        big = np.full((5, order[0] + 1, order[1] + 3), np.nan, dtype)
+        view = big[:, : order[0], 1 : order[1] + 1]
+        view[...] = rng.standard_normal((5, *order))
+        whole.append(view if layout == "N" else view.swapaxes(1, 2))
+    a, b = whole
+    bound = 1e-6 if dtype == np.float32 else 2e-15
+    for left, right in ((a, b), (a[:1], b), (a, b[:1]), (np.ascontiguousarray(a), b)):
+        exact = left.astype(np.float64) @ right.astype(np.float64)
+        scale = np.abs(left).astype(np.float64) @ np.abs(right) + 1
+        found = matrix.matmul(left, right)
+        assert found.dtype == dtype
+        assert (np.abs(found - exact) <= bound * scale).all()

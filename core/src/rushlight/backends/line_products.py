@@ -33,18 +33,45 @@ def _add_product(builder, kind, slot, a, b):
     builder.store(kind.fma(builder, a, b, builder.load(slot)), slot)
 
 
-def _total(builder, kind, slots):
-    """The sum of all lanes, halves added to halves: the same order everywhere."""
+def _added(builder, slots):
+    """The sum of some vectors, pairs of them first."""
     parts = [builder.load(slot) for slot in slots]
     while len(parts) > 1:
         parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-    (vector,), lanes = parts, kind.count
-    shape = ir.VectorType(I32, kind.count)
-    while lanes > 1:
-        lanes //= 2
-        order = ir.Constant(shape, [(i + lanes) % kind.count for i in range(kind.count)])
-        vector = builder.fadd(vector, builder.shuffle_vector(vector, vector, order))
-    return builder.extract_element(vector, I32(0))
+    return parts[0]
+
+
+def _chosen(builder, a, b, lanes):
+    """Lanes of two vectors, those of b counted on from those of a."""
+    kind = ir.VectorType(I32, len(lanes))
+    return builder.shuffle_vector(a, b, ir.Constant(kind, lanes))
+
+
+def _totals(builder, vectors):
+    """A vector of the sums over the lanes of each of 1, 2 or 4 vectors: halves are added to halves,
+    those of two vectors at once."""
+    lanes = vectors[0].type.count
+    width = lanes  # lanes that belong to one of the sums
+    while len(vectors) > 1 or width > 1:
+        if width == 1:  # more sums than lanes
+            both = zip(vectors[::2], vectors[1::2], strict=True)
+            vectors = [_chosen(builder, a, b, list(range(2 * lanes))) for a, b in both]
+            lanes *= 2
+            continue
+        half = width // 2
+        low = [i for i in range(2 * lanes) if i % width < half]
+        if len(vectors) > 1:
+            pairs = list(zip(vectors[::2], vectors[1::2], strict=True))
+        else:
+            low = low[: lanes // 2]
+            pairs = [(vectors[0], vectors[0])]
+        high = [i + half for i in low]
+        vectors = [
+            builder.fadd(_chosen(builder, a, b, low), _chosen(builder, a, b, high))
+            for a, b in pairs
+        ]
+        lanes, width = len(low), half
+    return vectors[0]
 
 
 def _emit_dots(builder, values, kind, rows):
@@ -73,11 +100,9 @@ def _emit_dots(builder, values, kind, rows):
         first = builder.mul(index, I64(width))
         mask = kind.below(builder, builder.sub(left, first))
         products(builder.mul(builder.add(done, first), I64(size)), 0, mask)
-    for r in range(rows):
-        where = builder.add(sums, I64(size * r))
-        where = builder.inttoptr(where, kind.element.as_pointer())
-        total = _total(builder, kind, slots[r])
-        builder.store(builder.fadd(builder.load(where), total), where)
+    totals = _totals(builder, [_added(builder, of_row) for of_row in slots])
+    where = builder.inttoptr(sums, totals.type.as_pointer())
+    builder.store(builder.fadd(builder.load(where, align=size), totals), where, align=size)
 
 
 def _emit_add_rows(builder, values, kind, rows):

@@ -381,21 +381,35 @@ class BatchProduct:
         size = dtype.itemsize
         a = layout(a_shape[-2:], a_strides[-2:], size)
         b = layout(b_shape[-2:], b_strides[-2:], size)
+        m, n, k = a_shape[-2], b_shape[-1], a_shape[-1]
+        are_lines = BLOCKED and min(m, n) == 1  # for AVX-512 OpenBLAS takes short ones as they lie
+        if are_lines and m == 1 and a is not None and a[1] and a[0] != size:
+            a = None  # a vector has to be dense
+        elif are_lines and m > 1 and b is not None and not b[1] and b[0] != size:
+            b = None
         self.copy_a, self.copy_b = a is None, b is None
         if a is None:
             a, a_strides = (a_shape[-1] * size, False), _dense_strides(a_shape, size)
         if b is None:
             b, b_strides = (b_shape[-1] * size, False), _dense_strides(b_shape, size)
-        m, n, k = a_shape[-2], b_shape[-1], a_shape[-1]
         self.keep = (_offsets(a_shape, a_strides, batch), _offsets(b_shape, b_strides, batch))
-        words = [0] * WORDS
-        words[M], words[N], words[K] = m, n, k
-        words[A_ROW], words[B_ROW], words[C_ROW] = a[0] // size, b[0] // size, n
-        words[TRANS_A], words[TRANS_B] = a[1], b[1]
-        words[OFFSETS_A], words[OFFSETS_B] = (offsets.ctypes.data for offsets in self.keep)
+        tables = [offsets.ctypes.data for offsets in self.keep]
         items = self.keep[0].size
         grain = max(1, min(items, INLINE_WORK // 2 // (m * n * k)))
-        code = batch_kernel.address(real=language_type(dtype))
+        kind = language_type(dtype)
+        if are_lines:
+            from rushlight.kernels import line_products as lines
+
+            row, by_dots = (b[0], b[1]) if m == 1 else (a[0], not a[1])
+            words = lines.batch_words(max(m, n), k, row, m > 1, by_dots, tables, WORDS)
+            code = lines.batch_of_lines.address(real=kind)
+        else:
+            words = [0] * WORDS
+            words[M], words[N], words[K] = m, n, k
+            words[A_ROW], words[B_ROW], words[C_ROW] = a[0] // size, b[0] // size, n
+            words[TRANS_A], words[TRANS_B] = a[1], b[1]
+            words[OFFSETS_A], words[OFFSETS_B] = tables
+            code = batch_kernel.address(real=kind)
         self.words = threads.plan(code, items, grain, words)
 
     def run(self, a, b, out):

@@ -21,6 +21,7 @@ from rushlight.kernels.execution import language_type
 
 # Argument words. The first four are given at each call; the vector is A or (`VECTOR`: 1) B.
 A, B, C, BIAS, INNER, ROW, VECTOR, BY_DOTS, ACCUMULATE, ONE_BIAS = range(10)
+OUTPUTS, OFFSETS_A, OFFSETS_B = range(10, 13)  # of a batch
 
 RUN = 4096  # products of an output that are added up in the sums of its vectors
 BLOCK = 1024  # outputs that stay in the first cache while rows are added to them
@@ -97,6 +98,34 @@ def line_kernel(args, lo, hi, tid):
         dots(g, matrix, vector, lo, hi)
     else:
         sums_of_rows(g, matrix, vector, lo, hi)
+
+
+@range_kernel
+def batch_of_lines(args, lo, hi, tid):
+    """Items are whole products; the operands lie at byte offsets from two tables."""
+    g, words = array(i64, args), stack(OUTPUTS)
+    offsets_a, offsets_b = array(i64, g[OFFSETS_A]), array(i64, g[OFFSETS_B])
+    p = array(i64, words)
+    for i in range(OUTPUTS):
+        p[i] = g[i]
+    for item in range(lo, hi):
+        a, b = g[A] + offsets_a[item], g[B] + offsets_b[item]
+        matrix, vector = b, a
+        if g[VECTOR] != 0:
+            matrix, vector = a, b
+        p[C] = g[C] + real.bits // 8 * item * g[OUTPUTS]
+        if g[BY_DOTS] != 0:
+            dots(p, matrix, vector, i64(0), g[OUTPUTS])
+        else:
+            sums_of_rows(p, matrix, vector, i64(0), g[OUTPUTS])
+
+
+def batch_words(outputs, inner, row, vector_is_b, by_dots, tables, words):
+    """Argument words of a batch: those of :func:`plan`, and the addresses of the tables."""
+    own = [0] * words
+    own[INNER], own[ROW], own[VECTOR], own[BY_DOTS] = inner, row, vector_is_b, by_dots
+    own[OUTPUTS], own[OFFSETS_A], own[OFFSETS_B] = outputs, *tables
+    return own
 
 
 def plan(outputs, inner, row, vector_is_b, by_dots, accumulate, one_bias, dtype, words):
