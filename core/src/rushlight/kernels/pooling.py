@@ -370,6 +370,7 @@ def _run_max(pool, settings, out, short, x, y, index):
     """Run the quickest kernel; ``index`` may be None where windows are ``short``."""
     kernel, (*_, stride), padding, dilation = settings
     taps, rows = kernel[-1], int(np.prod(out[:-1]))
+    high = min(kernel[-2], _FEW_TAPS) if len(kernel) > 1 else 1
     pairs = x.ndim == 4 and kernel == settings[1] == (2, 2) and index is not None
     pairs = pairs and padding == (0, 0) and dilation == (1, 1)
     whole = (x.shape[-1] - taps + padding[-1]) // stride + 1 - -(-padding[-1] // stride)
@@ -377,9 +378,9 @@ def _run_max(pool, settings, out, short, x, y, index):
     if pairs and 2 * out[0] <= x.shape[2] and 2 * out[1] <= x.shape[3]:
         pool.run(max_forward_pairs, x, y, index)
     elif index is None:
-        pool.run(max_rows, x, y, rows=rows, stride=stride, taps=taps, places=0)
+        pool.run(max_rows, x, y, rows=rows, stride=stride, taps=taps, high=high, places=0)
     elif short and vectors:
-        pool.run(max_rows, x, y, index, rows=rows, stride=stride, taps=taps, places=1)
+        pool.run(max_rows, x, y, index, rows=rows, stride=stride, taps=taps, high=high, places=1)
     elif stride <= 2 and out[-1] >= _LONG_ROW:
         pool.run(max_forward_regular, x, y, index, stride=stride)
     else:

@@ -29,6 +29,7 @@ WORDS = 19
 STRIP = 128  # columns of an image whose maxima over rows are kept at once
 stride = Parameter("stride")  # of the last dim
 taps = Parameter("taps")  # along the last dim
+high = Parameter("high")  # rows of windows that are gone through at once
 places = Parameter("places")  # whether maxima are asked for with their places: 1 or 0
 
 
@@ -97,17 +98,42 @@ def max_forward_regular(args, lo, hi, tid):
 
 
 @function
-def maxima_of_row(x, y, index, count, place, fresh):
-    """Maxima of the taps of one kernel row, and of what is in ``y`` unless it is ``fresh``."""
-    for c in range(count):
-        best, at = x[c * stride], place + c * stride
-        for k in static(1, taps):
-            value = x[c * stride + k]
+def largest_of_window(x, c, place, apart, more):
+    """The maximum of window c, and where it is: ``high`` rows that are ``apart`` elements from each
+    other, the last of the ``more`` after the first again and again: that changes nothing."""
+    best, at = x[c * stride], place + c * stride
+    for k in static(1, taps):
+        value = x[c * stride + k]
+        take = (value > best) | (value != value)
+        best = value if take else best
+        if places == 1:
+            at = place + c * stride + k if take else at
+    for row in static(1, high):
+        shift = min(row, more) * apart
+        for k in static(taps):
+            value = x[c * stride + shift + k]
             take = (value > best) | (value != value)
             best = value if take else best
             if places == 1:
-                at = place + c * stride + k if take else at
-        take = (fresh != 0) | (best > y[c]) | (best != best)
+                at = place + c * stride + shift + k if take else at
+    return best, at
+
+
+@function
+def maxima_of_rows(x, y, index, count, place, apart, more, fresh):
+    """Maxima of some rows of windows, and of what is in ``y`` unless it is ``fresh``: what is there
+    is left out by a loop of its own then, as LLVM makes partial stores of a choice between a value
+    and what a place has already, which are slow on some processors."""
+    if fresh != 0:
+        for c in range(count):
+            best, at = largest_of_window(x, c, place, apart, more)
+            y[c] = best
+            if places == 1:
+                index[c] = at
+        return
+    for c in range(count):
+        best, at = largest_of_window(x, c, place, apart, more)
+        take = (best > y[c]) | (best != best)
         y[c] = best if take else y[c]
         if places == 1:
             index[c] = at if take else index[c]
@@ -119,26 +145,30 @@ def max_rows(args, lo, hi, tid):
     g = array(i64, args)
     depth, height, width, od, oh, ow = g[D], g[H], g[W], g[OD], g[OH], g[OW]
     planes_d, rows_h = array(i64, g[TABLE_D]), array(i64, g[TABLE_H])
-    size, padding = 4 if real is f32 else 8, g[PADDING_W]
+    size, padding, step = 4 if real is f32 else 8, g[PADDING_W], g[STEP_H]
     first = min(ow, (padding + stride - 1) // stride)  # whole windows
     last = max(first, min(ow, (width - taps + padding) // stride + 1))
+    start = first * stride - padding
     for row in range(lo, hi):
         rest, b = row // oh, row % oh
         a, image = rest % od, rest // od * depth * height * width
         y, index = g[Y] + size * row * ow, g[INDEX] + 8 * row * ow
-        fresh = i64(1)
+        fresh, end = i64(1), rows_h[2 * b + 1]
         for z in range(planes_d[2 * a], planes_d[2 * a + 1], g[STEP_D]):
-            for v in range(rows_h[2 * b], rows_h[2 * b + 1], g[STEP_H]):
-                base = (z * height + v) * width
-                start = first * stride - padding
-                maxima_of_row(array(real, g[X] + size * (image + base + start)),
-                              array(real, y + size * first), array(i64, index + 8 * first),
-                              last - first, base + start, fresh)  # fmt: skip
-                x = array(real, g[X] + size * (image + base))
-                for c in range(first):
-                    maximum_at_edge(g, x, array(real, y), array(i64, index), c, base, fresh)
-                for c in range(last, ow):
-                    maximum_at_edge(g, x, array(real, y), array(i64, index), c, base, fresh)
+            for v in range(rows_h[2 * b], end, high * step):
+                base, more = (z * height + v) * width, (end - 1 - v) // step
+                maxima_of_rows(array(real, g[X] + size * (image + base + start)),
+                               array(real, y + size * first), array(i64, index + 8 * first),
+                               last - first, base + start, step * width, more, fresh)  # fmt: skip
+                if first > 0 or last < ow:
+                    for below in range(min(more + 1, high)):
+                        at = base + below * step * width
+                        x = array(real, g[X] + size * (image + at))
+                        for c in range(first):
+                            maximum_at_edge(g, x, array(real, y), array(i64, index), c, at, fresh)
+                        for c in range(last, ow):
+                            maximum_at_edge(g, x, array(real, y), array(i64, index), c, at, fresh)
+                        fresh = i64(0)
                 fresh = i64(0)
 
 
