@@ -21,7 +21,8 @@ from rushlight.backends.microkernel import (
     load_vector,
 )
 
-OUTPUTS, SHIFTS = 6, 4  # of one block: 24 sums, 4 values and 1 gradient fill 29 registers
+# Of one block: 24 sums, 4 values and 1 gradient fill 29 registers, or 12, 3 and 1 all 16.
+OUTPUTS, SHIFTS = (6, 4) if VL == 16 else (4, 3)
 
 
 def _emit_dot_block(builder, values):
@@ -42,20 +43,26 @@ def _emit_dot_block(builder, values):
     for line in slots:
         for slot in line:
             builder.store(ZERO, slot)
-    vectors = builder.udiv(builder.add(columns, I64(VL - 1)), I64(VL))
+    whole = builder.udiv(columns, I64(VL))
+    rest = builder.sub(columns, builder.mul(whole, I64(VL)))
+    mask = lanes_below(builder, rest)
+
+    def add_vector(down, along, across, mask):
+        here = builder.add(along, across)
+        shifted = [load_vector(builder, builder.add(a, here), mask) for a in from_input]
+        here = builder.add(down, across)
+        for o in range(OUTPUTS):
+            gradient = load_vector(builder, builder.add(from_gradient[o], here), mask)
+            for s in range(SHIFTS):
+                total = fma(builder, gradient, shifted[s], builder.load(slots[o][s]))
+                builder.store(total, slots[o][s])
+
     with counted_loop(builder, rows) as row:
         down, along = builder.mul(row, gradient_row), builder.mul(row, input_row)
-        with counted_loop(builder, vectors) as vector:
-            mask = lanes_below(builder, builder.sub(columns, builder.mul(vector, I64(VL))))
-            across = builder.mul(vector, I64(4 * VL))
-            here = builder.add(along, across)
-            shifted = [load_vector(builder, builder.add(a, here), mask) for a in from_input]
-            here = builder.add(down, across)
-            for o in range(OUTPUTS):
-                gradient = load_vector(builder, builder.add(from_gradient[o], here), mask)
-                for s in range(SHIFTS):
-                    total = fma(builder, gradient, shifted[s], builder.load(slots[o][s]))
-                    builder.store(total, slots[o][s])
+        with counted_loop(builder, whole) as vector:
+            add_vector(down, along, builder.mul(vector, I64(4 * VL)), None)
+        with builder.if_then(builder.icmp_signed(">", rest, I64(0))):
+            add_vector(down, along, builder.mul(whole, I64(4 * VL)), mask)
     for o in range(OUTPUTS):
         for s in range(SHIFTS):
             address = builder.add(sums, I64(4 * (o * SHIFTS + s)))

@@ -94,9 +94,10 @@ class RowsForward:
 
     @staticmethod
     def fits(n, o, size):
-        """Whether it is the faster way; matrix units want all rows at once."""
+        """Whether it is the faster way: tiles of few rows go through long runs of taps, which
+        patches that are copied have, and matrix units want all rows at once."""
         fills = size[1] >= WIDE and PANEL <= o <= n * math.prod(size)
-        return fills and not matrix_units.available()
+        return fills and mk.MAX_ROWS >= WIDE and not matrix_units.available()
 
     def __init__(self, n, c, image, o, kernel, size):
         parts = min(size[0], -(-ITEMS // n))
