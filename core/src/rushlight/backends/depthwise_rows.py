@@ -197,18 +197,18 @@ class _Rows(Block):
 
         def end(column, mask, row):
             place = self.out_place(column, row)
-            if mask is None:
-                v.store(b, b.load(total), place)
+            if mask is None or VL == 16:  # AVX-512 stores parts as fast
+                v.store(b, b.load(total), place, mask)
                 return
             # A whole vector where it ends before the plane does: what it writes behind its row is
-            # written anew later on. Partial stores take ten times as long on some processors.
+            # written anew later on. AVX2 may take ten times as long to store a part.
             with b.if_else(b.icmp_unsigned("<=", place, end_of_whole)) as (whole, part):
                 with whole:
                     v.store(b, b.load(total), place)
                 with part:
                     v.store(b, b.load(total), place, mask)
 
-        self.each_vector(begin, tap, end, overlap=True)
+        self.each_vector(begin, tap, end, overlap=VL < 16)
         b.ret_void()
 
     def weight(self):

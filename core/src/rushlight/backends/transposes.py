@@ -5,24 +5,52 @@ from __future__ import annotations
 from llvmlite import ir
 
 from rushlight.backends.element_vectors import DOUBLE, SINGLE, VL
-from rushlight.backends.kernel_language import Emitted, i64, shared_function
+from rushlight.backends.kernel_language import Emitted, function, i64, shared_function
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
+LANE = 4  # float32 values of 128 bits
 
 
 def interleave(builder, rows):
-    """log2(n) perfect shuffles of rows i and i + n/2 transpose n x n values in registers."""
+    """Rows of n x n values transposed in registers: log2(n) perfect shuffles of rows i and i + n/2,
+    but for eight of them."""
     count = len(rows)
+    if count == 8:
+        return _interleaved_in_lanes(builder, rows)
     low = [i // 2 + (count if i % 2 else 0) for i in range(count)]
     high = [i + count // 2 for i in low]
-    kind = ir.VectorType(I32, count)
-    orders = [ir.Constant(kind, order) for order in (low, high)]
     for _ in range(count.bit_length() - 1):
         rows = [
-            builder.shuffle_vector(rows[i // 2], rows[i // 2 + count // 2], orders[i % 2])
+            _shuffled(builder, rows[i // 2], rows[i // 2 + count // 2], high if i % 2 else low)
             for i in range(count)
         ]
     return rows
+
+
+def _shuffled(builder, a, b, order):
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(order)), order))
+
+
+def _interleaved_in_lanes(builder, rows):
+    """Eight rows by 24 instructions of AVX2, which shuffles by one within LANE elements: perfect
+    shuffles take 48."""
+
+    def joined(a, b, lane):
+        return _shuffled(builder, a, b, [place + base for base in (0, LANE) for place in lane])
+
+    ones = [
+        joined(a, b, lane)
+        for a, b in zip(rows[::2], rows[1::2], strict=True)
+        for lane in ((0, 8, 1, 9), (2, 10, 3, 11))
+    ]
+    twos = [
+        joined(ones[half + side], ones[half + side + 2], lane)
+        for half in (0, 4)
+        for side in (0, 1)
+        for lane in ((0, 1, 8, 9), (2, 3, 10, 11))
+    ]
+    orders = [[*range(i, i + LANE), *range(i + 8, i + 8 + LANE)] for i in (0, LANE)]
+    return [_shuffled(builder, twos[j], twos[j + 4], order) for order in orders for j in range(4)]
 
 
 def _emit_transpose(builder, values, edge, kind=SINGLE):
@@ -104,29 +132,42 @@ _transpose_block, _transpose_edge = _transposed(False, SINGLE), _transposed(True
 _block_of_doubles, _edge_of_doubles = _transposed(False, DOUBLE), _transposed(True, DOUBLE)
 
 
+@function
+def start_of_block(index, count, fill, lanes):
+    """Where the block at an index begins: one at the end begins early enough to be whole, if there
+    are as many rows or columns and nothing but them is written."""
+    return count - lanes if count < index + lanes and lanes <= count and fill <= count else index
+
+
 @shared_function
 def transpose(source, source_stride, target, target_stride, rows, cols, fill):
     """target[j, i] = source[i, j] for i < rows, j < cols; target[j, rows:fill] = 0."""
     limit = max(rows, fill)
     for i in range(0, limit, VL):
+        first = start_of_block(i, rows, fill, VL)
         for j in range(0, cols, VL):
-            s, t = source + i * source_stride + 4 * j, target + j * target_stride + 4 * i
-            if i + VL <= rows and j + VL <= cols:
+            start = start_of_block(j, cols, 0, VL)
+            s = source + first * source_stride + 4 * start
+            t = target + start * target_stride + 4 * first
+            if first + VL <= rows and start + VL <= cols:
                 _transpose_block(s, source_stride, t, target_stride)
             else:
-                columns = min(cols - j, VL)
-                _transpose_edge(s, source_stride, t, target_stride, rows - i, columns, limit - i)
+                _transpose_edge(s, source_stride, t, target_stride, rows - first,
+                                min(cols - start, VL), limit - first)  # fmt: skip
 
 
 @shared_function
 def transpose_doubles(source, source_stride, target, target_stride, rows, cols, fill):
     """The same for float64."""
-    limit = max(rows, fill)
-    for i in range(0, limit, VL // 2):
-        for j in range(0, cols, VL // 2):
-            s, t = source + i * source_stride + 8 * j, target + j * target_stride + 8 * i
-            if i + VL // 2 <= rows and j + VL // 2 <= cols:
+    limit, lanes = max(rows, fill), i64(VL // 2)
+    for i in range(0, limit, lanes):
+        first = start_of_block(i, rows, fill, lanes)
+        for j in range(0, cols, lanes):
+            start = start_of_block(j, cols, 0, lanes)
+            s = source + first * source_stride + 8 * start
+            t = target + start * target_stride + 8 * first
+            if first + lanes <= rows and start + lanes <= cols:
                 _block_of_doubles(s, source_stride, t, target_stride)
             else:
-                columns = min(cols - j, VL // 2)
-                _edge_of_doubles(s, source_stride, t, target_stride, rows - i, columns, limit - i)
+                _edge_of_doubles(s, source_stride, t, target_stride, rows - first,
+                                 min(cols - start, lanes), limit - first)  # fmt: skip
