@@ -67,6 +67,9 @@ CASES = {
     "depthwise, large padding": (2, 6, (5, 6), 6, (2, 2), (3, 2), (4, 3), (1, 1), 6),
     "depthwise, large map": (2, 3, (37, 50), 3, (3, 3), (1, 1), (1, 1), (1, 1), 3),
     "depthwise, large map, stride 2": (2, 4, (35, 70), 4, (5, 5), (2, 2), (2, 2), (1, 1), 4),
+    "2 outputs": (3, 3, (17, 13), 2, (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "3 outputs, strided": (2, 4, (21, 30), 3, (5, 3), (2, 2), (2, 1), (1, 1), 1),
+    "4 outputs of 2 channels": (2, 2, (9, 40), 4, (3, 3), (1, 1), (0, 1), (1, 1), 1),
     "depthwise, rows of one vector and a column": (
         2,
         3,

@@ -359,7 +359,6 @@ class TileTable:
 
 
 ROWS, COLUMNS_OF_A = TileTable("rows"), TileTable("columns")
-AT_OFFSETS, DOUBLES_AT_OFFSETS = TileTable("offsets"), TileTable("offsets", kind=DOUBLE)
 NARROW_ROWS, NARROW_COLUMNS_OF_A = TileTable("rows", 1), TileTable("columns", 1)
 
 

@@ -3,7 +3,7 @@
 The implicit product of :mod:`direct_convolution` puts output channels into vectors; with 6 of them
 more than half of every vector is empty, and with one input channel its sums are too short. Here
 the padded planes of one image are split by the strides as in :mod:`depthwise`, so that every tap of
-every channel is an offset, and one tile is some output channels times 32 pixels in a row: weights
+every channel is an offset, and one tile is some output channels times 16 to 96 pixels: weights
 are read as they are, the values of a tap straight from its plane. Rows follow each other at the
 planes' pitch; what falls between two rows is thrown away. float64 goes this way wherever planes
 stay in a cache, the outputs of few images in parts.
@@ -12,12 +12,22 @@ Shapes alone decide the chunks. Import at first need: it imports the compiler.
 
 from __future__ import annotations
 
+import functools
 import math
 
 from rushlight.backends import microkernel as mk
 from rushlight.backends import np, threads
+from rushlight.backends.element_vectors import DOUBLE, SINGLE
 from rushlight.backends.kernel_language import array, f32, i32, i64, range_kernel, real, stack
-from rushlight.backends.microkernel import MAX_ROWS, PANEL, START_ZERO, TILE_WORDS, call_tile, split
+from rushlight.backends.microkernel import (
+    MAX_ROWS,
+    NV,
+    START_ZERO,
+    TILE_WORDS,
+    VL,
+    call_tile,
+    split,
+)
 from rushlight.backends.worker_pool import memset, scratch
 from rushlight.kernels.depthwise import split_plane, split_sizes, step_x, step_y
 from rushlight.kernels.execution import FLOAT32, chunk, language_type
@@ -26,10 +36,13 @@ from rushlight.kernels.tile_products import ready_block
 __all__ = ["Forward", "fits"]
 
 # Argument words, the first ones as in `depthwise`. The first four are given at each call.
-X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX, TAPS, TABLE, TILE, GROUPS, PARTS = range(18)  # noqa: E741
+X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX = range(13)  # noqa: E741
+TAPS, TABLE, TILE, GROUPS, PARTS, ACROSS = range(13, 19)
 PLANE_BYTES = 512 * 1024  # padded planes of an image: L2
 MAX_DEPTH = 1024  # taps times channels
 DOUBLE_BYTES, DOUBLE_DEPTH = 32 << 20, 4608  # the same of float64, results among the bytes
+MOST_VECTORS = 6  # of a tile
+REGISTERS = 32 if VL == 16 else 16
 ITEMS = 8  # of float64, at least, where outputs can be parted
 
 
@@ -37,7 +50,7 @@ ITEMS = 8  # of float64, at least, where outputs can be parted
 def forward_images(args, lo, hi, tid):
     """Items are (image, group, part of its outputs): C and O are channels of a group."""
     g = array(i64, args)
-    size, columns = (4, PANEL) if real is f32 else (8, PANEL // 2)
+    size, columns = 4 if real is f32 else 8, g[ACROSS]
     ho, wo, depth, phases = g[HO], g[WO], g[C] * g[TAPS], step_y * step_x
     pitch, plane = split_sizes(g)
     count = (ho - 1) * pitch + wo
@@ -117,6 +130,20 @@ def tap_table(c, image, kernel, stride, padding, dilation, itemsize=4):
     return np.array(offsets, np.int64)
 
 
+@functools.cache
+def _tiles(vectors, itemsize):
+    """Tiles of some vectors of pixels."""
+    return mk.TileTable("offsets", vectors, kind=SINGLE if itemsize == 4 else DOUBLE)
+
+
+def _vectors(outputs, count, lanes):
+    """How many vectors of pixels a tile has: the more there are, the fewer wait for the sum before;
+    as many as registers hold, but for what the last tile would have too much."""
+    rows = -(-outputs // max(1, -(-outputs // MAX_ROWS)))
+    most = max(NV, min(MOST_VECTORS, (REGISTERS - 1) // (rows + 1)))
+    return min(range(most, NV - 1, -1), key=lambda v: -(-count // (v * lanes)) * v)
+
+
 class Forward:
     """Plan of a forward convolution, or (``flipped``) of an input gradient at stride 1.
 
@@ -131,9 +158,13 @@ class Forward:
         self.table = tap_table(c, image, kernel, stride, padding, dilation, dtype.itemsize)
         words = [0] * N + [n, c, *image, o, *size, *padding, kernel[0] * kernel[1]]
         parts = 1 if dtype == FLOAT32 else min(-(-o // MAX_ROWS), -(-ITEMS // (n * groups)))
-        tiles = mk.AT_OFFSETS if dtype == FLOAT32 else mk.DOUBLES_AT_OFFSETS
-        tile = tiles.need(*{o * (i + 1) // parts - o * i // parts for i in range(parts)})
-        words += [self.table.ctypes.data, tile, groups, parts]
+        pitch, _ = _split_sizes(image, stride, padding)
+        lanes = 4 * VL // dtype.itemsize
+        vectors = _vectors(-(-o // parts), (size[0] - 1) * pitch + size[1], lanes)
+        tile = _tiles(vectors, dtype.itemsize).need(
+            *{o * (i + 1) // parts - o * i // parts for i in range(parts)}
+        )
+        words += [self.table.ctypes.data, tile, groups, parts, vectors * lanes]
         real = language_type(dtype)
         code = forward_images.address(real=real, step_y=stride[0], step_x=stride[1])
         items, work = n * groups * parts, o * self.table.size * size[0] * size[1] // parts
