@@ -119,3 +119,17 @@ def test_batches(rng, dtype, size, layouts):
         found = matrix.matmul(left, right)
         assert found.dtype == dtype
         assert (np.abs(found - exact) <= bound * scale).all()
+
+
+@pytest.mark.parametrize("inner", [1, 7, 64, 131, 5000])
+@pytest.mark.parametrize("layout", ["dense", "transposed", "inside", "inside transposed"])
+def test_batches_of_dot_products(rng, dtype, inner, layout):
+    rows = laid_out(rng.standard_normal((9, inner)).astype(dtype), layout)
+    columns = laid_out(rng.standard_normal((9, inner)).astype(dtype), layout)
+    scale = (np.abs(rows).astype(np.float64) * np.abs(columns)).sum(1) + 1
+    exact = (rows.astype(np.float64) * columns).sum(1)
+    for left, right in ((rows, columns), (np.ascontiguousarray(rows), columns)):
+        found = matrix.matmul(left[:, None], right[:, :, None])
+        assert found.shape == (9, 1, 1)
+        bound = 1e-6 if dtype == np.float32 else 2e-15
+        assert (np.abs(found[:, 0, 0] - exact) <= bound * scale).all()

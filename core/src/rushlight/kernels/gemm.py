@@ -308,7 +308,8 @@ class Product:
         size, is_row = dtype.itemsize, words[M] == 1
         if is_row:
             self.copy_a |= bool(words[TRANS_A]) and words[A_ROW] != size
-            outputs, row, by_dots = words[N], words[B_ROW], words[TRANS_B]
+            outputs, row = words[N], words[B_ROW]
+            by_dots = words[TRANS_B] or outputs == 1 and row == size
         else:
             self.copy_b |= not words[TRANS_B] and words[B_ROW] != size
             outputs, row, by_dots = words[M], words[A_ROW], not words[TRANS_A]
@@ -382,7 +383,8 @@ class BatchProduct:
         a = layout(a_shape[-2:], a_strides[-2:], size)
         b = layout(b_shape[-2:], b_strides[-2:], size)
         m, n, k = a_shape[-2], b_shape[-1], a_shape[-1]
-        are_lines = BLOCKED and min(m, n) == 1  # for AVX-512 OpenBLAS takes short ones as they lie
+        # for AVX-512 OpenBLAS takes short ones as they lie
+        are_lines = min(m, n) == 1 and (BLOCKED or m == n)
         if are_lines and m == 1 and a is not None and a[1] and a[0] != size:
             a = None  # a vector has to be dense
         elif are_lines and m > 1 and b is not None and not b[1] and b[0] != size:
@@ -401,6 +403,7 @@ class BatchProduct:
             from rushlight.kernels import line_products as lines
 
             row, by_dots = (b[0], b[1]) if m == 1 else (a[0], not a[1])
+            by_dots |= m == n and row == size  # a column that lies like a row
             words = lines.batch_words(max(m, n), k, row, m > 1, by_dots, tables, WORDS)
             code = lines.batch_of_lines.address(real=kind)
         else:
