@@ -124,7 +124,7 @@ def batch_words(outputs, inner, row, vector_is_b, by_dots, tables, words):
     """Argument words of a batch: those of :func:`plan`, and the addresses of the tables."""
     own = [0] * words
     own[INNER], own[ROW], own[VECTOR], own[BY_DOTS] = inner, row, vector_is_b, by_dots
-    own[OUTPUTS], own[OFFSETS_A], own[OFFSETS_B] = outputs, *tables
+    own[OUTPUTS], (own[OFFSETS_A], own[OFFSETS_B]) = outputs, tables
     return own
 
 
