@@ -32,7 +32,7 @@ LIMITS = {
     "asinh": (2.0, 2.4),
     "acosh": (2.0, 2.2),
     "atanh": (2.0, 2.3),
-    "sigmoid": (1.6, 1.6),
+    "sigmoid": (1.9, 2.1),
 }
 NUMPY_NAMES = {n: "arc" + n[1:] for n in ("asin", "acos", "atan", "asinh", "acosh", "atanh")}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.compiler.graph import as_expr, cast, node
+from rushlight.compiler.graph import as_expr, cast
 from rushlight.compiler.storage import COMPLEX, is_inexact
 from rushlight.compiler.vocabulary import word, xp
 
@@ -34,12 +34,13 @@ def rsqrt(x):
 
 @word
 def sigmoid(x):
-    """``1 / (1 + exp(-x))``; never overflows, keeps the far left tail that the formula flushes."""
+    """``1 / (1 + exp(-x))``; never overflows, keeps the far left tail that the formula flushes, and
+    takes away less than a third there, which loses less than dividing."""
     if x.dtype in COMPLEX:
         return 1 / (1 + xp.exp(-x))
     z = xp.exp(-xp.abs(x))
-    whole, above = 1 + z, xp.where(x >= 0, 1, z)
-    return node("quotient", (above, whole, z - (whole - 1)), z.dtype, z.weak)
+    y = xp.where(x >= 0, 1, z) / (1 + z)
+    return xp.where(x < -1, z - z * y, y)
 
 
 @word

@@ -176,7 +176,6 @@ _OTHER_NAMES = {
     "remainder": _remainder,
     "fmod": _fmod,
     "power": _power,
-    "quotient": lambda a, b, rest: a / (b + rest),
     "sign": _sign,
     "left_shift": _shift(np.left_shift, lambda x: x * 0),
     "right_shift": _shift(np.right_shift, lambda x: np.where(x < 0, -1, 0)),

@@ -18,7 +18,6 @@ from rushlight.compiler.algebra import (
     floats,
     fma,
     libm,
-    quotient,
     repair,
     sqrt,
     whole,
@@ -173,7 +172,6 @@ REWRITES |= {
         sign,
         signbit,
         hypot,
-        quotient,
     )
 }
 

@@ -65,10 +65,8 @@ BLAS_TILE = 8  # rows or columns of a part that OpenBLAS computes are a multiple
 BLAS_BLOCK = 32  # rows and columns of a block of such a part
 BLAS_SMALL = 950_000  # multiply-adds of a block up to which OpenBLAS packs nothing
 BLOCKED = mk.VL < 16  # tiles are so low that panels have to stay in the first cache
-LOWEST = {
-    4: 2,
-    8: 12,
-}  # rows from which that is so; OpenBLAS takes some rows of float64 as they lie
+# rows from which that is so, by bytes of an element: OpenBLAS takes some of float64 as they lie
+LOWEST = {4: 2, 8: 12}
 READS_IN_PLACE = mk.VL == 16  # OpenBLAS has kernels that pack nothing for AVX-512 alone
 BLAS_BLOCKS = 1 << 28  # multiply-adds of a product from which packing pays
 
