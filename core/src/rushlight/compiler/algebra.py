@@ -44,14 +44,6 @@ def horner(x, coefficients):
     return total
 
 
-def quotient(a, b, rest):
-    """a / (b + rest) for a rest below b's last place, as if rounded once. Not for infinities."""
-    inverse = 1.0 / b
-    q = a * inverse
-    left = fma(-q, rest, fma(-q, b, a))
-    return fma(left, inverse, q)
-
-
 def fabs(x):
     """Absolute value of a float."""
     return node("abs", (x,), x.dtype, x.weak)

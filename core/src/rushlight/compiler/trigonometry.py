@@ -19,7 +19,6 @@ from rushlight.compiler.algebra import (
     floats,
     fma,
     horner,
-    quotient,
     repair,
     shift,
     sqrt,
@@ -135,12 +134,19 @@ def cos(x):
     return sine_like(x, 1, "cosf" if x.dtype == "f32" else "cos")
 
 
+def reciprocal(b, rest):
+    """1 / (b + rest) for a rest below b's last place, as if rounded once. Not for infinities."""
+    inverse = 1.0 / b
+    left = fma(-inverse, rest, fma(-inverse, b, 1.0))
+    return fma(left, inverse, inverse)
+
+
 def tan_of(odd, r, rest):
     """The tangent of a float32 on [-pi/4, pi/4], or minus its reciprocal."""
     s = r * r
     further = fma(horner(s, TAN_F32), s * r, rest)
     near = further + r
-    return where(odd, -quotient(1.0, near, (r - near) + further), near)
+    return where(odd, -reciprocal(near, (r - near) + further), near)
 
 
 def wide_tan(x):

@@ -12,7 +12,7 @@ import math
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
 from rushlight.kernels.execution import REFERENCE, chunk
-from rushlight.kernels.long_fourier import complex_long, divided, real_long, real_long_back
+from rushlight.kernels.long_fourier import complex_long, divided, real_long, real_long_back, roots
 
 __all__ = [
     "half_transposed",
@@ -185,25 +185,20 @@ def _is_long(x, dtype, n):
     """Whether rows of n complex numbers, or whose halves have n, are so long that each is taken
     apart, or so few for their size that vectors would be half empty and threads without work."""
     long = n > MOST or n >= 4 * LONG and x.size <= min(FEW_ROWS, n // LONG) * x.shape[-1]
-    return (
-        long
-        and not REFERENCE
-        and type(x) is np.ndarray
-        and x.dtype == dtype
-        and x.size > 0
-        and x.flags.c_contiguous
-        and _radices(n) is not None
-        and divided(n) is not None
-    )
+    return long and x.size > 0 and _serves(x, dtype, n) and divided(n) is not None
 
 
 def _fits(x, dtype, n, axis=-1):
+    enough = LEAST <= n <= MOST and x.size >= LEAST_ROWS * x.shape[axis]
+    return enough and _serves(x, dtype, n)
+
+
+def _serves(x, dtype, n):
+    """Whether kernels read such an array, and go by transforms of n values."""
     return (
         not REFERENCE
         and type(x) is np.ndarray
         and x.dtype == dtype
-        and LEAST <= n <= MOST
-        and x.size >= LEAST_ROWS * x.shape[axis]
         and x.flags.c_contiguous
         and _radices(n) is not None
     )
@@ -239,12 +234,6 @@ def _stages(n):
     return np.array(words, np.int64), kept
 
 
-@functools.lru_cache(maxsize=64)
-def _roots(n):
-    """Roots of unity of order n, as many as a quarter of it takes."""
-    return np.exp(-2j * np.pi * np.arange(n // 4 + 1) / n).astype(COMPLEX)
-
-
 @functools.lru_cache(maxsize=256)
 def _plan(kind, rows, n, forward, factor, last, ends):
     """The job, and what it points to."""
@@ -252,14 +241,14 @@ def _plan(kind, rows, n, forward, factor, last, ends):
     from rushlight.kernels import fourier_kernels as native
 
     inside = n if kind in ("complex_rows", "complex_columns") else n // 2
-    (stages, kept), roots, number = _stages(inside), _roots(n), np.array([factor], REAL)
+    (stages, kept), turns, number = _stages(inside), roots(n), np.array([factor], REAL)
     words = [0, 0, rows, n, stages.ctypes.data, len(stages)]
     words += [0 if factor == 1 else number.ctypes.data, 0 if forward else 4 * VL]
-    words += [roots.ctypes.data, last, int(np.float32(ends).view(np.int32))]
+    words += [turns.ctypes.data, last, int(np.float32(ends).view(np.int32))]
     items = -(-rows // VL) if kind != "complex_columns" else rows // last * -(-last // VL)
     grain = chunk(items, 20 * VL * n)
     code = getattr(native, kind).address()
-    return threads.plan(code, items, grain, words), stages, kept, roots, number
+    return threads.plan(code, items, grain, words), stages, kept, turns, number
 
 
 def _run(kind, x, out, n, forward, factor, last=0, ends=1.0):

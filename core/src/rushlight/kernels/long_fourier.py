@@ -15,7 +15,7 @@ from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
 from rushlight.kernels.execution import chunk
 
-__all__ = ["complex_long", "divided", "real_long", "real_long_back"]
+__all__ = ["complex_long", "divided", "real_long", "real_long_back", "roots"]
 
 LEAST, MOST = 16, 1024  # sizes of the columns
 COMPLEX, REAL = np.dtype(np.complex64), np.dtype(np.float32)
@@ -36,10 +36,10 @@ def _twists(first, second):
     return np.exp(-2j * np.pi * turns).astype(COMPLEX)
 
 
-@functools.lru_cache(maxsize=16)
-def _roots(n):
-    """Roots of unity of order 2 n, as many as half of n values need."""
-    return np.exp(-1j * np.pi * np.arange(n // 2 + 1) / n).astype(COMPLEX)
+@functools.lru_cache(maxsize=64)
+def roots(n):
+    """Roots of unity of order n, as many as a quarter of it takes."""
+    return np.exp(-2j * np.pi * np.arange(n // 4 + 1) / n).astype(COMPLEX)
 
 
 @functools.lru_cache(maxsize=256)
@@ -52,7 +52,7 @@ def _plan(kind, rows, first, second, last):
         items, size = rows * -(-second // native.TILE), native.TILE * first
     else:
         ends = np.array([last], REAL)
-        kept, words = (_roots(first), ends), [first, 0, ends.ctypes.data]
+        kept, words = (roots(2 * first), ends), [first, 0, ends.ctypes.data]
         items, size = rows * ((first // 2 + native.BLOCK) // native.BLOCK), 2 * native.BLOCK
     words = [0, 0, kept[0].ctypes.data, *words]
     grain = chunk(items, WORK * size)
