@@ -106,7 +106,7 @@ def restore_threads():
     threads.set_num_threads(before)
 
 
-@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("count", [1, 2, 5, 16])
 def test_every_item_once_for_any_number_of_threads(count):
     threads.set_num_threads(count)
     assert threads.get_num_threads() == count
@@ -122,7 +122,7 @@ def borders(n, grain):
 
 def test_chunks_depend_on_shape_only_and_are_at_most_64():
     results = []
-    for count in (1, 2, 5):
+    for count in (1, 2, 5, 16):
         threads.set_num_threads(count)
         results.append(borders(1000, 3))
     assert all(np.array_equal(results[0], other) for other in results)
@@ -172,7 +172,9 @@ def check_scratch():
     assert errors[0] == 0
 
 
-def test_python_threads_at_once():
+@pytest.mark.parametrize("count", [2, 5, 16])
+def test_python_threads_at_once(count):
+    threads.set_num_threads(count)
     failures = []
 
     def body():

@@ -1,16 +1,14 @@
-"""Object code on disk: one file per key, written aside and renamed, read only when intact.
+"""Object code on disk: one file per key (:mod:`rushlight.backends.object_files`).
 
 The place is ``RUSHLIGHT_CACHE_DIR`` or ``~/.cache/rushlight``; where that cannot be written, a
 private folder below the system's temporary one. In it, each version of compiler and processor has
-a folder; those unused for a month are removed when a new one is made. Losing a write only costs a
-later compilation.
+a folder; those unused for a month are removed when a new one is made.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import os
 import pathlib
 import shutil
@@ -18,7 +16,8 @@ import stat
 import tempfile
 import time
 
-DIGEST = 32
+from rushlight.backends import object_files
+
 KEPT_FOR = 30 * 86400  # seconds
 
 
@@ -82,23 +81,9 @@ def _remove_unused(current):
 
 def read(version: str, key: str):
     """What was stored under `key`, or None if it is missing or damaged."""
-    try:
-        data = (folder(version) / f"{key}.o").read_bytes()
-    except OSError:
-        return None
-    body = data[DIGEST:]
-    return body if body and hashlib.sha256(body).digest() == data[:DIGEST] else None
+    return object_files.read(folder(version) / f"{key}.o")
 
 
 def write(version: str, key: str, body: bytes) -> None:
     """Store under `key`; processes may do so at once. A full disk loses the entry, not the run."""
-    name = None
-    try:
-        handle, name = tempfile.mkstemp(dir=folder(version), suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(body).digest() + body)
-        os.replace(name, folder(version) / f"{key}.o")
-    except OSError:
-        if name is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
+    object_files.write(folder(version) / f"{key}.o", body)

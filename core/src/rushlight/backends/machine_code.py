@@ -3,14 +3,13 @@
 This file, :mod:`kernel_compiler` and :mod:`microkernel` are the only ones that touch llvmlite. It
 is imported at first kernel need. Code is cached as object files, one per kernel and choice of
 parameters, in a folder named after everything that shaped them: Python, llvmlite, the CPU and the
-text of the kernel sources. Files are written aside and renamed, and carry a digest: concurrent
-processes and torn files are harmless. Where the folder cannot be written a private temporary one
+text of the kernel sources, safe from concurrent processes and torn files
+(:mod:`rushlight.backends.object_files`). Where the folder cannot be written a private temporary one
 is used. Cached code holds no address: C functions are resolved by name when it is loaded.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib
 import os
@@ -24,7 +23,7 @@ import time
 import llvmlite
 import llvmlite.binding as llvm
 
-from rushlight.backends import np
+from rushlight.backends import np, object_files
 from rushlight.backends.cpu import features
 from rushlight.backends.kernel_language import External, NativeFunction
 
@@ -154,32 +153,6 @@ def _home():
         return pathlib.Path(tempfile.gettempdir())
 
 
-def _read(path):
-    """Stored code, or None when it is missing or not what was written."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    body = data[32:]
-    return body if hashlib.sha256(body).digest() == data[:32] else None
-
-
-def _write(path, body):
-    """Store aside and rename; a full disk only costs the next process a compilation."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(body).digest() + body)
-            os.replace(name, path)
-        except OSError:
-            os.unlink(name)
-            raise
-    except OSError:
-        with contextlib.suppress(OSError):
-            path.unlink()
-
-
 # ---- from kernels to addresses -------------------------------------------------------------------
 
 
@@ -189,10 +162,10 @@ def load_module(symbol, build):
         if symbol in _loaded:
             return _loaded[symbol]
         path = cache_folder() / (symbol + ".o")
-        data = _read(path)
+        data = object_files.read(path)
         if data is None:
             data = engine().compile(build())
-            _write(path, data)
+            object_files.write(path, data)
         engine().load(data)
         address = engine().engine.get_function_address(symbol)
         if not address:

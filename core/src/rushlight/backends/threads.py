@@ -56,9 +56,19 @@ def _default_threads():
     return max(1, math.ceil(min(len(_allowed_cpus()), _cgroup_quota())))
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _threads: int | None = None
 _pool: _Pool | None = None
+
+
+def _hold_at_forks():
+    """Have forks wait for what holds the lock; the last registered goes first."""
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+
+
+_hold_at_forks()
 
 
 class _Pool:
@@ -73,7 +83,7 @@ class _Pool:
         self.words = raw[skipped : skipped + native.STATE_BYTES // 8]
         self.address = self.words.ctypes.data
         one = ctypes.c_int64
-        self.stop_code = ctypes.CFUNCTYPE(None, one)(native.stop_workers.address())
+        self._set_workers = ctypes.CFUNCTYPE(None, one, one)(native.set_workers.address())
         self.launch_address = native.launch.address()
         self.set(native.WORKER_CODE, native.worker_loop.address())
         self.words[native.SIGNALS // 8 : native.SIGNALS // 8 + 16] = -1
@@ -108,28 +118,29 @@ class _Pool:
         return key.value
 
     def configure(self, threads):
-        """Number of workers and their CPUs; only while none is running."""
-        native = self.native
+        """Number of workers and their CPUs; waits for a running job."""
         cpus = _allowed_cpus()
-        workers = min(threads - 1, native.MAX_WORKERS)
+        workers = min(threads - 1, self.native.MAX_WORKERS)
         pinned = os.environ.get("RUSHLIGHT_PIN", "1") != "0" and len(cpus) > workers
         pinned = pinned and hasattr(os, "sched_setaffinity")
-        self.set(native.WANTED, workers)
         # The Python between two products of a training step takes some 0.2 ms: a worker with a CPU
         # of its own waits about 1 ms for more before it sleeps (waking takes 50 us), others 0.15.
-        self.set(native.SPIN, 20_000 if len(cpus) > workers else 3_000)
-        self.set(native.HOME, cpus[0] if pinned else -1)
-        for w in range(workers):
-            cpu = cpus[w + 1] if pinned else -1
-            self.set(native.WORKER + native.WORKER_BYTES * w + 40, cpu)
+        spin = 20_000 if len(cpus) > workers else 3_000
+        places = cpus[: workers + 1] if pinned else [-1] * (workers + 1)
+        chosen = np.array([workers, spin, *places], np.int64)
+        self._set_workers(self.address, chosen.ctypes.data)
 
-    def stop(self):
-        """End all workers; leaves the pool marked busy, so that jobs run inline."""
-        self.stop_code(self.address)
+    def survive_forks(self):
+        """Have the workers stop before a fork, and come back at need in parent and child.
 
-    def resume(self):
-        self.words[self.native.COUNTERS // 8 :] = 0
-        self.set(self.native.BUSY, 0)
+        Python runs no line of its own between these calls: Ctrl-C cannot come in between.
+        """
+        code = ctypes.CFUNCTYPE(None, ctypes.c_int64)
+        stop = functools.partial(code(self.native.stop.address()), self.address)
+        resume = functools.partial(code(self.native.resume.address()), self.address)
+        stop.words = resume.words = self.words  # lives as long
+        os.register_at_fork(before=stop, after_in_parent=resume, after_in_child=resume)
+        _hold_at_forks()
 
     # ---- doors
 
@@ -190,6 +201,7 @@ def pool():
         with _lock:
             if _pool is None:
                 made = _Pool(get_num_threads())
+                made.survive_forks()
                 globals().update(run=made.run, launch=made.launch, gather=made.gather)
                 _pool = made
     return _pool
@@ -256,21 +268,4 @@ def set_num_threads(n: int) -> None:
     with _lock:
         _threads = n
         if _pool is not None:
-            _pool.stop()
             _pool.configure(n)
-            _pool.resume()
-
-
-def _before_fork():
-    _lock.acquire()
-    if _pool is not None:
-        _pool.stop()
-
-
-def _after_fork():
-    if _pool is not None:
-        _pool.resume()
-    _lock.release()
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -227,9 +227,9 @@ def start_workers(pool):
     store_release(pool + STARTED, 1)
 
 
-@entry(None, i64)
+@function
 def stop_workers(pool):
-    """Waits for a running job, ends all workers, and keeps BUSY: the caller clears it."""
+    """Waits for a running job, ends all workers, and keeps the pool busy: jobs run inline."""
     while atomic_swap(pool + BUSY, 1) == 1:
         sched_yield()
     count = load_acquire(pool + WORKERS)
@@ -243,6 +243,42 @@ def stop_workers(pool):
     store_release(pool + WORKERS, 0)
     store_release(pool + STARTED, 0)
     store_release(pool + STOP, 0)
+
+
+@function
+def free_pool(pool):
+    """After :func:`stop_workers`: nothing is left to claim, and the next job may come."""
+    memset(pool + COUNTERS, 0, STATE_BYTES - COUNTERS)
+    store_release(pool + BUSY, 0)
+
+
+@entry(None, i64)
+def stop(pool):
+    """What comes before a fork; :func:`resume` comes after it."""
+    stop_workers(pool)
+
+
+@entry(None, i64)
+def resume(pool):
+    """Let jobs in again; workers start with the next one."""
+    free_pool(pool)
+
+
+@entry(None, i64, i64)
+def set_workers(pool, chosen):
+    """Change the number of workers, how long they spin, and where they and the caller run.
+
+    The words at ``chosen``: WANTED, SPIN, HOME, then the CPU of every worker. One call from Python,
+    which Ctrl-C cannot end half way.
+    """
+    stop_workers(pool)
+    words = array(i64, chosen)
+    store(pool + WANTED, words[0])
+    store(pool + SPIN, words[1])
+    store(pool + HOME, words[2])
+    for w in range(words[0]):
+        store(pool + WORKER + WORKER_BYTES * w + 40, words[3 + w])
+    free_pool(pool)
 
 
 @function
