@@ -136,3 +136,43 @@ def test_joined_past_the_caches():
     assert np.array_equal(found.numpy(), np.concatenate(arrays))
     stacked = rushlight.stack([rushlight.from_numpy(arrays[0])] * 3)
     assert np.array_equal(stacked.numpy(), np.stack([arrays[0]] * 3))
+
+
+@pytest.mark.parametrize("size", [3, 20_000])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_zeros_keep_their_sign(size, dtype):
+    rushlight.ones(9, 9) @ rushlight.ones(9, 9)  # from the first kernel on kernels fill
+    dtype = getattr(rushlight, dtype)
+    source = rushlight.ones(size, dtype=dtype)
+    for zero in (0.0, -0.0):
+        made = [
+            rushlight.full((size,), zero, dtype=dtype), rushlight.full_like(source, zero),
+            source.new_full((size,), zero), source.clone().fill_(zero),
+        ]  # fmt: skip
+        for tensor in made:
+            assert not tensor.any() and tensor.dtype is dtype
+            assert tensor.signbit().all() == tensor.signbit().any() == (str(zero) == "-0.0")
+
+
+@pytest.mark.parametrize("kind", ["i1", "u2", "f2", "c8", "c16", "b1", "i8"])
+@pytest.mark.parametrize("size", [4096, 40_001, 300_007])
+def test_zeros_of_all_dtypes(kind, size):
+    rushlight.ones(9, 9) @ rushlight.ones(9, 9)
+    kind = np.dtype(kind)
+    dirty = blocks.filled((size,), kind, 1)
+    del dirty
+    made = blocks.filled((size,), kind, 0)
+    assert made.dtype == kind and made.shape == (size,) and not made.view(np.uint8).any()
+    ones = np.ones(size, kind)
+    if blocks.fill(ones[: size - 1], 0):
+        assert not ones[:-1].view(np.uint8).any() and ones[-1] == 1
+
+
+def test_tensors_like_others():
+    for shape in ((3, 5), (300, 401), (1100, 1000)):
+        source = rushlight.randn(shape)
+        for make, value in ((rushlight.zeros_like, 0), (rushlight.ones_like, 1)):
+            for like in (source, source.t(), source.double(), source[:, ::2]):
+                made = make(like)
+                assert made.shape == like.shape and made.dtype is like.dtype
+                assert (made == value).all()

@@ -24,17 +24,18 @@ _LARGE = 3e38  # floats from which narrower ones may overflow
 _TYPES = {"f4": "f32", "f8": "f64", "i8": "i64", "i4": "i32", "u1": "u8", "b1": "u8"}
 
 
-def _fill_code(dtype, size):
-    """Address of the kernel for a dtype, and the letter of its number; None for other dtypes."""
-    name = _TYPES.get(dtype.str[1:])
+def _fill_code(dtype, room, zero):
+    """For so many bytes: address of the kernel, letter of its number, elements and bytes of one;
+    None where there is no kernel. Zeros of all dtypes are bytes."""
+    name, width = ("u8", 1) if zero else (_TYPES.get(dtype.str[1:]), dtype.itemsize)
     if name is None or REFERENCE:
         return None
     from rushlight.backends import kernel_language as language
     from rushlight.kernels import block_kernels as native
 
     kind = getattr(language, name)
-    code = native.fill_blocks.address(element=kind, streams=int(size >= STREAM))
-    return code, "f" if dtype.kind == "f" else "i"
+    code = native.fill_blocks.address(element=kind, streams=int(room >= STREAM))
+    return code, "f" if name[0] == "f" else "i", room // width, width
 
 
 def _blocks(size):
@@ -53,16 +54,25 @@ def _is_cold():
     return threads._pool is None
 
 
+def is_zero(value):
+    """Whether all bits of a number are zero: not those of -0.0."""
+    kind = type(value)
+    return not value and (kind is int or kind is float and math.copysign(1, value) > 0)
+
+
 def filled(shape, dtype, value):
     """A new array of one number."""
-    if _is_cold():
-        return np.full(shape, value, dtype)
-    try:
-        call = _filled[shape, dtype]
-    except KeyError:
-        call = _filled.keep((shape, dtype), _prepared_fill(shape, dtype))
-    number = None if call is None else _plain(value, dtype)
-    return np.full(shape, value, dtype) if number is None else call(number)
+    zero = is_zero(value)
+    if not _is_cold():
+        key = shape, dtype, zero
+        try:
+            call = _filled[key]
+        except KeyError:
+            call = _filled.keep(key, _prepared_fill(shape, dtype, zero))
+        number = None if call is None else 0 if zero else _plain(value, dtype)
+        if number is not None:
+            return call(number)
+    return memory.zeros(shape, dtype) if zero else np.full(shape, value, dtype)
 
 
 def _plain(value, dtype):
@@ -79,23 +89,23 @@ def _plain(value, dtype):
     return value if -(1 << 31) <= value < 1 << 31 else None
 
 
-def _prepared_fill(shape, dtype):
-    count = math.prod(shape)
-    size = count * dtype.itemsize
-    found = _fill_code(dtype, size) if size >= LEAST else None
+def _prepared_fill(shape, dtype, zero):
+    room = math.prod(shape) * dtype.itemsize
+    found = _fill_code(dtype, room, zero) if room >= LEAST else None
     if found is None:
         return None
-    items, grain = _blocks(size)
-    return prepared(found[0], items, grain, [], [(shape, dtype)], [count, dtype.itemsize], found[1])
+    code, letter, *words = found
+    return prepared(code, *_blocks(room), [], [(shape, dtype)], words, letter)
 
 
 @functools.lru_cache(maxsize=512)
-def _fill_plan(count, dtype):
-    found = _fill_code(dtype, count * dtype.itemsize)
+def _fill_plan(count, dtype, zero):
+    room = count * dtype.itemsize
+    found = _fill_code(dtype, room, zero)
     if found is None:
         return None
-    items, grain = _blocks(count * dtype.itemsize)
-    return threads.plan(found[0], items, grain, [0, 0, 0, count, dtype.itemsize])
+    code, _, *words = found
+    return threads.plan(code, *_blocks(room), [0, 0, 0, *words])
 
 
 def fill(array, value):
@@ -104,7 +114,9 @@ def fill(array, value):
         return False
     if not array.flags.c_contiguous or not array.flags.writeable:
         return False
-    number, plan = _plain(value, array.dtype), _fill_plan(array.size, array.dtype)
+    zero = is_zero(value)
+    plan = _fill_plan(array.size, array.dtype, zero)
+    number = 0 if zero else _plain(value, array.dtype)
     if number is None or plan is None:
         return False
     threads.run(plan, 0, array, number)

@@ -183,8 +183,20 @@ def beside(tensor, array):
     return make_tensor(array, BY_ARRAY_DTYPE[array.dtype], tensor._device)
 
 
-def _small(size, fill, dtype):
-    """A tensor of some memory on the CPU, sizes as given; None leaves it to the general way."""
+def _memory(shape, kind, fill, room):
+    """A new array of so many bytes, of one number where `fill` is not None."""
+    if room >= memory.ALIGNED_FROM:
+        return memory.empty(shape, kind) if fill is None else blocks.filled(shape, kind, fill)
+    if type(fill) is int and not fill:
+        return np.zeros(shape, kind)
+    array = np.empty(shape, kind)
+    if fill is not None:
+        array.fill(fill)
+    return array
+
+
+def _plain(size, fill, dtype):
+    """A tensor on the CPU, sizes as given; None leaves it to the general way."""
     if devices.current.stack[-1] is not devices.cpu:
         return None
     if len(size) == 1 and type(size[0]) is not int:
@@ -197,17 +209,7 @@ def _small(size, fill, dtype):
         if type(n) is not int or n < 0:
             return None
         room *= n
-    if room >= memory.ALIGNED_FROM:
-        if room >= blocks.HUGE:
-            return None
-        kind = BY_CODE[dtype.code]
-        array = memory.empty(size, kind) if fill is None else blocks.filled(size, kind, fill)
-    elif fill == 0:
-        array = np.zeros(size, BY_CODE[dtype.code])
-    else:
-        array = np.empty(size, BY_CODE[dtype.code])
-        if fill is not None:
-            array.fill(fill)
+    array = _memory(size, BY_CODE[dtype.code], fill, room)
     return construction.inferred(construction.made(array, dtype))
 
 
@@ -233,8 +235,6 @@ def _filled(size, fill, dtype, device, requires_grad, out):
             array = _elsewhere().filled(size, kind, device, fill)
     elif fill is None:
         array = memory.empty(size, BY_CODE[dtype.code])
-    elif fill == 0:
-        array = memory.zeros(size, BY_CODE[dtype.code])
     else:
         array = blocks.filled(size, BY_CODE[dtype.code], fill)
     return _given(out, array, dtype, device, requires_grad)
@@ -248,7 +248,7 @@ def empty(
     if layout is not None and layout != "strided":
         return in_layout(zeros(*size, dtype=dtype, device=device), layout, requires_grad)
     if out is device is memory_format is None and not requires_grad:
-        made = _small(size, None, default.float if dtype is None else as_dtype(dtype))
+        made = _plain(size, None, default.float if dtype is None else as_dtype(dtype))
         if made is not None:
             return made
     size = normalize_size(size)
@@ -275,7 +275,7 @@ def zeros(
     if layout is not None and layout != "strided":
         return in_layout(zeros(*size, dtype=dtype, device=device), layout, requires_grad)
     if out is device is None and not requires_grad:
-        made = _small(size, 0, default.float if dtype is None else as_dtype(dtype))
+        made = _plain(size, 0, default.float if dtype is None else as_dtype(dtype))
         if made is not None:
             return made
     return _filled(size, 0, dtype, device, requires_grad, out)
@@ -288,7 +288,7 @@ def ones(
     if layout is not None:
         only_strided("ones", layout)
     if out is device is None and not requires_grad:
-        made = _small(size, 1, default.float if dtype is None else as_dtype(dtype))
+        made = _plain(size, 1, default.float if dtype is None else as_dtype(dtype))
         if made is not None:
             return made
     return _filled(size, 1, dtype, device, requires_grad, out)
@@ -316,7 +316,7 @@ def full(
         only_strided("full", layout)
     if out is device is None and not requires_grad and type(fill_value) is float:
         if dtype in (None, default.float) and -_LARGE < fill_value < _LARGE:
-            made = _small((size,), fill_value, default.float)
+            made = _plain((size,), fill_value, default.float)
             if made is not None:
                 return made
         made = _filled_quickly(size, fill_value, dtype) if type(size) is tuple else None
@@ -326,19 +326,6 @@ def full(
         fill_value = fill_value.item()
     dtype = filling_dtype(fill_value) if dtype is None else as_dtype(dtype)
     return _filled((size,), fill_value, dtype, device, requires_grad, out)
-
-
-def _small_like(array, fill, dtype):
-    """A tensor like a row-major array of little memory, or None."""
-    if array.nbytes >= memory.ALIGNED_FROM:
-        return None
-    if fill == 0:
-        out = np.zeros(array.shape, array.dtype)
-    else:
-        out = np.empty(array.shape, array.dtype)
-        if fill is not None:
-            out.fill(fill)
-    return construction.inferred(construction.made(out, dtype))
 
 
 def _like(fill):
@@ -357,9 +344,9 @@ def _like(fill):
             and devices.current.stack[-1] is devices.cpu
             and not STATE.levels
         ):
-            made = _small_like(input._array, fill, input._dtype)
-            if made is not None:
-                return made
+            array = input._array
+            made = _memory(array.shape, array.dtype, fill, array.nbytes)
+            return construction.inferred(construction.made(made, input._dtype))
         if STATE.levels and transforms.levels:
             found = through_levels(
                 make, (input,), (input,), {"dtype": dtype, "memory_format": memory_format}
@@ -417,7 +404,10 @@ def full_like(
         return made.fill_(fill_value)
     if made._device is not devices.meta:
         fill_value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-        (made._elements if made.is_nested else made)._array[...] = held(fill_value, made._dtype)
+        array = (made._elements if made.is_nested else made)._array
+        fill_value = held(fill_value, made._dtype)
+        if type(array) is not np.ndarray or not blocks.fill(array, fill_value):
+            array[...] = fill_value
     return made.requires_grad_() if requires_grad else made
 
 
