@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.backends import memory, threads
-from rushlight.kernels import blocks
+from rushlight.backends import cpu, memory, threads
+from rushlight.compiler import kernel
+from rushlight.kernels import blocks, moving
 
-SIZES = (8191, 8192, 50_001, 100_000, 300_007, 4_300_003)  # the last goes past the caches
+SIZES = (8191, 8192, 50_001, 100_000, 300_007, 4_300_003)
 DTYPES = ("float32", "float64", "int64", "int32", "uint8", "bool", "int16", "float16")
 
 
@@ -19,10 +20,29 @@ def a_pool():
     threads.pool()
 
 
+@pytest.fixture(params=[None, 1 << 15], ids=["cached", "past the caches"])
+def way(request, monkeypatch):
+    """Stores into the caches, or past them from few bytes on."""
+
+    def forget():
+        for known in (blocks._filled, blocks._copied):
+            known.clear()
+        for plan in (blocks._fill_plan, blocks._copy_plan):
+            plan.cache_clear()
+
+    if request.param:
+        monkeypatch.setattr(blocks, "streams_from", lambda: request.param)
+        monkeypatch.setattr(blocks, "_OTHER_NUMBERS", 1)
+        forget()
+    yield
+    if request.param:
+        forget()
+
+
 @pytest.mark.compiled("the reference leaves memory to NumPy")
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_filled_and_copied(size, dtype):
+def test_filled_and_copied(size, dtype, way):
     kind = np.dtype(dtype)
     value = True if dtype == "bool" else 2.5 if kind.kind == "f" else 77
     made = blocks.filled((size,), kind, value)
@@ -38,7 +58,7 @@ def test_filled_and_copied(size, dtype):
 @pytest.mark.compiled("the reference leaves memory to NumPy")
 @pytest.mark.parametrize("offset", [0, 1, 7])
 @pytest.mark.parametrize("size", SIZES)
-def test_written_in_place_at_any_address(size, offset):
+def test_written_in_place_at_any_address(size, offset, way):
     around = np.zeros(size + 16, np.float32)
     inside = around[offset : offset + size]
     source = np.arange(size + 3, dtype=np.float32)[3:]
@@ -52,7 +72,7 @@ def test_written_in_place_at_any_address(size, offset):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.0, 1e-45, 3.0e38])
-def test_special_numbers(value):
+def test_special_numbers(value, way):
     made = blocks.filled((20_000,), np.dtype(np.float32), value)
     wanted = np.full(20_000, value, np.float32)
     assert np.array_equal(made.view(np.int32), wanted.view(np.int32))
@@ -156,7 +176,7 @@ def test_zeros_keep_their_sign(size, dtype):
 
 @pytest.mark.parametrize("kind", ["i1", "u2", "f2", "c8", "c16", "b1", "i8"])
 @pytest.mark.parametrize("size", [4096, 40_001, 300_007])
-def test_zeros_of_all_dtypes(kind, size):
+def test_zeros_of_all_dtypes(kind, size, way):
     rushlight.ones(9, 9) @ rushlight.ones(9, 9)
     kind = np.dtype(kind)
     dirty = blocks.filled((size,), kind, 1)
@@ -176,3 +196,32 @@ def test_tensors_like_others():
                 made = make(like)
                 assert made.shape == like.shape and made.dtype is like.dtype
                 assert (made == value).all()
+
+
+def test_joined_past_the_caches_from_few_bytes(monkeypatch):
+    monkeypatch.setattr(moving, "streams_from", lambda: 1 << 15)
+    for rows, columns in ((3, 30_011), (211, 517), (5000, 3)):
+        arrays = [np.random.default_rng(k).random((rows, columns + k), np.float32) for k in (0, 5)]
+        for dim in (0, 1):
+            given = arrays if dim else [a[:, :columns] for a in arrays]
+            found = rushlight.cat([rushlight.from_numpy(a) for a in given], dim)
+            assert np.array_equal(found.numpy(), np.concatenate(given, dim))
+
+
+@pytest.mark.compiled("the reference leaves memory to NumPy")
+def test_elementwise_results_past_the_caches_from_few_bytes(monkeypatch):
+    asked, ask = [], kernel.Kernel._streams
+    monkeypatch.setattr(kernel, "streams_from", lambda: 1 << 15)
+    monkeypatch.setattr(
+        kernel.Kernel, "_streams", lambda *a, **k: asked.append(ask(*a, **k)) or asked[-1]
+    )
+    for size in (33_333, 70_001, 262_147):
+        x = np.random.default_rng(size).standard_normal(size).astype(np.float32)
+        assert np.array_equal((rushlight.from_numpy(x) * 3.0).numpy(), x * np.float32(3))
+        wide = rushlight.from_numpy(x.astype(np.float64))
+        assert np.array_equal((wide - wide.flip(0)).numpy(), x.astype("d") - x[::-1].astype("d"))
+    assert any(asked)
+
+
+def test_what_the_last_cache_holds():
+    assert 16 << 20 <= cpu.streams_from() <= 32 << 20

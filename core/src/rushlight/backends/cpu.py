@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import pathlib
 
 _BEYOND_AVX2 = ("avx512", "avx10", "amx")  # how the names of LLVM's features begin
 
@@ -42,3 +43,16 @@ def compresses_slowly() -> bool:
     import llvmlite.binding
 
     return llvmlite.binding.get_host_cpu_name() == "znver4"
+
+
+@functools.cache
+def streams_from() -> int:
+    """Bytes of a result from which stores go past the caches: what the last cache holds, at most
+    32 MiB; 16 MiB where that is unknown or less. Below it what is written is read again from the
+    cache, and stores into it are quicker themselves."""
+    try:
+        text = pathlib.Path("/sys/devices/system/cpu/cpu0/cache/index3/size").read_text().strip()
+        size = int(text.removesuffix("K")) << 10
+    except (OSError, ValueError):
+        size = 0
+    return min(max(size, 16 << 20), 32 << 20)

@@ -7,6 +7,7 @@ import functools
 import struct
 
 from rushlight.backends import np
+from rushlight.backends.cpu import streams_from
 from rushlight.compiler import layout
 from rushlight.compiler.cost import inline_limit
 from rushlight.compiler.evaluation import evaluate
@@ -14,7 +15,6 @@ from rushlight.compiler.graph import Program
 from rushlight.compiler.storage import NUMPY, SIZE, decode, encode
 
 LAYOUTS = 256  # layouts remembered by a kernel
-STREAM = 16 << 20  # bytes of an output from which stores bypass the caches
 _RANGE = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
 
 
@@ -286,7 +286,7 @@ class Kernel(_Executor):
         return (
             fresh
             and found.driver == "flat"
-            and all(out.nbytes >= STREAM and out.ctypes.data % 64 == 0 for out in outs)
+            and all(out.nbytes >= streams_from() and out.ctypes.data % 64 == 0 for out in outs)
         )
 
     def _execute(self, found, outs, arrays, values, fresh=False):

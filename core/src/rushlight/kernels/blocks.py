@@ -1,7 +1,7 @@
 """Dense memory filled with a number or copied, by one compiled call.
 
 From 32 KB a call of the compiled doors takes a third of the time that NumPy takes into aligned
-memory, and threads share what is larger. Results of 16 MB and more are stored past the caches.
+memory, and threads share what is larger. What the caches cannot hold is stored past them.
 Before the first kernel has run, NumPy does it all: compiling would cost more (0.2 s, 45 MiB).
 """
 
@@ -11,6 +11,7 @@ import functools
 import math
 
 from rushlight.backends import memory, np, threads
+from rushlight.backends.cpu import streams_from
 from rushlight.kernels.execution import REFERENCE, chunk
 from rushlight.kernels.prepared import Remembered, prepared
 
@@ -18,8 +19,8 @@ __all__ = ["copied", "copy", "fill", "filled"]
 
 LEAST = memory.ALIGNED_FROM  # bytes below which NumPy is as fast
 HUGE = 1 << 22  # bytes from which NumPy makes memory: it asks for huge pages then
-STREAM = 16 << 20  # bytes from which stores go past the caches
 SHARED = 1 << 18  # bytes from which threads share the work
+_OTHER_NUMBERS = 4  # times as many bytes: processors store lines of zeros faster than others
 _LARGE = 3e38  # floats from which narrower ones may overflow
 _TYPES = {"f4": "f32", "f8": "f64", "i8": "i64", "i4": "i32", "u1": "u8", "b1": "u8"}
 
@@ -34,7 +35,8 @@ def _fill_code(dtype, room, zero):
     from rushlight.kernels import block_kernels as native
 
     kind = getattr(language, name)
-    code = native.fill_blocks.address(element=kind, streams=int(room >= STREAM))
+    past = room >= streams_from() * (1 if zero else _OTHER_NUMBERS)
+    code = native.fill_blocks.address(element=kind, streams=int(past))
     return code, "f" if name[0] == "f" else "i", room // width, width
 
 
@@ -139,7 +141,7 @@ def copied(array):
 def _copy_code(size):
     from rushlight.kernels import block_kernels as native
 
-    return native.copy_blocks.address(streams=int(size >= STREAM))
+    return native.copy_blocks.address(streams=int(size >= streams_from()))
 
 
 def _prepared_copy(array):

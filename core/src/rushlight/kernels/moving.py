@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from rushlight.backends.cpu import streams_from
 from rushlight.kernels.execution import REFERENCE, chunk
 from rushlight.kernels.prepared import prepared
 
@@ -193,7 +194,7 @@ def _joined_blocks(arrays, outer, shape, steps):
     from rushlight.kernels import blocks
 
     size = sum(a.nbytes for a in arrays)
-    code = native.join_blocks.address(streams=int(size >= blocks.STREAM))
+    code = native.join_blocks.address(streams=int(size >= streams_from()))
     items = outer * -(-(size // outer) // native.BLOCK)
     grain = (
         items if size < blocks.SHARED else chunk(items, min(size // outer, native.BLOCK), 3 << 16)
