@@ -171,16 +171,17 @@ def fold_columns(args, lo, hi, tid):
 
 @range_kernel
 def truth_rows(args, lo, hi, tid):
-    """Whether any (or, where `every` is 1, each) element of a row is not zero, as bytes."""
+    """Whether any (or, where `every` is 1, each) element of a part of a row is not zero, as bytes.
+    Constants: elements of a row, bytes of one, parts."""
     g = array(i64, args)
-    n = g[N]
+    n, parts = g[N], g[INNER + 1]
     out = array(u8, g[OUT])
     for item in range(lo, hi):
-        x = array(element, g[X] + g[INNER] * item * n)
+        x = array(element, g[X] + g[INNER] * (item // parts) * n)
         found = i64(every)
-        start = i64(0)
-        while start < n:
-            stop = min(n, start + 512)
+        start, end = n * (item % parts) // parts, n * (item % parts + 1) // parts
+        while start < end:
+            stop = min(end, start + 512)
             zeros = i64(0)
             for i in range(start, stop):
                 zeros += 1 if x[i] == element(0) else 0
@@ -189,8 +190,8 @@ def truth_rows(args, lo, hi, tid):
             if every == 1:
                 if zeros > 0:
                     found = i64(0)
-                    start = n
+                    start = end
             elif others > 0:
                 found = i64(1)
-                start = n
+                start = end
         out[item] = u8(found)

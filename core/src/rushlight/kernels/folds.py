@@ -74,15 +74,27 @@ def truth(every, input, axes, keepdim):
     if found is None or found[2] != 1 or kind is None:
         return None
     outer, n, _ = found
-    if n > LONG and outer < 16:
-        return None
     from rushlight.backends import kernel_language as language
     from rushlight.kernels import fold_kernels as native
 
     code = native.truth_rows.address(element=getattr(language, kind), every=int(every))
-    outputs = [(_result_shape(input, axes, keepdim), _BOOL)]
-    words = [n, input.itemsize]
-    return prepared(code, outer, chunk(outer, n), [input], outputs, words)
+    shape, parts = _result_shape(input, axes, keepdim), -(-n // LONG) if outer < 16 else 1
+    whole = shape if parts == 1 else (outer, parts)
+    items, words = outer * parts, [n, input.itemsize, parts]
+    call = prepared(code, items, chunk(items, n // parts), [input], [(whole, _BOOL)], words)
+    return call if parts == 1 else _joined_truth(call, every, shape)
+
+
+def _joined_truth(call, every, shape):
+    """`call`, which answers for parts of rows, as an answer for whole ones."""
+
+    def found(input):
+        parts = call(input)
+        if parts is NotImplemented:
+            return parts
+        return (parts.all(-1) if every else parts.any(-1)).reshape(shape)
+
+    return found
 
 
 def renormed(input, order, dim, largest):
