@@ -93,6 +93,16 @@ def as_device(value) -> device:
     return _existing(found)
 
 
+def is_cpu(value) -> bool:
+    """Whether a spelling of a device, or None for the default one, is the CPU in a usual way."""
+    if value is None:
+        return current.stack[-1] is cpu
+    if value is cpu:
+        return True
+    kind = type(value)
+    return kind is str and value == "cpu" or kind is device and value.type == "cpu"
+
+
 _cuda_devices: dict[int, device] = {}
 
 

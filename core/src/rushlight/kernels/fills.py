@@ -11,13 +11,14 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import np
+from rushlight.backends import np, threads
 from rushlight.kernels.execution import FLOAT32, REFERENCE
 from rushlight.kernels.prepared import prepared
 
 __all__ = ["filling", "made", "permuted"]
 
 LEAST, MOST = 64, 1 << 18  # samples that are worth a compiled call; more are for several threads
+BLOCK = 16  # normals from which they are drawn in blocks
 _INT64 = np.dtype(np.int64)
 _DTYPES = {"uniform": FLOAT32, "between": FLOAT32, "normal": FLOAT32, "whole": _INT64,
            "kept": FLOAT32}  # fmt: skip
@@ -40,9 +41,15 @@ def _normal_words():
     return [driver("flat"), kernel.code().ctypes.data]
 
 
+def is_cold():
+    """Whether no kernel has run yet: one for few numbers would only slow down the start."""
+    return threads._pool is None
+
+
 def _code(name, count):
     """Address of a kernel and its constants; None where others draw."""
-    if REFERENCE or not LEAST <= count < MOST:
+    least = LEAST if is_cold() else BLOCK if name == "normal" else 1
+    if REFERENCE or not least <= count < MOST:
         return None, None
     from rushlight.backends import mersenne_twister as native
 
@@ -82,8 +89,6 @@ def filling(name, engine, array):
     state = _state(engine)
     if code is None or state is None:
         return None
-    from rushlight.backends import threads
-
     plan = threads.plan(code, 1, 1, [state, 0, 0, 0, *words])
     return functools.partial(threads.pool().run, plan, state)
 

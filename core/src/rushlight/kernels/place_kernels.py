@@ -27,6 +27,7 @@ SEGMENT = 1024  # columns of an item
 size = Parameter("size")  # bytes of an element
 wrap = Parameter("wrap")
 way = Parameter("way")  # how a value and what was there combine: one of `places.WAYS`
+single = Parameter("single")  # 1: the source is one element, for all places
 upper = Parameter("upper")
 
 
@@ -169,42 +170,43 @@ def put_one_each(g, n, lo, hi):
             failed += 1
         else:
             at = item * n + place
-            out[at] = combined(out[at], source[item])
+            out[at] = combined(out[at], source[i64(0) if single == 1 else item])
     if failed > 0:
         atomic_add(g[5], failed)
 
 
 @range_kernel
 def put_along(args, lo, hi, tid):
-    """OUT = X, then OUT[o, INDEX[o, i, c], c] = SOURCE[o, i, c], or what the way makes of it: items
-    are outer blocks."""
+    """OUT = X (which may be OUT), then OUT[o, INDEX[o, i, c], c] = SOURCE[o, i, c], or what the way
+    makes of it: items are outer blocks."""
     g = array(i64, args)
     n, m, inner = g[6], g[7], g[8]
     old, new = (
         array(element, g[X] + size * lo * n * inner),
         array(element, g[OUT] + size * lo * n * inner),
     )
-    for i in independent((hi - lo) * n * inner):
-        new[i] = old[i]
+    if g[X] != g[OUT]:
+        for i in independent((hi - lo) * n * inner):
+            new[i] = old[i]
     if m * inner == 1:  # one place in each row
         put_one_each(g, n, lo, hi)
         return
     for item in range(lo, hi):
         index = array(i64, g[INDEX] + 8 * item * m * inner)
-        source = array(element, g[4] + size * item * m * inner)
+        source = array(element, g[4] if single == 1 else g[4] + size * item * m * inner)
         out = array(element, g[OUT] + size * item * n * inner)
         failed = i64(0)
         if inner == 1 and outside(index, m, n) == 0:  # looked at together, in vectors
             for i in range(m):
                 place = index[i]
-                out[place] = combined(out[place], source[i])
+                out[place] = combined(out[place], source[i64(0) if single == 1 else i])
         elif inner == 1:
             for i in range(m):
                 place = wrapped(index[i], n)
                 if place < 0:
                     failed += 1
                 else:
-                    out[place] = combined(out[place], source[i])
+                    out[place] = combined(out[place], source[i64(0) if single == 1 else i])
         else:
             for i in range(m):
                 for c in range(inner):
@@ -212,10 +214,19 @@ def put_along(args, lo, hi, tid):
                     if place < 0:
                         failed += 1
                     else:
-                        place, at = place * inner + c, i * inner + c
+                        place, at = place * inner + c, i64(0) if single == 1 else i * inner + c
                         out[place] = combined(out[place], source[at])
         if failed > 0:
             atomic_add(g[5], failed)
+
+
+@range_kernel
+def count_outside(args, lo, hi, tid):
+    """How many indices are out of range is added to the failures: items are indices."""
+    g = array(i64, args)
+    failed = outside(array(i64, g[INDEX] + 8 * lo), hi - lo, g[6])
+    if failed > 0:
+        atomic_add(g[5], failed)
 
 
 @range_kernel

@@ -11,9 +11,10 @@ import ctypes
 import functools
 import math
 
-from rushlight.backends import np
-from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk
-from rushlight.kernels.prepared import LIMIT, by_layouts, prepared
+from rushlight.backends import np, threads
+from rushlight.backends.memory import address
+from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, is_floating
+from rushlight.kernels.prepared import LIMIT, Remembered, by_layouts, prepared
 
 __all__ = [
     "checked",
@@ -21,6 +22,7 @@ __all__ = [
     "failures",
     "put_along",
     "put_flat",
+    "put_into",
     "take_along",
     "take_rows",
     "triangle",
@@ -30,6 +32,7 @@ failures = ctypes.c_int64(0)  # how often an index was out of range; only ever c
 _INT64 = np.dtype(np.int64)
 PUT, ADD, MULTIPLY, LARGEST, SMALLEST = WAYS = range(5)
 _SCATTERED = 16_384  # units of work of a chunk: elements here and there take longer than neighbours
+_LARGE = 1 << 15  # numbers beyond it may overflow a narrow dtype
 _NAMES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 
 
@@ -126,7 +129,7 @@ def _writer(input, source, way, wrap):
     if way and input.dtype not in COMPILED_DTYPES:
         return None
     kind = {4: "f32", 8: "f64"}[input.itemsize] if way else None
-    return _kernel("put_along", input.dtype, kind, way=way, wrap=wrap)
+    return _kernel("put_along", input.dtype, kind, way=way, wrap=wrap, single=0)
 
 
 def put_along(input, index, source, dim, way):
@@ -142,6 +145,71 @@ def put_along(input, index, source, dim, way):
     grain = chunk(outer, (2 * index.size + input.size) // outer, _SCATTERED)
     arrays, outputs = [input, index, source], [(input.shape, input.dtype)]
     return prepared(code, outer, grain, arrays, outputs, words)
+
+
+_into = Remembered()
+
+
+def _plans_into(target, index, source, dim, way):
+    """The plans that look for indices out of range and that write, for arrays of one layout; None
+    where that is left to others."""
+    if not target.ndim or not target.flags.c_contiguous or not _fits(target, index):
+        return None
+    if way and target.dtype not in COMPILED_DTYPES or not _beside(index, target, dim):
+        return None
+    single = source is None
+    if not single and (source.shape != index.shape or not source.flags.c_contiguous):
+        return None
+    if not single and source.dtype != target.dtype:
+        return None
+    kind = {4: "f32", 8: "f64"}[target.itemsize] if way else None
+    code = _kernel("put_along", target.dtype, kind, way=way, wrap=0, single=int(single))
+    if code is None:
+        return None
+    outer, n, inner = _seen(target.shape, dim)
+    head = [0] * 5 + [ctypes.addressof(failures), n]
+    look = _kernel("count_outside", target.dtype, "i64")
+    grain = chunk(outer, 2 * index.size // outer, _SCATTERED)
+    return (
+        threads.plan(look, index.size, chunk(index.size, 1, 1 << 16), head),
+        threads.plan(code, outer, grain, [*head, index.shape[dim], inner]),
+    )
+
+
+def put_into(target, index, source, dim, way):
+    """Combine `source`, of the shape of `index` or one number, with `target` along `dim`, in place;
+    False, and nothing written, where that is left to others or an index is out of range."""
+    if type(index) is not np.ndarray:
+        return False
+    kind, given = type(source), None
+    if kind is np.ndarray:
+        given = source.shape, source.strides, source.dtype
+    elif kind is not int and not (kind is float and is_floating(target.dtype)):
+        return False
+    elif not -_LARGE < source < _LARGE:
+        return False
+    key = target.shape, target.strides, target.dtype, index.shape, index.strides, index.dtype, given
+    key = *key, dim, way
+    try:
+        plans = _into[key]
+    except KeyError:
+        array = None if given is None else source
+        plans = _into.keep(key, _plans_into(target, index, array, dim, way))
+    if plans is None:
+        return False
+    if given is None:
+        source = np.full(1, source, target.dtype)
+    start, end = address(target), address(target) + target.nbytes
+    for other in (index, source):  # which must not change while the target is written
+        first = address(other)
+        if first < end and start < first + other.nbytes:
+            return False
+    before = failures.value
+    threads.run(plans[0], 0, 0, 0, index)
+    if failures.value != before:
+        return False
+    threads.run(plans[1], 0, target, target, index, source)
+    return True
 
 
 def put_flat(input, index, source, adding):

@@ -16,6 +16,7 @@ from rushlight.ops._elementwise import Call
 from rushlight.ops._op import TABLE
 from rushlight.ops._recording import record, resave
 from rushlight.tensor import construction as make
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
@@ -26,8 +27,28 @@ _UNRECORDED_VIEW = (
 )
 
 
+def write_directly(op, target, args):
+    """``target.op_(...)`` by what the op has for arrays (`op.writes`) where nothing is recorded;
+    False, and nothing written, where the general way must do it."""
+    if type(target) not in EXACT or not is_free(target):
+        return False
+    arrays = []
+    for value in args:
+        if isinstance(value, Tensor):
+            if type(value) not in EXACT or mode.recording and value._node is not None:
+                return False
+            value = value._array
+        arrays.append(value)
+    if not op.writes(target._array, *arrays):
+        return False
+    written(target, None)
+    return True
+
+
 def run_inplace(op, target, args, kwargs):
     """``target.op_(...)``."""
+    if op.writes is not None and not kwargs and write_directly(op, target, args):
+        return target
     if op.kind == "elementwise":
         doors = op.inplace_doors
         form = (len(args) + 1, *kwargs) if kwargs else len(args) + 1
@@ -162,6 +183,21 @@ def check_writable(target, recording):
             )
         if target._node is None is not target._base._node and target._dtype.category >= FLOAT:
             raise RuntimeError(_UNRECORDED_VIEW)
+
+
+def is_free(target, value=None):
+    """Whether a write into an exact tensor on the CPU, of another's elements where `value` is not
+    None, is no more than that: nothing is recorded, refused or redirected."""
+    array = target._array
+    if STATE.modes or STATE.levels or type(array) is not np.ndarray or target._inference:
+        return False
+    if not array.flags.writeable:
+        return False
+    if not mode.recording:
+        return True
+    base = target._base
+    recorded = target._node is not None or base is not None and base._node is not None
+    return not recorded and (value is None or value._node is None)
 
 
 def written(target, node):

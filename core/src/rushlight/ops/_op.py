@@ -70,6 +70,7 @@ class Op:
         self.label = options.get("label", self.name)  # what errors call it
         self.formulas, self.joint, self.plans, self.kernels = {}, None, {}, {}
         self.cpu_kernel, self.inplace_doors = body, {}
+        self.writes = None  # f(array, *arguments) that writes in place, or answers False
         self.offered = set()  # kernels that the short ways know
         self.recipe = None  # how machine code records the latest kind of call
         self.recipes = {}  # how it records calls of any tensors, by their pattern

@@ -139,9 +139,10 @@ def to(input, *args, **kwargs):
         kind = type(target)
         if kind is dtypes.dtype:
             return input if target is input._dtype else _converted(input, target)
-        if input._device is devices.cpu and (
-            kind is str and target == "cpu" or kind is devices.device and target.type == "cpu"
-        ):
+        if target is not None and input._device is devices.cpu and devices.is_cpu(target):
+            return input
+    elif len(args) == len(kwargs) == 1 and "non_blocking" in kwargs and type(input) in EXACT:
+        if args[0] is not None and input._device is devices.cpu and devices.is_cpu(args[0]):
             return input
     dtype, device, copy, non_blocking, layout = parse_to(args, kwargs)
     out = input
@@ -197,6 +198,8 @@ for _name, _dtype in {
 
 def _cpu(self, memory_format=None):
     """The tensor on the CPU."""
+    if memory_format is None and self._device is devices.cpu and type(self) in EXACT:
+        return self
     return self.to(devices.cpu, memory_format=memory_format)
 
 

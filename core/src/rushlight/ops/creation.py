@@ -11,6 +11,7 @@ from rushlight import devices, dtypes
 from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
 from rushlight.dtypes import FLOAT, INTEGER, as_dtype, default, held, refuse_limited
+from rushlight.dtypes import dtype as DType
 from rushlight.errors import argument_error
 from rushlight.kernels import blocks, vectors
 from rushlight.ops._numbers import plain_numbers
@@ -195,9 +196,9 @@ def _memory(shape, kind, fill, room):
     return array
 
 
-def _plain(size, fill, dtype):
+def plainly_made(size, fill, dtype, device=None):
     """A tensor on the CPU, sizes as given; None leaves it to the general way."""
-    if devices.current.stack[-1] is not devices.cpu:
+    if not devices.is_cpu(device):
         return None
     if len(size) == 1 and type(size[0]) is not int:
         (size,) = size
@@ -247,8 +248,8 @@ def empty(
     """A tensor of uninitialised memory."""
     if layout is not None and layout != "strided":
         return in_layout(zeros(*size, dtype=dtype, device=device), layout, requires_grad)
-    if out is device is memory_format is None and not requires_grad:
-        made = _plain(size, None, default.float if dtype is None else as_dtype(dtype))
+    if out is memory_format is None and not requires_grad:
+        made = plainly_made(size, None, default.float if dtype is None else as_dtype(dtype), device)
         if made is not None:
             return made
     size = normalize_size(size)
@@ -274,8 +275,8 @@ def zeros(
     """
     if layout is not None and layout != "strided":
         return in_layout(zeros(*size, dtype=dtype, device=device), layout, requires_grad)
-    if out is device is None and not requires_grad:
-        made = _plain(size, 0, default.float if dtype is None else as_dtype(dtype))
+    if out is None and not requires_grad:
+        made = plainly_made(size, 0, default.float if dtype is None else as_dtype(dtype), device)
         if made is not None:
             return made
     return _filled(size, 0, dtype, device, requires_grad, out)
@@ -287,8 +288,8 @@ def ones(
     """A tensor filled with 1."""
     if layout is not None:
         only_strided("ones", layout)
-    if out is device is None and not requires_grad:
-        made = _plain(size, 1, default.float if dtype is None else as_dtype(dtype))
+    if out is None and not requires_grad:
+        made = plainly_made(size, 1, default.float if dtype is None else as_dtype(dtype), device)
         if made is not None:
             return made
     return _filled(size, 1, dtype, device, requires_grad, out)
@@ -314,12 +315,14 @@ def full(
     """A tensor filled with `fill_value`, whose kind decides the dtype."""
     if layout is not None:
         only_strided("full", layout)
-    if out is device is None and not requires_grad and type(fill_value) is float:
+    if out is None and not requires_grad and type(fill_value) is float:
         if dtype in (None, default.float) and -_LARGE < fill_value < _LARGE:
-            made = _plain((size,), fill_value, default.float)
+            made = plainly_made((size,), fill_value, default.float, device)
             if made is not None:
                 return made
-        made = _filled_quickly(size, fill_value, dtype) if type(size) is tuple else None
+        made = None
+        if device is None and type(size) is tuple:
+            made = _filled_quickly(size, fill_value, dtype)
         if made is not None:
             return made
     if isinstance(fill_value, Tensor):
@@ -335,7 +338,8 @@ def _like(fill):
     ):  # fmt: skip
         if (
             type(input) in EXACT
-            and dtype is device is memory_format is layout is None
+            and device is memory_format is layout is None
+            and (dtype is None or type(dtype) is DType)
             and not requires_grad
             and type(input._array) is np.ndarray
             and input._array.flags.c_contiguous
@@ -344,9 +348,10 @@ def _like(fill):
             and devices.current.stack[-1] is devices.cpu
             and not STATE.levels
         ):
-            array = input._array
-            made = _memory(array.shape, array.dtype, fill, array.nbytes)
-            return construction.inferred(construction.made(made, input._dtype))
+            array, kind = input._array, input._dtype if dtype is None else dtype
+            room = array.size * kind.itemsize
+            made = _memory(array.shape, BY_CODE[kind.code], fill, room)
+            return construction.inferred(construction.made(made, kind))
         if STATE.levels and transforms.levels:
             found = through_levels(
                 make, (input,), (input,), {"dtype": dtype, "memory_format": memory_format}
@@ -429,11 +434,11 @@ def arange(
         start, end = 0, start
     if (
         type(start) is type(end) is type(step) is int
-        and out is dtype is device is None
+        and out is dtype is None
         and step > 0
         and start <= end
         and not requires_grad
-        and devices.current.stack[-1] is devices.cpu
+        and devices.is_cpu(device)
     ):
         count = -(-(end - start) // step)
         if count < _SHORT:
@@ -487,10 +492,10 @@ def linspace(
         and steps >= _SHORT
         and type(start) in _PLAIN
         and type(end) in _PLAIN
-        and out is dtype is device is None
+        and out is dtype is None
         and not requires_grad
         and default.float.itemsize > 2
-        and devices.current.stack[-1] is devices.cpu
+        and devices.is_cpu(device)
     ):
         array = vectors.evenly_spaced(steps, start, end, BY_CODE[default.float.code])
         return construction.inferred(construction.made(array, default.float))

@@ -37,7 +37,9 @@ def _known(engine, key, prepare, *arguments):
     except KeyError:
         if len(calls) >= _LIMIT:
             calls.clear()
-        found = calls[key] = prepare(*arguments)
+        found = prepare(*arguments)
+        if found is not None or not fills.is_cold():
+            calls[key] = found
         return found
 
 
@@ -49,9 +51,7 @@ def sampled(name, size, generator, device, requires_grad, *numbers):
         if type(n) is not int or n < 0:
             return None
     engine = _engine(generator)
-    if engine is None or device is not None and devices.as_device(device) is not devices.cpu:
-        return None
-    if device is None and devices.as_device(None) is not devices.cpu:
+    if engine is None or not devices.is_cpu(device):
         return None
     call = _known(engine, (name, size), fills.made, name, engine, size)
     if call is None:

@@ -10,7 +10,7 @@ from rushlight.errors import argument_error, shape_text
 from rushlight.kernels import line as lines
 from rushlight.kernels import places, vectors
 from rushlight.ops import place_calls
-from rushlight.ops._inplace import write_out
+from rushlight.ops._inplace import write_directly, write_out
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import number_dtype
 from rushlight.ops.arithmetic import conj_number
@@ -183,6 +183,7 @@ def _scatter(input: Tensor, dim, index: Tensor, src: Tensor):
 
 
 _scatter.cpu(place_calls.writing(places.PUT, _scatter.op.body))
+_scatter.op.writes = place_calls.writing_into(places.PUT)
 
 
 def _padded(grad, src_shape):
@@ -217,6 +218,7 @@ def _scatter_multiply(input: Tensor, dim, index: Tensor, src: Tensor):
 
 
 _scatter_multiply.cpu(place_calls.writing(places.MULTIPLY, _scatter_multiply.op.body))
+_scatter_multiply.op.writes = place_calls.writing_into(places.MULTIPLY)
 
 
 def _source(input, index, src, value):
@@ -254,11 +256,10 @@ def scatter(input: Tensor, dim, index: Tensor, src=None, value=None, *, reduce=N
 def scatter_(self, dim, index, src=None, value=None, *, reduce=None):
     """In-place version of :func:`rushlight.scatter`."""
     _check_reduce(reduce)
-    source = _source(self, index, src, value)
-    if reduce is None:
-        return self._scatter_(dim, index, source)
-    combine = self.scatter_add_ if reduce == "add" else self._scatter_multiply_
-    return combine(dim, index, source)
+    combine = _COMBINING[reduce]
+    if write_directly(combine.op, self, (dim, index, src if value is None else value)):
+        return self
+    return combine.op.inplace(self, dim, index, _source(self, index, src, value))
 
 
 Tensor.scatter_ = scatter_
@@ -279,6 +280,8 @@ def scatter_add(input: Tensor, dim, index: Tensor, src: Tensor):
 
 
 scatter_add.cpu(place_calls.writing(places.ADD, scatter_add.op.body))
+scatter_add.op.writes = place_calls.writing_into(places.ADD)
+_COMBINING = {None: _scatter, "add": scatter_add, "multiply": _scatter_multiply}
 scatter_add.gradient(
     input=lambda grad: grad,
     src=lambda grad, dim, index, src_shape: _padded(grad.gather(dim, index), src_shape),
@@ -427,6 +430,13 @@ def _index_fill(input: Tensor, dim, index: Tensor, value):
     return out
 
 
+def _fill_slices(target, dim, index, value):
+    dim, index = check_vector_index("index_fill", target, dim, index)
+    line(target)[slices(dim, index)] = value
+    return True
+
+
+_index_fill.op.writes = _fill_slices
 _index_fill.gradient(input=lambda grad, dim, index: _index_fill(grad, dim, index, 0))
 
 

@@ -15,7 +15,7 @@ from rushlight.kernels import moving, padding, places, vectors
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops import place_calls
 from rushlight.ops._direct import unrecorded
-from rushlight.ops._inplace import check_writable, written
+from rushlight.ops._inplace import check_writable, is_free, written
 from rushlight.ops._limited import check as check_limited
 from rushlight.ops._op import op
 from rushlight.ops._op import view as declare_view
@@ -32,6 +32,8 @@ _BASIC = (int, slice, type(None), type(Ellipsis))
 
 _LARGE = 3e38  # numbers beyond it may overflow
 _NUMBERS = frozenset({int, float})
+_BOOL = np.dtype(np.bool_)
+_PLACES = frozenset({np.dtype(np.int64), _BOOL})
 
 
 class _WrappedIndex(Exception):
@@ -380,6 +382,22 @@ def _masked(self, mask):
     return out
 
 
+def _elements(self, index):
+    """``tensor[i, j]`` for index tensors of int64 or bool alone, recorded by nobody; None leaves it
+    to the general way."""
+    array = self._array
+    if type(array) is not np.ndarray or self._node is not None and mode.recording:
+        return None
+    found = tuple([item._array if type(item) in EXACT else None for item in index])
+    if not found or not all([_is_places(places) for places in found]):
+        return None
+    try:
+        out = array[found]
+    except IndexError:
+        return None  # said in other words there
+    return make.inferred(make.made(np.ascontiguousarray(out), self._dtype))
+
+
 def getitem(self, index):
     """``tensor[index]``: a view for ints, slices, None and ...; a copy for masks and tensors."""
     if type(self) in EXACT and not STATE.modes:
@@ -399,6 +417,10 @@ def getitem(self, index):
                 out = _masked(self, index)
                 if out is not None:
                     return out
+        if type(index) is tuple and not STATE.levels:
+            out = _elements(self, index)
+            if out is not None:
+                return out
     try:
         plain, basic = normalize(index)
     except _WrappedIndex:
@@ -411,39 +433,66 @@ def getitem(self, index):
     return _index(self if first is None else _slice(self, first), second)
 
 
+def _places(index):
+    """An index as NumPy takes it where both mean the same by it, else None: basic ones, and one or
+    several tensors of int64 or bool."""
+    kind = type(index)
+    if kind is tuple:
+        if all(map(_is_basic, index)):
+            return index
+        found = tuple([item._array if type(item) in EXACT else None for item in index])
+        return found if all([_is_places(array) for array in found]) else None
+    if kind in EXACT:
+        return index._array if _is_places(index._array) else None
+    return index if _is_basic(index) else None
+
+
+def _is_places(array):
+    return type(array) is np.ndarray and array.ndim and array.dtype in _PLACES
+
+
 def _written_at(self, index, value):
-    """Write at a basic index where nothing is recorded; False where the general way must do it."""
-    array, kind = self._array, type(value)
-    if type(array) is not np.ndarray or self._inference or not array.flags.writeable:
-        return False
+    """Write where nothing is recorded and NumPy does the same; False where the general way must do
+    it."""
+    kind = type(value)
     plain = kind in EXACT
-    if mode.recording and (
-        self._node is not None
-        or (plain and value._node is not None)
-        or (self._base is not None and self._base._node is not None)
-    ):
+    if not is_free(self, value if plain else None):
         return False
+    places = _places(index)
+    if places is None:
+        return False
+    array, dtype = self._array, self._dtype
     if plain:
-        if value._dtype is not self._dtype or type(value._array) is not np.ndarray:
+        if value._dtype is not dtype or type(value._array) is not np.ndarray:
             return False
         value = value._array
-    elif kind not in _NUMBERS or self._dtype.category != FLOAT or not -_LARGE < value < _LARGE:
+    elif dtype.category == FLOAT:
+        if kind not in _NUMBERS or not -_LARGE < value < _LARGE or dtype.itemsize == 2:
+            return False  # NumPy would round a half twice
+    elif dtype is not dtypes.int64 or kind is not int:
         return False
-    if not (all(map(_is_basic, index)) if type(index) is tuple else _is_basic(index)):
-        return False
-    if not plain and self._dtype.itemsize == 2:
-        return False  # NumPy would round twice
     try:
-        array[index] = value
-    except (IndexError, ValueError):
+        if plain or type(places) is not np.ndarray or not _filled_where(array, places, value):
+            array[places] = value
+    except (IndexError, ValueError, OverflowError):
         return False
     written(self, None)
     return True
 
 
+def _filled_where(array, mask, value):
+    """Write a number at a mask of leading dimensions; False for other places."""
+    if mask.dtype != _BOOL or mask.shape != array.shape[: mask.ndim]:
+        return False
+    trailing = array.ndim - mask.ndim
+    return written_where(
+        array, mask.reshape(mask.shape + (1,) * trailing) if trailing else mask, value
+    )
+
+
 def setitem(self, index, value):
     """``tensor[index] = value``: numbers and tensors, broadcast."""
-    if type(self) in EXACT and not STATE.modes and _written_at(self, index, value):
+    if type(self) in EXACT and _written_at(self, index, value):
         return
     try:
         plain, basic = normalize(index)
@@ -527,5 +576,5 @@ from rushlight.ops.gathering import (  # noqa: E402, F401 - they build on what i
     scatter_add,
     take,
 )
-from rushlight.ops.masking import masked_fill, masked_select  # noqa: E402, F401
+from rushlight.ops.masking import masked_fill, masked_select, written_where  # noqa: E402, F401
 from rushlight.ops.taking import take_along_dim  # noqa: E402, F401

@@ -11,6 +11,7 @@ from rushlight.dtypes import bool_
 from rushlight.errors import shape_text
 from rushlight.kernels import vectors
 from rushlight.kernels.execution import COMPILED_DTYPES
+from rushlight.ops._inplace import write_directly
 from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros
@@ -61,18 +62,20 @@ def _masked_fill(input: Tensor, mask: Tensor, value):
     return by_rows(np.where(mask, np.asarray(value, input.dtype), input))
 
 
+_SCALARS = {"f32": "f64", "f64": "f64", "i32": "i64", "i64": "i64"}
+
+
 @functools.cache
 def _filling(short):
     """The compiled selection for a dtype."""
     from rushlight.compiler import compile
 
     inputs = {"input": short, "mask": bool_.short}
-    scalars = {"value": "f64"}
     return compile(
         lambda input, mask, value: xp.where(mask, value, input),
         inputs,
         inputs,
-        scalars,
+        {"value": _SCALARS[short]},
         {},
         (short,),
     )
@@ -95,6 +98,31 @@ def _fill_kernel(input, mask, value):
     return _masked_fill.op.body(input, mask, value)
 
 
+def written_where(target, mask, value):
+    """Write a number into an array where a mask that broadcasts to it is true; False where that is
+    left to others. The number is one that the dtype holds."""
+    name = dtype_of(target).short
+    kind = _SCALARS.get(name)
+    if kind is None or type(mask) is not np.ndarray or mask.dtype != np.bool_:
+        return False
+    if type(value) is not (float if kind == "f64" else int):
+        if kind != "f64" or type(value) is not int:
+            return False
+        value = float(value)
+    if mask.shape != target.shape:
+        try:
+            if np.broadcast_shapes(mask.shape, target.shape) != target.shape:
+                return False
+        except ValueError:
+            return False
+    kernel = _filling(name)
+    into = kernel.short_into
+    if into is None or into(target, mask, value, target) is NotImplemented:
+        kernel.into((target,), target, mask, value)
+    return True
+
+
+_masked_fill.op.writes = written_where
 _fill_kernel.general = _masked_fill.op.body
 _masked_fill.cpu(_fill_kernel)
 _masked_fill.gradient(input=lambda grad, mask: _masked_fill(grad, mask, 0))
@@ -125,6 +153,8 @@ def _masked_fill_inplace(self, mask, value):
     value = number_or_scalar("masked_fill_", self, value)
     if isinstance(value, Tensor):
         return self.copy_(masked_fill(self, mask, value))
+    if write_directly(_masked_fill.op, self, (mask, value)):
+        return self
     return self._masked_fill_(mask, value)
 
 

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from rushlight.ops.creation import empty, full, ones, tensor, zeros
+from rushlight.dtypes import dtype as DType
+from rushlight.ops.creation import empty, full, ones, plainly_made, tensor, zeros
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.dispatch import stack as transforms
 from rushlight.tensor.layout import jagged, strided
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import EXACT, Tensor
+
+_PLAIN = {zeros: 0, ones: 1, empty: None}
 
 
 def _new_method(function):
     first = None if function is full or function is tensor else "size"
+    plain, fill = function in _PLAIN, _PLAIN.get(function)
 
     def method(
         self, *args, dtype=None, layout=None, device=None, pin_memory=False,
         requires_grad=False, **named,
     ):  # fmt: skip
+        if plain and args and layout is device is None and not requires_grad and not named:
+            if type(self) in EXACT and not STATE.levels and (dtype is None or type(dtype) is DType):
+                made = plainly_made(args, fill, dtype or self._dtype, self._device)
+                if made is not None:
+                    return made
         if first is not None and not args:
             if first not in named:
                 raise TypeError(f"{method.__name__}() missing required argument: '{first}' (pos 1)")

@@ -53,6 +53,18 @@ def writing(way, general):
     return _with_source(prepare, general)
 
 
+def writing_into(way):
+    """What writes ``target.op_(dim, index, source)`` into an array; `source` may be a number."""
+
+    def write(target, dim, index, source):
+        if type(dim) is not int:
+            return False
+        dim = dim + target.ndim if dim < 0 else dim
+        return 0 <= dim < target.ndim and places.put_into(target, index, source, dim, way)
+
+    return write
+
+
 _REDUCING = {
     "sum": places.ADD,
     "mean": places.ADD,

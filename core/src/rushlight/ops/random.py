@@ -150,7 +150,8 @@ def _maker(name, sample, short, doc):
 
     @functools.wraps(make)
     def call(*size, **options):
-        if not options and not stack.levels and (made := plain(size)) is not None:
+        usual = not options or len(options) == 1 and devices.is_cpu(options.get("device", ""))
+        if usual and not stack.levels and (made := plain(size)) is not None:
             return made
         return transformed(*size, **options)
 

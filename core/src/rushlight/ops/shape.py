@@ -472,8 +472,9 @@ def flatten(input: Tensor, start_dim=0, end_dim=-1):
     """Dimensions `start_dim` to `end_dim` as one."""
     shape = input._array.shape
     ndim = len(shape)
-    if end_dim == -1 and start_dim == 1 and ndim > 2:  # what models do before their last layers
-        size = shape[0], -1 if input._array.size else math.prod(shape[1:])
+    if end_dim == -1 and 0 <= start_dim <= 1 and ndim > start_dim + 1:  # as models do at their ends
+        rest = -1 if input._array.size else math.prod(shape[start_dim:])
+        size = (*shape[:start_dim], rest)
         if input._node is None and type(input) is Tensor and not STATE.inference:
             out = make.reshaped(input, size, (reshape.op, [size]))
             if out is not NotImplemented:
