@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rushlight
+from rushlight.backends import threads
 from rushlight.compiler import compile, reference, xp
 from rushlight.compiler.layout import (
     CHUNKS,
@@ -149,6 +150,69 @@ def test_rows_touch_nothing_else(add, outer, n):
         np.testing.assert_array_equal(copy[..., 1 : n + 1], x + 2 * y)
         np.testing.assert_array_equal(copy[..., :1], wide[..., :1])
         np.testing.assert_array_equal(copy[..., n + 1 :], wide[..., n + 1 :])
+
+
+@pytest.mark.parametrize("n", [*range(1, 21), 31, 32, 33, 49, 50, 64, 100, 129])
+@pytest.mark.parametrize("dtype", ["u8", "bf16", "f32", "f64"])
+def test_short_rows_of_several_operands(n, dtype):
+    """Rows against an element each, against one row, and against both, where two outputs are
+    written: every row's rest, every way in which the outer dimensions step; in place too."""
+    rng = np.random.default_rng(n)
+    inputs = {"c": "bool", "x": dtype, "y": dtype, "z": dtype}
+    kernel = compile(
+        lambda c, x, y, z: (xp.where(c, x + y, z * y), x > z),
+        *(inputs, inputs, {}, {}, (dtype, "bool")),
+    )
+    one = compile(lambda x, y: x + y, *({"x": dtype, "y": dtype},) * 2, {}, {}, (dtype,))
+    kind = ml_dtypes.bfloat16 if dtype == "bf16" else {"u8": "u1", "f32": "f4", "f64": "f8"}[dtype]
+
+    def some(*shape):
+        return rng.integers(1, 8, shape).astype(kind)  # sums and products are exact
+
+    for outer in ((3, 5, 4), (2, 37), (41,)):
+        x, row, column = some(*outer, n), some(n), some(*outer, 1)
+        middle, turned = some(*outer[:-1], 1, 1), some(*outer[::-1], n + 2)[..., 1:-1]
+        turned = turned.transpose(*range(len(outer) - 1, -1, -1), len(outer))
+        for y, z in ((column, row), (middle, turned), (column, middle), (turned, x)):
+            for c in (x > 3, column > 3, row > 3):
+                room = [np.full((x.size + 128,), 7, k) for k in (kind, np.bool_)]
+                outs = [r[64:-64].reshape(x.shape) for r in room]
+                for _ in range(2):
+                    kernel.into(outs, c, x, y, z)
+                np.testing.assert_array_equal(outs[0], np.where(c, x + y, z * y))
+                np.testing.assert_array_equal(outs[1], np.broadcast_to(x > z, x.shape))
+                for r in room:
+                    assert (r[:64] == r.dtype.type(7)).all()
+                    assert (r[-64:] == r.dtype.type(7)).all()
+            for other in (y, z):
+                target = x.copy()
+                for _ in range(2):
+                    target[...] = x
+                    one.into((target,), target, other)
+                    np.testing.assert_array_equal(target, x + other)
+    for shape in ((0, 4), (4, 0), (0,)):
+        assert one(some(*shape, n), some(*shape, 1)).shape == (*shape, n)
+        assert one(some(5, *shape), some(*shape[:-1], 1)).shape == (5, *shape)
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 16, 20, 33, 49, 64, 192])
+def test_threads_do_not_change_bits_of_short_rows(n):
+    rng = np.random.default_rng(n)
+    body = compile(lambda x, y: xp.exp(x) / (y + xp.tanh(x * y)), XY, XY, {}, {}, ("f32",))
+    x = rng.standard_normal((9, 1 + 120_000 // n // 9, n)).astype(np.float32)
+    others = x[..., :1].copy(), x[:, :1].copy(), x[:1, :1].copy(), x[:1, :, :1].copy(), x[:1]
+    before, found = threads.get_num_threads(), []
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            found.append([body(x, y) for y in others])
+    finally:
+        threads.set_num_threads(before)
+    want = [body(x, np.broadcast_to(y, x.shape).copy()) for y in others]
+    for one, two, five, expected in zip(*found, want, strict=True):
+        np.testing.assert_array_equal(one, expected)
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(one, five)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 16, 20, 31])

@@ -21,8 +21,9 @@ The argument table (int64 words)::
 
 The descriptor belongs to a compiled kernel and never changes::
 
-    blocks function, log2 of its lanes, operands, outputs, scalars, whether stores are aligned only,
-    element size of each operand, step per element of each operand (0 for a scalar one)
+    blocks function (see `emitter.py`), log2 of its lanes, operands, outputs, scalars, whether
+    stores are aligned only, element size of each operand, step per element of each operand (0 for
+    a scalar one)
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ TILE_ROWS, TILE_COLUMNS = 16, 64
 SHORT_RUN = 16
 SLACK = 64  # bytes by which the last vector of a run of one element may pass the end of a buffer
 MAX_DIMS = 8
-FEW = 3  # operands whose addresses stay in registers
 ALIGNED_ONLY, DESCRIPTOR_SIZES = 5, 6
 COPY, DIRECT, ONCE = range(3)
 UNKNOWN = 2
@@ -78,6 +78,11 @@ class Call:
         return self.f.call("i64", "@rl_apart", f"ptr {self.descriptor}, ptr {pointers}")
 
 
+def row(pointers, n, scalars):
+    """The arguments of a blocks function for one row."""
+    return f"ptr {pointers}, i64 {n}, ptr {scalars}, i64 1, ptr {pointers}"
+
+
 def run() -> str:
     """Whole blocks, then the rest through stack buffers."""
     f = Function(
@@ -87,11 +92,10 @@ def run() -> str:
         "alwaysinline",
     )
     blocks, shift = f.load("%descriptor", 0, "ptr"), f.load("%descriptor", 1)
-    count = f.value(f"lshr i64 %n, {shift}")
-    whole = f.value(f"shl i64 {count}, {shift}")
+    whole = f.value(f"shl i64 {f.value(f'lshr i64 %n, {shift}')}, {shift}")
     left = f.subtract("%n", whole)
-    with f.when(f.compare("ne", count, 0)):
-        f.call("void", blocks, f"ptr %pointers, i64 {count}, ptr %scalars")
+    with f.when(f.compare("ne", whole, 0)):
+        f.call("void", blocks, row("%pointers", whole, "%scalars"))
     with f.when(f.compare("ne", left, 0)):
         f.call(
             "void",
@@ -148,7 +152,7 @@ def tail() -> str:
         with f.loop(operands) as j:
             moved = f.multiply(back, f.load(steps, j))
             f.store(f.add(f.load("%pointers", j), moved), passed, j)
-        f.call("void", blocks, f"ptr {passed}, i64 1, ptr %scalars")
+        f.call("void", blocks, row(passed, lanes, "%scalars"))
         f.do("ret void")
         f.lines.append(f"{f.name('dead')}:")
     total = f.multiply(buffer_bytes, operands)
@@ -165,7 +169,7 @@ def tail() -> str:
             start = f.pointer(f.add(source, f.multiply("%whole", step)))
             size = f.multiply("%left", step)
             f.call("ptr", "@memcpy", f"ptr {buffer}, ptr {start}, i64 {size}")
-    f.call("void", blocks, f"ptr {passed}, i64 1, ptr %scalars")
+    f.call("void", blocks, row(passed, f.value(f"shl i64 1, {shift}"), "%scalars"))
     with f.loop(outputs) as j:
         step = f.load(steps, j)
         target = f.pointer(f.add(f.load("%pointers", j), f.multiply("%whole", step)))
@@ -233,42 +237,13 @@ def advance(f, dims, shape, coordinates, move):
         move(d, f.choose(wraps, f.subtract(1, extent), 1))
 
 
-def _rows_in_step(f, call, pointers, steps, inner, count):
-    """``count`` rows of a few operands, whose addresses stay in registers: whole blocks, then one
-    that ends with the row and may compute some elements twice."""
-    blocks, shift = f.load(call.descriptor, 0, "ptr"), f.load(call.descriptor, 1)
-    several = f.value(f"lshr i64 {inner}, {shift}")
-    rest = f.subtract(inner, f.value(f"shl i64 {several}, {shift}"))
-    back = f.subtract(inner, f.value(f"shl i64 1, {shift}"))
-    widths = f.at(f.at(call.descriptor, DESCRIPTOR_SIZES), call.operands)
-    now, ends = [f.slot() for _ in range(FEW)], f.slot(FEW)
-    step, end = [], []
-    for j in range(FEW):
-        f.store(f.load(pointers, j), now[j])
-        step.append(f.load(steps, j))
-        width = f.load(widths, f.choose(f.compare("ult", j, call.operands), j, 0))
-        end.append(f.multiply(back, width))
-    with f.loop(count):
-        for j in range(FEW):
-            f.store(f.load(now[j]), pointers, j)
-        f.call("void", blocks, f"ptr {pointers}, i64 {several}, ptr {call.scalars}")
-        with f.when(f.compare("ne", rest, 0)):
-            for j in range(FEW):
-                f.store(f.add(f.load(now[j]), end[j]), ends, j)
-            f.call("void", blocks, f"ptr {ends}, i64 1, ptr {call.scalars}")
-        for j in range(FEW):
-            f.store(f.add(f.load(now[j]), step[j]), now[j])
-    for j in range(FEW):
-        f.store(f.load(now[j]), pointers, j)
-
-
 def _is_in_step(f, call, inner, twice):
-    """Whether :func:`_rows_in_step` may compute rows of so many elements."""
+    """Whether the blocks function may do several rows of so many elements by itself: they have a
+    whole block, and the last one may compute some elements twice or need not."""
     shift = f.load(call.descriptor, 1)
-    rest = f.subtract(inner, f.value(f"shl i64 {f.value(f'lshr i64 {inner}, {shift}')}, {shift}"))
-    fits = f.compare("uge", inner, f.value(f"shl i64 1, {shift}"))
-    fits = f.value(f"and i1 {fits}, {f.compare('ule', call.operands, FEW)}")
-    ends = f.value(f"or i1 {f.compare('eq', rest, 0)}, {f.compare('ne', twice, 0)}")
+    whole = f.value(f"shl i64 {f.value(f'lshr i64 {inner}, {shift}')}, {shift}")
+    fits = f.compare("ne", whole, 0)
+    ends = f.value(f"or i1 {f.compare('eq', whole, inner)}, {f.compare('ne', twice, 0)}")
     return f.value(f"and i1 {fits}, {ends}")
 
 
@@ -282,11 +257,7 @@ def rows() -> str:
     inner, last = f.load(shape, outer), f.subtract(outer, 1)
     extent = f.load(shape, last)
     coordinates, left = f.slot(MAX_DIMS), f.slot()
-    room = f.choose(f.compare("ult", call.operands, FEW), FEW, call.operands)
-    pointers, steps = (f.value(f"alloca i64, i64 {room}, align 8") for _ in range(2))
-    for j in range(FEW):
-        f.store(0, pointers, j)
-        f.store(0, steps, j)
+    pointers, steps = (f.value(f"alloca i64, i64 {call.operands}, align 8") for _ in range(2))
     locate(f, outer, shape, "%lo", coordinates)
     with f.loop(call.operands) as j:
         own = f.at(strides, f.multiply(j, dims))
@@ -308,9 +279,12 @@ def rows() -> str:
     following = f.subtract(extent, f.load(coordinates, last))
     some = f.choose(f.compare("slt", following, f.load(left)), following, f.load(left))
     f.store(f.subtract(f.load(left), some), left)
-    fast = f.value(f"select i1 {in_step}, i64 {some}, i64 0")
-    _rows_in_step(f, call, pointers, steps, inner, fast)
-    with f.loop(some, fast):
+    with f.when(in_step):
+        blocks = f.load(call.descriptor, 0, "ptr")
+        arguments = f"ptr {pointers}, i64 {inner}, ptr {call.scalars}, i64 {some}, ptr {steps}"
+        f.call("void", blocks, arguments)
+        move(last, some)
+    with f.loop(f.choose(in_step, 0, some)):
         call.run(pointers, inner, twice)
         move(last, 1)
     f.store(f.subtract(extent, 1), coordinates, last)

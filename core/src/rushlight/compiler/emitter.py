@@ -3,11 +3,13 @@
 The graph is already minimal (shared, hoisted, explicitly vectorised), so parsing and code
 generation are all that is left to pay. A module exports one function::
 
-    void SYMBOL(ptr pointers, i64 count, ptr params)
+    void SYMBOL(ptr pointers, i64 n, ptr params, i64 rows, ptr steps)
 
-which processes `count` whole blocks of :attr:`Emitter.lanes` elements. Pointers are the outputs,
-then the inputs; an operand in `scalars` is one element used for all. Ranges, tails, rows and
-strides are the business of the drivers (`drivers.py`), which are compiled once for all kernels.
+which processes rows of `n` elements, at least a block of :attr:`Emitter.lanes` of them: the last
+block ends with the row and may compute some elements twice. Pointers are the outputs, then the
+inputs; an operand in `scalars` is one element used for all of a row. From row to row the pointers
+move by `steps`, in bytes; they are not read for one row. Ranges, tails, shorter rows and strides
+are the business of the drivers (`drivers.py`), which are compiled once for all kernels.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ LEAVES = ("const", "param")
 class Emitter(Instructions):
     """Text of one kernel.
 
-    Values that are the same for all elements (scalars, literals, scalar operands and what follows
-    from them) are computed once, in the entry block.
+    Values that are the same for all elements (scalars, literals and what follows from them) are
+    computed once, in the entry block; scalar operands and what follows from them once for a row.
     """
 
     def __init__(self, program, scalars, vector_bits, scalef, streaming=False):
@@ -40,8 +42,13 @@ class Emitter(Instructions):
             self.uniform[e] = self.is_uniform_leaf(e) or (
                 bool(e.args) and all(self.uniform[a] for a in e.args)
             )
+        self.by_row = set()  # uniform values that follow from scalar operands
+        for e in self.order:
+            own = e.op == "load" or any(a in self.by_row for a in e.args)
+            if self.uniform[e] and own:
+                self.by_row.add(e)
         self.lanes = self.choose_lanes(vector_bits)
-        self.entry, self.loop = [], []
+        self.entry, self.row, self.loop = [], [], []
         self.scalar_names, self.vector_names, self.block = {}, {}, "loop"
 
     def is_uniform_leaf(self, e):
@@ -60,13 +67,17 @@ class Emitter(Instructions):
 
     # ---- one node
     def emit(self, e):
-        """Emit into the entry block (uniform) or the loop."""
+        """Emit into the entry block, that of a row (uniform) or the loop."""
         if self.uniform[e]:
-            self.out, self.width = self.entry, 1
+            self.out, self.width = self.before(e), 1
             self.scalar_names[e] = self.instruction(e, [self.scalar_names[a] for a in e.args])
         else:
             self.out, self.width = self.loop, self.lanes
             self.vector_names[e] = self.instruction(e, [self.vector(a) for a in e.args])
+
+    def before(self, e):
+        """The block of a uniform value."""
+        return self.row if e in self.by_row else self.entry
 
     def vector(self, e):
         """Vector of a value; a uniform one is broadcast once, before the loop."""
@@ -81,8 +92,9 @@ class Emitter(Instructions):
         if e.op == "const":
             return f"splat ({t} {self.scalar_names[e]})"
         v, a, b = f"<{self.lanes} x {t}>", self.fresh(), self.fresh()
-        self.entry.append(f"  {a} = insertelement {v} poison, {t} {self.scalar_names[e]}, i32 0")
-        self.entry.append(
+        out = self.before(e)
+        out.append(f"  {a} = insertelement {v} poison, {t} {self.scalar_names[e]}, i32 0")
+        out.append(
             f"  {b} = shufflevector {v} {a}, {v} poison, <{self.lanes} x i32> zeroinitializer"
         )
         return b
@@ -97,7 +109,7 @@ class Emitter(Instructions):
         index, storage = e.value
         pointer = f"%in{index}"
         if self.width > 1:
-            pointer = self.put(f"getelementptr {MEMORY[storage]}, ptr {pointer}, i64 %i")
+            pointer = self.put(f"getelementptr {MEMORY[storage]}, ptr {pointer}, i64 %at")
         raw = f"load {self.vector_type(MEMORY[storage])}, ptr {pointer}, align {SIZE[storage]}"
         return self.decode(self.put(raw), storage)
 
@@ -137,18 +149,33 @@ class Emitter(Instructions):
         ):
             self.store(j, self.encode(self.vector(root), storage), storage)
         lines = [
-            f'define void @{symbol}(ptr %pointers, i64 %count, ptr %params) "stackrealign" {{',
+            f"define void @{symbol}(ptr %pointers, i64 %n, ptr %params, i64 %rows, ptr %steps) "
+            '"stackrealign" {',
             "entry:",
             *self.pointers(),
             *self.entry,
-            f"  %end = mul i64 %count, {self.lanes}",
+            f"  %last = sub i64 %n, {self.lanes}",
+            "  br label %row",
+            "row:",
+            "  %left = phi i64 [ %rows, %entry ], [ %fewer, %again ]",
+            *self.moving(),
+            *self.row,
             "  br label %loop",
             "loop:",
-            f"  %i = phi i64 [ 0, %entry ], [ %next, %{self.block} ]",
+            f"  %i = phi i64 [ 0, %row ], [ %next, %{self.block} ]",
+            "  %whole = icmp ult i64 %i, %last",
+            "  %at = select i1 %whole, i64 %i, i64 %last",
             *self.loop,
             f"  %next = add i64 %i, {self.lanes}",
-            "  %more = icmp ult i64 %next, %end",
-            "  br i1 %more, label %loop, label %done",
+            "  %more = icmp ult i64 %next, %n",
+            "  br i1 %more, label %loop, label %end",
+            "end:",
+            "  %fewer = sub i64 %left, 1",
+            "  %others = icmp ne i64 %fewer, 0",
+            "  br i1 %others, label %again, label %done",
+            "again:",
+            *self.moves(),
+            "  br label %row",
             "done:",
             "  ret void",
             "}",
@@ -156,19 +183,33 @@ class Emitter(Instructions):
         parts = [*sorted(self.declared), *self.functions.values(), *lines]
         return "\n".join([*parts, "!0 = !{i32 1}"])
 
+    def operands(self):
+        """Names of the operands' addresses."""
+        outputs, inputs = len(self.program.outputs), len(self.program.inputs)
+        return [*(f"%out{j}" for j in range(outputs)), *(f"%in{j}" for j in range(inputs))]
+
     def pointers(self):
         """Fetch the operands' addresses from the table."""
-        count = len(self.program.outputs)
-        names = [f"%out{j}" for j in range(count)]
-        names += [f"%in{j}" for j in range(len(self.program.inputs))]
-        for j, name in enumerate(names):
+        for j, name in enumerate(self.operands()):
             yield f"  {name}.a = getelementptr i64, ptr %pointers, i64 {j}"
-            yield f"  {name} = load ptr, ptr {name}.a, align 8"
+            yield f"  {name}.first = load ptr, ptr {name}.a, align 8"
+
+    def moving(self):
+        """The operands' addresses in a row."""
+        for name in self.operands():
+            yield f"  {name} = phi ptr [ {name}.first, %entry ], [ {name}.next, %again ]"
+
+    def moves(self):
+        """Those in the row after it."""
+        for j, name in enumerate(self.operands()):
+            yield f"  {name}.b = getelementptr i64, ptr %steps, i64 {j}"
+            yield f"  {name}.step = load i64, ptr {name}.b, align 8"
+            yield f"  {name}.next = getelementptr i8, ptr {name}, i64 {name}.step"
 
     def store(self, j, raw, storage):
         """Write a vector of output `j`."""
         memory = MEMORY[storage]
-        pointer = self.put(f"getelementptr {memory}, ptr %out{j}, i64 %i")
+        pointer = self.put(f"getelementptr {memory}, ptr %out{j}, i64 %at")
         how = f"{SIZE[storage]}"
         if self.streaming:  # blocks start on a cache line then
             how = f"{min(64, self.lanes * SIZE[storage])}, !nontemporal !0"
