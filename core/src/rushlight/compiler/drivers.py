@@ -34,6 +34,7 @@ BLOCK = 1024  # elements of a stack buffer, of 8 bytes each
 TILE_ROWS, TILE_COLUMNS = 16, 64
 SHORT_RUN = 16
 SLACK = 64  # bytes by which the last vector of a run of one element may pass the end of a buffer
+LEAST_SLACK = 16  # the same of a run that is as short as this
 MAX_DIMS = 8
 ALIGNED_ONLY, DESCRIPTOR_SIZES = 5, 6
 COPY, DIRECT, ONCE = range(3)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from rushlight.backends.llvm_text import Function
 from rushlight.compiler.drivers import (
     BLOCK,
     COPY,
     DESCRIPTOR_SIZES,
     DIRECT,
+    LEAST_SLACK,
     MAX_DIMS,
     ONCE,
     PARAMETERS,
@@ -58,10 +61,69 @@ def element_copies(f, emit):
             emit(f"i{8 * size}")
 
 
+def copy_rows() -> str:
+    """`rows` runs of `count` elements each, whose addresses move by `below` and `down`; `spread`:
+    one element serves a whole run, in vectors that may end behind the target."""
+    f = Function(
+        "void",
+        "rl_copy_rows",
+        "i64 %target, i64 %to, i64 %below, i64 %source, i64 %from, i64 %down, i64 %size, "
+        "i64 %count, i64 %rows, i1 %spread",
+        "noinline",
+    )
+    length = f.multiply("%count", "%size")
+
+    @contextmanager
+    def every_row():
+        target, source = f.slot(), f.slot()
+        f.store("%target", target)
+        f.store("%source", source)
+        with f.loop("%rows"):
+            there, here = f.load(target), f.load(source)
+            yield there, here
+            f.store(f.add(there, "%below"), target)
+            f.store(f.add(here, "%down"), source)
+
+    def spread(kind, width):
+        """In vectors of `width` bytes."""
+        lanes = 8 * width // int(kind[1:])
+        vector = f"<{lanes} x {kind}>"
+        with every_row() as (target, source):
+            element = f.load(f.pointer(source), 0, kind)
+            one = f.value(f"insertelement {vector} poison, {kind} {element}, i64 0")
+            every = f.value(
+                f"shufflevector {vector} {one}, {vector} poison, <{lanes} x i32> zeroinitializer"
+            )
+            with f.loop(length, 0, width) as at:
+                f.do(f"store {vector} {every}, ptr {f.pointer(f.add(target, at))}, align 1")
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
+
+    def by_elements(kind):
+        with every_row() as (target, source), f.loop("%count") as i:
+            here = f.pointer(f.add(source, f.multiply(i, "%from")))
+            there = f.pointer(f.add(target, f.multiply(i, "%to")))
+            f.store(f.load(here, 0, kind), there, 0, kind)
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
+
+    with f.when("%spread"):
+        with f.when(f.compare("ule", length, LEAST_SLACK)):
+            element_copies(f, lambda kind: spread(kind, LEAST_SLACK))
+        element_copies(f, lambda kind: spread(kind, SLACK))
+    with f.when(f.compare("ult", "%count", SHORT_RUN)):
+        element_copies(f, by_elements)
+    with every_row() as (target, source):
+        arguments = f"i64 {target}, i64 %to, i64 {source}, i64 %from, i64 %size, i64 %count"
+        f.call("void", "@rl_copy_run", arguments)
+    f.do("ret void")
+    return f.text()
+
+
 def copy_block() -> str:
     """Elements start..start+count of a strided operand to (or from) a buffer.
 
-    Long runs are copied at once, short ones element by element with the odometer in between.
+    As many whole runs at once as lie along the dimension outside of them, then the odometer.
     """
     f = Function(
         "void",
@@ -73,77 +135,50 @@ def copy_block() -> str:
     outer = f.subtract("%dims", 1)
     inner, stride = f.load("%shape", outer), f.load("%strides", outer)
     coordinates = f.slot(MAX_DIMS)
+    last = f.choose(f.compare("eq", outer, 0), 0, f.subtract(outer, 1))
+    extent, down = f.load("%shape", last), f.load("%strides", last)
     row, first = f.divide("%start", inner)
+    f.store(0, coordinates)
     locate(f, outer, "%shape", row, coordinates)
     address, column, done = f.slot(), f.slot(), f.slot()
     f.store(f.add("%base", offset_of(f, outer, "%strides", coordinates)), address)
     f.store(first, column)
     f.store(0, done)
+    is_one = f.value(f"and i1 {f.value('xor i1 %out, true')}, {f.compare('eq', stride, 0)}")
+    to, come = (f.choose("%out", *p) for p in ((stride, "%size"), ("%size", stride)))
 
     def move(d, steps):
         f.store(f.add(f.load(address), f.multiply(f.load("%strides", d), steps)), address)
 
-    def one_run(copy):
-        """Copy up to the end of a row or of the block, go to the next row."""
-        at, finished = f.load(column), f.load(done)
-        in_row, left = f.subtract(inner, at), f.subtract("%count", finished)
-        count = f.choose(f.compare("ult", in_row, left), in_row, left)
-        element = f.add(f.load(address), f.multiply(at, stride))
-        cell = f.add("%buffer", f.multiply(finished, "%size"))
-        target, source = (f.choose("%out", *p) for p in ((element, cell), (cell, element)))
-        to, come = (f.choose("%out", *p) for p in ((stride, "%size"), ("%size", stride)))
-        copy(target, to, source, come, count)
-        f.store(f.add(finished, count), done)
-        f.store(0, column)
-        advance(f, outer, "%shape", coordinates, move)
-
-    def runs(copy):
-        head, end = f.name("next"), f.name("end")
-        f.label(head)
-        one_run(copy)
-        f.exit_if(f.compare("uge", f.load(done), "%count"), end)
-        f.do(f"br label %{head}")
-        f.lines.append(f"{end}:")
-        f.do("ret void")
-        f.lines.append(f"{f.name('dead')}:")
-
-    def by_elements(kind):
-        def copy(target, to, source, come, count):
-            with f.loop(count) as i:
-                here = f.pointer(f.add(source, f.multiply(i, come)))
-                there = f.pointer(f.add(target, f.multiply(i, to)))
-                f.store(f.load(here, 0, kind), there, 0, kind)
-
-        runs(copy)
-
-    def spread(kind):
-        """One element for a whole run, in vectors that may end behind the run."""
-        lanes = 8 * SLACK // int(kind[1:])
-        vector = f"<{lanes} x {kind}>"
-
-        def copy(target, to, source, come, count):
-            element = f.load(f.pointer(source), 0, kind)
-            one = f.value(f"insertelement {vector} poison, {kind} {element}, i64 0")
-            every = f.value(
-                f"shufflevector {vector} {one}, {vector} poison, <{lanes} x i32> zeroinitializer"
-            )
-            with f.loop(f.multiply(count, "%size"), 0, SLACK) as at:
-                f.do(f"store {vector} {every}, ptr {f.pointer(f.add(target, at))}, align 1")
-
-        runs(copy)
-
-    into = f.value("xor i1 %out, true")
-    with f.when(f.value(f"and i1 {into}, {f.compare('eq', stride, 0)}")):
-        element_copies(f, spread)
-    with f.when(f.compare("ult", inner, SHORT_RUN)):
-        element_copies(f, by_elements)
-    runs(
-        lambda target, to, source, come, count: f.call(
-            "void",
-            "@rl_copy_run",
-            f"i64 {target}, i64 {to}, i64 {source}, i64 {come}, i64 %size, i64 {count}",
-        )
+    head, end = f.name("next"), f.name("end")
+    f.label(head)
+    at, finished = f.load(column), f.load(done)
+    in_row, left = f.subtract(inner, at), f.subtract("%count", finished)
+    count = f.choose(f.compare("ult", in_row, left), in_row, left)
+    here = f.load(coordinates, last)
+    ahead, (fit, _) = f.subtract(extent, here), f.divide(left, inner)
+    rows = f.choose(f.compare("ult", ahead, fit), ahead, fit)
+    rows = f.choose(f.compare("eq", count, inner), rows, 1)
+    element = f.add(f.load(address), f.multiply(at, stride))
+    cell = f.add("%buffer", f.multiply(finished, "%size"))
+    width = f.multiply(count, "%size")
+    target, source = (f.choose("%out", *p) for p in ((element, cell), (cell, element)))
+    below, steps = (f.choose("%out", *p) for p in ((down, width), (width, down)))
+    f.call(
+        "void",
+        "@rl_copy_rows",
+        f"i64 {target}, i64 {to}, i64 {below}, i64 {source}, i64 {come}, i64 {steps}, i64 %size, "
+        f"i64 {count}, i64 {rows}, i1 {is_one}",
     )
+    before = f.subtract(rows, 1)
+    f.store(f.add(f.load(address), f.multiply(down, before)), address)
+    f.store(f.add(here, before), coordinates, last)
+    f.store(f.add(finished, f.multiply(rows, count)), done)
+    f.store(0, column)
+    f.exit_if(f.compare("uge", f.load(done), "%count"), end)
+    advance(f, outer, "%shape", coordinates, move)
+    f.do(f"br label %{head}")
+    f.lines.append(f"{end}:")
     f.do("ret void")
     return f.text()
 
