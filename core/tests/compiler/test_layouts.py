@@ -11,9 +11,11 @@ import pytest
 import rushlight
 from rushlight.backends import threads
 from rushlight.compiler import compile, reference, xp
+from rushlight.compiler.cost import CHEAP_LIMIT
 from rushlight.compiler.layout import (
     CHUNKS,
     LEAST_RUN,
+    LONG_REST,
     broadcast_strides,
     chunk,
     collapse,
@@ -195,10 +197,17 @@ def test_short_rows_of_several_operands(n, dtype):
         assert one(some(5, *shape), some(*shape[:-1], 1)).shape == (5, *shape)
 
 
+BODIES = {
+    "cheap": lambda x, y: xp.sqrt(xp.abs(x)) / (y + x * y),
+    "long": lambda x, y: xp.exp(x) / (y + xp.tanh(x * y)),
+}
+
+
 @pytest.mark.parametrize("n", [1, 3, 7, 16, 20, 33, 49, 64, 192])
-def test_threads_do_not_change_bits_of_short_rows(n):
+@pytest.mark.parametrize("body", BODIES)
+def test_threads_do_not_change_bits_of_short_rows(body, n):
     rng = np.random.default_rng(n)
-    body = compile(lambda x, y: xp.exp(x) / (y + xp.tanh(x * y)), XY, XY, {}, {}, ("f32",))
+    body = compile(BODIES[body], XY, XY, {}, {}, ("f32",))
     x = rng.standard_normal((9, 1 + 120_000 // n // 9, n)).astype(np.float32)
     others = x[..., :1].copy(), x[:, :1].copy(), x[:1, :1].copy(), x[:1, :, :1].copy(), x[:1]
     before, found = threads.get_num_threads(), []
@@ -213,6 +222,28 @@ def test_threads_do_not_change_bits_of_short_rows(n):
         np.testing.assert_array_equal(one, expected)
         np.testing.assert_array_equal(one, two)
         np.testing.assert_array_equal(one, five)
+
+
+@pytest.mark.parametrize(
+    ("n", "limit", "in_place", "driver", "narrow"),
+    [
+        (15, CHEAP_LIMIT, False, "packed", False),
+        (16, CHEAP_LIMIT, False, "rows", True),
+        (31, CHEAP_LIMIT, False, "rows", True),
+        (31, CHEAP_LIMIT // 2, False, "packed", False),
+        (49, CHEAP_LIMIT // 2, False, "rows", False),
+        (16, CHEAP_LIMIT, True, "rows", True),
+        (25, CHEAP_LIMIT, True, "packed", False),
+        (49, CHEAP_LIMIT, True, "packed", False),
+        (64, CHEAP_LIMIT, True, "rows", False),
+        (LONG_REST + 1, CHEAP_LIMIT, True, "rows", False),
+    ],
+)
+def test_layouts_of_rows_against_an_element_each(n, limit, in_place, driver, narrow):
+    """Rests of rows that are written in place must not be computed twice."""
+    strides = [(4 * n, 4), (4 * n, 4), (4, 0)]
+    found = plan((40, n), strides, [4] * 3, 1, limit, in_place)
+    assert (found.driver, found.narrow) == (driver, narrow)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 16, 20, 31])

@@ -30,7 +30,7 @@ class Emitter(Instructions):
     computed once, in the entry block; scalar operands and what follows from them once for a row.
     """
 
-    def __init__(self, program, scalars, vector_bits, scalef, streaming=False):
+    def __init__(self, program, scalars, vector_bits, scalef, streaming=False, most=None):
         super().__init__()
         self.program, self.scalars, self.streaming = program, scalars, streaming
         self.scalef = scalef
@@ -48,6 +48,8 @@ class Emitter(Instructions):
             if self.uniform[e] and own:
                 self.by_row.add(e)
         self.lanes = self.choose_lanes(vector_bits)
+        if most is not None:
+            self.lanes = min(self.lanes, most)
         self.entry, self.row, self.loop = [], [], []
         self.scalar_names, self.vector_names, self.block = {}, {}, "loop"
 

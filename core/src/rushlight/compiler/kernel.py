@@ -122,14 +122,14 @@ class Kernel(_Executor):
         self._doors_into: dict = {}
 
     # ---- machine code
-    def code(self, scalars=frozenset(), streaming=False):
+    def code(self, scalars=frozenset(), streaming=False, narrow=False):
         """Descriptor (int64 array) of the compiled blocks for a pattern of one-element inputs."""
-        key = scalars, streaming
+        key = scalars, streaming, narrow
         found = self._codes.get(key)
         if found is None:
             from rushlight.compiler.machine import descriptor
 
-            found = self._codes[key] = descriptor(self.program, scalars, streaming)
+            found = self._codes[key] = descriptor(self.program, scalars, streaming, narrow)
         return found
 
     @functools.cached_property
@@ -244,7 +244,8 @@ class Kernel(_Executor):
         self.check_outputs(outs, shape)
         copied = [x.copy() if any(layout.overlaps(x, o) for o in outs) else x for x in arrays]
         targets = [out if out.flags.aligned else out.copy() for out in outs]
-        found = self._layout(shape, targets, copied)
+        in_place = any(_alike(out, copied) for out in targets)
+        found = self._layout(shape, targets, copied, in_place)
         self._execute(found, targets, copied, values)
         for out, target in zip(outs, targets, strict=True):
             if target is not out:
@@ -275,11 +276,11 @@ class Kernel(_Executor):
         self._remember(self._doors, key, call)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
-    def _layout(self, shape, outs, arrays):
+    def _layout(self, shape, outs, arrays, in_place=False):
         strides = [x.strides for x in outs]
         strides += [layout.broadcast_strides(x, shape) for x in arrays]
         sizes = [SIZE[d] for d in self.program.dtypes]
-        return layout.plan(shape, strides, sizes, len(outs), self.limit)
+        return layout.plan(shape, strides, sizes, len(outs), self.limit, in_place)
 
     def _streams(self, found, outs, fresh):
         """Stores past the caches: new, large, aligned outputs."""
@@ -295,7 +296,7 @@ class Kernel(_Executor):
             return
         from rushlight.compiler.machine import driver
 
-        code = self.code(found.scalars, self._streams(found, outs, fresh))
+        code = self.code(found.scalars, self._streams(found, outs, fresh), found.narrow)
         addresses = [x.ctypes.data for x in (*outs, *arrays)]
         words = [code.ctypes.data, *addresses, *_words(values, self.kinds), *found.words]
         table = np.array(words, np.int64)
@@ -342,7 +343,7 @@ class Kernel(_Executor):
             return None
         if len(arrays) > 62:  # bits of a mask
             return None
-        code = self.code(found.scalars, self._streams(found, outs, fresh))
+        code = self.code(found.scalars, self._streams(found, outs, fresh), found.narrow)
         words = [0] * door.LAYOUT_DTYPES
         doors = door.doors()
         words[door.DRIVER] = driver(found.driver)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from rushlight.backends import memory, np
+from rushlight.compiler.cost import CHEAP_LIMIT
 from rushlight.compiler.drivers import (
     BLOCK,
     COPY,
@@ -16,8 +17,10 @@ from rushlight.compiler.drivers import (
     TILE_ROWS,
 )
 
-SHORT_ROW = 32
+SHORT_ROW = 32  # elements below which rows go through buffers
+LEAST_ROW = 16  # the same of cheap programs with an element for a row: narrower blocks do those
 LONG_ROW = 256
+LONG_REST = 1024  # elements from which the rest of a row that is written in place does not count
 LEAST_RUN = 128  # elements of a run inside of which operands may repeat
 LEAST_TILE = 8  # extent below which tiles do not pay
 CHUNKS = 64
@@ -32,6 +35,7 @@ class Layout:
     words: tuple
     n: int
     grain: int  # items of one chunk
+    narrow: bool = False  # blocks of LEAST_ROW elements at most
 
     @property
     def is_shared(self) -> bool:
@@ -157,8 +161,9 @@ def chunk(n, inner, limit, multiple):
     return -(-max(least, -(-n // CHUNKS)) // multiple) * multiple
 
 
-def plan(shape, strides, sizes, outputs, limit):
-    """The layout of a call: `strides` and `sizes` of the outputs, then of the inputs."""
+def plan(shape, strides, sizes, outputs, limit, in_place=False):
+    """The layout of a call: `strides` and `sizes` of the outputs, then of the inputs; `in_place`:
+    whether an output may be an input."""
     if 0 in shape:
         return Layout("flat", frozenset(), (), 0, 1)
     extent, strides = collapse(shape, strides)
@@ -183,8 +188,8 @@ def plan(shape, strides, sizes, outputs, limit):
         if turned:
             return turned
     block, modes, _ = _reach(extent, strides, sizes, outputs)
-    repeats = ONCE in modes and COPY not in modes and extent[-1] < LONG_ROW
-    if not regular or extent[-1] < SHORT_ROW or repeats and not scalars:
+    repeats = ONCE in modes and COPY not in modes and extent[-1] < LONG_ROW and not scalars
+    if not regular or repeats or not _are_rows(extent[-1], scalars, limit, in_place):
         if COPY in modes:
             found = _runs(extent, strides, sizes, outputs, limit)
             if found:
@@ -194,7 +199,18 @@ def plan(shape, strides, sizes, outputs, limit):
         return Layout("packed", frozenset(), words, total, grain)
     count = total // extent[-1]
     grain = chunk(count, extent[-1], limit, 1)
-    return Layout("rows", scalars, _words(extent, strides), count, grain)
+    narrow = extent[-1] < SHORT_ROW
+    return Layout("rows", scalars, _words(extent, strides), count, grain, narrow)
+
+
+def _are_rows(inner, scalars, limit, in_place):
+    """Whether rows of so many elements are done where they are: not where they are short, nor where
+    each has a rest which must not be computed twice."""
+    cheap = limit >= CHEAP_LIMIT and bool(scalars)
+    if inner < (LEAST_ROW if cheap else SHORT_ROW):
+        return False
+    rest = inner % (LEAST_ROW if inner < SHORT_ROW else SHORT_ROW)
+    return not (in_place and rest and inner < LONG_REST)
 
 
 def _words(extent, strides):

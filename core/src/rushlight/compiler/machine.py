@@ -49,23 +49,28 @@ def driver(name: str) -> int:
 _descriptors: dict = {}  # immortal like the code: built-in functions hold their addresses
 
 
-def descriptor(program, scalars=frozenset(), streaming=False, target=None):
+def descriptor(program, scalars=frozenset(), streaming=False, narrow=False, target=None):
     """The descriptor words that drivers read (see `drivers.py`), compiled at first need."""
     from rushlight.backends.llvm import engine
 
     target = target or engine()
-    key = target.key(f"{program.text}|{sorted(scalars)}{' streaming' * streaming}")
+    narrow = narrow and target.vector_bits > 256  # else blocks are no longer than that
+    how = " streaming" * streaming + " narrow" * narrow
+    key = target.key(f"{program.text}|{sorted(scalars)}{how}")
     found = _descriptors.get(key)
     if found is None:
-        found = _descriptors.setdefault(key, _describe(key, program, scalars, streaming, target))
+        made = _describe(key, program, scalars, streaming, narrow, target)
+        found = _descriptors.setdefault(key, made)
     return found
 
 
-def _describe(key, program, scalars, streaming, target):
+def _describe(key, program, scalars, streaming, narrow, target):
     def build():
         from rushlight.compiler.emitter import Emitter
+        from rushlight.compiler.layout import LEAST_ROW
 
-        emitter = Emitter(program, scalars, target.vector_bits, target.scalef, streaming)
+        most = LEAST_ROW if narrow else None
+        emitter = Emitter(program, scalars, target.vector_bits, target.scalef, streaming, most)
         return emitter.module(key), emitter.lanes, False
 
     address, lanes = target.function(key, build)
