@@ -246,6 +246,21 @@ def test_layouts_of_rows_against_an_element_each(n, limit, in_place, driver, nar
     assert (found.driver, found.narrow) == (driver, narrow)
 
 
+@pytest.mark.parametrize(
+    ("n", "driver"), [(7, "packed"), (20, "packed"), (40, "packed"), (200, "rows")]
+)
+def test_elements_that_repeat_go_through_a_buffer(n, driver):
+    """A few rows that come again: one period serves all of them, but for long rows."""
+    strides = [(12 * n, 4 * n, 4), (12 * n, 4 * n, 4), (0, 4, 0)]
+    assert plan((50, 3, n), strides, [4] * 3, 1, CHEAP_LIMIT).driver == driver
+    rng = np.random.default_rng(n)
+    multiply = compile(lambda x, y: x * y, XY, XY, {}, {}, ("f32",))
+    x, y = (rng.standard_normal(s).astype(np.float32) for s in ((50, 3, n), (3, 1)))
+    for _ in range(2):
+        np.testing.assert_array_equal(multiply(x, y), x * y)
+        np.testing.assert_array_equal(multiply(y, x), x * y)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 16, 20, 31])
 @pytest.mark.parametrize("rows", [(7, 40), (3, 65), (2, 700), (1100, 9)])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])

@@ -33,6 +33,7 @@ from rushlight.backends.llvm_text import Function
 BLOCK = 1024  # elements of a stack buffer, of 8 bytes each
 TILE_ROWS, TILE_COLUMNS = 16, 64
 SHORT_RUN = 16
+LONG_RUN = 256  # bytes up to which dense runs are copied here
 SLACK = 64  # bytes by which the last vector of a run of one element may pass the end of a buffer
 LEAST_SLACK = 16  # the same of a run that is as short as this
 MAX_DIMS = 8

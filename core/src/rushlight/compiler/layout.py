@@ -188,7 +188,8 @@ def plan(shape, strides, sizes, outputs, limit, in_place=False):
         if turned:
             return turned
     block, modes, _ = _reach(extent, strides, sizes, outputs)
-    repeats = ONCE in modes and COPY not in modes and extent[-1] < LONG_ROW and not scalars
+    long = LONG_ROW // 2 if scalars else LONG_ROW
+    repeats = ONCE in modes and COPY not in modes and extent[-1] < long
     if not regular or repeats or not _are_rows(extent[-1], scalars, limit, in_place):
         if COPY in modes:
             found = _runs(extent, strides, sizes, outputs, limit)

@@ -11,6 +11,7 @@ from rushlight.compiler.drivers import (
     DESCRIPTOR_SIZES,
     DIRECT,
     LEAST_SLACK,
+    LONG_RUN,
     MAX_DIMS,
     ONCE,
     PARAMETERS,
@@ -107,10 +108,27 @@ def copy_rows() -> str:
         f.do("ret void")
         f.lines.append(f"{f.name('dead')}:")
 
+    def vectors():
+        """Dense runs of a vector and more, the last vector ending with the run."""
+        final, vector = f.subtract(length, LEAST_SLACK), f"<{LEAST_SLACK} x i8>"
+        with every_row() as (target, source), f.loop(length, 0, LEAST_SLACK) as at:
+            at = f.choose(f.compare("ult", at, final), at, final)
+            value = f.load(f.pointer(f.add(source, at)), 0, vector)
+            f.store(value, f.pointer(f.add(target, at)), 0, vector)
+        f.do("ret void")
+        f.lines.append(f"{f.name('dead')}:")
+
     with f.when("%spread"):
         with f.when(f.compare("ule", length, LEAST_SLACK)):
             element_copies(f, lambda kind: spread(kind, LEAST_SLACK))
         element_copies(f, lambda kind: spread(kind, SLACK))
+    dense = f.value(
+        f"and i1 {f.compare('eq', '%to', '%size')}, {f.compare('eq', '%from', '%size')}"
+    )
+    # what is shorter than a vector wraps around
+    short = f.compare("ule", f.subtract(length, LEAST_SLACK), LONG_RUN - LEAST_SLACK)
+    with f.when(f.value(f"and i1 {dense}, {short}")):
+        vectors()
     with f.when(f.compare("ult", "%count", SHORT_RUN)):
         element_copies(f, by_elements)
     with every_row() as (target, source):
@@ -156,9 +174,13 @@ def copy_block() -> str:
     in_row, left = f.subtract(inner, at), f.subtract("%count", finished)
     count = f.choose(f.compare("ult", in_row, left), in_row, left)
     here = f.load(coordinates, last)
-    ahead, (fit, _) = f.subtract(extent, here), f.divide(left, inner)
-    rows = f.choose(f.compare("ult", ahead, fit), ahead, fit)
-    rows = f.choose(f.compare("eq", count, inner), rows, 1)
+    some = f.slot()
+    f.store(1, some)
+    several = f.compare("uge", left, f.multiply(inner, 2))
+    with f.when(f.value(f"and i1 {f.compare('eq', at, 0)}, {several}")):
+        ahead, (fit, _) = f.subtract(extent, here), f.divide(left, inner)
+        f.store(f.choose(f.compare("ult", ahead, fit), ahead, fit), some)
+    rows = f.load(some)
     element = f.add(f.load(address), f.multiply(at, stride))
     cell = f.add("%buffer", f.multiply(finished, "%size"))
     width = f.multiply(count, "%size")
