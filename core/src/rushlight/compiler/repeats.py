@@ -61,13 +61,20 @@ def repeats() -> str:
     def fill(j, own, base, buffer):
         """The elements of one period, then copies of them."""
         size, period = f.load(sizes, j), f.load(periods, j)
-        f.call(
-            "void",
-            "@rl_copy_block",
-            f"i64 {base}, ptr {f.at(own, lead)}, i64 {f.subtract(dims, lead)}, "
-            f"ptr {f.at(shape, lead)}, i64 {size}, i64 {buffer}, i64 0, i64 {period}, i1 false",
-        )
         total, first = f.multiply(filled, size), f.multiply(period, size)
+        last = f.subtract(dims, 1)
+        one_row = f.compare("eq", f.load(shape, last), period)
+        dense = f.value(f"and i1 {one_row}, {f.compare('eq', f.load(own, last), size)}")
+        with f.when(dense):
+            f.call("ptr", "@memcpy", f"ptr {f.pointer(buffer)}, ptr {f.pointer(base)}, i64 {first}")
+        with f.when(f.value(f"xor i1 {dense}, true")):
+            f.call(
+                "void",
+                "@rl_copy_block",
+                f"i64 {base}, ptr {f.at(own, lead)}, i64 {f.subtract(dims, lead)}, "
+                f"ptr {f.at(shape, lead)}, i64 {size}, i64 {buffer}, i64 0, i64 {period}, "
+                "i1 false",
+            )
         f.call("void", "@rl_double_block", f"i64 {buffer}, i64 {first}, i64 {total}")
 
     with f.loop("%hi", "%lo") as item:
