@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import rushlight
 from rushlight.backends import threads
-from rushlight.kernels import fourier
+from rushlight.kernels import fourier, row_fourier
 from rushlight.kernels.execution import REFERENCE
+from rushlight.kernels.prepared import Remembered
 
 if REFERENCE:
     pytest.skip("the reference is NumPy", allow_module_level=True)
@@ -72,27 +73,67 @@ def test_complex_columns(rng, n, columns):
 
 @pytest.mark.parametrize(
     ("rows", "n"),
-    [(1, 512), (4, 1024), (3, 2100), (1, 11025), (2, 16384), (19, 16384), (1, 53760), (1, 1 << 18)],
+    [(1, 11025), (2, 16384), (19, 16384), (1, 53760), (1, 1 << 18)],
 )
 def test_long_rows(rng, rows, n):
     x = complex_values(rng, rows, n) * 10.0 ** np.arange(rows)[:, None].clip(0, 4)
     x = x.astype(np.complex64)
     assert fourier._is_long(x, x.dtype, n)
-    check(fourier.complex_rows(x, True, 0.5), np.fft.fft(x.astype(complex)) * 0.5, 2e-7)
-    check(fourier.complex_rows(x, False, 1 / n), np.fft.ifft(x.astype(complex)), 2e-7)
+    check_rows(rng, x, n, 2e-7)
+
+
+SHORT = [1, 2, 3, 4, 5, 6, 7, 8, 10, 15, 16, 30, 49, 60, 64, 100, 120, 128, 200, 256, 400, 512]
+SHORT += [1000, 1024, 1050, 2048, 2100, 4096, 8000, 8192]
+
+
+@pytest.mark.parametrize("n", SHORT)
+@pytest.mark.parametrize("rows", [3, 7])
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_few_rows(rng, monkeypatch, rows, n, one_by_one):
+    monkeypatch.setattr(row_fourier, "_is_few", lambda *shape: one_by_one)
+    monkeypatch.setattr(fourier, "_known", Remembered())
+    x = complex_values(rng, rows, n) * 10.0 ** np.arange(rows)[:, None].clip(0, 4)
+    check_rows(rng, x.astype(np.complex64), n, 1.7e-7)
+    real = rng.standard_normal((rows, 2 * n)).astype(np.float32)
+    exact = np.fft.fft(real.astype(float), norm="ortho")
+    check(fourier.real_rows(real, (2 * n) ** -0.5, whole=True), exact, 1.7e-7)
+
+
+@pytest.mark.parametrize("n", [16, 60, 128, 256, 400, 1024])
+def test_rows_do_not_depend_on_the_others(rng, n):
+    """Within those that are transformed one by one."""
+    rows = max(r for r in range(1, 9) if row_fourier._is_few(r, n))
+    x = complex_values(rng, rows, n)
+    for forward in (True, False):
+        together = fourier.complex_rows(x, forward, 0.5)
+        for row, found in zip(x, together, strict=True):
+            assert np.array_equal(fourier.complex_rows(row, forward, 0.5), found)
+
+
+def test_the_way_follows_from_shapes():
+    assert not row_fourier._is_few(4, 4)
+    assert not row_fourier._is_few(64, 64)
+    assert all(row_fourier._is_few(4, n) for n in (128, 512, 1024, 4096, 8192))
+
+
+def check_rows(rng, x, n, limit):
+    rows = len(x)
+    check(fourier.complex_rows(x, True, 0.5), np.fft.fft(x.astype(complex)) * 0.5, limit)
+    check(fourier.complex_rows(x, False, 1 / n), np.fft.ifft(x.astype(complex)), limit)
     real = np.stack((x.real, x.imag), -1).reshape(rows, 2 * n)
     exact = np.fft.rfft(real.astype(float))
     exact[:, [0, -1]] *= 0.25
-    check(fourier.real_rows(real, 1.0, ends=0.25), exact, 2e-7)
+    check(fourier.real_rows(real, 1.0, ends=0.25), exact, limit)
     half = complex_values(rng, rows, n + 1)  # with imaginary parts that do not count
     exact = half.astype(complex)
     exact[:, [0, -1]] *= 4
     exact = np.fft.irfft(exact, n=2 * n) * n
-    check(fourier.rows_back(half, 2 * n, 0.5, ends=4.0), exact, 2e-7)
+    check(fourier.rows_back(half, 2 * n, 0.5, ends=4.0), exact, limit)
 
 
-def test_values_that_are_not_finite_stay_in_their_long_rows(rng):
-    x = rng.standard_normal((3, 4096)).astype(np.float32)
+@pytest.mark.parametrize("n", [256, 4096, 1 << 15])
+def test_values_that_are_not_finite_stay_in_their_long_rows(rng, n):
+    x = rng.standard_normal((3, n)).astype(np.float32)
     x[1, 77] = np.nan
     found = fourier.real_rows(x, 1.0)
     assert np.isnan(found[1]).all() and not np.isnan(found[[0, 2]]).any()
@@ -145,7 +186,9 @@ def test_bits_do_not_depend_on_threads(rng):
             columns = fourier.complex_columns(columns, 1, False, 0.5)
             long = fourier.real_rows(x.real.reshape(1, -1).copy(), 1.0)
             long = (long, fourier.rows_back(long, 24000, 1.0))
-            found.append((fourier.complex_rows(x, True, 1.0), half, back, columns, *long))
+            few = fourier.real_rows(x[:, :160].real.reshape(8, 2000), 0.5)
+            few = (few, fourier.rows_back(few, 2000, 1.0))
+            found.append((fourier.complex_rows(x, True, 1.0), half, back, columns, *long, *few))
     finally:
         threads.set_num_threads(count)
     for other in found[1:]:

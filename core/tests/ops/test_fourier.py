@@ -31,6 +31,48 @@ def test_one_dimension(name, norm):
         assert checked(lambda x: getattr(fft, name)(x, 6), random(2, 5, dtype=dtype))
 
 
+@pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
+@pytest.mark.parametrize("shape", [(24,), (1, 20), (3, 64), (2, 3, 400), (64, 16), (3, 15)])
+def test_repeated_calls_of_single_precision(name, norm, shape):
+    """By the door of the first call and by what is remembered."""
+    dtypes = ["float32"] if name == "rfft" else ["float32", "complex64"]
+    for dtype in dtypes:
+        for seed in range(3):
+            values = random(*shape, dtype=dtype, seed=seed)
+            n = 2 * (shape[-1] - 1) if name == "irfft" else shape[-1]
+            for given in (None, n, n - 1):
+                for dim in (-1, len(shape) - 1, 0):
+                    if shape[dim] > 1:
+                        agree(f"fft.{name}", values, given, dim, norm, rtol=3e-5)
+
+
+def test_repeated_calls_keep_what_tensors_are():
+    x = random(2, 64, dtype="float32")
+    expected = fft.rfft(x.double()).to(rushlight.complex64)
+    for _ in range(3):
+        assert rushlight.allclose(fft.rfft(x), expected, atol=1e-5)
+        assert not fft.rfft(x).requires_grad
+        assert rushlight.allclose(fft.rfft(x.t().contiguous().t()), expected, atol=1e-5)
+        leaf = x.clone().requires_grad_()
+        assert fft.rfft(leaf).requires_grad
+        with rushlight.no_grad():
+            assert not fft.rfft(leaf).requires_grad
+        with rushlight.inference_mode():
+            assert fft.rfft(x).is_inference()
+        assert fft.rfft(x).is_contiguous()
+        x, expected = -x, -expected
+    assert fft.rfft(x[:0]).shape == (0, 33)
+    with pytest.raises(TypeError):
+        fft.rfft(x, dim=-1.0)
+    with pytest.raises(RuntimeError, match="normalization"):
+        fft.rfft(x, norm="none")
+    with pytest.raises(IndexError):
+        fft.rfft(x, dim=2)
+    with pytest.raises(RuntimeError, match="real input"):
+        fft.rfft(fft.fft(x))
+
+
 @pytest.mark.parametrize("name", MANY)
 def test_several_dimensions(name):
     dtype = "float64" if name.startswith(REAL) else "complex128"

@@ -32,13 +32,17 @@ from rushlight.backends.microkernel import (
 __all__ = [
     "E",
     "RADICES",
+    "conjugates",
     "from_real_transform",
     "joined_columns",
+    "pairs_from_halves",
+    "pairs_to_halves",
     "mirror",
     "scale",
     "spread_columns",
     "stages",
     "to_real_transform",
+    "turn",
 ]
 
 E = 2 * VL * 4
@@ -180,22 +184,46 @@ def _shuffled(b, x, y, places):
     return b.shuffle_vector(x, y, ir.Constant(kind, list(places)))
 
 
+def _load_pairs(b, at, back=False):
+    """VL complex numbers that lie side by side; `back`: in reverse."""
+    pair = load_vector(b, at), load_vector(b, b.add(at, I64(4 * VL)))
+    order = [range(first, 2 * VL, 2) for first in (0, 1)]
+    return [_shuffled(b, *pair, places[::-1] if back else places) for places in order]
+
+
+def _store_pairs(b, parts, at, back=False):
+    for first in (0, VL // 2):
+        lanes = [j // 2 + first for j in range(VL)]
+        places = [(VL - 1 - k if back else k) + VL * (j % 2) for j, k in enumerate(lanes)]
+        store_vector(b, _shuffled(b, *parts, places), b.add(at, I64(8 * first)))
+
+
 def _emit_spread(b, values):
     source, pitch, target, count = values
     with counted_loop(b, count) as i:
-        at = b.add(source, b.mul(i, pitch))
-        pair = load_vector(b, at), load_vector(b, b.add(at, I64(4 * VL)))
-        parts = [_shuffled(b, *pair, range(first, 2 * VL, 2)) for first in (0, 1)]
+        parts = _load_pairs(b, b.add(source, b.mul(i, pitch)))
         _store(b, parts, b.add(target, b.mul(i, I64(E))))
 
 
 def _emit_joined(b, values):
     source, target, pitch, count = values
     with counted_loop(b, count) as i:
-        parts, at = _load(b, b.add(source, b.mul(i, I64(E)))), b.add(target, b.mul(i, pitch))
-        for first in (0, VL // 2):
-            places = [j // 2 + first + VL * (j % 2) for j in range(VL)]
-            store_vector(b, _shuffled(b, *parts, places), b.add(at, I64(8 * first)))
+        parts = _load(b, b.add(source, b.mul(i, I64(E))))
+        _store_pairs(b, parts, b.add(target, b.mul(i, pitch)))
+
+
+def _emit_turn(b, values):
+    address, table, count, factor, swap = values
+    number = splat(b, b.bitcast(b.trunc(factor, ir.IntType(32)), F32))
+    with counted_loop(b, count) as i:
+        at, step = b.add(address, b.mul(i, I64(E))), b.mul(i, I64(E))
+        found = _product(b, _load(b, at, swap), _load(b, b.add(table, step)))
+        _store(b, [b.fmul(v, number) for v in found], at, swap)
+
+
+# (address, table, count, factor, swap): values times those of a table, times the float32 of which
+# these are the bits.
+turn = Emitted("turn", None, (i64,) * 5, _emit_turn)
 
 
 # (source, pitch, target, count) and (source, target, pitch, count): VL complex numbers side by
@@ -222,16 +250,30 @@ def _ends(b, x, first, factor):
     return tuple(b.fmul(v, times) for v in x)
 
 
+def _half_of_real(b, z, y, root):
+    """Values k and count - k of the half, from those of complex numbers; the root of order k."""
+    half, y = _constant(0.5), _conjugate(b, y)
+    even, odd = ([b.fmul(half, v) for v in f(b, z, y)] for f in (_sum, _difference))
+    odd = _product(b, odd, root)
+    value = b.fadd(even[0], odd[1]), b.fsub(even[1], odd[0])
+    return value, _conjugate(b, (b.fsub(even[0], odd[1]), b.fadd(even[1], odd[0])))
+
+
+def _complex_of_half(b, x, y, root):
+    """The way back."""
+    whole, rest = (f(b, x, _conjugate(b, y)) for f in (_sum, _difference))
+    rest = _product(b, rest, _conjugate(b, root))
+    value = b.fsub(whole[0], rest[1]), b.fadd(whole[1], rest[0])
+    return value, _conjugate(b, (b.fadd(whole[0], rest[1]), b.fsub(whole[1], rest[0])))
+
+
 def _emit_real(b, values):
     source, target, roots, count, ends = values
-    half = _constant(0.5)
     with _mirrored(b, count) as (at, mirrored, k, first):
         z = _load(b, b.add(source, at))
-        y = _conjugate(b, _load(b, b.add(source, b.select(first, I64(0), mirrored))))
-        even, odd = ([b.fmul(half, v) for v in f(b, z, y)] for f in (_sum, _difference))
-        odd = _product(b, odd, _root(b, b.add(roots, b.mul(k, I64(8)))))
-        value = b.fadd(even[0], odd[1]), b.fsub(even[1], odd[0])
-        other = _conjugate(b, (b.fsub(even[0], odd[1]), b.fadd(even[1], odd[0])))
+        y = _load(b, b.add(source, b.select(first, I64(0), mirrored)))
+        root = _root(b, b.add(roots, b.mul(k, I64(8))))
+        value, other = _half_of_real(b, z, y, root)
         for found, place in ((value, at), (other, mirrored)):
             _store(b, _ends(b, found, first, ends), b.add(target, place))
 
@@ -242,11 +284,10 @@ def _emit_back(b, values):
         x, y = (_load(b, b.add(source, place)) for place in (at, mirrored))
         x, y = ((v[0], b.select(first, _constant(0.0), v[1])) for v in (x, y))
         x, y = (_ends(b, v, first, ends) for v in (x, y))
-        whole, rest = (f(b, x, _conjugate(b, y)) for f in (_sum, _difference))
-        rest = _product(b, rest, _conjugate(b, _root(b, b.add(roots, b.mul(k, I64(8))))))
-        _store(b, (b.fsub(whole[0], rest[1]), b.fadd(whole[1], rest[0])), b.add(target, at))
-        other = b.fadd(whole[0], rest[1]), b.fsub(whole[1], rest[0])
-        _store(b, _conjugate(b, other), b.add(target, mirrored))
+        root = _root(b, b.add(roots, b.mul(k, I64(8))))
+        value, other = _complex_of_half(b, x, y, root)
+        _store(b, value, b.add(target, at))
+        _store(b, other, b.add(target, mirrored))
 
 
 def _emit_mirror(b, values):
@@ -267,3 +308,41 @@ mirror = Emitted("mirror", None, (i64,) * 2, _emit_mirror)
 # `ends`: the bits of a float32 by which the first and the last value of the half are multiplied.
 to_real_transform = Emitted("to_real_transform", None, (i64,) * 5, _emit_real)
 from_real_transform = Emitted("from_real_transform", None, (i64,) * 5, _emit_back)
+
+
+@contextlib.contextmanager
+def _blocks(b, count):
+    """Loop over VL of 1 .. count at a time, at least VL; the last ones end there: the first."""
+    with counted_loop(b, b.udiv(b.add(count, I64(VL - 1)), I64(VL))) as i:
+        start, last = b.add(b.mul(i, I64(VL)), I64(1)), b.sub(count, I64(VL - 1))
+        yield b.select(b.icmp_signed("<", start, last), start, last)
+
+
+def _emit_pairs(formula):
+    def emit(b, values):
+        source, target, roots, count = values
+        with _blocks(b, b.udiv(count, I64(2))) as k:
+            at = b.mul(k, I64(8))
+            mirrored = b.mul(b.sub(b.sub(count, k), I64(VL - 1)), I64(8))
+            x, y = _load_pairs(b, b.add(source, at)), _load_pairs(b, b.add(source, mirrored), True)
+            value, other = formula(b, x, y, _load_pairs(b, b.add(roots, at)))
+            _store_pairs(b, value, b.add(target, at))
+            _store_pairs(b, other, b.add(target, mirrored), True)
+
+    return emit
+
+
+def _emit_conjugates(b, values):
+    address, count = values
+    with _blocks(b, b.sub(count, I64(1))) as k:
+        value = _conjugate(b, _load_pairs(b, b.add(address, b.mul(k, I64(8)))))
+        back = b.sub(b.sub(b.mul(count, I64(2)), k), I64(VL - 1))
+        _store_pairs(b, value, b.add(address, b.mul(back, I64(8))), True)
+
+
+# The same for one row whose complex numbers lie side by side: (source, target, roots, count), all
+# values but the first and the last, if they are 2 * VL at least, and (address, count), if they are
+# more than VL.
+pairs_to_halves = Emitted("pairs_to_halves", None, (i64,) * 4, _emit_pairs(_half_of_real))
+pairs_from_halves = Emitted("pairs_from_halves", None, (i64,) * 4, _emit_pairs(_complex_of_half))
+conjugates = Emitted("conjugates", None, (i64,) * 2, _emit_conjugates)

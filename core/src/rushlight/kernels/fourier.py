@@ -1,7 +1,7 @@
-"""Fast Fourier transforms of many rows or columns of single precision, by compiled kernels.
+"""Fast Fourier transforms of rows or columns of single precision, by compiled kernels.
 
-Sizes are products of 2, 3, 4, 5 and 7, those of real rows even; other sizes, few rows and double
-precision are left to NumPy. Method: T. G. Stockham, "High-speed convolution and correlation", 1966.
+Sizes are products of 2, 3, 4, 5 and 7, those of real rows even; other sizes and double precision
+are left to NumPy. Method: T. G. Stockham, "High-speed convolution and correlation", 1966.
 """
 
 from __future__ import annotations
@@ -12,20 +12,26 @@ import math
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
 from rushlight.kernels.execution import REFERENCE, chunk
-from rushlight.kernels.long_fourier import complex_long, divided, real_long, real_long_back, roots
+from rushlight.kernels.long_fourier import complex_long, divided, real_long, real_long_back
+from rushlight.kernels.prepared import Remembered, called
+from rushlight.kernels.row_fourier import factors, prepared_rows, stages
 
 __all__ = [
+    "complex_back_of",
+    "complex_of",
     "half_transposed",
     "half_transposed_back",
+    "real_back_of",
+    "real_of",
     "real_transform",
     "real_transform_back",
     "transform",
     "transform_back",
 ]
 
-LEAST_ROWS, LEAST, MOST = 4, 4, 8192  # rows and sizes that kernels take
-LONG, FEW_ROWS = 128, 16  # that many rows, one for so many values, are taken apart one by one
+LEAST, MOST = 1, 8192  # sizes that kernels of whole rows or columns take
 LEAST_COLUMNS = 4  # of a matrix; fewer are turned to rows
+NORMS = "backward", "ortho", "forward"
 COMPLEX, REAL = np.dtype(np.complex64), np.dtype(np.float32)
 
 
@@ -37,17 +43,18 @@ def complex_rows(x, forward, factor):
         return complex_long(x, forward, factor)
     if not _fits(x, COMPLEX, n):
         return None
-    out = empty(x.shape, COMPLEX)
-    return _run("complex_rows", x, out, n, forward, factor)
+    return _rows("complex_rows", x, n, forward, factor)
 
 
 def complex_columns(x, axis, forward, factor):
     """:func:`complex_rows` along another dimension than the last one."""
     n, inner = x.shape[axis], math.prod(x.shape[axis + 1 :])
-    if inner < LEAST_COLUMNS or not _fits(x, COMPLEX, n, axis):
+    if inner < LEAST_COLUMNS or not _fits(x, COMPLEX, n):
         return None
     out = empty(x.shape, COMPLEX)
-    return _run("complex_columns", x, out, n, forward, factor, inner)
+    plan, *_ = _columns(x.size // n, n, forward, float(factor), inner)
+    threads.run(plan, 0, out, x)
+    return out
 
 
 def real_rows(x, factor, whole=False, ends=1.0):
@@ -58,8 +65,7 @@ def real_rows(x, factor, whole=False, ends=1.0):
         return real_long(x, factor, ends)
     if n % 2 or not _fits(x, REAL, n // 2):
         return None
-    out = empty((*x.shape[:-1], n if whole else n // 2 + 1), COMPLEX)
-    return _run("real_rows", x, out, n, True, factor, whole, ends)
+    return _rows("real_rows", x, n, True, factor, whole, ends)
 
 
 def rows_back(x, n, factor, ends=1.0):
@@ -71,8 +77,7 @@ def rows_back(x, n, factor, ends=1.0):
         return real_long_back(x, factor, ends)
     if not _fits(x, COMPLEX, n // 2):
         return None
-    out = empty((*x.shape[:-1], n), REAL)
-    return _run("rows_back", x, out, n, False, factor, 0, ends)
+    return _rows("rows_back", x, n, False, factor, False, ends)
 
 
 def _factor(norm, n, forward):
@@ -182,15 +187,13 @@ def _middle(axis, size):
 
 
 def _is_long(x, dtype, n):
-    """Whether rows of n complex numbers, or whose halves have n, are so long that each is taken
-    apart, or so few for their size that vectors would be half empty and threads without work."""
-    long = n > MOST or n >= 4 * LONG and x.size <= min(FEW_ROWS, n // LONG) * x.shape[-1]
-    return long and x.size > 0 and _serves(x, dtype, n) and divided(n) is not None
+    """Whether rows of n complex numbers, or whose halves have n, are so long that several launches
+    go through them."""
+    return n > MOST and x.size > 0 and _serves(x, dtype, n) and divided(n) is not None
 
 
-def _fits(x, dtype, n, axis=-1):
-    enough = LEAST <= n <= MOST and x.size >= LEAST_ROWS * x.shape[axis]
-    return enough and _serves(x, dtype, n)
+def _fits(x, dtype, n):
+    return LEAST <= n <= MOST and x.size > 0 and _serves(x, dtype, n)
 
 
 def _serves(x, dtype, n):
@@ -200,60 +203,55 @@ def _serves(x, dtype, n):
         and type(x) is np.ndarray
         and x.dtype == dtype
         and x.flags.c_contiguous
-        and _radices(n) is not None
+        and factors(n) is not None
     )
 
 
-@functools.lru_cache(maxsize=1024)
-def _radices(n):
-    """The factors of a size; None where a large prime is among them."""
-    found, twos = [], (n & -n).bit_length() - 1
-    n >>= twos
-    while twos:  # eights, but fours where a two would be left
-        exponent = twos if twos < 3 else 2 if twos == 4 else 3
-        found.append(1 << exponent)
-        twos -= exponent
-    for radix in (3, 5, 7):
-        while n % radix == 0:
-            found.append(radix)
-            n //= radix
-    return tuple(found) if n == 1 else None
-
-
-@functools.lru_cache(maxsize=64)
-def _stages(n):
-    """The table of a size's stages, and the arrays it points to."""
-    words, kept, done = [], [], 1
-    for radix in _radices(n):
-        m = n // (done * radix)
-        turns = np.outer(np.arange(m), np.arange(1, radix)) % (m * radix)
-        roots = np.ascontiguousarray(np.exp(-2j * np.pi * turns / (m * radix)).astype(COMPLEX))
-        words.append((radix, m, done, roots.ctypes.data))
-        kept.append(roots)
-        done *= radix
-    return np.array(words, np.int64), kept
-
-
 @functools.lru_cache(maxsize=256)
-def _plan(kind, rows, n, forward, factor, last, ends):
+def _columns(rows, n, forward, factor, inner):
     """The job, and what it points to."""
     from rushlight.backends.microkernel import VL
     from rushlight.kernels import fourier_kernels as native
 
-    inside = n if kind in ("complex_rows", "complex_columns") else n // 2
-    (stages, kept), turns, number = _stages(inside), roots(n), np.array([factor], REAL)
-    words = [0, 0, rows, n, stages.ctypes.data, len(stages)]
-    words += [0 if factor == 1 else number.ctypes.data, 0 if forward else 4 * VL]
-    words += [turns.ctypes.data, last, int(np.float32(ends).view(np.int32))]
-    items = -(-rows // VL) if kind != "complex_columns" else rows // last * -(-last // VL)
-    grain = chunk(items, 20 * VL * n)
-    code = getattr(native, kind).address()
-    return threads.plan(code, items, grain, words), stages, kept, turns, number
+    (table, kept), number = stages(n), np.array([factor], REAL)
+    words = [0, 0, 0, rows, n, table.ctypes.data, len(table)]
+    words += [0 if factor == 1 else number.ctypes.data, 0 if forward else 4 * VL, 0, inner]
+    items = rows // inner * -(-inner // VL)
+    code = native.complex_columns.address()
+    return threads.plan(code, items, chunk(items, 20 * VL * n), words), kept, number
 
 
-def _run(kind, x, out, n, forward, factor, last=0, ends=1.0):
-    """`last`: whether results are whole, or how many columns."""
-    rows = x.size // (n if kind == "complex_columns" else x.shape[-1])
-    plan, *_ = _plan(kind, rows, n, forward, float(factor), int(last), float(ends))
-    threads.run(plan, x, out)
-    return out
+_known = Remembered()
+
+
+def _rows(kind, x, n, forward, factor, whole=False, ends=1.0):
+    """The result of one launch, whose call is remembered."""
+    key = kind, x.shape, n, forward, factor, whole, ends
+    found = _known.get(key)
+    if found is None:
+        found = _known.keep(key, prepared_rows(kind, x, *key[2:]))
+    return called(found, (x,))
+
+
+def _of_layout(kind, forward, real=None):
+    """What :func:`rushlight.kernels.prepared.by_layout` takes, of a dimension and a norm's place in
+    `NORMS`: None but for dense rows of sizes that kernels take. `real`: the kind of real rows."""
+
+    def prepare(x, dim, norm):
+        if not x.ndim or not _is_last(x, dim):
+            return None
+        chosen = real if real is not None and x.dtype == REAL else kind
+        n = 2 * (x.shape[-1] - 1) if chosen == "rows_back" else x.shape[-1]
+        inside = n if chosen == "complex_rows" else n // 2 if n % 2 == 0 else 0
+        if not _fits(x, REAL if chosen == "real_rows" else COMPLEX, inside):
+            return None
+        whole = chosen is real
+        return prepared_rows(chosen, x, n, forward, _factor(NORMS[norm], n, forward), whole, 1.0)
+
+    return prepare
+
+
+complex_of = _of_layout("complex_rows", True, real="real_rows")
+complex_back_of = _of_layout("complex_rows", False)
+real_of = _of_layout("real_rows", True)
+real_back_of = _of_layout("rows_back", False)

@@ -33,8 +33,8 @@ from rushlight.backends.worker_pool import scratch
 # stages; FACTOR: address of a float32, or 0; SWAP: see
 # `rushlight.backends.butterflies`; ROOTS: of unity, for rows of real numbers; WHOLE: whether both
 # halves of their transforms are written; INNER: columns of a matrix;
-# ENDS: the bits of what the first and last value of a half are multiplied by.
-SOURCE, OUT, ROWS, N, STAGES, COUNT, FACTOR, SWAP, ROOTS, WHOLE, ENDS = range(11)
+# ENDS: the bits of what the first and last value of a half are multiplied by. HEAD has no meaning.
+HEAD, OUT, SOURCE, ROWS, N, STAGES, COUNT, FACTOR, SWAP, ROOTS, WHOLE, ENDS = range(12)
 INNER = WHOLE
 
 stage_2, stage_3, stage_4, stage_5, stage_7, stage_8 = (stages[r] for r in (2, 3, 4, 5, 7, 8))

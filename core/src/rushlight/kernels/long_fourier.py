@@ -1,4 +1,4 @@
-"""Fourier transforms of few or long rows: of their columns as matrices, whatever fits a cache.
+"""Fourier transforms of long rows: of their columns as matrices, whatever fits a cache.
 
 A row of n = a b values is a matrix (a, b). Its columns are transformed, multiplied by roots of
 unity of order n and transposed; the columns of what results give the transform in its order (D. H.

@@ -10,13 +10,17 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT, as_dtype, default
 from rushlight.kernels import fourier
+from rushlight.kernels.prepared import by_layout, nothing
+from rushlight.ops._direct import tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import real
 from rushlight.ops.joining import cat
+from rushlight.tensor import construction as make
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import wrap_dim
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import EXACT, Tensor
 
-_NORMS = ("backward", "ortho", "forward")
+_NORMS = fourier.NORMS
 _OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
@@ -301,11 +305,46 @@ def _all_resized(input, axes, sizes):
 
 
 # ------------------------------------------------------------------------------- one dimension
+_FFT, _IFFT, _RFFT, _IRFFT = (
+    by_layout(prepare, nothing)
+    for prepare in (
+        fourier.complex_of,
+        fourier.complex_back_of,
+        fourier.real_of,
+        fourier.real_back_of,
+    )
+)
+_PLACES = {None: 0, **{norm: place for place, norm in enumerate(_NORMS)}}
+
+
+def _at_once(calls, input, n, dim, norm):
+    """The transform of a tensor that is in no graph by one call, if it is dense, its rows are
+    transformed as they are and a kernel takes their size; else NotImplemented."""
+    if type(input) not in EXACT or STATE.modes or input._node is not None or type(dim) is not int:
+        return NotImplemented
+    array = input._array
+    if type(array) is not np.ndarray or norm is not None and type(norm) is not str:
+        return NotImplemented
+    if n is not None:
+        size = array.shape[-1] if array.ndim and dim == -1 else 0
+        if n != (2 * (size - 1) if calls is _IRFFT else size):
+            return NotImplemented
+    place = _PLACES.get(norm)
+    out = calls.short.call(input, dim, place)
+    if out is not NotImplemented:
+        return make.inferred(out)
+    found = NotImplemented if place is None else calls(array, dim, place)
+    return found if found is NotImplemented else tensor_of(found)
+
+
 @composite(method=False, oracle="_C._fft")
 def fft_fft(input: Tensor, n=None, dim=-1, norm=None):
     """The transform along `dim`, cut or padded with zeros to `n` points. `norm` says which
     direction is scaled by 1/n: ``"backward"`` (default), ``"forward"``; ``"ortho"``: both by its
     root."""
+    found = _at_once(_FFT, input, n, dim, norm)
+    if found is not NotImplemented:
+        return found
     norm = _check_norm("fft", norm)
     if isinstance(input, Tensor) and input._dtype.category < COMPLEX:
         values, axis = _one("fft", _prepared("fft", input, False), n, dim)
@@ -317,6 +356,9 @@ def fft_fft(input: Tensor, n=None, dim=-1, norm=None):
 @composite(method=False, oracle="_C._fft")
 def fft_ifft(input: Tensor, n=None, dim=-1, norm=None):
     """The inverse of :func:`fft`."""
+    found = _at_once(_IFFT, input, n, dim, norm)
+    if found is not NotImplemented:
+        return found
     norm = _check_norm("ifft", norm)
     values, axis = _one("ifft", _prepared("ifft", input, True), n, dim)
     return _fft_c2c(values, (axis,), norm, False)
@@ -325,6 +367,9 @@ def fft_ifft(input: Tensor, n=None, dim=-1, norm=None):
 @composite(method=False, oracle="_C._fft")
 def fft_rfft(input: Tensor, n=None, dim=-1, norm=None):
     """The first ``n // 2 + 1`` elements of the transform of real numbers."""
+    found = _at_once(_RFFT, input, n, dim, norm)
+    if found is not NotImplemented:
+        return found
     norm = _check_norm("rfft", norm)
     values, axis = _one("rfft", _prepared("rfft", input, False, True), n, dim)
     return _fft_r2c(values, (axis,), norm, True)
@@ -343,6 +388,9 @@ def _to_real(name, input, n, dim, norm):
 @composite(method=False, oracle="_C._fft")
 def fft_irfft(input: Tensor, n=None, dim=-1, norm=None):
     """The inverse of :func:`rfft`: `n` real numbers (default: twice the input's size less two)."""
+    found = _at_once(_IRFFT, input, n, dim, norm)
+    if found is not NotImplemented:
+        return found
     return _to_real("irfft", input, n, dim, _check_norm("irfft", norm))
 
 
