@@ -73,7 +73,7 @@ def test_complex_columns(rng, n, columns):
 
 @pytest.mark.parametrize(
     ("rows", "n"),
-    [(1, 11025), (2, 16384), (19, 16384), (1, 53760), (1, 1 << 18)],
+    [(1, 11025), (2, 16384), (19, 16384), (2, 1 << 15), (1, 53760), (5, 53760), (1, 1 << 18)],
 )
 def test_long_rows(rng, rows, n):
     x = complex_values(rng, rows, n) * 10.0 ** np.arange(rows)[:, None].clip(0, 4)
@@ -131,7 +131,7 @@ def check_rows(rng, x, n, limit):
     check(fourier.rows_back(half, 2 * n, 0.5, ends=4.0), exact, limit)
 
 
-@pytest.mark.parametrize("n", [256, 4096, 1 << 15])
+@pytest.mark.parametrize("n", [256, 4096, 1 << 15, 1 << 17])
 def test_values_that_are_not_finite_stay_in_their_long_rows(rng, n):
     x = rng.standard_normal((3, n)).astype(np.float32)
     x[1, 77] = np.nan
@@ -188,6 +188,7 @@ def test_bits_do_not_depend_on_threads(rng):
             long = (long, fourier.rows_back(long, 24000, 1.0))
             few = fourier.real_rows(x[:, :160].real.reshape(8, 2000), 0.5)
             few = (few, fourier.rows_back(few, 2000, 1.0))
+            few = (*few, fourier.complex_rows(x.reshape(2, -1), True, 1.0))
             found.append((fourier.complex_rows(x, True, 1.0), half, back, columns, *long, *few))
     finally:
         threads.set_num_threads(count)

@@ -11,10 +11,9 @@ import math
 
 from rushlight.backends import np
 from rushlight.kernels.execution import chunk
-from rushlight.kernels.long_fourier import roots
 from rushlight.kernels.prepared import prepared
 
-__all__ = ["factors", "prepared_rows", "stages"]
+__all__ = ["factors", "prepared_rows", "roots", "stages", "table_of_row", "words_of_rows"]
 
 COMPLEX, REAL = np.dtype(np.complex64), np.dtype(np.float32)
 KINDS = {"complex_rows": "complex_row", "real_rows": "real_row", "rows_back": "row_back"}
@@ -50,6 +49,11 @@ def stages(n):
     return np.array(words, np.int64), kept
 
 
+def roots(n):
+    """Roots of unity of order n, as many as a quarter of it takes."""
+    return np.exp(-2j * np.pi * np.arange(n // 4 + 1) / n).astype(COMPLEX)
+
+
 _number = functools.cache(lambda factor: np.array([factor], REAL))
 
 
@@ -59,9 +63,9 @@ def _sides(n):
     return first, n // first
 
 
-@functools.cache
-def _rows_of(n):
-    """The table of a row taken apart, its scratch memory, and the arrays it points to."""
+def table_of_row(n):
+    """What kernels of whole rows read about a size, their scratch memory, and the arrays that the
+    table points to."""
     from rushlight.backends.microkernel import VL
 
     first, second = _sides(n)
@@ -76,9 +80,10 @@ def _rows_of(n):
     return words, space, (twists, one, kept, other, also)
 
 
-@functools.cache
-def _lasting_roots(n):
-    return roots(n)
+_lasting_table = functools.cache(table_of_row)
+
+
+_lasting_roots = functools.cache(roots)
 
 
 def _roots(kind, n):
@@ -121,18 +126,25 @@ def prepared_rows(kind, x, n, forward, factor, whole, ends):
     return prepare(kind, x, n, forward, float(factor), whole, ends)
 
 
-def _few(kind, x, n, forward, factor, whole, ends):
-    """One row after the other."""
+def words_of_rows(kind, n, forward, factor, whole, ends, table, address):
+    """The code for rows one by one, and its argument words after those of arrays. `table`: that of
+    :func:`table_of_row`; `address`: of roots for rows of real numbers."""
     from rushlight.backends.microkernel import VL
     from rushlight.kernels import row_fourier_kernels as native
 
     inside = n if kind == "complex_rows" else n // 2
-    (table, space, _), rows = _rows_of(inside), x.size // x.shape[-1]
-    words = [inside, table.ctypes.data, _bits(factor), 0 if forward else 4 * VL, space + 8 * inside]
-    words += [_roots(kind, n), int(whole), _bits(ends)]
-    grain = chunk(rows, 20 * inside)
-    code = getattr(native, KINDS[kind]).address()
-    return prepared(code, rows, grain, [x], _outputs(kind, x, n, whole), words, scratch=True)
+    words = [inside, table[0].ctypes.data, _bits(factor), 0 if forward else 4 * VL]
+    words += [table[1] + 8 * inside, address, int(whole), _bits(ends)]
+    return getattr(native, KINDS[kind]).address(), words
+
+
+def _few(kind, x, n, forward, factor, whole, ends):
+    """One row after the other."""
+    inside, rows = n if kind == "complex_rows" else n // 2, x.size // x.shape[-1]
+    table, address = _lasting_table(inside), _roots(kind, n)
+    code, words = words_of_rows(kind, n, forward, factor, whole, ends, table, address)
+    grain, outputs = chunk(rows, 20 * inside), _outputs(kind, x, n, whole)
+    return prepared(code, rows, grain, [x], outputs, words, scratch=True)
 
 
 def _many(kind, x, n, forward, factor, whole, ends):
