@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, dtype_of
-from rushlight.dtypes import COMPLEX, FLOAT, as_dtype, default
+from rushlight.dtypes import COMPLEX, FLOAT, as_dtype, complex64, default, float32
 from rushlight.kernels import fourier
 from rushlight.kernels.prepared import by_layout, nothing
 from rushlight.ops._direct import tensor_of
@@ -314,6 +314,7 @@ _FFT, _IFFT, _RFFT, _IRFFT = (
         fourier.real_back_of,
     )
 )
+_SINGLE = frozenset({float32.code, complex64.code})
 _PLACES = {None: 0, **{norm: place for place, norm in enumerate(_NORMS)}}
 
 
@@ -323,7 +324,9 @@ def _at_once(calls, input, n, dim, norm):
     if type(input) not in EXACT or STATE.modes or input._node is not None or type(dim) is not int:
         return NotImplemented
     array = input._array
-    if type(array) is not np.ndarray or norm is not None and type(norm) is not str:
+    if input._dtype.code not in _SINGLE or type(array) is not np.ndarray:
+        return NotImplemented
+    if norm is not None and type(norm) is not str:
         return NotImplemented
     if n is not None:
         size = array.shape[-1] if array.ndim and dim == -1 else 0
