@@ -99,6 +99,28 @@ def test_few_rows(rng, monkeypatch, rows, n, one_by_one):
     check(fourier.real_rows(real, (2 * n) ** -0.5, whole=True), exact, 1.7e-7)
 
 
+@pytest.mark.parametrize("n", [3, 5, 7, 9, 15, 21, 25, 49, 75, 225, 441, 1125, 3675])
+@pytest.mark.parametrize("rows", [3, 8, 37])
+def test_odd_rows(rng, rows, n):
+    x = rng.standard_normal((rows, n)).astype(np.float32)
+    x[1] = 0
+    exact = np.fft.rfft(x.astype(float), norm="ortho")
+    exact[:, 0] *= 0.25
+    check(fourier.real_rows(x, n**-0.5, ends=0.25), exact, 1.7e-7)
+    check(fourier.real_rows(x, 1.0, whole=True), np.fft.fft(x.astype(float)), 1.7e-7)
+    half = complex_values(rng, rows, n // 2 + 1)  # the first with an imaginary part
+    exact = half.astype(complex)
+    exact[:, 0] *= 4
+    exact = np.fft.irfft(exact, n=n)
+    if row_fourier.takes("rows_back", rows, n):
+        check(fourier.rows_back(half, n, 1 / n, ends=4.0), exact, 1.7e-7)
+    else:
+        assert fourier.rows_back(half, n, 1 / n, ends=4.0) is None
+    assert row_fourier.takes("rows_back", 3, 75)
+    x[1, n // 2] = np.nan
+    assert np.isnan(fourier.real_rows(x, 1.0)).any(1).tolist() == [i == 1 for i in range(rows)]
+
+
 @pytest.mark.parametrize("n", [16, 60, 128, 256, 400, 1024])
 def test_rows_do_not_depend_on_the_others(rng, n):
     """Within those that are transformed one by one."""

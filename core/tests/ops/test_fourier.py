@@ -33,7 +33,9 @@ def test_one_dimension(name, norm):
 
 @pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
 @pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
-@pytest.mark.parametrize("shape", [(24,), (1, 20), (3, 64), (2, 3, 400), (64, 16), (3, 15)])
+@pytest.mark.parametrize(
+    "shape", [(24,), (1, 20), (3, 64), (2, 3, 400), (64, 16), (3, 15), (2, 75)]
+)
 def test_repeated_calls_of_single_precision(name, norm, shape):
     """By the door of the first call and by what is remembered."""
     dtypes = ["float32"] if name == "rfft" else ["float32", "complex64"]

@@ -1,7 +1,7 @@
 """Fast Fourier transforms of rows or columns of single precision, by compiled kernels.
 
-Sizes are products of 2, 3, 4, 5 and 7, those of real rows even; other sizes and double precision
-are left to NumPy. Method: T. G. Stockham, "High-speed convolution and correlation", 1966.
+Sizes are products of 2, 3, 5 and 7; other sizes and double precision are left to NumPy. Method:
+T. G. Stockham, "High-speed convolution and correlation", 1966.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from rushlight.backends.memory import empty
 from rushlight.kernels.execution import REFERENCE, chunk
 from rushlight.kernels.long_fourier import complex_long, divided, real_long, real_long_back
 from rushlight.kernels.prepared import Remembered, called
-from rushlight.kernels.row_fourier import factors, prepared_rows, stages
+from rushlight.kernels.row_fourier import (
+    MOST_ODD,
+    factors,
+    prepared_rows,
+    size_inside,
+    stages,
+    takes,
+)
 
 __all__ = [
     "complex_back_of",
@@ -58,24 +65,32 @@ def complex_columns(x, axis, forward, factor):
 
 
 def real_rows(x, factor, whole=False, ends=1.0):
-    """The transform of float32 (..., n), or its first half (..., n // 2 + 1), whose first and last
-    elements are multiplied by `ends`; None as above."""
+    """The transform of float32 (..., n), or its first half (..., n // 2 + 1), whose first element
+    (and the last of an even size) is multiplied by `ends`; None as above."""
     n = x.shape[-1]
     if n % 2 == 0 and not whole and _is_long(x, REAL, n // 2):
         return real_long(x, factor, ends)
-    if n % 2 or not _fits(x, REAL, n // 2):
+    if _fits_rows("real_rows", x, n):
+        return _rows("real_rows", x, n, True, factor, whole, ends)
+    if n % 2 == 0 or x.dtype != REAL:
         return None
-    return _rows("real_rows", x, n, True, factor, whole, ends)
+    found = complex_rows(x.astype(COMPLEX), True, factor)
+    if found is None or whole:
+        return found
+    found = np.ascontiguousarray(found[..., : n // 2 + 1])
+    found[..., 0] *= ends
+    return found
 
 
 def rows_back(x, n, factor, ends=1.0):
-    """The float32 (..., n) of which complex64 (..., n // 2 + 1), its first and last elements times
-    `ends`, is the first half of the transform, times `factor`; None as above."""
-    if n % 2 or x.shape[-1] != n // 2 + 1:
+    """The float32 (..., n) of which complex64 (..., n // 2 + 1), its first element (and the last
+    of an even size) times `ends`, is the first half of the transform, times `factor`; None as
+    above."""
+    if x.shape[-1] != n // 2 + 1 or n % 2 and x.size > MOST_ODD * x.shape[-1]:
         return None
-    if _is_long(x, COMPLEX, n // 2):
+    if n % 2 == 0 and _is_long(x, COMPLEX, n // 2):
         return real_long_back(x, factor, ends)
-    if not _fits(x, COMPLEX, n // 2):
+    if not _fits_rows("rows_back", x, n):
         return None
     return _rows("rows_back", x, n, False, factor, False, ends)
 
@@ -196,6 +211,12 @@ def _fits(x, dtype, n):
     return LEAST <= n <= MOST and x.size > 0 and _serves(x, dtype, n)
 
 
+def _fits_rows(kind, x, n):
+    dtype = REAL if kind == "real_rows" else COMPLEX
+    few = x.size > 0 and takes(kind, x.size // x.shape[-1], n)
+    return few and _fits(x, dtype, size_inside(kind, n))
+
+
 def _serves(x, dtype, n):
     """Whether kernels read such an array, and go by transforms of n values."""
     return (
@@ -242,8 +263,7 @@ def _of_layout(kind, forward, real=None):
             return None
         chosen = real if real is not None and x.dtype == REAL else kind
         n = 2 * (x.shape[-1] - 1) if chosen == "rows_back" else x.shape[-1]
-        inside = n if chosen == "complex_rows" else n // 2 if n % 2 == 0 else 0
-        if not _fits(x, REAL if chosen == "real_rows" else COMPLEX, inside):
+        if not _fits_rows(chosen, x, n):
             return None
         whole = chosen is real
         return prepared_rows(chosen, x, n, forward, _factor(NORMS[norm], n, forward), whole, 1.0)

@@ -13,10 +13,21 @@ from rushlight.backends import np
 from rushlight.kernels.execution import chunk
 from rushlight.kernels.prepared import prepared
 
-__all__ = ["factors", "prepared_rows", "roots", "stages", "table_of_row", "words_of_rows"]
+__all__ = [
+    "factors",
+    "prepared_rows",
+    "roots",
+    "size_inside",
+    "stages",
+    "table_of_row",
+    "takes",
+    "words_of_rows",
+]
 
 COMPLEX, REAL = np.dtype(np.complex64), np.dtype(np.float32)
+MOST_ODD = 16  # rows of an odd number of real values: they always go one by one
 KINDS = {"complex_rows": "complex_row", "real_rows": "real_row", "rows_back": "row_back"}
+ODD = {"complex_rows": "complex_row", "real_rows": "odd_row", "rows_back": "odd_row_back"}
 
 
 @functools.lru_cache(maxsize=1024)
@@ -118,12 +129,23 @@ def _is_few(rows, n):
     return alone <= 2 * n * blocks * (1.25 if far else 1.0)
 
 
+def size_inside(kind, n):
+    """How many complex numbers are transformed for a row of n."""
+    return n if kind == "complex_rows" or n % 2 else n // 2
+
+
+def takes(kind, rows, n):
+    """Whether :func:`prepared_rows` is for so many rows: of an odd size it takes few."""
+    return kind == "complex_rows" or n % 2 == 0 or rows <= MOST_ODD
+
+
 def prepared_rows(kind, x, n, forward, factor, whole, ends):
     """A call of :func:`rushlight.kernels.prepared.prepared` for dense arrays like `x`: `kind` is
     ``"complex_rows"``, ``"real_rows"`` or ``"rows_back"``, `n` the size of the transform. Chosen by
     shapes alone, so that results do not depend on the number of threads."""
-    inside = n if kind == "complex_rows" else n // 2
-    prepare = _few if _is_few(x.size // x.shape[-1], inside) else _many
+    inside = size_inside(kind, n)
+    odd = kind != "complex_rows" and n % 2
+    prepare = _few if odd or _is_few(x.size // x.shape[-1], inside) else _many
     return prepare(kind, x, n, forward, float(factor), whole, ends)
 
 
@@ -133,15 +155,15 @@ def words_of_rows(kind, n, forward, factor, whole, ends, table, address):
     from rushlight.backends.microkernel import VL
     from rushlight.kernels import row_fourier_kernels as native
 
-    inside = n if kind == "complex_rows" else n // 2
+    inside = size_inside(kind, n)
     words = [inside, table[0].ctypes.data, _bits(factor), 0 if forward else 4 * VL]
     words += [table[1] + 8 * inside, address, int(whole), _bits(ends)]
-    return getattr(native, KINDS[kind]).address(), words
+    return getattr(native, (ODD if n % 2 else KINDS)[kind]).address(), words
 
 
 def _few(kind, x, n, forward, factor, whole, ends):
     """One row after the other."""
-    inside, rows = n if kind == "complex_rows" else n // 2, x.size // x.shape[-1]
+    inside, rows = size_inside(kind, n), x.size // x.shape[-1]
     table, address = _lasting_table(inside), _roots(kind, n)
     code, words = words_of_rows(kind, n, forward, factor, whole, ends, table, address)
     grain, outputs = chunk(rows, 20 * inside), _outputs(kind, x, n, whole)
@@ -153,7 +175,7 @@ def _many(kind, x, n, forward, factor, whole, ends):
     from rushlight.backends.microkernel import VL
     from rushlight.kernels import fourier_kernels as native
 
-    inside, rows = n if kind == "complex_rows" else n // 2, x.size // x.shape[-1]
+    inside, rows = size_inside(kind, n), x.size // x.shape[-1]
     table, _ = stages(inside)
     words = [rows, n, table.ctypes.data, len(table)]
     words += [0 if factor == 1 else _number(factor).ctypes.data, 0 if forward else 4 * VL]

@@ -32,6 +32,8 @@ from rushlight.kernels.fourier_kernels import joined_few, run_stages, spread_few
 # Argument words. N: complex numbers of a row; TABLE: address of what `transform_row` reads; FACTOR
 # and ENDS: bits of float32 numbers by which all values are multiplied, and the first and last ones
 # of a half; SWAP, ROOTS, WHOLE: see `rushlight.kernels.fourier_kernels`; SPACE: bytes of scratch.
+# Rows of an odd number of real values are those of complex numbers without imaginary parts; ENDS is
+# for the first value alone.
 HEAD, OUT, SOURCE, N, TABLE, FACTOR, SWAP, SPACE, ROOTS, WHOLE, ENDS = range(11)
 
 # Words of a table: sizes and number of columns, address and number of the stages of their
@@ -41,7 +43,7 @@ FIRST, SECOND, STAGES, COUNT, NEXT_STAGES, NEXT_COUNT, TWISTS = range(7)
 
 @shared_function
 def transform_row(source, target, table, factor, swap, work):
-    """One row of complex numbers, times the factor."""
+    """One row of complex numbers, times the factor; the target may be the source."""
     t = array(i64, table)
     first, second, twists = t[FIRST], t[SECOND], t[TWISTS]
     size, pitch = max(first, second) * E, 8 * second
@@ -159,3 +161,52 @@ def row_back(args, lo, hi, tid):
         else:
             complex_few(source, buffer, g[ROOTS], n)
         transform_row(buffer, g[OUT] + item * 8 * n, g[TABLE], g[FACTOR], g[SWAP], work)
+
+
+@range_kernel
+def odd_row(args, lo, hi, tid):
+    """Transforms of rows of N real numbers, or the first halves of them, an item each."""
+    g = array(i64, args)
+    n = g[N]
+    half = (n + 1) // 2
+    values = n if g[WHOLE] != 0 else half
+    work, ends = scratch(tid, g[SPACE]), array(f32, args + 8 * ENDS)[0]
+    buffer = work + g[SPACE] - 8 * n
+    z = array(f32, buffer)
+    for item in range(lo, hi):
+        x, out = array(f32, g[SOURCE] + item * 4 * n), array(f32, g[OUT] + item * 8 * values)
+        for k in range(n):
+            z[2 * k] = x[k]
+            z[2 * k + 1] = f32(0)
+        transform_row(buffer, buffer, g[TABLE], g[FACTOR], g[SWAP], work)
+        out[0] = ends * z[0]
+        out[1] = f32(0)
+        for k in range(2, 2 * half):
+            out[k] = z[k]
+        if g[WHOLE] != 0:
+            for k in range(1, half):
+                out[2 * (n - k)] = z[2 * k]
+                out[2 * (n - k) + 1] = -z[2 * k + 1]
+
+
+@range_kernel
+def odd_row_back(args, lo, hi, tid):
+    """Rows of N real numbers from the first halves of their transforms, an item each."""
+    g = array(i64, args)
+    n = g[N]
+    half = (n + 1) // 2
+    work, ends = scratch(tid, g[SPACE]), array(f32, args + 8 * ENDS)[0]
+    buffer = work + g[SPACE] - 8 * n
+    z = array(f32, buffer)
+    for item in range(lo, hi):
+        x, out = array(f32, g[SOURCE] + item * 8 * half), array(f32, g[OUT] + item * 4 * n)
+        z[0] = ends * x[0]
+        z[1] = f32(0)
+        for k in range(1, half):
+            z[2 * k] = x[2 * k]
+            z[2 * k + 1] = x[2 * k + 1]
+            z[2 * (n - k)] = x[2 * k]
+            z[2 * (n - k) + 1] = -x[2 * k + 1]
+        transform_row(buffer, buffer, g[TABLE], g[FACTOR], g[SWAP], work)
+        for k in range(n):
+            out[k] = z[2 * k]
