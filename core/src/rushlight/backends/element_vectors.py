@@ -23,11 +23,12 @@ def alignment_is_argument():
 
 
 class Vectors:
-    """Types and operations of vectors with elements of one type; addresses are i64."""
+    """Types and operations of vectors with elements of one type; addresses are i64. `count`: how
+    many of them, by default as many as the widest registers hold."""
 
-    def __init__(self, element, name, size):
+    def __init__(self, element, name, size, count=None):
         self.element, self.name, self.size = element, name, size
-        self.count = 4 * VL // size
+        self.count = count or 4 * VL // size
         self.kind = ir.VectorType(element, self.count)
         self.mask = ir.VectorType(ir.IntType(1), self.count)
         self.indices = ir.VectorType(I64, self.count)

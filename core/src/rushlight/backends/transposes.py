@@ -1,24 +1,64 @@
-"""Matrices of float32 or float64 turned in registers, a block of vectors at a time."""
+"""Matrices of float32 or float64 turned in registers of 256 bits, a block at a time.
+
+Registers twice as wide would turn no more values a cycle where their instructions are split, and
+a block of theirs leaves more of a small matrix to masks.
+"""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
-from rushlight.backends.element_vectors import DOUBLE, SINGLE, VL
+from rushlight.backends.element_vectors import VL, Vectors
 from rushlight.backends.kernel_language import Emitted, function, i64, shared_function
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
-LANE = 4  # float32 values of 128 bits
+SINGLE, DOUBLE = Vectors(ir.FloatType(), "f32", 4, 8), Vectors(ir.DoubleType(), "f64", 8, 4)
 
 
 def interleave(builder, rows):
-    """Rows of n x n values transposed in registers: log2(n) perfect shuffles of rows i and i + n/2,
-    but for eight of them."""
+    """Rows of n x n values, or of 2 n x n, transposed in registers, `lane` being the values in 128
+    bits: `lane` x `lane` of them by shuffles within 128 bits, then those as a whole."""
+    lane = 16 // (4 if rows[0].type.element == ir.FloatType() else 8)
+    if rows[0].type.count == lane and len(rows) > lane:
+        both = list(range(2 * lane))
+        rows = [_shuffled(builder, rows[i], rows[i + lane], both) for i in range(lane)]
+    groups = [_within_lanes(builder, rows[i : i + lane], lane) for i in range(0, len(rows), lane)]
+    columns = [_perfect(builder, list(group), lane) for group in zip(*groups, strict=True)]
+    return [column for same in zip(*columns, strict=True) for column in same]
+
+
+def _shuffled(builder, a, b, order):
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(order)), order))
+
+
+def _within_lanes(builder, rows, lane):
+    """Two or four rows, each lane of which is transposed by itself."""
+    width = rows[0].type.count
+
+    def joined(a, b, places):
+        """Of each lane these places of a, or of b if they are not below `lane`."""
+        places = [place if place < lane else place - lane + width for place in places]
+        order = [place + base for base in range(0, width, lane) for place in places]
+        return _shuffled(builder, a, b, order)
+
+    if lane == 2:
+        return [joined(*rows, (0, 2)), joined(*rows, (1, 3))]
+    pairs = [joined(*rows[i : i + 2], order) for order in PAIRS for i in (0, 2)]
+    return [joined(*pairs[i : i + 2], order) for i in (0, 2) for order in FOURS]
+
+
+PAIRS, FOURS = ((0, 4, 1, 5), (2, 6, 3, 7)), ((0, 1, 4, 5), (2, 3, 6, 7))
+
+
+def _perfect(builder, rows, lane):
+    """As many rows as each has lanes, transposed: log2 of that many perfect shuffles of rows i and
+    i + n/2."""
     count = len(rows)
-    if count == 8:
-        return _interleaved_in_lanes(builder, rows)
-    low = [i // 2 + (count if i % 2 else 0) for i in range(count)]
-    high = [i + count // 2 for i in low]
+    low = [place // 2 + (count if place % 2 else 0) for place in range(count)]
+    low, high = (
+        [place * lane + i for place in places for i in range(lane)]
+        for places in (low, [place + count // 2 for place in low])
+    )
     for _ in range(count.bit_length() - 1):
         rows = [
             _shuffled(builder, rows[i // 2], rows[i // 2 + count // 2], high if i % 2 else low)
@@ -27,59 +67,65 @@ def interleave(builder, rows):
     return rows
 
 
-def _shuffled(builder, a, b, order):
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(order)), order))
+def _emit_lines(builder, values, kind):
+    """target[j, i] = source[i, j] for a block of 64 bytes of rows and columns: whole lines of cache
+    are written one after the other, without which each would come and go twice where strides are
+    powers of two. They are read so too where there are registers for it."""
+    source, source_stride, target, target_stride = values
+    count, halves = kind.count, range(2)
+    rows = [builder.add(source, builder.mul(source_stride, I64(i))) for i in range(2 * count)]
+
+    def read(half):
+        return [kind.load(builder, builder.add(row, I64(32 * half))) for row in rows]
+
+    def write(half, loaded):
+        parts = [interleave(builder, loaded[i : i + count]) for i in (0, count)]
+        for j, both in enumerate(zip(*parts, strict=True), half * count):
+            place = builder.add(target, builder.mul(target_stride, I64(j)))
+            for part, column in enumerate(both):
+                kind.store(builder, column, builder.add(place, I64(32 * part)))
+
+    if VL == 16:
+        for half, loaded in enumerate([read(half) for half in halves]):
+            write(half, loaded)
+    else:
+        for half in halves:
+            write(half, read(half))
 
 
-def _interleaved_in_lanes(builder, rows):
-    """Eight rows by 24 instructions of AVX2, which shuffles by one within LANE elements: perfect
-    shuffles take 48."""
-
-    def joined(a, b, lane):
-        return _shuffled(builder, a, b, [place + base for base in (0, LANE) for place in lane])
-
-    ones = [
-        joined(a, b, lane)
-        for a, b in zip(rows[::2], rows[1::2], strict=True)
-        for lane in ((0, 8, 1, 9), (2, 10, 3, 11))
+def _emit_block(builder, values, kind, high, wide):
+    """The same for a block of so many rows and columns, not fewer of the one than of the other."""
+    source, source_stride, target, target_stride = values
+    part = Vectors(kind.element, kind.name, kind.size, wide)
+    rows = [
+        part.load(builder, builder.add(source, builder.mul(source_stride, I64(i))))
+        for i in range(high)
     ]
-    twos = [
-        joined(ones[half + side], ones[half + side + 2], lane)
-        for half in (0, 4)
-        for side in (0, 1)
-        for lane in ((0, 1, 8, 9), (2, 3, 10, 11))
-    ]
-    orders = [[*range(i, i + LANE), *range(i + 8, i + 8 + LANE)] for i in (0, LANE)]
-    return [_shuffled(builder, twos[j], twos[j + 4], order) for order in orders for j in range(4)]
+    part = Vectors(kind.element, kind.name, kind.size, high)
+    for j, column in enumerate(interleave(builder, rows)):
+        part.store(builder, column, builder.add(target, builder.mul(target_stride, I64(j))))
 
 
-def _emit_transpose(builder, values, edge, kind=SINGLE):
-    """target[j, i] = source[i, j] for one block of as many rows and columns as a vector has lanes.
-
-    At an edge ``rows`` x ``cols`` of the source are read and ``cols`` x ``fill`` of the target
-    written, with zeros beyond ``rows``.
-    """
-    source, source_stride, target, target_stride = values[:4]
-    rows = []
+def _emit_edge(builder, values, kind):
+    """The same for one block at an edge: ``rows`` x ``cols`` of the source are read and ``cols`` x
+    ``fill`` of the target written, with zeros beyond ``rows``."""
+    source, source_stride, target, target_stride, count, cols, fill = values
+    rows, inside = [], kind.below(builder, cols)
     for i in range(kind.count):
-        mask = None
-        if edge:
-            inside = builder.icmp_signed("<", I64(i), values[4])
-            mask = kind.below(builder, builder.select(inside, values[5], I64(0)))
+        some = builder.icmp_signed("<", I64(i), count)
+        mask = builder.select(some, inside, ir.Constant(kind.mask, None))
         address = builder.add(source, builder.mul(source_stride, I64(i)))
         rows.append(kind.load(builder, address, mask))
     rows = interleave(builder, rows)
     places = [builder.add(target, builder.mul(target_stride, I64(j))) for j in range(kind.count)]
-    if not edge:
-        for row, place in zip(rows, places, strict=True):
-            kind.store(builder, row, place)
-    elif VL == 16:
+    if VL == 16:
+        inside = kind.below(builder, fill)
         for j, (row, place) in enumerate(zip(rows, places, strict=True)):
-            inside = builder.icmp_signed("<", I64(j), values[5])
-            mask = kind.below(builder, builder.select(inside, values[6], I64(0)))
+            some = builder.icmp_signed("<", I64(j), cols)
+            mask = builder.select(some, inside, ir.Constant(kind.mask, None))
             kind.store(builder, row, place, mask)
     else:
-        _store_edge(builder, kind, rows, places, values[5], values[6])
+        _store_edge(builder, kind, rows, places, cols, fill)
 
 
 def _store_edge(builder, kind, rows, places, cols, fill):
@@ -121,15 +167,25 @@ def _store_first(builder, kind, row, place, fill):
         width //= 2
 
 
-def _transposed(edge, kind):
-    """The piece for blocks inside of a matrix, or at its edge."""
-    name = ("transpose_edge" if edge else "transpose_block") + ("" if kind is SINGLE else "_f64")
-    count = 7 if edge else 4
-    return Emitted(name, None, (i64,) * count, lambda b, v: _emit_transpose(b, v, edge, kind))
+def _piece(name, kind, count, emit, *how):
+    name += "" if kind is SINGLE else "_f64"
+    return Emitted(name, None, (i64,) * count, lambda b, v: emit(b, v, kind, *how))
 
 
-_transpose_block, _transpose_edge = _transposed(False, SINGLE), _transposed(True, SINGLE)
-_block_of_doubles, _edge_of_doubles = _transposed(False, DOUBLE), _transposed(True, DOUBLE)
+def _pieces(kind):
+    """Of blocks of 64 bytes of rows and columns, 32 x 32, 32 x 16, 16 x 16, and of edges."""
+    n = kind.count
+    return (
+        _piece("transpose_lines", kind, 4, _emit_lines),
+        _piece("transpose_block", kind, 4, _emit_block, n, n),
+        _piece("transpose_narrow", kind, 4, _emit_block, n, n // 2),
+        _piece("transpose_small", kind, 4, _emit_block, n // 2, n // 2),
+        _piece("transpose_edge", kind, 7, _emit_edge),
+    )
+
+
+_lines, _block, _narrow, _small, _edge = _pieces(SINGLE)
+_lines_f64, _block_f64, _narrow_f64, _small_f64, _edge_f64 = _pieces(DOUBLE)
 
 
 @function
@@ -139,35 +195,144 @@ def start_of_block(index, count, fill, lanes):
     return count - lanes if count < index + lanes and lanes <= count and fill <= count else index
 
 
+@function
+def _one_block(size, high, wide, s, source_stride, t, target_stride):
+    """One of so many rows and columns, which are constants as the size of an element is."""
+    lanes = 32 // size
+    if size == 4:
+        if high < lanes:
+            _small(s, source_stride, t, target_stride)
+        elif wide < lanes:
+            _narrow(s, source_stride, t, target_stride)
+        else:
+            _block(s, source_stride, t, target_stride)
+    elif high < lanes:
+        _small_f64(s, source_stride, t, target_stride)
+    elif wide < lanes:
+        _narrow_f64(s, source_stride, t, target_stride)
+    else:
+        _block_f64(s, source_stride, t, target_stride)
+
+
+@function
+def _whole_blocks(size, high, wide, source, source_stride, target, target_stride, rows, cols):
+    """A matrix by blocks of so many rows and columns, of which it has as many at least."""
+    for i in range(0, rows, high):
+        first = min(i, rows - high)
+        for j in range(0, cols, wide):
+            start = min(j, cols - wide)
+            _one_block(size, high, wide, source + first * source_stride + size * start,
+                       source_stride, target + start * target_stride + size * first,
+                       target_stride)  # fmt: skip
+
+
+@function
+def _any_blocks(size, lanes, source, source_stride, target, target_stride, rows, cols, fill):
+    """A matrix of any size by blocks of so many rows and columns."""
+    limit = max(rows, fill)
+    for i in range(0, limit, lanes):
+        first = start_of_block(i, rows, fill, lanes)
+        for j in range(0, cols, lanes):
+            start = start_of_block(j, cols, 0, lanes)
+            s = source + first * source_stride + size * start
+            t = target + start * target_stride + size * first
+            if first + lanes <= rows and start + lanes <= cols:
+                _one_block(size, lanes, lanes, s, source_stride, t, target_stride)
+            elif size == 4:
+                _edge(s, source_stride, t, target_stride, rows - first, min(cols - start, lanes),
+                      limit - first)  # fmt: skip
+            else:
+                _edge_f64(s, source_stride, t, target_stride, rows - first,
+                          min(cols - start, lanes), limit - first)  # fmt: skip
+
+
+@function
+def _by_blocks(size, source, source_stride, target, target_stride, rows, cols, fill):
+    """A matrix, or what large blocks leave of one, by blocks that are as large as fits."""
+    lanes, half = 32 // size, 16 // size
+    few = min(rows, cols)
+    if few < half or few >= lanes or fill > rows:
+        _any_blocks(size, lanes, source, source_stride, target, target_stride, rows, cols, fill)
+    elif rows < lanes:
+        _whole_blocks(size, half, half, source, source_stride, target, target_stride, rows, cols)
+    else:
+        _whole_blocks(size, lanes, half, source, source_stride, target, target_stride, rows, cols)
+
+
+@shared_function
+def small_blocks(source, source_stride, target, target_stride, rows, cols, fill):
+    """:func:`transpose` where large blocks are not, or what they leave."""
+    _by_blocks(i64(4), source, source_stride, target, target_stride, rows, cols, fill)
+
+
+@shared_function
+def small_blocks_of_doubles(source, source_stride, target, target_stride, rows, cols, fill):
+    """The same for float64."""
+    _by_blocks(i64(8), source, source_stride, target, target_stride, rows, cols, fill)
+
+
+@function
+def _few(rows, cols, lines):
+    """Whether there is no large block, or but one and a rest."""
+    return min(rows, cols) < lines or lines < max(rows, cols) < 2 * lines
+
+
+@function
+def _whole(count, lines):
+    """How many rows or columns large blocks take: all, the last of them beginning early enough, if
+    more than half of one would be left."""
+    left = count % lines
+    return count if left > lines // 2 else count - left
+
+
+@function
+def _start_of_rest(count, whole, lines):
+    """Where the rest begins, with as much in front of it as makes a small block, or half of one."""
+    left, quarter = count - whole, lines // 4
+    return count - (2 * quarter if left > quarter else quarter)
+
+
 @shared_function
 def transpose(source, source_stride, target, target_stride, rows, cols, fill):
     """target[j, i] = source[i, j] for i < rows, j < cols; target[j, rows:fill] = 0."""
-    limit = max(rows, fill)
-    for i in range(0, limit, VL):
-        first = start_of_block(i, rows, fill, VL)
-        for j in range(0, cols, VL):
-            start = start_of_block(j, cols, 0, VL)
-            s = source + first * source_stride + 4 * start
-            t = target + start * target_stride + 4 * first
-            if first + VL <= rows and start + VL <= cols:
-                _transpose_block(s, source_stride, t, target_stride)
-            else:
-                _transpose_edge(s, source_stride, t, target_stride, rows - first,
-                                min(cols - start, VL), limit - first)  # fmt: skip
+    if _few(rows, cols, 16) or fill > rows:
+        small_blocks(source, source_stride, target, target_stride, rows, cols, fill)
+        return
+    high, wide = _whole(rows, 16), _whole(cols, 16)
+    for i in range(0, high, 16):
+        first = min(i, rows - 16)
+        for j in range(0, wide, 16):
+            start = min(j, cols - 16)
+            _lines(source + first * source_stride + 4 * start, source_stride,
+                   target + start * target_stride + 4 * first, target_stride)  # fmt: skip
+    if wide < cols:
+        start = _start_of_rest(cols, wide, 16)
+        small_blocks(source + 4 * start, source_stride, target + start * target_stride,
+                     target_stride, high, cols - start, 0)  # fmt: skip
+    if high < rows:
+        first = _start_of_rest(rows, high, 16)
+        small_blocks(source + first * source_stride, source_stride, target + 4 * first,
+                     target_stride, rows - first, cols, 0)  # fmt: skip
 
 
 @shared_function
 def transpose_doubles(source, source_stride, target, target_stride, rows, cols, fill):
     """The same for float64."""
-    limit, lanes = max(rows, fill), i64(VL // 2)
-    for i in range(0, limit, lanes):
-        first = start_of_block(i, rows, fill, lanes)
-        for j in range(0, cols, lanes):
-            start = start_of_block(j, cols, 0, lanes)
-            s = source + first * source_stride + 8 * start
-            t = target + start * target_stride + 8 * first
-            if first + lanes <= rows and start + lanes <= cols:
-                _block_of_doubles(s, source_stride, t, target_stride)
-            else:
-                _edge_of_doubles(s, source_stride, t, target_stride, rows - first,
-                                 min(cols - start, lanes), limit - first)  # fmt: skip
+    if _few(rows, cols, 8) or fill > rows:
+        small_blocks_of_doubles(source, source_stride, target, target_stride, rows, cols, fill)
+        return
+    high, wide = _whole(rows, 8), _whole(cols, 8)
+    for i in range(0, high, 8):
+        first = min(i, rows - 8)
+        for j in range(0, wide, 8):
+            start = min(j, cols - 8)
+            _lines_f64(source + first * source_stride + 8 * start, source_stride,
+                       target + start * target_stride + 8 * first, target_stride)  # fmt: skip
+    if wide < cols:
+        start = _start_of_rest(cols, wide, 8)
+        small_blocks_of_doubles(source + 8 * start, source_stride, target + start * target_stride,
+                                target_stride, high, cols - start, 0)  # fmt: skip
+    if high < rows:
+        first = _start_of_rest(rows, high, 8)
+        small_blocks_of_doubles(source + first * source_stride, source_stride, target + 8 * first,
+                                target_stride, rows - first, cols, 0)  # fmt: skip
