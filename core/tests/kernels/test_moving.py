@@ -12,9 +12,9 @@ from rushlight.kernels.execution import REFERENCE
 
 
 @pytest.mark.parametrize(
-    "shape", [(16, 16), (17, 33), (64, 64), (223, 448), (130, 1000), (700, 900)]
+    "shape", [(8, 8), (16, 16), (17, 33), (64, 64), (223, 448), (130, 1000), (1100, 1000)]
 )
-@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float64", "int64"])
 def test_transposed(shape, dtype):
     array = np.random.default_rng(0).integers(0, 999, shape).astype(dtype)
     wanted, before = np.ascontiguousarray(array.T), threads.get_num_threads()
@@ -28,9 +28,10 @@ def test_transposed(shape, dtype):
         threads.set_num_threads(before)
 
 
-@pytest.mark.parametrize("shape", [(2, 20, 37), (3, 64, 50), (1, 16, 5000)])
-def test_batches_parts_and_special_numbers(shape):
-    array = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("shape", [(2, 20, 37), (3, 64, 50), (1, 16, 5000), (3, 9, 8), (2, 130, 9)])
+def test_batches_parts_and_special_numbers(shape, dtype):
+    array = np.random.default_rng(1).standard_normal(shape).astype(dtype)
     array[0, 3, 5], array[-1, -1, -1] = np.nan, -np.inf
     for view in (array.transpose(0, 2, 1), array[:, :-1, 1:].transpose(0, 2, 1),
                  array[:, 1:, :].transpose(2, 0, 1), array.transpose(2, 1, 0)):  # fmt: skip
@@ -40,12 +41,16 @@ def test_batches_parts_and_special_numbers(shape):
 
 
 @pytest.mark.compiled("calls the compiled function, which the reference does not have")
-def test_what_is_turned():
-    array = np.zeros((40, 50), np.float32)
-    turned = moving.copied(array.T, (50, 40), array.T.strides, 0, (50, 40))
-    assert turned(array.T).shape == (50, 40)
-    wide = np.zeros((40, 50))
-    assert np.array_equal(rushlight.from_numpy(wide.T).contiguous().numpy(), wide.T)
+def test_what_is_turned(monkeypatch):
+    turned, found = moving._turned, []
+    monkeypatch.setattr(moving, "_turned", lambda *given: found.append(given) or turned(*given))
+    for dtype in (np.float32, np.int32, np.float64, np.int64, np.complex64, np.int16):
+        for columns in (7, 8):
+            array = np.random.default_rng(2).integers(0, 99, (columns, 50)).astype(dtype)
+            copy = moving.copied(array.T, (50, columns), array.T.strides, 0, (50, columns))
+            assert np.array_equal(copy(array.T), array.T)
+            assert bool(found) == (columns == 8 and dtype != np.int16)
+            found.clear()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int16"])

@@ -25,7 +25,7 @@ __all__ = [
 LARGE = 1 << 20  # bytes from which wide loops of other kernels pay
 MOST = 24  # arrays joined by one call
 _LONG_ROW = 4096  # bytes of a row that is copied by the C library
-_LEAST_TURN = 16  # extents from which transposing in registers pays
+_LEAST_TURN = 8  # extents from which transposing in registers pays
 _NARROW = 8  # elements of rows that are copied without a loop
 _WAYS = 4  # arrays whose elements are taken in turn without a loop
 _OUTER = 3  # extents beside the rows that a kernel takes
@@ -68,7 +68,7 @@ def copied(input, shape, strides, offset, result):
     outer = len(extents) - 1
     if count == 0 or outer > _OUTER:
         return None
-    turned = width == 4 and 1 <= outer <= 2 and steps[-2] == width and steps[-1] > 0
+    turned = width in (4, 8) and 1 <= outer <= 2 and steps[-2] == width and steps[-1] > 0
     if turned and min(extents[-2:]) >= _LEAST_TURN and not REFERENCE:
         return _turned(input, extents, steps, offset, result)
     dense = steps[-1] == width and extents[-1] * width >= 64
@@ -96,7 +96,8 @@ def _turned(input, extents, steps, offset, result):
     words = [offset, rows, columns, steps[0] if len(extents) == 3 else 0, steps[-1]]
     grain = chunk(items, tile * columns)
     outputs = [(tuple(result), input.dtype)]
-    return prepared(native.turn_rows.address(tile=tile), items, grain, [input], outputs, words)
+    code = native.turn_rows.address(size=input.itemsize, tile=tile)
+    return prepared(code, items, grain, [input], outputs, words)
 
 
 def flipped(input, dims):

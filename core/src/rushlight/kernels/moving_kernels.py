@@ -15,7 +15,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     static,
 )
-from rushlight.backends.transposes import transpose
+from rushlight.backends.transposes import transpose, transpose_doubles
 
 size = Parameter("size")  # bytes of an element
 lower = Parameter("lower")
@@ -91,7 +91,8 @@ def copy_row(start, target, n, step):
 
 @range_kernel
 def turn_rows(args, lo, hi, tid):
-    """Dense matrices of elements of 4 bytes from transposed ones: items are strips of `tile` rows.
+    """Dense matrices of elements of 4 or 8 bytes from transposed ones: items are strips of `tile`
+    rows.
 
     Constants: offset, rows and columns of the result, bytes from matrix to matrix, bytes from row
     to row of the source (columns of the result).
@@ -101,13 +102,16 @@ def turn_rows(args, lo, hi, tid):
     strips = (rows + tile - 1) // tile
     for item in range(lo, hi):
         matrix, row = item // strips, (item % strips) * tile
-        source = g[X] + g[3] + matrix * g[6] + 4 * row
-        target = g[OUT] + 4 * columns * (matrix * rows + row)
+        source = g[X] + g[3] + matrix * g[6] + size * row
+        target = g[OUT] + size * columns * (matrix * rows + row)
         wide = min(tile, rows - row)
         for column in range(0, columns, tile):
             high = min(tile, columns - column)
-            transpose(source + column * pitch, pitch, target + 4 * column, 4 * columns, high, wide,
-                      high)  # fmt: skip
+            first, to = source + column * pitch, target + size * column
+            if size == 4:
+                transpose(first, pitch, to, 4 * columns, high, wide, high)
+            else:
+                transpose_doubles(first, pitch, to, 8 * columns, high, wide, high)
 
 
 @range_kernel
