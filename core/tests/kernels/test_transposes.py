@@ -48,6 +48,18 @@ def test_rests_of_large_blocks(rng, dtype, rows):
         assert np.isnan(target[:, rows:]).all()
 
 
+@pytest.mark.parametrize("apart", [2048, 4096])
+def test_rows_that_share_sets_of_a_cache(rng, apart):
+    source = np.full((40, apart // 4), np.nan, np.float32)
+    for rows, cols in ((16, 16), (32, 64), (33, 40), (40, 23)):
+        source[:rows, :cols] = rng.standard_normal((rows, cols))
+        for width in (64, 256, 512):
+            target = np.full((cols + 1, width), np.nan, np.float32)
+            turned(source, target, rows, cols)
+            assert np.array_equal(target[:cols, :rows], source[:rows, :cols].T)
+            assert np.isnan(target[cols]).all() and np.isnan(target[:, rows:]).all()
+
+
 @pytest.mark.parametrize("rows", [3, 7, 9, 17, 28])
 def test_rows_written_backwards(rng, dtype, rows):
     for cols in (2, 5, 9, 19, 30):

@@ -278,6 +278,14 @@ def _few(rows, cols, lines):
 
 
 @function
+def _few_sets(source_stride, target_stride):
+    """Whether sixteen rows of the source fall into too few sets of a cache to stay there until both
+    halves of their lines are read, but those of the target do not."""
+    two = source_stride % 2048 == 0 and target_stride % 1024 != 0
+    return two or source_stride % 4096 == 0 and target_stride % 2048 != 0
+
+
+@function
 def _whole(count, lines):
     """How many rows or columns large blocks take: all, the last of them beginning early enough, if
     more than half of one would be left."""
@@ -295,7 +303,7 @@ def _start_of_rest(count, whole, lines):
 @shared_function
 def transpose(source, source_stride, target, target_stride, rows, cols, fill):
     """target[j, i] = source[i, j] for i < rows, j < cols; target[j, rows:fill] = 0."""
-    if _few(rows, cols, 16) or fill > rows:
+    if _few(rows, cols, 16) or _few_sets(source_stride, target_stride) or fill > rows:
         small_blocks(source, source_stride, target, target_stride, rows, cols, fill)
         return
     high, wide = _whole(rows, 16), _whole(cols, 16)
