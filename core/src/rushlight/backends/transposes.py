@@ -286,6 +286,13 @@ def _few_sets(source_stride, target_stride):
 
 
 @function
+def _lines_stay(target_stride, cols):
+    """Whether lines half of which are written are in the cache still when the other half is: with
+    16 registers small blocks are quicker then."""
+    return VL < 16 and cols <= 256 and target_stride % 512 != 0
+
+
+@function
 def _whole(count, lines):
     """How many rows or columns large blocks take: all, the last of them beginning early enough, if
     more than half of one would be left."""
@@ -303,7 +310,8 @@ def _start_of_rest(count, whole, lines):
 @shared_function
 def transpose(source, source_stride, target, target_stride, rows, cols, fill):
     """target[j, i] = source[i, j] for i < rows, j < cols; target[j, rows:fill] = 0."""
-    if _few(rows, cols, 16) or _few_sets(source_stride, target_stride) or fill > rows:
+    small = _few(rows, cols, 16) or _few_sets(source_stride, target_stride)
+    if small or _lines_stay(target_stride, cols) or fill > rows:
         small_blocks(source, source_stride, target, target_stride, rows, cols, fill)
         return
     high, wide = _whole(rows, 16), _whole(cols, 16)
