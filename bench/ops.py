@@ -65,6 +65,31 @@ EXPRESSIONS = {
     "x[0] = 1": "z.__setitem__(0, 1.0)", "detach": "x.detach()", "equal": "L.equal(x, x)",
     "outer add": "x + w", "interpolate": "F.interpolate(x[None, None], scale_factor=2)",
     "max_pool2d": "F.max_pool2d(x[None, None], 2)", "avg_pool2d": "F.avg_pool2d(x[None, None], 2)",
+    "ones": "L.ones(rows, columns)", "empty": "L.empty(rows, columns)",
+    "zeros on a device": "L.zeros(rows, columns, device=x.device)",
+    "zeros_like": "L.zeros_like(x)", "ones_like": "L.ones_like(x)", "empty_like": "L.empty_like(x)",
+    "full_like": "L.full_like(x, 2.0)", "new_zeros": "x.new_zeros(rows, columns)",
+    "linspace": "L.linspace(0, 1, rows * columns)", "eye": "L.eye(rows)",
+    "randn_like": "L.randn_like(x)", "rand_like": "L.rand_like(x)", "uniform_": "z.uniform_(-1, 1)",
+    "multinomial": "L.multinomial(p[0], 1)", "fill_": "z.fill_(1.0)", "zero_": "z.zero_()",
+    "clamp_": "z.clamp_(-1, 1)", "div_": "z.div_(1.0)", "masked_fill_": "z.masked_fill_(b, 0.0)",
+    "scatter_": "z.scatter_(1, j, y)", "scatter_ number": "z.scatter_(1, j, 1.0)",
+    "index_fill_": "z.index_fill_(0, r, 0.0)", "x[r] = y": "z.__setitem__(r, y)",
+    "x[mask] = 0": "z.__setitem__(b, 0.0)", "x[r, i]": "x[r, i]",
+    "cpu": "x.cpu()", "to its device": "x.to(x.device, non_blocking=True)", "size": "x.size()",
+    "reshape": "x.reshape(-1)", "flatten": "x.flatten()", "permute": "x.permute(1, 0)",
+    "squeeze": "x.squeeze(0)", "expand": "w.expand(rows, columns)", "split": "x.split(rows // 4)",
+    "x.T": "x.T", "numpy": "x.numpy()", "from_numpy": "L.from_numpy(a)", "tensor": "L.tensor(a)",
+    "bool": "x.bool()", "int": "x.int()", "min": "x.min()", "min 1": "x.min(dim=1)",
+    "sum keepdim": "x.sum(dim=-1, keepdim=True)", "all": "b.all()", "std": "x.std()",
+    "softmax dim": "F.softmax(x, dim=-1)", "normalize": "F.normalize(x, dim=1)",
+    "rsub": "1.0 - x", "div number": "x / 3.0", "where number": "L.where(b, x, 0.0)",
+    "lt": "x < y", "invert": "~b", "count true": "b.sum()", "isfinite": "L.isfinite(x)",
+    "allclose": "L.allclose(x, x)", "triu": "x.triu()", "cumsum 0": "x.cumsum(0)",
+    "meshgrid": "L.meshgrid(v, v, indexing='ij')",
+    "repeat_interleave": "x.repeat_interleave(2, 0)",
+    "accuracy": "(x.argmax(1) == i).float().mean().item()", "nll_loss": "F.nll_loss(x, i)",
+    "l1_loss": "F.l1_loss(x, y)", "smooth_l1_loss": "F.smooth_l1_loss(x, y)",
 }  # fmt: skip
 
 
@@ -80,7 +105,7 @@ def arguments(library, size):
         "v": library.randn(columns), "w": library.randn(rows, 1), "b": x > 0, "c": y > 0,
         "i": library.randint(0, columns, (rows,)), "r": library.randint(0, rows, (rows,)),
         "j": library.randint(0, columns, (rows, columns)), "o": library.ones(()),
-        "n": library.randint(0, 1000, (rows, columns)),
+        "n": library.randint(0, 1000, (rows, columns)), "a": x.numpy().copy(),
     }  # fmt: skip
 
 
