@@ -69,6 +69,18 @@ def test_special_numbers_at_a_mask(value):
     assert np.array_equal(ours.numpy().view(np.int32), theirs.numpy().view(np.int32))
 
 
+def test_integers_beyond_64_bits_are_refused():
+    x, mask = rushlight.zeros(3, dtype=rushlight.int64), rushlight.tensor([True, False, True])
+    for value in (1 << 63, -(1 << 63) - 1, 1 << 80):
+        with pytest.raises((RuntimeError, OverflowError)):
+            x[mask] = value
+        with pytest.raises((RuntimeError, OverflowError)):
+            x.masked_fill_(mask, value)
+    x[mask] = -(1 << 63)
+    x[~mask] = (1 << 63) - 1
+    assert x.tolist() == [-(1 << 63), (1 << 63) - 1, -(1 << 63)]
+
+
 def test_a_write_is_seen_by_the_pass():
     x = rushlight.ones(4, requires_grad=True)
     y = x * 1.0

@@ -19,6 +19,7 @@ from rushlight.kernels.prepared import LIMIT, Remembered, by_layouts, prepared
 __all__ = [
     "checked",
     "add_rows",
+    "all_inside",
     "failures",
     "put_along",
     "put_flat",
@@ -147,12 +148,31 @@ def put_along(input, index, source, dim, way):
     return prepared(code, outer, grain, arrays, outputs, words)
 
 
+@functools.lru_cache(LIMIT)
+def _looking(count, n):
+    """The plan that counts indices out of range of n among so many; None without kernels."""
+    look = _kernel("count_outside", _INT64)
+    if look is None:
+        return None
+    words = [0] * 5 + [ctypes.addressof(failures), n]
+    return threads.plan(look, count, chunk(count, 1, 1 << 16), words)
+
+
+def all_inside(index, n):
+    """Whether dense indices of int64 are all in 0 .. n - 1; False too where no kernel can tell."""
+    plan = _looking(index.size, n)
+    if plan is None:
+        return False
+    before = failures.value
+    threads.run(plan, 0, 0, 0, index)
+    return failures.value == before
+
+
 _into = Remembered()
 
 
-def _plans_into(target, index, source, dim, way):
-    """The plans that look for indices out of range and that write, for arrays of one layout; None
-    where that is left to others."""
+def _plan_into(target, index, source, dim, way):
+    """The plan that writes, for arrays of one layout; None where that is left to others."""
     if not target.ndim or not target.flags.c_contiguous or not _fits(target, index):
         return None
     if way and target.dtype not in COMPILED_DTYPES or not _beside(index, target, dim):
@@ -167,13 +187,8 @@ def _plans_into(target, index, source, dim, way):
     if code is None:
         return None
     outer, n, inner = _seen(target.shape, dim)
-    head = [0] * 5 + [ctypes.addressof(failures), n]
-    look = _kernel("count_outside", target.dtype, "i64")
-    grain = chunk(outer, 2 * index.size // outer, _SCATTERED)
-    return (
-        threads.plan(look, index.size, chunk(index.size, 1, 1 << 16), head),
-        threads.plan(code, outer, grain, [*head, index.shape[dim], inner]),
-    )
+    words = [0] * 5 + [ctypes.addressof(failures), n, index.shape[dim], inner]
+    return threads.plan(code, outer, chunk(outer, 2 * index.size // outer, _SCATTERED), words)
 
 
 def put_into(target, index, source, dim, way):
@@ -191,11 +206,11 @@ def put_into(target, index, source, dim, way):
     key = target.shape, target.strides, target.dtype, index.shape, index.strides, index.dtype, given
     key = *key, dim, way
     try:
-        plans = _into[key]
+        plan = _into[key]
     except KeyError:
         array = None if given is None else source
-        plans = _into.keep(key, _plans_into(target, index, array, dim, way))
-    if plans is None:
+        plan = _into.keep(key, _plan_into(target, index, array, dim, way))
+    if plan is None:
         return False
     if given is None:
         source = np.full(1, source, target.dtype)
@@ -204,11 +219,9 @@ def put_into(target, index, source, dim, way):
         first = address(other)
         if first < end and start < first + other.nbytes:
             return False
-    before = failures.value
-    threads.run(plans[0], 0, 0, 0, index)
-    if failures.value != before:
+    if not all_inside(index, target.shape[dim]):
         return False
-    threads.run(plans[1], 0, target, target, index, source)
+    threads.run(plan, 0, target, target, index, source)
     return True
 
 

@@ -12,7 +12,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import blocks, conversion, vectors
 from rushlight.kernels.conversion import converted
 from rushlight.kernels.prepared import by_layout
-from rushlight.ops._inplace import check_writable, written
+from rushlight.ops._inplace import check_writable, is_free, written
 from rushlight.ops._op import composite, op
 from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype
@@ -220,6 +220,7 @@ def _type(self, dtype=None, non_blocking=False):
     return self.to(dtype if isinstance(dtype, dtypes.dtype) else dtype.dtype)  # a FloatTensor
 
 
+_LARGE = 3e38  # numbers beyond it may overflow
 _LEGACY = {
     "float32": "Float",
     "float64": "Double",
@@ -343,6 +344,19 @@ _fill.gradient(input=lambda grad: grad * 0)
 
 def fill_(self, value):
     """Set every element to `value` (a number or a 0-d tensor)."""
+    kind = type(value)
+    if (
+        (kind is float or kind is int)
+        and type(self) in EXACT
+        and self._dtype.category == dtypes.FLOAT
+        and self._dtype.itemsize > 2
+        and -_LARGE < value < _LARGE
+        and is_free(self)
+    ):
+        if not blocks.fill(self._array, value):
+            self._array.fill(value)
+        written(self, None)
+        return self
     if STATE.levels and stack.levels:
         found = through_levels(fill_, (self, value), (self, value), {})
         if found is not NotImplemented:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import operator
 import types
 
 from rushlight import devices, dtypes
@@ -133,7 +134,7 @@ def from_numpy(ndarray):
             + ", ".join(d.name for d in dtypes.ALL)
             + "."
         )
-    if any(s < 0 for s in ndarray.strides):
+    if min(ndarray.strides, default=0) < 0:
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "
             "strides are not currently supported. (You can probably work around this by making a "
@@ -345,7 +346,6 @@ def _like(fill):
             and input._array.flags.c_contiguous
             and (1 not in input._array.shape or lies_by_rows(input._array))
             and input._array.size
-            and devices.current.stack[-1] is devices.cpu
             and not STATE.levels
         ):
             array, kind = input._array, input._dtype if dtype is None else dtype
@@ -402,6 +402,22 @@ def full_like(
 ):  # fmt: skip
     """A tensor filled with `fill_value`, with the shape, dtype and device of `input`."""
     only_strided("full_like", layout)
+    if (
+        type(input) in EXACT
+        and dtype is device is memory_format is None
+        and not requires_grad
+        and type(fill_value) in _PLAIN
+        and input._dtype.category == FLOAT
+        and input._dtype.itemsize > 2
+        and -_LARGE < fill_value < _LARGE
+        and type(input._array) is np.ndarray
+        and input._array.flags.c_contiguous
+        and (1 not in input._array.shape or lies_by_rows(input._array))
+        and not STATE.levels
+    ):
+        array = input._array
+        made = _memory(array.shape, array.dtype, fill_value, array.nbytes)
+        return construction.inferred(construction.made(made, input._dtype))
     if hasattr(input, "_pattern"):
         return ones_like(input, dtype=dtype).fill_(fill_value).requires_grad_(requires_grad)
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
@@ -545,7 +561,10 @@ def eye(
         if value is not None and value < 0:
             raise RuntimeError(f"eye: {name} must be greater or equal to 0, got {value}")
     refuse_limited("eye", dtype)
-    array = np.eye(n, m, dtype=BY_CODE[dtype.code])
+    n = operator.index(n)
+    m = n if m is None else operator.index(m)
+    array = blocks.filled((n, m), BY_CODE[dtype.code], 0)
+    array.reshape(-1)[: min(n, m) * (m + 1) : m + 1] = 1
     return _given(out, array, dtype, device, requires_grad)
 
 

@@ -431,7 +431,10 @@ def _index_fill(input: Tensor, dim, index: Tensor, value):
 
 
 def _fill_slices(target, dim, index, value):
-    dim, index = check_vector_index("index_fill", target, dim, index)
+    quick = type(dim) is int and 0 <= dim < target.ndim and type(index) is np.ndarray
+    quick = quick and index.ndim == 1 and index.dtype == np.int64 and index.flags.c_contiguous
+    if not (quick and index.size and places.all_inside(index, target.shape[dim])):
+        dim, index = check_vector_index("index_fill", target, dim, index)
     line(target)[slices(dim, index)] = value
     return True
 

@@ -62,6 +62,7 @@ def _masked_fill(input: Tensor, mask: Tensor, value):
     return by_rows(np.where(mask, np.asarray(value, input.dtype), input))
 
 
+_LEAST = -(1 << 63)
 _SCALARS = {"f32": "f64", "f64": "f64", "i32": "i64", "i64": "i64"}
 
 
@@ -109,6 +110,8 @@ def written_where(target, mask, value):
         if kind != "f64" or type(value) is not int:
             return False
         value = float(value)
+    if kind == "i64" and not _LEAST <= value <= -_LEAST - 1:
+        return False
     if mask.shape != target.shape:
         try:
             if np.broadcast_shapes(mask.shape, target.shape) != target.shape:
