@@ -15,6 +15,7 @@ from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.dtypes import float32, float64
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.memory_format import lies_by_rows
 from rushlight.tensor.tensor import EXACT, Parameter, Tensor, make_tensor
 
 _ndarray = np.ndarray
@@ -111,3 +112,16 @@ def tensors_of(arrays):
         if found is not NotImplemented:
             return found
     return [None if array is None else tensor_of(array) for array in arrays]
+
+
+def lies_plainly(tensor):
+    """Whether an exact tensor of some elements lies row by row in memory of the CPU and no function
+    transform is around."""
+    array = tensor._array
+    if STATE.levels or type(tensor) not in EXACT or type(array) is not _ndarray:
+        return False
+    return (
+        array.flags.c_contiguous
+        and array.size > 0
+        and (1 not in array.shape or lies_by_rows(array))
+    )

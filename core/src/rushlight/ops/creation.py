@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import math
-import operator
 import types
 
 from rushlight import devices, dtypes
@@ -15,6 +14,7 @@ from rushlight.dtypes import FLOAT, INTEGER, as_dtype, default, held, refuse_lim
 from rushlight.dtypes import dtype as DType
 from rushlight.errors import argument_error
 from rushlight.kernels import blocks, vectors
+from rushlight.ops._direct import lies_plainly
 from rushlight.ops._numbers import plain_numbers
 from rushlight.ops._rules import filling_dtype
 from rushlight.tensor import construction
@@ -32,7 +32,7 @@ from rushlight.tensor.memory_format import (
 )
 from rushlight.tensor.memory_format import empty_like as _like_strides
 from rushlight.tensor.shape import Size, normalize_size
-from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
+from rushlight.tensor.tensor import Tensor, make_tensor
 
 _LARGE = 3e38  # numbers beyond it may overflow float32
 
@@ -134,7 +134,7 @@ def from_numpy(ndarray):
             + ", ".join(d.name for d in dtypes.ALL)
             + "."
         )
-    if min(ndarray.strides, default=0) < 0:
+    if any(s < 0 for s in ndarray.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "
             "strides are not currently supported. (You can probably work around this by making a "
@@ -338,15 +338,10 @@ def _like(fill):
         memory_format=None,
     ):  # fmt: skip
         if (
-            type(input) in EXACT
-            and device is memory_format is layout is None
+            device is memory_format is layout is None
             and (dtype is None or type(dtype) is DType)
             and not requires_grad
-            and type(input._array) is np.ndarray
-            and input._array.flags.c_contiguous
-            and (1 not in input._array.shape or lies_by_rows(input._array))
-            and input._array.size
-            and not STATE.levels
+            and lies_plainly(input)
         ):
             array, kind = input._array, input._dtype if dtype is None else dtype
             room = array.size * kind.itemsize
@@ -403,17 +398,13 @@ def full_like(
     """A tensor filled with `fill_value`, with the shape, dtype and device of `input`."""
     only_strided("full_like", layout)
     if (
-        type(input) in EXACT
-        and dtype is device is memory_format is None
+        dtype is device is memory_format is None
         and not requires_grad
         and type(fill_value) in _PLAIN
+        and lies_plainly(input)
         and input._dtype.category == FLOAT
         and input._dtype.itemsize > 2
         and -_LARGE < fill_value < _LARGE
-        and type(input._array) is np.ndarray
-        and input._array.flags.c_contiguous
-        and (1 not in input._array.shape or lies_by_rows(input._array))
-        and not STATE.levels
     ):
         array = input._array
         made = _memory(array.shape, array.dtype, fill_value, array.nbytes)
@@ -561,10 +552,7 @@ def eye(
         if value is not None and value < 0:
             raise RuntimeError(f"eye: {name} must be greater or equal to 0, got {value}")
     refuse_limited("eye", dtype)
-    n = operator.index(n)
-    m = n if m is None else operator.index(m)
-    array = blocks.filled((n, m), BY_CODE[dtype.code], 0)
-    array.reshape(-1)[: min(n, m) * (m + 1) : m + 1] = 1
+    array = np.eye(n, m, dtype=BY_CODE[dtype.code])
     return _given(out, array, dtype, device, requires_grad)
 
 
