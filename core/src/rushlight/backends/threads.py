@@ -207,6 +207,11 @@ def pool():
     return _pool
 
 
+def is_cold() -> bool:
+    """Whether no kernel has run yet: one for little work would slow down the start."""
+    return _pool is None
+
+
 # Until the pool exists these three build it; afterwards the module's names are the compiled doors.
 
 

@@ -51,11 +51,6 @@ def _blocks(size):
 _filled, _copied = Remembered(), Remembered()
 
 
-def _is_cold():
-    """Whether no kernel has run yet."""
-    return threads._pool is None
-
-
 def is_zero(value):
     """Whether all bits of a number are zero: not those of -0.0."""
     kind = type(value)
@@ -65,7 +60,7 @@ def is_zero(value):
 def filled(shape, dtype, value):
     """A new array of one number."""
     zero = is_zero(value)
-    if not _is_cold():
+    if not threads.is_cold():
         key = shape, dtype, zero
         try:
             call = _filled[key]
@@ -112,7 +107,7 @@ def _fill_plan(count, dtype, zero):
 
 def fill(array, value):
     """Write one number everywhere; False where that is left to NumPy."""
-    if _is_cold() or array.nbytes < LEAST:
+    if threads.is_cold() or array.nbytes < LEAST:
         return False
     if not array.flags.c_contiguous or not array.flags.writeable:
         return False
@@ -127,7 +122,7 @@ def fill(array, value):
 
 def copied(array):
     """A copy of a dense array of some size; None where that is left to NumPy."""
-    if REFERENCE or _is_cold() or not array.flags.c_contiguous or array.nbytes < LEAST:
+    if REFERENCE or threads.is_cold() or not array.flags.c_contiguous or array.nbytes < LEAST:
         return None
     key = array.shape, array.dtype
     try:
@@ -159,7 +154,7 @@ def copy(target, source):
     """Write the elements of a dense array to another of its shape and dtype; False where that is
     left to NumPy (little or strided memory, memory that both share)."""
     size = target.nbytes
-    if size < LEAST or REFERENCE or _is_cold():
+    if size < LEAST or REFERENCE or threads.is_cold():
         return False
     if source.dtype != target.dtype or source.shape != target.shape:
         return False

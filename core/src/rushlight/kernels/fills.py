@@ -41,14 +41,9 @@ def _normal_words():
     return [driver("flat"), kernel.code().ctypes.data]
 
 
-def is_cold():
-    """Whether no kernel has run yet: one for few numbers would only slow down the start."""
-    return threads._pool is None
-
-
 def _code(name, count):
     """Address of a kernel and its constants; None where others draw."""
-    least = LEAST if is_cold() else BLOCK if name == "normal" else 1
+    least = LEAST if threads.is_cold() else BLOCK if name == "normal" else 1
     if REFERENCE or not least <= count < MOST:
         return None, None
     from rushlight.backends import mersenne_twister as native

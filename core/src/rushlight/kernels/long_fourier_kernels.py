@@ -76,6 +76,22 @@ def halves(args, lo, hi, tid):
             out[2 * (n - k) + 1] = scale * (imaginary - even_imaginary)
 
 
+@function
+def complex_of_half(x, out, table, n, start, stop):
+    """Values start .. stop - 1, and those as far from the end, of n complex numbers that stand for
+    real ones, from the first half of the transform of these. Not the value at 0."""
+    for k in range(start, stop):
+        other = n - k
+        even_real, even_imaginary = x[2 * k] + x[2 * other], x[2 * k + 1] - x[2 * other + 1]
+        real, imaginary = x[2 * k] - x[2 * other], x[2 * k + 1] + x[2 * other + 1]
+        c, s = table[2 * k], table[2 * k + 1]
+        odd_real, odd_imaginary = real * c + imaginary * s, imaginary * c - real * s
+        out[2 * k] = even_real - odd_imaginary
+        out[2 * k + 1] = even_imaginary + odd_real
+        out[2 * other] = even_real + odd_imaginary
+        out[2 * other + 1] = odd_real - even_imaginary
+
+
 @range_kernel
 def halves_back(args, lo, hi, tid):
     """LENGTH complex numbers, whose transform back has 2 LENGTH real ones as its parts, from the
@@ -93,13 +109,4 @@ def halves_back(args, lo, hi, tid):
             out[0] = first + last
             out[1] = first - last
             start = i64(1)
-        for k in range(start, min((block + 1) * BLOCK, n // 2 + 1)):
-            other = n - k
-            even_real, even_imaginary = x[2 * k] + x[2 * other], x[2 * k + 1] - x[2 * other + 1]
-            real, imaginary = x[2 * k] - x[2 * other], x[2 * k + 1] + x[2 * other + 1]
-            c, s = table[2 * k], table[2 * k + 1]
-            odd_real, odd_imaginary = real * c + imaginary * s, imaginary * c - real * s
-            out[2 * k] = even_real - odd_imaginary
-            out[2 * k + 1] = even_imaginary + odd_real
-            out[2 * other] = even_real + odd_imaginary
-            out[2 * other + 1] = odd_real - even_imaginary
+        complex_of_half(x, out, table, n, start, min((block + 1) * BLOCK, n // 2 + 1))

@@ -28,6 +28,7 @@ from rushlight.backends.microkernel import VL
 from rushlight.backends.transposes import transpose
 from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.fourier_kernels import joined_few, run_stages, spread_few
+from rushlight.kernels.long_fourier_kernels import complex_of_half
 
 # Argument words. N: complex numbers of a row; TABLE: address of what `transform_row` reads; FACTOR
 # and ENDS: bits of float32 numbers by which all values are multiplied, and the first and last ones
@@ -98,22 +99,6 @@ def halves_few(source, target, roots, n):
         out[2 * j + 1] = imaginary - even
 
 
-@function
-def complex_few(source, target, roots, n):
-    """:func:`pairs_from_halves` of few values."""
-    x, table, out = array(f32, source), array(f32, roots), array(f32, target)
-    for k in range(1, n // 2 + 1):
-        j = n - k
-        even_real, even = x[2 * k] + x[2 * j], x[2 * k + 1] - x[2 * j + 1]
-        real, imaginary = x[2 * k] - x[2 * j], x[2 * k + 1] + x[2 * j + 1]
-        c, s = table[2 * k], table[2 * k + 1]
-        odd_real, odd = real * c + imaginary * s, imaginary * c - real * s
-        out[2 * k] = even_real - odd
-        out[2 * k + 1] = even + odd_real
-        out[2 * j] = even_real + odd
-        out[2 * j + 1] = odd_real - even
-
-
 @range_kernel
 def real_row(args, lo, hi, tid):
     """Transforms of rows of 2 N real numbers, or the first N + 1 values of each, an item each."""
@@ -159,7 +144,7 @@ def row_back(args, lo, hi, tid):
         if n >= 2 * VL:
             pairs_from_halves(source, buffer, g[ROOTS], n)
         else:
-            complex_few(source, buffer, g[ROOTS], n)
+            complex_of_half(x, out, array(f32, g[ROOTS]), n, i64(1), n // 2 + 1)
         transform_row(buffer, g[OUT] + item * 8 * n, g[TABLE], g[FACTOR], g[SWAP], work)
 
 

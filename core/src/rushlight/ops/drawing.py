@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
+from rushlight.backends import np, threads
 from rushlight.kernels import fills
 from rushlight.kernels.execution import FLOAT32
 from rushlight.ops._direct import tensor_of
@@ -38,7 +38,7 @@ def _known(engine, key, prepare, *arguments):
         if len(calls) >= _LIMIT:
             calls.clear()
         found = prepare(*arguments)
-        if found is not None or not fills.is_cold():
+        if found is not None or not threads.is_cold():
             calls[key] = found
         return found
 

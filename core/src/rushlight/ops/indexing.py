@@ -388,8 +388,8 @@ def _elements(self, index):
     array = self._array
     if type(array) is not np.ndarray or self._node is not None and mode.recording:
         return None
-    found = tuple([item._array if type(item) in EXACT else None for item in index])
-    if not found or not all([_is_places(places) for places in found]):
+    found = _arrays_of(index)
+    if not found:
         return None
     try:
         out = array[found]
@@ -438,13 +438,16 @@ def _places(index):
     several tensors of int64 or bool."""
     kind = type(index)
     if kind is tuple:
-        if all(map(_is_basic, index)):
-            return index
-        found = tuple([item._array if type(item) in EXACT else None for item in index])
-        return found if all([_is_places(array) for array in found]) else None
+        return index if all(map(_is_basic, index)) else _arrays_of(index)
     if kind in EXACT:
         return index._array if _is_places(index._array) else None
     return index if _is_basic(index) else None
+
+
+def _arrays_of(index):
+    """The arrays of a tuple of tensors of int64 or bool, or None."""
+    found = tuple([item._array if type(item) in EXACT else None for item in index])
+    return found if all([_is_places(array) for array in found]) else None
 
 
 def _is_places(array):

@@ -106,10 +106,10 @@ def written_where(target, mask, value):
     kind = _SCALARS.get(name)
     if kind is None or type(mask) is not np.ndarray or mask.dtype != np.bool_:
         return False
-    if type(value) is not (float if kind == "f64" else int):
-        if kind != "f64" or type(value) is not int:
-            return False
+    if kind == "f64" and type(value) is int:
         value = float(value)
+    if type(value) is not (float if kind == "f64" else int):
+        return False
     if kind == "i64" and not _LEAST <= value <= -_LEAST - 1:
         return False
     if mask.shape != target.shape:
