@@ -89,6 +89,10 @@ EXPRESSIONS = {
     "meshgrid": "L.meshgrid(v, v, indexing='ij')",
     "repeat_interleave": "x.repeat_interleave(2, 0)",
     "accuracy": "(x.argmax(1) == i).float().mean().item()", "nll_loss": "F.nll_loss(x, i)",
+    "as_tensor": "L.as_tensor(a)", "type_as": "n.type_as(x)", "expand_as": "w.expand_as(x)",
+    "view_as": "x.view_as(y)", "t": "x.t()", "unbind": "x.unbind(0)", "to uint8": "b.to(L.uint8)",
+    "scatter": "x.scatter(1, j, y)", "isclose": "L.isclose(x, y)", "narrow": "x.narrow(0, 1, 2)",
+    "select": "x.select(0, 1)", "dot": "L.dot(v, v)", "amax 1": "x.amax(1)", "diag": "x.diag()",
     "l1_loss": "F.l1_loss(x, y)", "smooth_l1_loss": "F.smooth_l1_loss(x, y)",
 }  # fmt: skip
 

@@ -239,3 +239,31 @@ def test_moves_to_where_a_tensor_is():
     assert x.to("meta", non_blocking=True).device.type == "meta"
     with pytest.raises(TypeError, match="copied"):
         x.to("cpu", copied=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bfloat16"])
+def test_numbers_written_again_and_again(dtype):
+    """From the second call on a kernel that writes is found by the types of the numbers."""
+    values = np.linspace(-3, 3, 12).reshape(3, 4)
+    calls = [("clamp_", -1, 1.5), ("clamp_", -1.25, 1.5), ("clamp_", 0.5), ("clamp_", -2, 2),
+             ("clamp_", -1.0, float("nan")), ("clamp_", 1.5, -1.5), ("sub_", 1 << 40)]  # fmt: skip
+    for name, *numbers in calls * 3:
+        ours = rushlight.tensor(values.tolist()).to(getattr(rushlight, dtype))
+        theirs = torch.tensor(values.tolist()).to(getattr(torch, dtype))
+        found = []
+        for x in (ours, theirs):
+            try:
+                found.append(getattr(x, name)(*numbers) is x)
+            except RuntimeError as error:
+                found.append(type(error))
+        assert found[0] == found[1]
+        check(ours, theirs)
+        assert ours._version == theirs._version
+    leaf = rushlight.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        leaf.clamp_(-1.25, 1.5)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        rushlight.ones(3).clamp_(-1e300, 1.5)
+    (product := leaf * 2).clamp_(-1.25, 1.5)
+    product.sum().backward()
+    assert leaf.grad.tolist() == [0.0, 0.0, 0.0]

@@ -143,3 +143,57 @@ def test_reductions_of_many_values_are_pytorchs(reduce, include_self, dtype, dim
         )
         results.append(np.array(found.tolist()))
     assert np.allclose(*results, rtol=1e-6, atol=0, equal_nan=True)
+
+
+def test_written_again_and_again_at_one_layout():
+    """Machine code knows the layout from the second call on; what is unusual still goes its way."""
+    draw = np.random.default_rng(2)
+    for _ in range(40):
+        target, source = draw.standard_normal((2, 5, 7)).astype(np.float32)
+        index = draw.permuted(np.tile(np.arange(7), (5, 1)), axis=1)
+        ours, theirs = rushlight.from_numpy(target.copy()), torch.from_numpy(target.copy())
+        assert ours.scatter_(1, rushlight.from_numpy(index), rushlight.from_numpy(source)) is ours
+        theirs.scatter_(1, torch.from_numpy(index), torch.from_numpy(source))
+        assert_same(ours, theirs)
+        assert ours._version == 1
+    places = rushlight.from_numpy(index)
+    want = ours.clone().scatter_(1, places, ours.clone())
+    assert ours.scatter_(1, places, ours).tolist() == want.tolist()  # a source that is the target
+    leaf = rushlight.ones(5, 7, requires_grad=True)
+    rushlight.zeros(5, 7).scatter_(1, places, leaf * 3).sum().backward()
+    assert leaf.grad.tolist() == [[3.0] * 7] * 5
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        leaf.scatter_(1, places, ours)
+    places[4, 6] = 7
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="index 7 is out of bounds for dimension 1"):
+            ours.scatter_(1, places, want)
+    ours._array.flags.writeable = False
+    with pytest.raises(RuntimeError, match="read-only"):
+        ours.scatter_(1, rushlight.from_numpy(index), want)
+
+
+@pytest.mark.parametrize("reduce", [None, "add", "multiply"])
+def test_an_index_out_of_range_met_by_another_thread(reduce):
+    """The count of failures belongs to all threads: what raised it elsewhere changes nothing."""
+    from threading import Thread
+
+    stop, index = [], rushlight.tensor([[1, 0, 1], [0, 1, 0]])
+
+    def fail():
+        wrong = rushlight.full((2, 3), 9)
+        while not stop:
+            with pytest.raises(RuntimeError, match="out of bounds"):
+                rushlight.zeros(2, 3).scatter_(0, wrong, rushlight.ones(2, 3))
+
+    thread = Thread(target=fail)
+    thread.start()
+    options = {} if reduce is None else {"reduce": reduce}
+    try:
+        for _ in range(2000):
+            x = rushlight.full((2, 3), 3.0)
+            x.scatter_(0, index, rushlight.full((2, 3), 5.0), **options)
+            assert x.tolist() == [[{None: 5.0, "add": 8.0, "multiply": 15.0}[reduce]] * 3] * 2
+    finally:
+        stop.append(True)
+        thread.join()

@@ -133,14 +133,14 @@ def address_of(call):
 
 def described(call):
     """How many arrays a function over ``rl_layout`` or ``rl_several`` takes, and the addresses of
-    its results' dtypes; None where it takes numbers or the arrays to write, or is another one."""
+    its results' dtypes; None where it takes numbers, or several arrays to write, or is another."""
     if type(call) is not type(len) or call.__name__ not in ("layout", "several"):
         return None
     plan = call.__self__
     if call.__name__ == "layout":
-        if plan[GIVEN] or plan[PARAMS]:
+        if plan[GIVEN] > 1 or plan[PARAMS]:
             return None
-        return int(plan[INPUTS]), [int(plan[OUT])]
+        return int(plan[INPUTS] + plan[GIVEN]), [int(plan[OUT])]
     outputs = [int(plan[FIRST + i * OUTPUT]) for i in range(plan[OUTPUTS])]
     return int(plan[ARGUMENTS]), outputs
 

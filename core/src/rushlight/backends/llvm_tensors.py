@@ -8,7 +8,8 @@ slots, whose places the class itself tells.
 ``rl_result``  (array, source): the same; the dtype is the source's, or found by the array's
 ``rl_view``    (source, array, step): a view of the source's memory, noted in its storage
 
-:mod:`rushlight.backends.llvm_views` holds those that make the array of a view as well.
+:mod:`rushlight.backends.llvm_views` holds those that make the array of a view as well, and
+:mod:`rushlight.backends.llvm_creation` those that make new memory.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PySequence_Concat(ptr, ptr)
 declare i32 @memcmp(ptr, ptr, i64)
 declare ptr @memset(ptr, i32, i64)
+declare ptr @memcpy(ptr, ptr, i64)
 declare i64 @PyLong_AsLongLong(ptr)
 declare void @PyErr_Clear()
 declare i32 @PySlice_Unpack(ptr, ptr, ptr, ptr)
@@ -299,6 +301,7 @@ def _set_origin(f, source, step, out):
 def _families():
     from rushlight.backends import (
         llvm_backward,
+        llvm_creation,
         llvm_known,
         llvm_lists,
         llvm_pointwise,
@@ -310,7 +313,7 @@ def _families():
 
     return (
         llvm_views, llvm_recording, llvm_backward, llvm_lists, llvm_shapes, llvm_known,
-        llvm_results, llvm_pointwise,
+        llvm_results, llvm_pointwise, llvm_creation,
     )  # fmt: skip
 
 

@@ -11,11 +11,12 @@ import threading
 
 import numpy as np
 
+from rushlight.backends import threads
 from rushlight.settings import kernels_mode
 
 _STATE_BYTES = 5056
 _WORDS = 624
-_COMPILED = 1024  # draws from which on compiled code makes them
+_COMPILED = 1024  # draws from which on compiled code makes them, even if no kernel has run before
 
 
 def fused(factor, other: float, shift: float):
@@ -67,7 +68,8 @@ class MersenneTwister:
     # ------------------------------------------------------------------ uniforms
     def uniform(self, count: int, double: bool):
         """Uniforms in [0, 1): 24 bits of one draw, or 53 bits of two."""
-        if count >= _COMPILED and kernels_mode() != "reference":
+        compiled = count >= _COMPILED or count > 0 and not threads.is_cold()
+        if compiled and kernels_mode() != "reference":
             out = np.empty(count, np.float64 if double else np.float32)
             return self._filled(out, 2 if double else 1)
         if not double:

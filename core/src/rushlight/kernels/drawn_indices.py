@@ -5,7 +5,20 @@ from __future__ import annotations
 from rushlight.backends import np
 from rushlight.kernels import search
 
-__all__ = ["largest", "with_replacement"]
+__all__ = ["check", "largest", "with_replacement"]
+
+
+def check(rows):
+    """Refuse rows that are no distributions. A minimum and sums tell of nearly all others: a nan
+    makes both of them nan."""
+    if rows.size and np.minimum.reduce(rows, None) >= 0:
+        totals = np.add.reduce(rows, 1)
+        if np.minimum.reduce(totals) > 0 and np.maximum.reduce(totals) < np.inf:
+            return
+    if rows.size and ((rows < 0).any() or not np.isfinite(rows).all()):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (rows.sum(1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 
 def largest(rows, count):

@@ -178,9 +178,15 @@ def put_one_each(g, n, lo, hi):
 @range_kernel
 def put_along(args, lo, hi, tid):
     """OUT = X (which may be OUT), then OUT[o, INDEX[o, i, c], c] = SOURCE[o, i, c], or what the way
-    makes of it: items are outer blocks."""
+    makes of it: items are outer blocks. The last constant: 1 for nothing at all where an index is
+    out of range."""
     g = array(i64, args)
     n, m, inner = g[6], g[7], g[8]
+    if g[9] == 1:
+        failed = outside(array(i64, g[INDEX] + 8 * lo * m * inner), (hi - lo) * m * inner, n)
+        if failed > 0:
+            atomic_add(g[5], failed)
+            return
     old, new = (
         array(element, g[X] + size * lo * n * inner),
         array(element, g[OUT] + size * lo * n * inner),

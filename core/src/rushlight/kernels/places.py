@@ -14,7 +14,14 @@ import math
 from rushlight.backends import np, threads
 from rushlight.backends.memory import address
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, is_floating
-from rushlight.kernels.prepared import LIMIT, Remembered, by_layouts, prepared
+from rushlight.kernels.prepared import (
+    LIMIT,
+    Remembered,
+    Short,
+    by_layouts,
+    prepared,
+    prepared_into,
+)
 
 __all__ = [
     "checked",
@@ -27,6 +34,7 @@ __all__ = [
     "take_along",
     "take_rows",
     "triangle",
+    "written_at",
 ]
 
 failures = ctypes.c_int64(0)  # how often an index was out of range; only ever counts up
@@ -142,7 +150,7 @@ def put_along(input, index, source, dim, way):
     if code is None:
         return None
     outer, n, inner = _seen(input.shape, dim)
-    words = [ctypes.addressof(failures), n, index.shape[dim], inner]
+    words = [ctypes.addressof(failures), n, index.shape[dim], inner, 0]
     grain = chunk(outer, (2 * index.size + input.size) // outer, _SCATTERED)
     arrays, outputs = [input, index, source], [(input.shape, input.dtype)]
     return prepared(code, outer, grain, arrays, outputs, words)
@@ -172,7 +180,9 @@ _into = Remembered()
 
 
 def _plan_into(target, index, source, dim, way):
-    """The plan that writes, for arrays of one layout; None where that is left to others."""
+    """The plan that writes, for arrays of one layout, whether it looks at all indices first, and a
+    function of the arrays and the target that does the same, or None; None where that is left to
+    others."""
     if not target.ndim or not target.flags.c_contiguous or not _fits(target, index):
         return None
     if way and target.dtype not in COMPILED_DTYPES or not _beside(index, target, dim):
@@ -187,8 +197,17 @@ def _plan_into(target, index, source, dim, way):
     if code is None:
         return None
     outer, n, inner = _seen(target.shape, dim)
-    words = [0] * 5 + [ctypes.addressof(failures), n, index.shape[dim], inner]
-    return threads.plan(code, outer, chunk(outer, 2 * index.size // outer, _SCATTERED), words)
+    grain = chunk(outer, 2 * index.size // outer, _SCATTERED)
+    words = [ctypes.addressof(failures), n, index.shape[dim], inner, int(outer <= grain)]
+    plan, known = threads.plan(code, outer, grain, [0] * 5 + words), None
+    if outer <= grain and way == PUT and not single:
+        known = prepared_into(code, outer, grain, (target, index, source), words)
+    return plan, outer <= grain, known
+
+
+# Short calls of (target, index, source, target, dim), for the way PUT, which may come twice.
+written_at = Short(4, 5, failures=ctypes.addressof(failures))
+written_at.first = 16
 
 
 def put_into(target, index, source, dim, way):
@@ -205,24 +224,35 @@ def put_into(target, index, source, dim, way):
         return False
     key = target.shape, target.strides, target.dtype, index.shape, index.strides, index.dtype, given
     key = *key, dim, way
+    array = None if given is None else source
     try:
-        plan = _into[key]
+        found = _into[key]
     except KeyError:
-        array = None if given is None else source
-        plan = _into.keep(key, _plan_into(target, index, array, dim, way))
-    if plan is None:
+        found = _into.keep(key, _plan_into(target, index, array, dim, way))
+    if found is None:
         return False
+    plan, looks, known = found
     if given is None:
         source = np.full(1, source, target.dtype)
-    start, end = address(target), address(target) + target.nbytes
-    for other in (index, source):  # which must not change while the target is written
-        first = address(other)
-        if first < end and start < first + other.nbytes:
-            return False
-    if not all_inside(index, target.shape[dim]):
+    else:
+        written_at.miss(known, (target, index, source, target), (dim,))
+    if _meet(target, index) or _meet(target, source):  # they must not change meanwhile
         return False
+    if not looks and not all_inside(index, target.shape[dim]):
+        return False
+    before = failures.value
     threads.run(plan, 0, target, target, index, source)
-    return True
+    if failures.value == before:
+        return True
+    return bool(((index >= 0) & (index < target.shape[dim])).all())  # else another thread's failure
+
+
+def _meet(target, other):
+    """Whether dense arrays may share memory; two that own theirs do not."""
+    if target.base is other.base is None:
+        return target is other
+    start, first = address(target), address(other)
+    return first < start + target.nbytes and start < first + other.nbytes
 
 
 def put_flat(input, index, source, adding):
@@ -233,7 +263,7 @@ def put_flat(input, index, source, adding):
     code = _writer(input, source, int(adding), 1)
     if code is None:
         return None
-    words = [ctypes.addressof(failures), input.size, index.size, 1]
+    words = [ctypes.addressof(failures), input.size, index.size, 1, 0]
     return prepared(code, 1, 1, [input, index, source], [(input.shape, input.dtype)], words)
 
 

@@ -70,8 +70,9 @@ def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0, 
     return _allocating(call, outputs)
 
 
-def _plan(code, items, grain, inputs, outputs, words, numbers, head, given, scratch):
-    """The words of a door's plan."""
+def _plan(code, items, grain, inputs, outputs, words, numbers, head, given, scratch, extents=()):
+    """The words of a door's plan. `extents`: where operands begin and end, the results first, and
+    for each result a mask of the inputs that may be the very same."""
     from rushlight.backends import llvm_door as door
 
     plan = [0] * door.LAYOUT_DTYPES
@@ -90,8 +91,23 @@ def _plan(code, items, grain, inputs, outputs, words, numbers, head, given, scra
     plan[door.TAIL] = len(words)
     plan[door.BYTES] = math.prod(shape) * dtype.itemsize
     passed = [d for _, d in outputs[:given]] + [x.dtype for x in inputs]
-    # Results are new, so no input can lie across them: their extents need not be known.
-    return [*plan, *map(id, passed), *[0] * (2 * len(passed) + given), *words]
+    # Where results are new no input can lie across them: their extents need not be known.
+    return [*plan, *map(id, passed), *(extents or [0] * (2 * len(passed) + given)), *words]
+
+
+def prepared_into(code, items, grain, inputs, words=()):
+    """``f(*inputs, target)`` that runs the kernel at `code` on dense arrays and writes into the
+    target, which is what it gives; that may be the first input and shares no memory with others,
+    or the answer is NotImplemented. None where there are no built-in doors."""
+    from rushlight.backends import llvm_door as door
+
+    if not door.is_available() or max(x.ndim for x in inputs) > 8:
+        return None
+    first = inputs[0]
+    ends = [first.nbytes, *(x.nbytes for x in inputs)]
+    outputs, extents = [(first.shape, first.dtype)], [*[0] * len(ends), *ends, 1]
+    plan = _plan(code, items, grain, inputs, outputs, words, "", 0, 1, False, extents)
+    return door.doors().layout(plan)
 
 
 def _dense(shape, size):
@@ -174,6 +190,7 @@ class Short:
     give all of these; `listed` says that the tensors come as a list."""
 
     whole = False
+    first = 0  # misses that are all learned
     others = False  # whether further arguments are allowed, because they change no result
 
     def __init__(self, tensors=1, count=None, listed=False, failures=0):
@@ -183,7 +200,7 @@ class Short:
     def miss(self, found, arrays, attributes=()):
         """A call that has been met before came the long way: now and then it is learned again."""
         self.missed += 1
-        if not self.missed % _EVERY:
+        if self.missed <= self.first or not self.missed % _EVERY:
             self.learn(found, arrays, attributes)
 
     def learn(self, found, arrays, attributes=()):

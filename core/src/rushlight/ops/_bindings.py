@@ -35,6 +35,7 @@ def _forget_doors():
             entries = getattr(op, name, ())
             for code in range(len(entries)):
                 entries[code] = None
+        getattr(op, "into_numbers", {}).clear()
         op.ways[:] = _NO_WAYS
         op.offered.clear()
 

@@ -15,7 +15,7 @@ from rushlight.ops._rules import number_dtype, result_type
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _STATIC = (str, bool, tuple, type(None))
-_EXACT = 1 << 53  # integers up to here are float64 numbers
+EXACT_INTEGERS = 1 << 53  # integers up to here are float64 numbers
 
 
 def run_elementwise(op, values):
@@ -223,7 +223,11 @@ class Call:
 
     def _number(self, value):
         kind = type(value)
-        if kind is int and self.operand.category == FLOAT and -_EXACT <= value <= _EXACT:
+        if (
+            kind is int
+            and self.operand.category == FLOAT
+            and -EXACT_INTEGERS <= value <= EXACT_INTEGERS
+        ):
             return float(value)  # one kernel serves both, and the short way takes it
         if kind is int or kind is float:
             return value

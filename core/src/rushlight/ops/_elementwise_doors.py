@@ -15,7 +15,7 @@ from rushlight.backends import np
 from rushlight.devices import cpu
 from rushlight.dtypes import FLOAT
 from rushlight.ops._doors import built, texts_of
-from rushlight.ops._elementwise import _EXACT, Call
+from rushlight.ops._elementwise import EXACT_INTEGERS, Call
 from rushlight.ops._op import ATTRIBUTE, OPTIONAL, TENSOR
 from rushlight.ops._recording import note
 from rushlight.tensor import construction as make
@@ -37,6 +37,8 @@ def make_elementwise_door(op, form, inplace=False):
     if found is None or not source.read_arguments(*found):
         return None
     text, table = source.inplace() if inplace else source.fresh(), {}
+    if inplace and type(form) is int:
+        source.quick = _Numbered(op)
     space = {**_SPACE, **source.values, "op": op, "table": table, "known": table.get,
              "quick": source.quick}  # fmt: skip
     kind = "in-place door" if inplace else "door"
@@ -80,6 +82,22 @@ class _Quick:
             self.known = backend.PointwiseCalls(len(self.given))
         self.known.note(arguments, call, entry.dtype)
         self.call = self.known.function
+
+
+class _Numbered:
+    """The way of an in-place door past itself, for a tensor and numbers that are no part of the
+    code: `ops._fast_inplace` looks into what this learns."""
+
+    def __init__(self, op):
+        self.op = op
+
+    def learn(self, key, values, entry):
+        """Know the kind of call that a key and an entry stand for."""
+        op, (code, *kinds) = self.op, key
+        if code < 0 or not kinds or not _NUMBERS.issuperset(kinds) or not entry.floats:
+            return
+        if hasattr(op, "into_numbers") and entry.dtype.code == code:
+            op.into_numbers[key] = entry.short_into, op.options.get("check")
 
 
 def _learn(op, table, key, values, count, quick):
@@ -220,7 +238,7 @@ class _Source:
             "    if entry is None: return NO",
             "if scalars and entry.floats:",
             "    for v in scalars:",
-            f"        if type(v) is int and not -{_EXACT} <= v <= {_EXACT}: return NO",
+            "        if type(v) is int and not -EXACT <= v <= EXACT: return NO",
         ]
         return lines
 
@@ -281,5 +299,5 @@ class _Source:
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
     "make": make, "mode": mode, "STATE": STATE, "note": note, "learn": _learn,
-    "numbers": _NUMBERS, "static": _STATIC, "storage_of": storage_of,
+    "EXACT": EXACT_INTEGERS, "numbers": _NUMBERS, "static": _STATIC, "storage_of": storage_of,
 }  # fmt: skip

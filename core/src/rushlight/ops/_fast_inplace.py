@@ -2,12 +2,14 @@
 
 `op.into[code]` holds, once a general call has met that dtype, a builtin that takes arrays and the
 array to write, or answers NotImplemented; `op.into_mixed` is the same for a tensor and a number.
+`op.into_numbers[code, *types]` is it for a tensor and the values of attributes, behind a check.
 """
 
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
 from rushlight.dtypes import ALL
+from rushlight.ops._elementwise import EXACT_INTEGERS
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Parameter, Tensor
@@ -20,21 +22,24 @@ def short(op, general):
     if not hasattr(op, "same"):
         return general
     if not hasattr(op, "into"):
-        op.into, op.into_mixed = [None] * _COUNT, [None] * _COUNT
+        op.into, op.into_mixed, op.into_numbers = [None] * _COUNT, [None] * _COUNT, {}
     return _binary(op, general) if hasattr(op, "mixed") else _unary(op, general)
 
 
 def _unary(op, general):
-    into = op.into
+    into, into_numbers = op.into, op.into_numbers
 
     def call(self, *args, **kwargs):
         kind = type(self)
-        if (kind is Tensor or kind is Parameter) and not args and not kwargs and not STATE.modes:
-            door = into[self._dtype.code]
+        if (kind is Tensor or kind is Parameter) and not kwargs and not STATE.modes:
+            if args:
+                door = _with_numbers(into_numbers, self, args)
+            else:
+                door = into[self._dtype.code]
             if door is not None and not self._inference and not STATE.levels:
                 if not mode.recording or self._node is None and self._base is None:
                     array = self._array
-                    if door(array, array) is not NotImplemented:
+                    if door(array, *args, array) is not NotImplemented:
                         storage = self._storage
                         if storage is None:
                             storage = storage_of(self)
@@ -43,6 +48,21 @@ def _unary(op, general):
         return general(self, *args, **kwargs)
 
     return call
+
+
+def _with_numbers(known, tensor, args):
+    """The builtin for a tensor and such numbers, which the op accepts; None where it is not known
+    or they are too large to be exact."""
+    found = known.get((tensor._dtype.code, *map(type, args)))
+    if found is None:
+        return None
+    for value in args:
+        if not -EXACT_INTEGERS <= value <= EXACT_INTEGERS:
+            return None
+    door, check = found
+    if check is not None:
+        check(tensor, *args)
+    return door
 
 
 def _binary(op, general):

@@ -32,15 +32,16 @@ def write_directly(op, target, args):
     False, and nothing written, where the general way must do it."""
     if type(target) not in EXACT or not is_free(target):
         return False
-    arrays = []
+    recording = mode.recording
     for value in args:
         if isinstance(value, Tensor):
-            if type(value) not in EXACT or mode.recording and value._node is not None:
+            if type(value) not in EXACT or recording and value._node is not None:
                 return False
-            value = value._array
-        arrays.append(value)
-    if not op.writes(target._array, *arrays):
-        return False
+    known = getattr(op.writes, "known", None)
+    if known is None or known(target, *args) is NotImplemented:
+        arrays = [value._array if isinstance(value, Tensor) else value for value in args]
+        if not op.writes(target._array, *arrays):
+            return False
     written(target, None)
     return True
 

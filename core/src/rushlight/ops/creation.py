@@ -11,10 +11,9 @@ from rushlight import devices, dtypes
 from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
 from rushlight.dtypes import FLOAT, INTEGER, as_dtype, default, held, refuse_limited
-from rushlight.dtypes import dtype as DType
 from rushlight.errors import argument_error
 from rushlight.kernels import blocks, vectors
-from rushlight.ops._direct import lies_plainly
+from rushlight.ops._new_memory import identity, plainly_alike, plainly_made
 from rushlight.ops._numbers import plain_numbers
 from rushlight.ops._rules import filling_dtype
 from rushlight.tensor import construction
@@ -31,8 +30,8 @@ from rushlight.tensor.memory_format import (
     unusual_order,
 )
 from rushlight.tensor.memory_format import empty_like as _like_strides
-from rushlight.tensor.shape import Size, normalize_size
-from rushlight.tensor.tensor import Tensor, make_tensor
+from rushlight.tensor.shape import normalize_size
+from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 _LARGE = 3e38  # numbers beyond it may overflow float32
 
@@ -125,6 +124,9 @@ def as_tensor(data, dtype=None, device=None):
 
 def from_numpy(ndarray):
     """A tensor that shares memory with a NumPy array."""
+    made = construction.shared(ndarray)
+    if made is not NotImplemented:
+        return construction.inferred(made)
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     found = BY_ARRAY_DTYPE.get(ndarray.dtype)
@@ -183,39 +185,6 @@ def beside(tensor, array):
     if tensor._device is not devices.meta:
         array = _elsewhere().placed(array, tensor._device)
     return make_tensor(array, BY_ARRAY_DTYPE[array.dtype], tensor._device)
-
-
-def _memory(shape, kind, fill, room):
-    """A new array of so many bytes, of one number where `fill` is not None."""
-    if room >= memory.ALIGNED_FROM:
-        return memory.empty(shape, kind) if fill is None else blocks.filled(shape, kind, fill)
-    if type(fill) is int and not fill:
-        return np.zeros(shape, kind)
-    array = np.empty(shape, kind)
-    if fill is not None:
-        array.fill(fill)
-    return array
-
-
-def plainly_made(size, fill, dtype, device=None):
-    """A tensor on the CPU, sizes as given; None leaves it to the general way."""
-    if not devices.is_cpu(device):
-        return None
-    if len(size) == 1 and type(size[0]) is not int:
-        (size,) = size
-        if type(size) not in _SEQUENCES:
-            return None
-        size = tuple(size)
-    room = dtype.itemsize
-    for n in size:
-        if type(n) is not int or n < 0:
-            return None
-        room *= n
-    array = _memory(size, BY_CODE[dtype.code], fill, room)
-    return construction.inferred(construction.made(array, dtype))
-
-
-_SEQUENCES = frozenset({tuple, list, Size})
 
 
 def _filled(size, fill, dtype, device, requires_grad, out):
@@ -337,16 +306,10 @@ def _like(fill):
         input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
         memory_format=None,
     ):  # fmt: skip
-        if (
-            device is memory_format is layout is None
-            and (dtype is None or type(dtype) is DType)
-            and not requires_grad
-            and lies_plainly(input)
-        ):
-            array, kind = input._array, input._dtype if dtype is None else dtype
-            room = array.size * kind.itemsize
-            made = _memory(array.shape, BY_CODE[kind.code], fill, room)
-            return construction.inferred(construction.made(made, kind))
+        if device is memory_format is layout is None and not requires_grad:
+            made = plainly_alike(input, fill, dtype)
+            if made is not None:
+                return made
         if STATE.levels and transforms.levels:
             found = through_levels(
                 make, (input,), (input,), {"dtype": dtype, "memory_format": memory_format}
@@ -401,14 +364,14 @@ def full_like(
         dtype is device is memory_format is None
         and not requires_grad
         and type(fill_value) in _PLAIN
-        and lies_plainly(input)
+        and type(input) in EXACT
         and input._dtype.category == FLOAT
         and input._dtype.itemsize > 2
         and -_LARGE < fill_value < _LARGE
     ):
-        array = input._array
-        made = _memory(array.shape, array.dtype, fill_value, array.nbytes)
-        return construction.inferred(construction.made(made, input._dtype))
+        made = plainly_alike(input, float(fill_value))
+        if made is not None:
+            return made
     if hasattr(input, "_pattern"):
         return ones_like(input, dtype=dtype).fill_(fill_value).requires_grad_(requires_grad)
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
@@ -552,6 +515,10 @@ def eye(
         if value is not None and value < 0:
             raise RuntimeError(f"eye: {name} must be greater or equal to 0, got {value}")
     refuse_limited("eye", dtype)
+    if out is None and not requires_grad and devices.is_cpu(device):
+        made = identity(n, n if m is None else m, dtype)
+        if made is not None:
+            return made
     array = np.eye(n, m, dtype=BY_CODE[dtype.code])
     return _given(out, array, dtype, device, requires_grad)
 

@@ -62,6 +62,10 @@ def writing_into(way):
         dim = dim + target.ndim if dim < 0 else dim
         return 0 <= dim < target.ndim and places.put_into(target, index, source, dim, way)
 
+    if way == places.PUT:  # what may be done twice, where another thread's index is out of range
+        write.known = lambda target, dim, index, source: places.written_at.call(
+            target, index, source, target, dim
+        )
     return write
 
 

@@ -409,12 +409,9 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     _check_multinomial(input, num_samples)
     if out is not None and out._dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out._dtype}")
-    rows = np.atleast_2d(input._array).astype(np.float64)
+    rows = input._array.astype(np.float64).reshape(-1, input.shape[-1])
     if type(rows) is np.ndarray:  # looking at them would wait for a GPU
-        if rows.size and ((rows < 0).any() or not np.isfinite(rows).all()):
-            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-        if (rows.sum(1) <= 0).any():
-            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        drawn_indices.check(rows)
     if not replacement and num_samples > rows.shape[1]:
         raise RuntimeError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"

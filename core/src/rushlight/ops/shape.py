@@ -467,18 +467,22 @@ def unsqueeze(input: Tensor, dim):
 unsqueeze.gradient(input=lambda grad, dim: grad.squeeze(dim))
 
 
+_WHOLE = (-1,)
+
+
 @composite()
 def flatten(input: Tensor, start_dim=0, end_dim=-1):
     """Dimensions `start_dim` to `end_dim` as one."""
     shape = input._array.shape
     ndim = len(shape)
     if end_dim == -1 and 0 <= start_dim <= 1 and ndim > start_dim + 1:  # as models do at their ends
-        rest = -1 if input._array.size else math.prod(shape[start_dim:])
-        size = (*shape[:start_dim], rest)
+        size = (shape[0], -1) if start_dim else _WHOLE
         if input._node is None and type(input) is Tensor and not STATE.inference:
             out = make.reshaped(input, size, (reshape.op, [size]))
             if out is not NotImplemented:
                 return out
+        if not input._array.size:
+            size = (*shape[:start_dim], math.prod(shape[start_dim:]))
         return reshape(input, size)
     start, end = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
     if start > end:

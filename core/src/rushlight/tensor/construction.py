@@ -134,6 +134,7 @@ arrays = written = counted = _not_compiled  # :mod:`rushlight.backends.llvm_list
 below = fits = handed = _not_compiled  # :mod:`rushlight.backends.llvm_backward`
 dense = cleared = _not_compiled  # :mod:`rushlight.backends.llvm_shapes`
 results = plain = _not_compiled  # :mod:`rushlight.backends.llvm_results`
+shared = fresh = alike = _not_compiled  # :mod:`rushlight.backends.llvm_creation`
 _slice_op = None
 
 
@@ -165,7 +166,7 @@ def _compile(engine):
 _COMPILED = (
     "made", "result", "view", "indexed", "reshaped", "permuted", "swapped", "expanded",
     "windowed", "parts", "recorded", "viewed", "noted", "below", "fits", "handed", "dense",
-    "cleared", "results", "plain", "arrays", "written", "counted",
+    "cleared", "results", "plain", "arrays", "written", "counted", "shared", "fresh", "alike",
 )  # fmt: skip
 
 
