@@ -179,7 +179,7 @@ def put_one_each(g, n, lo, hi):
 def put_along(args, lo, hi, tid):
     """OUT = X (which may be OUT), then OUT[o, INDEX[o, i, c], c] = SOURCE[o, i, c], or what the way
     makes of it: items are outer blocks. The last constant: 1 for nothing at all where an index is
-    out of range."""
+    out of range, 2 where none is."""
     g = array(i64, args)
     n, m, inner = g[6], g[7], g[8]
     if g[9] == 1:
@@ -202,7 +202,7 @@ def put_along(args, lo, hi, tid):
         source = array(element, g[4] if single == 1 else g[4] + size * item * m * inner)
         out = array(element, g[OUT] + size * item * n * inner)
         failed = i64(0)
-        if inner == 1 and outside(index, m, n) == 0:  # looked at together, in vectors
+        if inner == 1 and (g[9] > 0 or outside(index, m, n) == 0):  # together, in vectors
             for i in range(m):
                 place = index[i]
                 out[place] = combined(out[place], source[i64(0) if single == 1 else i])

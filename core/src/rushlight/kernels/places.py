@@ -198,7 +198,7 @@ def _plan_into(target, index, source, dim, way):
         return None
     outer, n, inner = _seen(target.shape, dim)
     grain = chunk(outer, 2 * index.size // outer, _SCATTERED)
-    words = [ctypes.addressof(failures), n, index.shape[dim], inner, int(outer <= grain)]
+    words = [ctypes.addressof(failures), n, index.shape[dim], inner, 1 if outer <= grain else 2]
     plan, known = threads.plan(code, outer, grain, [0] * 5 + words), None
     if outer <= grain and way == PUT and not single:
         known = prepared_into(code, outer, grain, (target, index, source), words)

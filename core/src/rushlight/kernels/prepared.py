@@ -173,7 +173,7 @@ def stays(attribute):
     """Whether there is one object of this value, by which machine code may know it."""
     kind = type(attribute)
     if kind is int:
-        return -5 <= attribute <= 256
+        return -5 <= attribute <= 256 or attribute == -100  # as `ignore_index` by default
     return kind is bool or attribute is None or getattr(kind, "constants", False)
 
 

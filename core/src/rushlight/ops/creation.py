@@ -100,9 +100,12 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             stacklevel=2,
         )
         device = data._device if device is None else device
-        array, found = data._array.copy(), data._dtype
+        array, found = data._array.copy("K"), data._dtype
     else:
-        array, found = array_of_data(data, dtype)
+        found = BY_ARRAY_DTYPE.get(data.dtype) if type(data) is np.ndarray else None
+        array = blocks.copied(data) if found is not None else None
+        if array is None:
+            array, found = array_of_data(data, dtype)
     if dtype is not None and dtype is not found:
         array, found = cast(array, dtype.code), dtype
     return finish(array, found, device, requires_grad)

@@ -282,8 +282,10 @@ def meshgrid(*tensors, indexing=None):
     shape = tuple(t.numel() for t in tensors)
     grids = []
     for i, tensor in enumerate(tensors):
-        view = tensor.reshape((1,) * i + (-1,) + (1,) * (len(shape) - i - 1))
-        grids.append(view.expand(shape))
+        behind = len(shape) - i - 1
+        if behind or tensor.dim() != 1:  # dimensions before come with the expansion
+            tensor = tensor.reshape((-1,) + (1,) * behind)
+        grids.append(tensor.expand(shape))
     if swap:
         grids[:2] = grids[1], grids[0]
     return tuple(grids)

@@ -134,7 +134,7 @@ def _view_dtype(tensor, target):
 
 
 Tensor.view = _named_view()
-Tensor.view_as = lambda self, other: _view_op(self, tuple(other._array.shape))
+Tensor.view_as = lambda self, other: _view_op(self, other._array.shape)
 
 
 @declare_view(linear=True, samples=_view_samples, made_by="reshaped", copies=True)
@@ -211,7 +211,7 @@ def expand(input: Tensor, size: Sizes, *, implicit=False):
 
 
 expand.gradient(input=lambda grad, input_shape: grad.sum_to_size(input_shape))
-Tensor.expand_as = lambda self, other: expand(self, tuple(other._array.shape))
+Tensor.expand_as = lambda self, other: expand(self, other._array.shape)
 
 
 @composite()
