@@ -134,3 +134,12 @@ def test_rows_of_other_shapes_or_strides_are_left():
     assert moving.joined([a[:, :4], a[:, 4:]], 0, (12, 4)) is not None
     assert moving.joined([a[:, ::2], a[:, 1::2]], 0, (12, 4)) is None
     assert moving.joined([a[:, :4], a[:3, 4:]], 0, (9, 4)) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.bool_, np.complex64])
+@pytest.mark.parametrize("shape", [(1201, 911), (3, 701, 501), (1 << 20 | 3,)], ids=str)
+def test_much_memory_in_reverse(shape, dtype):
+    array = np.random.default_rng(1).integers(-9, 9, shape).astype(dtype)
+    x = rushlight.from_numpy(array)
+    for dims in (*range(len(shape)), tuple(range(len(shape)))):
+        assert np.array_equal(x.flip(dims).numpy(), np.flip(array, dims))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import rushlight
 from rushlight.backends import threads
 from rushlight.kernels import reduction
 from rushlight.kernels.execution import REFERENCE
@@ -73,3 +74,20 @@ def test_same_bits_for_any_number_of_threads(rng):
     finally:
         threads.set_num_threads(before)
     assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(700, 801), (2, 500, 401), (3000, 130), (130, 4001)], ids=str)
+def test_columns_of_large_arrays(shape, dtype):
+    """Products and norms go by rows, variances by blocks of columns that are no divisor."""
+    x = 1 + 0.01 * np.random.default_rng(2).standard_normal(shape)
+    ours = rushlight.tensor(x, dtype=getattr(rushlight, dtype))
+    wide, limit = ours.double().numpy(), {"float32": 2e-5, "float64": 1e-12}[dtype]
+    for dim in range(len(shape) - 1):
+        for found, wanted in (
+            (ours.prod(dim), wide.prod(dim)),
+            (ours.norm(dim=dim), np.sqrt((wide**2).sum(dim))),
+            (ours.std(dim), wide.std(dim, ddof=1)),
+            (ours.logsumexp(dim), np.log(np.exp(wide).sum(dim))),
+        ):
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=limit, atol=limit / 200)

@@ -28,7 +28,7 @@ from rushlight.kernels.softmax import row_maximum, total_of_exponentials
 
 OUT, X, N, INNER, DIVISOR = 1, 2, 3, 4, 5
 RUN = 1024  # elements that are added up in the array's own precision
-COLUMNS = 64  # columns that go together
+COLUMNS = 128  # columns that go together
 
 kind = Parameter("kind")
 SUM, VARIANCE, DEVIATION, NORM, PRODUCT, LOG_SUM_EXP = range(6)

@@ -71,7 +71,7 @@ def copied(input, shape, strides, offset, result):
     turned = width in (4, 8) and 1 <= outer <= 2 and steps[-2] == width and steps[-1] > 0
     if turned and min(extents[-2:]) >= _LEAST_TURN and not REFERENCE:
         return _turned(input, extents, steps, offset, result)
-    dense = steps[-1] == width and extents[-1] * width >= 64
+    dense = abs(steps[-1]) == width and extents[-1] * width >= 64
     narrow = extents[-1] if outer and 2 <= extents[-1] <= _NARROW else 0
     if count * width >= LARGE and not dense and not narrow:
         return None
