@@ -96,6 +96,19 @@ EXPRESSIONS = {
     "l1_loss": "F.l1_loss(x, y)", "smooth_l1_loss": "F.smooth_l1_loss(x, y)",
 }  # fmt: skip
 
+# The hundred that most of a sample of public repositories use, as methods or functions; products of
+# matrices among them are in bench/shapes.py.
+MOST_USED = frozenset(
+    "to view zeros cat sum unsqueeze mean cpu ones detach float tensor reshape numpy transpose "
+    "squeeze clone arange stack max from_numpy contiguous randn zeros_like long permute rand "
+    "softmax relu repeat flatten exp expand randint log clamp empty where copy_ add ones_like sqrt "
+    "norm pad argmax pow sigmoid abs bool t all split matmul fill_ min masked_fill expand_as std "
+    "tanh any uniform_ linspace mul_ zero_ randperm full einsum sin cos cross_entropy log_softmax "
+    "equal allclose as_tensor interpolate topk cumsum add_ gather sort scatter_ eye int mse_loss "
+    "normal_ mm chunk nonzero isnan multinomial type_as masked_fill_ mul randn_like one_hot unbind "
+    "linear flip eq div".split()
+)
+
 
 def arguments(library, size):
     """The names that expressions use."""
@@ -148,7 +161,8 @@ def one_process(name, seconds, threads, wanted):
 
 
 def compared(pairs, seconds, threads, wanted):
-    """``{op: [(ours, theirs, ratio) at each size]}`` from the fastest of alternating processes."""
+    """``{op: [(ours, theirs, ratio) at each size]}``: medians of alternating processes, and of the
+    ratios of their pairs."""
     samples = {"rushlight": [], "torch": []}
     for number in range(pairs):
         order = ("rushlight", "torch") if number % 2 == 0 else ("torch", "rushlight")
@@ -163,8 +177,9 @@ def compared(pairs, seconds, threads, wanted):
     for op in wanted:
         rows[op] = []
         for place in range(len(SIZES)):
-            ours, theirs = (min(s[op][place] for s in samples[k]) for k in ("rushlight", "torch"))
-            rows[op].append((ours, theirs, theirs / ours))
+            ours, theirs = ([s[op][place] for s in samples[k]] for k in ("rushlight", "torch"))
+            ratios = [b / a for a, b in zip(ours, theirs, strict=True)]
+            rows[op].append(tuple(map(statistics.median, (ours, theirs, ratios))))
     return rows
 
 
@@ -174,21 +189,43 @@ def markdown(rows, place, pairs):
 
     lines = [
         f"# Ops: ours against PyTorch {place['torch']}", "",
-        f"{place['processor']}, {place['cores']} cores, Python {place['python']}; the fastest of "
-        f"{pairs} alternating processes each, nothing recorded. Ratio: PyTorch's time over ours.",
+        f"{place['processor']}, {place['cores']} cores, Python {place['python']}; {pairs} pairs of "
+        "alternating processes, nothing recorded. Ratio: PyTorch's time over ours, median of the "
+        "pairs. A star: one of the hundred ops that most programs use.",
         "", "| op | ours 1e3 | ratio | ours 1e5 | ratio | ours 1e7 | ratio |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]  # fmt: skip
     for op, cells in sorted(rows.items(), key=lambda r: min(c[2] for c in r[1])):
         text = " | ".join(f"{duration(ours)} | {ratio:.2f}" for ours, _, ratio in cells)
-        lines.append(f"| `{op}` | {text} |")
-    means = [
-        math.exp(statistics.fmean(math.log(cells[i][2]) for cells in rows.values()))
-        for i in range(len(SIZES))
-    ]
-    parts = (f"{mean:.2f} at {size:g}" for mean, size in zip(means, SIZES, strict=True))
-    lines += ["", f"Geometric means: {', '.join(parts)}."]
+        lines.append(f"| `{op}`{' *' * is_most_used(op)} | {text} |")
+    lines += ["", f"Geometric means: {means(rows)}."]
+    most_used = {op: cells for op, cells in rows.items() if is_most_used(op)}
+    if most_used:
+        slow = [
+            f"{op} {cells[i][2]:.2f} at {size:g}"
+            for op, cells in most_used.items()
+            for i, size in enumerate(SIZES)
+            if cells[i][2] < 0.9
+        ]
+        lines[-1] += (
+            f" Of the most used, {len(most_used)} rows: {means(most_used)}; below 0.9: "
+            f"{', '.join(slow) or 'none'}."
+        )
     return "\n".join(lines) + "\n"
+
+
+def is_most_used(op):
+    """Whether a row is about one of the ops that most programs use."""
+    return op.split()[0] in MOST_USED or op in ("int to float", "float to int")
+
+
+def means(rows):
+    """Geometric means of the ratios at each size."""
+    parts = []
+    for i, size in enumerate(SIZES):
+        mean = math.exp(statistics.fmean(math.log(cells[i][2]) for cells in rows.values()))
+        parts.append(f"{mean:.2f} at {size:g}")
+    return ", ".join(parts)
 
 
 def main():

@@ -18,6 +18,7 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from importlib import metadata
 from pathlib import Path
@@ -55,6 +56,21 @@ def import_time(library):
     return times[0] - times[1]
 
 
+def first_steps(library):
+    """Seconds from the start of Python to the end of an MLP script's first step, with no machine
+    code stored and with that of the run before."""
+    times = {}
+    command = [sys.executable, str(FOLDER / "first_step.py"), library]
+    with tempfile.TemporaryDirectory() as cache:
+        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        kept["RUSHLIGHT_CACHE_DIR"] = cache
+        for case in ("first step of an MLP script, nothing cached", "the same script again"):
+            start = time.monotonic()
+            done = subprocess.run(command, check=True, env=kept, capture_output=True, text=True)
+            times[case] = float(done.stdout) - start
+    return times
+
+
 def collect(pairs, seconds):
     """``{case: {library: [times]}}`` of alternating processes."""
     found = {}
@@ -64,7 +80,8 @@ def collect(pairs, seconds):
     for number in range(pairs):
         order = LIBRARIES if number % 2 == 0 else LIBRARIES[::-1]
         for library in order:
-            times = {"import": import_time(library), **timed_cases(library, seconds)}
+            times = {"import": import_time(library), **first_steps(library)}
+            times.update(timed_cases(library, seconds))
             for case, value in times.items():
                 found.setdefault(case, {}).setdefault(library, []).append(value)
         print(f"pair {number + 1} of {pairs}", file=sys.stderr, flush=True)
