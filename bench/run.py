@@ -127,6 +127,8 @@ def installed_size(name, source=None):
     """Bytes of a distribution's files and of all it needs; `source` for an editable install."""
     seen = {}
     needed(name, seen)
+    if not seen:
+        raise SystemExit(f"{name} is not installed in this environment: its size is not known")
     total, parts = 0, {}
     for key, found in seen.items():
         size = 0

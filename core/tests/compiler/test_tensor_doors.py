@@ -436,3 +436,26 @@ def test_python_can_do_it_all():
     ).stdout
     row = [[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]]
     assert printed.strip() == f"{[row, row]} 22.0 True"
+
+
+def test_shapes_taken_from_others():
+    x, y = rushlight.arange(6.0).reshape(2, 3).clone(), rushlight.ones(3, 2)
+    for _ in range(3):
+        seen, wide = x.view_as(y), x[:1].expand_as(rushlight.ones(4, 3))
+        assert seen.tolist() == [[0, 1], [2, 3], [4, 5]] and seen._base is x
+        assert [op.name for op, _ in seen._path] == ["view"]
+        assert wide.tolist() == [[0, 1, 2]] * 4 and wide.stride() == (0, 1)
+        assert [op.name for op, _ in wide._path][-1] == "expand"
+        leaf = rushlight.ones(2, 3, requires_grad=True)
+        (leaf.view_as(y) * seen).sum().backward()
+        assert leaf.grad.tolist() == [[0, 1, 2], [3, 4, 5]]
+        with rushlight.inference_mode():
+            made = rushlight.ones(2, 3)
+            assert made.view_as(y).is_inference() and made[:1].expand_as(made).is_inference()
+    assert rushlight.vmap(lambda t: t.view_as(y))(rushlight.ones(5, 2, 3)).shape == (5, 3, 2)
+    for wrong in (lambda: x.view_as(rushlight.ones(5)), lambda: x.t().view_as(x.reshape(6)),
+                  lambda: x.expand_as(rushlight.ones(2, 4))):  # fmt: skip
+        with pytest.raises(RuntimeError, match="size"):
+            wrong()
+    with pytest.raises(RuntimeError, match="more than one element"):
+        x[:1].expand_as(x).add_(1)

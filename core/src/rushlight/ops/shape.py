@@ -134,7 +134,26 @@ def _view_dtype(tensor, target):
 
 
 Tensor.view = _named_view()
-Tensor.view_as = lambda self, other: _view_op(self, other._array.shape)
+
+
+def _shaped_as(made_by, general):
+    """``x.view_as(y)`` and the like: `general` with the shape of another tensor, or a view made by
+    machine code where nothing is recorded or watches."""
+
+    def call(self, other):
+        shape = other._array.shape
+        if type(self) is Tensor and self._node is None and not (STATE.modes or STATE.inference):
+            out = getattr(make, made_by)(self, shape, (general.op, [shape]))
+            if out is not NotImplemented:
+                return out
+        return general(self, shape)
+
+    call.__name__ = call.__qualname__ = f"{general.__name__}_as"
+    call.__doc__ = f":meth:`{general.__name__}` with the shape of `other`."
+    return call
+
+
+Tensor.view_as = _shaped_as("reshaped", _view_op)
 
 
 @declare_view(linear=True, samples=_view_samples, made_by="reshaped", copies=True)
@@ -211,7 +230,7 @@ def expand(input: Tensor, size: Sizes, *, implicit=False):
 
 
 expand.gradient(input=lambda grad, input_shape: grad.sum_to_size(input_shape))
-Tensor.expand_as = lambda self, other: expand(self, other._array.shape)
+Tensor.expand_as = _shaped_as("expanded", expand)
 
 
 @composite()
