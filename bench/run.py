@@ -45,13 +45,18 @@ def timed_cases(library, seconds):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def as_installed(**variables):
+    """The environment of a process that finds byte code, as an installer would have written it."""
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, **variables}
+
+
 def import_time(library):
     """Seconds from the start of Python to the end of the import, less those of bare Python."""
     times = []
-    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     for program in (f"import {library}", ""):
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", program], check=True, env=kept)
+        subprocess.run([sys.executable, "-c", program], check=True, env=as_installed())
         times.append(time.perf_counter() - start)
     return times[0] - times[1]
 
@@ -62,8 +67,7 @@ def first_steps(library):
     times = {}
     command = [sys.executable, str(FOLDER / "first_step.py"), library]
     with tempfile.TemporaryDirectory() as cache:
-        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        kept["RUSHLIGHT_CACHE_DIR"] = cache
+        kept = as_installed(RUSHLIGHT_CACHE_DIR=cache)
         for case in ("first step of an MLP script, nothing cached", "the same script again"):
             start = time.monotonic()
             done = subprocess.run(command, check=True, env=kept, capture_output=True, text=True)
@@ -203,10 +207,10 @@ def main():
     parser.add_argument("--quick", action="store_true", help="three pairs, nothing written")
     options = parser.parse_args()
     pairs = 3 if options.quick else options.pairs
-    times = collect(pairs, options.seconds)
     source = FOLDER.parent / "core" / "src"
-    ours, parts = installed_size("rushlight", source)
+    ours, parts = installed_size("rushlight", source)  # first: it may refuse
     theirs, _ = installed_size("torch")
+    times = collect(pairs, options.seconds)
     report = {
         "machine": machine(),
         "pairs": pairs,
