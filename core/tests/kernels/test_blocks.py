@@ -225,3 +225,21 @@ def test_elementwise_results_past_the_caches_from_few_bytes(monkeypatch):
 
 def test_what_the_last_cache_holds():
     assert 16 << 20 <= cpu.streams_from() <= 32 << 20
+
+
+@pytest.mark.parametrize(("text", "ways"), [("12", 12), ("8", 8), ("4", 8), ("", 8), ("many", 8)])
+def test_ways_of_the_first_cache(monkeypatch, text, ways):
+    monkeypatch.setattr(cpu, "_of_cache", lambda index, name: text)
+    assert cpu.ways_of_first_cache.__wrapped__() == ways
+
+
+@pytest.mark.parametrize(
+    ("name", "is_wide", "two"),
+    [("icelake-server", True, True), ("znver4", True, False), ("haswell", False, False)],
+)
+def test_units_that_multiply_and_add(monkeypatch, name, is_wide, two):
+    import llvmlite.binding
+
+    monkeypatch.setattr(cpu, "features", lambda: {"avx512f": is_wide})
+    monkeypatch.setattr(llvmlite.binding, "get_host_cpu_name", lambda: name)
+    assert cpu.has_two_wide_units.__wrapped__() is two

@@ -46,13 +46,35 @@ def compresses_slowly() -> bool:
 
 
 @functools.cache
+def has_two_wide_units() -> bool:
+    """Whether two units multiply and add 512 bits at a time, as on Intel's servers: what feeds them
+    has to be twice as quick as for one, which Zen 4 has."""
+    import llvmlite.binding
+
+    found = features()
+    return bool(found.get("avx512f")) and llvmlite.binding.get_host_cpu_name() != "znver4"
+
+
+def _of_cache(index, name):
+    """What Linux says of a cache, or an empty text."""
+    try:
+        place = pathlib.Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}/{name}")
+        return place.read_text().strip()
+    except OSError:
+        return ""
+
+
+@functools.cache
+def ways_of_first_cache() -> int:
+    """Lines of one set of the first cache for data; 8 where that is unknown."""
+    ways = _of_cache(0, "ways_of_associativity")
+    return int(ways) if ways.isdigit() and int(ways) >= 8 else 8
+
+
+@functools.cache
 def streams_from() -> int:
     """Bytes of a result from which stores go past the caches: what the last cache holds, at most
     32 MiB; 16 MiB where that is unknown or less. Below it what is written is read again from the
     cache, and stores into it are quicker themselves."""
-    try:
-        text = pathlib.Path("/sys/devices/system/cpu/cpu0/cache/index3/size").read_text().strip()
-        size = int(text.removesuffix("K")) << 10
-    except (OSError, ValueError):
-        size = 0
-    return min(max(size, 16 << 20), 32 << 20)
+    size = _of_cache(3, "size").removesuffix("K")
+    return min(max(int(size) << 10 if size.isdigit() else 0, 16 << 20), 32 << 20)

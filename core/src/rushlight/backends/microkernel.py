@@ -28,6 +28,7 @@ import itertools
 from llvmlite import ir
 
 from rushlight.backends import np
+from rushlight.backends.cpu import ways_of_first_cache
 from rushlight.backends.element_vectors import DOUBLE, SINGLE, VL
 from rushlight.backends.kernel_language import (
     Emitted,
@@ -46,7 +47,7 @@ MAX_ROWS = {16: 14, 8: 6, 4: 6}[VL]  # accumulators + B + one broadcast fill the
 PANEL = NV * VL  # columns of a packed B panel
 GROUP = 7  # rows of one group in mode "groups"
 SUM_DEPTH = 192  # products that are summed in registers
-CROWDED, WAYS = 4096, 8  # see `most_rows`
+CROWDED = 4096  # see `most_rows`
 UNROLL = 4
 AHEAD = 8  # steps of k by which a transposed A is asked for in advance: 12 and 16 win no more
 VECTOR = ir.VectorType(F32, VL)
@@ -57,8 +58,8 @@ FALSE, TRUE = (ir.Constant(ir.IntType(1), value) for value in (0, 1))
 
 # Words of the parameter block of a tile kernel.
 A, A_ROW, A_K, B, C, C_ROW, SEGMENTS, SEGMENT_COUNT, DEPTH, START = range(10)
-BIAS, RELU, COLUMNS, A_GROUP, C_GROUP, B_OFFSETS = range(10, 16)
-TILE_WORDS = 16
+BIAS, RELU, COLUMNS, A_GROUP, C_GROUP, B_OFFSETS, LATER = range(10, 17)
+TILE_WORDS = 17
 START_ZERO, START_C, START_BIAS, START_ROWS = range(4)
 
 
@@ -77,11 +78,11 @@ def declared(builder, result, arguments, name):
     return found
 
 
-def prefetch(builder, address):
+def prefetch(builder, address, locality=3):
     """Ask for the line of an address, which need not be memory."""
     where = _pointer(builder, address, I8)
     f = declared(builder, ir.VoidType(), [where.type] + [I32] * 3, "llvm.prefetch.p0")
-    builder.call(f, [where, I32(0), I32(3), I32(1)])
+    builder.call(f, [where, I32(0), I32(locality), I32(1)])
 
 
 fma, load_vector, store_vector = SINGLE.fma, SINGLE.load, SINGLE.store
@@ -104,7 +105,8 @@ flat = itertools.chain.from_iterable
 class _TileEmitter:
     """Emits one function ``void(int64 *p)`` for a fixed number of rows."""
 
-    def __init__(self, module, name, rows, mode, vectors, sum_depth, kind):
+    def __init__(self, module, name, rows, mode, vectors, sum_depth, kind, asks):
+        self.asks = asks
         self.kind, self.size = kind, kind.size
         self.rows, self.mode, self.vectors, self.sum_depth = rows, mode, vectors, sum_depth
         signature = ir.FunctionType(ir.VoidType(), [I64])
@@ -248,6 +250,8 @@ class _TileEmitter:
     def cursors(self, a_address, b_address):
         b = self.b
         self.b_cursor = self.slot(b_address)
+        if self.asks:
+            self.later = self.slot(self.word(LATER))
         if self.mode == "offsets":
             self.b_start, self.b_cursor = b_address, self.slot(self.word(B_OFFSETS))
         if self.mode == "columns":
@@ -305,6 +309,11 @@ class _TileEmitter:
         b = self.b
         bases = [self.unrelated(b.load(slot)) for slot in self.bases]
         cursor = b.load(self.b_cursor)
+        if self.asks:
+            later = b.load(self.later)
+            for u in range(count):
+                prefetch(b, b.add(later, I64(64 * u)), 2)
+            b.store(b.add(later, I64(64 * count)), self.later)
         for u in range(count):
             row = self.b_row(cursor, u)
             row_of_b = [self.kind.load(b, b.add(row, I64(v * VL * 4))) for v in range(self.vectors)]
@@ -324,12 +333,14 @@ class _TileEmitter:
         b.store(b.add(cursor, I64(step * count)), self.b_cursor)
 
 
-def _tile_address(mode, rows, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE):
+def _tile_address(mode, rows, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE, asks=False):
     symbol = f"rl_tile_{mode}_{rows}_{vectors}_{VL}_{sum_depth}_{kind.label}"
+    if asks:
+        symbol += "_asks"
 
     def build():
         module = ir.Module(name=symbol)
-        _TileEmitter(module, symbol, rows, mode, vectors, sum_depth, kind).emit()
+        _TileEmitter(module, symbol, rows, mode, vectors, sum_depth, kind, asks).emit()
         return module
 
     return load_module(symbol, build)
@@ -341,8 +352,8 @@ class TileTable:
     A table of one vector computes the first VL columns of a panel only: for few output channels.
     """
 
-    def __init__(self, mode, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE):
-        self.tile = mode, vectors, sum_depth, kind
+    def __init__(self, mode, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE, asks=False):
+        self.tile = mode, vectors, sum_depth, kind, asks
         self.words = np.zeros(MAX_ROWS + 1, np.int64)
         self.address = self.words.ctypes.data
 
@@ -364,8 +375,8 @@ NARROW_ROWS, NARROW_COLUMNS_OF_A = TileTable("rows", 1), TileTable("columns", 1)
 
 def most_rows(a_row):
     """Rows of a tile whose rows of A lie so many bytes apart: those that are multiples of 4096
-    apart share one set of the first cache, which may hold no more than 8 lines."""
-    return min(MAX_ROWS, WAYS) if a_row % CROWDED == 0 else MAX_ROWS
+    apart share one set of the first cache."""
+    return min(MAX_ROWS, ways_of_first_cache()) if a_row % CROWDED == 0 else MAX_ROWS
 
 
 def need_both(wide, narrow, columns, *rows, most=MAX_ROWS):

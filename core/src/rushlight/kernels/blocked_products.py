@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from rushlight.backends import microkernel as mk
 from rushlight.backends import threads
-from rushlight.backends.kernel_language import array, f32, function, i64, range_kernel, real, stack
+from rushlight.backends.kernel_language import array, function, i64, range_kernel, real, stack
 from rushlight.backends.microkernel import (
     MAX_ROWS,
     PANEL,
@@ -24,17 +24,14 @@ from rushlight.backends.microkernel import (
     TILE_WORDS,
     call_tile,
     gather_rows,
-    pack_rows,
     split,
 )
-from rushlight.backends.transposes import transpose, transpose_doubles
 from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.execution import language_type
 from rushlight.kernels.gemm import (
     A_K,
     A_ROW,
     ACCUMULATE,
-    B_ROW,
     BIAS,
     BY_ROWS,
     C_ROW,
@@ -46,14 +43,13 @@ from rushlight.kernels.gemm import (
     ROW_PARTS,
     TILE,
     TRANS_A,
-    TRANS_B,
     A,
-    B,
     C,
     K,
     M,
     N,
 )
+from rushlight.kernels.panel_products import TOGETHER, pack_panels
 
 GROUPS = GROUP  # here: number of groups of panels
 GATHERS = OFFSETS_A  # here: whether columns of A are gathered
@@ -63,34 +59,8 @@ SUM_DEPTH = 256  # products that are summed in registers
 BLOCK_ROWS = 16 * MAX_ROWS  # that stay in the second cache
 BLOCK_PANELS = 16  # packed at a time, which stay there too
 PADDING = 128  # bytes behind the gathered columns of a tile: whole vectors are stored
-TOGETHER = 8  # values of k for which rows or columns are packed at a time
 ITEMS, MOST_ITEMS = 16, 32
 PACK_B, PACK_A, READ_A = 12, 16, 4  # multiply-adds that cost as much as taking a value once
-
-
-@function
-def pack_panels(g, k, depth, first, last, panel_bytes, target):
-    """Rows k..k+depth of panels of op(B), zeros behind its columns; by a few rows at a time of all
-    panels where rows lie side by side in memory."""
-    size = real.bits // 8
-    lanes = PANEL * 4 // size
-    b, row = g[B], g[B_ROW]
-    if g[TRANS_B] != 0:
-        for j in range(first, last):
-            columns = min(i64(lanes), g[N] - j * lanes)
-            source, place = b + j * lanes * row + size * k, target + (j - first) * panel_bytes
-            if real is f32:
-                transpose(source, row, place, PANEL * 4, columns, depth, lanes)
-            else:
-                transpose_doubles(source, row, place, PANEL * 4, columns, depth, lanes)
-    else:
-        for start in range(0, depth, TOGETHER):
-            count = min(i64(TOGETHER), depth - start)
-            for j in range(first, last):
-                columns = min(i64(lanes), g[N] - j * lanes)
-                source = b + (k + start) * row + size * lanes * j
-                place = target + (j - first) * panel_bytes + start * PANEL * 4
-                pack_rows(source, row, place, count, columns * (size // 4))
 
 
 @function

@@ -1,14 +1,11 @@
 """Compiled matrix products: plans and range kernels behind :mod:`rushlight.kernels.matrix`.
 
-Large float32 products: one item of work is a group of B panels times a range of rows of A. The
-item packs its panels (PANEL columns each) into L2 and reads A by broadcast from where it lies.
-Where the rows of A are multiples of 4096 bytes apart, all of a tile share one set of the first
-cache, so tiles have fewer of them; a panel with half of its columns or fewer takes the narrow tile.
-Products of one row or column have kernels of their own (:mod:`rushlight.kernels.line_products`),
-and where vectors are short so have large ones (:mod:`rushlight.kernels.blocked_products`).
-Those with few columns or little work, of float64, and batches of small matrices go to OpenBLAS at
-one thread, in chunks over the pool, of rows or columns, whichever are more, and within them in
-blocks that it multiplies without packing. All depends on shapes only.
+Large products are those of :mod:`rushlight.kernels.panel_products` or, where vectors are short, of
+:mod:`rushlight.kernels.blocked_products`; those of one row or column have kernels of their own
+(:mod:`rushlight.kernels.line_products`). Those with few columns or little work, of float64 where
+one unit multiplies and adds, and batches of small matrices go to OpenBLAS at one thread, in chunks
+over the pool, of rows or columns, whichever are more, and within them in blocks that it multiplies
+without packing. All depends on shapes and the processor only.
 This module imports the compiler: import it at first need.
 """
 
@@ -16,6 +13,7 @@ from __future__ import annotations
 
 from rushlight.backends import microkernel as mk
 from rushlight.backends import np, threads
+from rushlight.backends.cpu import has_two_wide_units
 from rushlight.backends.kernel_language import (
     array,
     f32,
@@ -24,43 +22,32 @@ from rushlight.backends.kernel_language import (
     i64,
     range_kernel,
     real,
-    stack,
 )
 from rushlight.backends.microkernel import (
-    MAX_ROWS,
     PANEL,
     START_BIAS,
     START_C,
-    START_ROWS,
-    START_ZERO,
-    TILE_WORDS,
-    call_tile,
-    pack_rows,
-    split,
 )
 from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
-from rushlight.backends.transposes import transpose
-from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.execution import language_type
 from rushlight.kernels.precision import planes_of_float32
 
 # Argument words. The first four are given at each call.
-A, B, C, BIAS, M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(13)
-ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B, MOST, LAST_TILE = range(13, 22)
+A, B, C, BIAS, PACKED, M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(14)
+ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B, MOST, LAST_TILE = range(14, 23)
 BLOCK_ROWS, BLOCK_COLUMNS = GROUP, ROW_PARTS  # of C that one call of OpenBLAS computes
-BY_ROWS = 22  # whether BIAS has a value for each row instead of each column
-WORDS = 23
+BY_ROWS = 23  # whether BIAS has a value for each row instead of each column
+GATHERED = OFFSETS_A  # whether all columns of A are gathered before the product
+WORDS = 24
 
-MAX_DEPTH = 4096  # a panel of this depth takes half of a 1 MB L2
-L2_BUDGET = 512 * 1024  # bytes of packed B in one item
 SMALL_WORK = 33_000  # multiply-adds below which OpenBLAS wins
+DOUBLE_WORK = 500_000  # the same of float64
 INLINE_WORK = 130_000  # multiply-adds below which a second thread does not pay
 SPLIT_SIDES = 50  # m * n / (m + n) from which splitting (m + n) * k values pays
 # Columns of B from which, and bytes of a packed A up to which, parts pack what they need of B.
 HERE_COLUMNS, HERE_LIMIT = 768, 640 << 10
 SPLIT_WORK = 1_500_000  # multiply-adds from which two more launches pay
 HALF_SIDES = 12  # the same where operands are bfloat16 already
-ITEMS = 16  # parts of a large product
 BLAS_TILE = 8  # rows or columns of a part that OpenBLAS computes are a multiple of this
 BLAS_BLOCK = 32  # rows and columns of a block of such a part
 BLAS_SMALL = 950_000  # multiply-adds of a block up to which OpenBLAS packs nothing
@@ -69,66 +56,6 @@ BLOCKED = mk.VL < 16  # tiles are so low that panels have to stay in the first c
 LOWEST = {4: 2, 8: 12}
 READS_IN_PLACE = mk.VL == 16  # OpenBLAS has kernels that pack nothing for AVX-512 alone
 BLAS_BLOCKS = 1 << 28  # multiply-adds of a product from which packing pays
-
-
-@function
-def pack_b(b, row, transposed, k, depth, column, columns, target):
-    """One panel of op(B): rows k..k+depth, PANEL columns, zero-filled."""
-    if transposed != 0:
-        transpose(b + column * row + 4 * k, row, target, PANEL * 4, columns, depth, PANEL)
-    else:
-        pack_rows(b + k * row + 4 * column, row, target, depth, columns)
-
-
-@range_kernel
-def panel_kernel(args, lo, hi, tid):
-    """Items: groups of panels times parts of the rows."""
-    g = array(i64, args)
-    m, n, k_total, group_size, row_parts = g[M], g[N], g[K], g[GROUP], g[ROW_PARTS]
-    a_row, a_k, c_row, bias = g[A_ROW], g[A_K], g[C_ROW], g[BIAS]
-    tile, last_tile, most = g[TILE], g[LAST_TILE], g[MOST]
-    max_depth = min(k_total, g[DEPTH])
-    panel_bytes = max_depth * PANEL * 4
-    packed = scratch(tid, group_size * panel_bytes)
-    block = stack(TILE_WORDS)
-    segment = stack(2)
-    array(i64, segment)[0] = 0
-    array(i64, segment)[1] = 0
-    p = array(i64, block)
-    p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a_row, a_k, c_row
-    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = segment, 1, 0
-    packed_group = i64(-1)
-    for item in range(lo, hi):
-        group, part = item // row_parts, item % row_parts
-        first_row, last_row = m * part // row_parts, m * (part + 1) // row_parts
-        first_panel = group * group_size
-        last_panel = min(first_panel + group_size, (n + PANEL - 1) // PANEL)
-        rows = last_row - first_row
-        for k in range(0, k_total, max_depth):
-            depth = min(max_depth, k_total - k)
-            p[mk.DEPTH] = depth
-            if packed_group != group or k_total > max_depth:
-                for j in range(first_panel, last_panel):
-                    target = packed + (j - first_panel) * panel_bytes
-                    columns = min(PANEL, n - j * PANEL)
-                    pack_b(g[B], g[B_ROW], g[TRANS_B], k, depth, j * PANEL, columns, target)
-                packed_group = group
-            for t in range((rows + most - 1) // most):
-                row, size = split(rows, most, t)
-                row += first_row
-                p[mk.A] = g[A] + row * a_row + k * a_k
-                for j in range(first_panel, last_panel):
-                    column = j * PANEL
-                    p[mk.START] = START_ZERO
-                    if k > 0 or g[ACCUMULATE] != 0:
-                        p[mk.START] = START_C
-                    elif bias != 0:
-                        p[mk.START] = START_ROWS if g[BY_ROWS] != 0 else START_BIAS
-                        p[mk.BIAS] = bias + 4 * (row if g[BY_ROWS] != 0 else column)
-                    p[mk.B] = packed + (j - first_panel) * panel_bytes
-                    p[mk.C] = g[C] + row * c_row + 4 * column
-                    p[mk.COLUMNS] = n - column
-                    call_tile(last_tile if column + PANEL >= n else tile, size, block)
 
 
 @function
@@ -268,7 +195,7 @@ def _blas_blocks(m, n, k):
 class Product:
     """How to run ``C = op(A) op(B)`` for one set of shapes, strides and dtype."""
 
-    __slots__ = ("by_rows", "copy_a", "copy_b", "dtype", "split", "words")
+    __slots__ = ("by_rows", "copy_a", "copy_b", "dtype", "panels", "split", "words")
 
     def __init__(self, a_shape, a_strides, b_shape, b_strides, dtype, accumulate, by_rows=False):
         size, self.dtype = dtype.itemsize, dtype
@@ -281,7 +208,7 @@ class Product:
         words[A_ROW], words[B_ROW], words[C_ROW] = a[0], b[0], n * size
         words[TRANS_A], words[TRANS_B], words[ACCUMULATE] = a[1], b[1], accumulate
         words[BY_ROWS] = self.by_rows = by_rows
-        self.split = None
+        self.split = self.panels = None
         if size == 4 and fit_matrix_units(m, n, k):
             from rushlight.kernels.split_products import SplitProduct
 
@@ -293,10 +220,21 @@ class Product:
             from rushlight.kernels import blocked_products
 
             self.words = blocked_products.plan(words, dtype)
-        elif size == 4 and n >= PANEL and m * n * k >= SMALL_WORK:
-            self.words = self._tiles(words)
+        elif self._is_paneled(m, n, k, size):
+            from rushlight.kernels.panel_products import PanelProduct
+
+            self.panels = PanelProduct(words, dtype)
+            self.words = self.panels.words
         else:
             self.words = self._blas(words, dtype)
+
+    @staticmethod
+    def _is_paneled(m, n, k, size):
+        """Whether tiles win against OpenBLAS, whose own for float64 are as good for one unit."""
+        if size == 4:
+            return n >= PANEL and m * n * k >= SMALL_WORK
+        is_wide = n >= 2 * PANEL and m >= LOWEST[size]
+        return is_wide and m * n * k >= DOUBLE_WORK and has_two_wide_units()
 
     def _line(self, words, dtype):
         """One row or one column of outputs: a vector, which is copied where it is not dense, times
@@ -329,30 +267,6 @@ class Product:
         code = blas_kernel.address(real=language_type(dtype))
         return threads.plan(code, items, grain, words)
 
-    def _tiles(self, words):
-        m, n, k = words[M], words[N], words[K]
-        words[A_K] = 4
-        transposed = words[TRANS_A]
-        if transposed:
-            words[A_K], words[A_ROW] = words[A_ROW], 4
-        panels = -(-n // PANEL)
-        words[DEPTH] = k if k <= MAX_DEPTH else MAX_DEPTH // 2
-        group = 1
-        if m * k * 4 > L2_BUDGET // 2:  # a small A stays in L2 anyway
-            group = max(1, min(L2_BUDGET // (words[DEPTH] * PANEL * 4), panels // ITEMS))
-        groups = -(-panels // group)
-        parts = max(1, min(-(-ITEMS // groups), m // (4 * MAX_ROWS)))
-        words[GROUP], words[ROW_PARTS] = group, parts
-        wide, narrow = mk.ROWS, mk.NARROW_ROWS
-        if transposed:
-            wide, narrow = mk.COLUMNS_OF_A, mk.NARROW_COLUMNS_OF_A
-        most = words[MOST] = mk.most_rows(words[A_ROW])
-        rows = {m * (i + 1) // parts - m * i // parts for i in range(parts)}
-        words[TILE], words[LAST_TILE] = mk.need_both(wide, narrow, n, *rows, most=most)
-        items = groups * parts
-        grain = items if m * n * k < INLINE_WORK else 1
-        return threads.plan(panel_kernel.address(), items, grain, words)
-
     def run(self, a, b, out, bias):
         """Write the product (plus bias, or plus ``out``) into a dense ``out``.
 
@@ -367,6 +281,8 @@ class Product:
             self.split.run(a, b, out, None if by_rows else bias)
             if by_rows:
                 out += bias[:, None]
+        elif self.panels is not None:
+            self.panels.run(a, b, out, bias)
         else:
             threads.run(self.words, a, b, out, bias)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from rushlight.backends.kernel_language import array, call_address, i64, range_kernel, stack
 from rushlight.kernels.blocked_products import blocked_kernel
 from rushlight.kernels.execution import language_type
-from rushlight.kernels.gemm import BLOCKED, WORDS, BatchProduct, Product, panel_kernel
+from rushlight.kernels.gemm import BLOCKED, WORDS, BatchProduct, Product
+from rushlight.kernels.panel_products import panel_kernel
 from rushlight.kernels.prepared import prepared
 
 MOST = 1 << 18  # multiply-adds; matrix units, which may be switched, begin far above
@@ -52,9 +53,10 @@ def batch(a, b):
 def _prepared(plan, a, b, shape):
     code, items, grain = (int(word) for word in plan[:3])
     own = [int(word) for word in plan[8 + _HEAD : 8 + WORDS]]
-    packs = code == panel_kernel.address()
+    kind = language_type(a.dtype)
+    packs = code == panel_kernel.address(real=kind)
     if BLOCKED:
-        packs |= code == blocked_kernel.address(real=language_type(a.dtype))
+        packs |= code == blocked_kernel.address(real=kind)
     outputs = [(shape, a.dtype)]
     return prepared(
         forwarded.address(), items, grain, [a, b], outputs, own, head=code, scratch=packs

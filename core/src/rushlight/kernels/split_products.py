@@ -45,8 +45,8 @@ from rushlight.backends.memory import empty
 from rushlight.backends.microkernel import TILE_WORDS
 from rushlight.backends.worker_pool import scratch
 from rushlight.kernels.gathered_packing import gather_block
-from rushlight.kernels.gemm import pack_b, packs_here
-from rushlight.kernels.tile_products import multiply, ready_block
+from rushlight.kernels.gemm import packs_here
+from rushlight.kernels.tile_products import multiply, pack_b, ready_block
 
 # Argument words. The first nine are given at each call.
 A, B, C, BIAS, PACKED_A, PACKED_B, PEAKS_A, PEAKS_B, REFUSED = range(9)

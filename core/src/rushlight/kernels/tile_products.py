@@ -66,3 +66,12 @@ def ready_block(block):
 def panels(columns):
     """Columns of packed panels, rounded up."""
     return (columns + PANEL - 1) // PANEL * PANEL
+
+
+@function
+def pack_b(b, row, transposed, k, depth, column, columns, target):
+    """One panel of op(B), float32: rows k..k+depth, PANEL columns, zero-filled."""
+    if transposed != 0:
+        transpose(b + column * row + 4 * k, row, target, PANEL * 4, columns, depth, PANEL)
+    else:
+        pack_rows(b + k * row + 4 * column, row, target, depth, columns)

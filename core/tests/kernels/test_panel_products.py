@@ -1,4 +1,5 @@
-"""Products by blocks of rows, panels and inner size against float64, whatever the processor."""
+"""Products by blocks of rows, panels and inner size, and by panels of the whole inner size, against
+float64, whatever the processor."""
 
 from __future__ import annotations
 
@@ -33,19 +34,40 @@ def operand(rng, rows, columns, dtype, layout):
     return view
 
 
-def run(monkeypatch, a, b, bias=None, by_rows=False, start=None):
-    """The product by blocks, with NaN where there is none yet, or added to `start`."""
+@pytest.fixture(params=["blocked", "panels", "gathered panels"], autouse=True)
+def scheme(request, monkeypatch):
+    """Has every product go one way."""
+    from rushlight.kernels import gemm, panel_products
+
+    is_blocked = request.param == "blocked"
+    monkeypatch.setattr(gemm, "BLOCKED", is_blocked)
+    monkeypatch.setattr(gemm, "SMALL_WORK", 0)
+    monkeypatch.setattr(gemm, "fit_matrix_units", lambda m, n, k: False)
+    monkeypatch.setattr(gemm.Product, "_is_paneled", lambda self, *sizes: not is_blocked)
+    gathers = request.param == "gathered panels"
+    monkeypatch.setattr(panel_products, "has_two_wide_units", lambda: gathers)
+    monkeypatch.setattr(panel_products, "GATHER_WORK", 0)
+    monkeypatch.setattr(panel_products, "GATHER_PANELS", 0)
+    monkeypatch.setattr(panel_products, "MOST_DEPTH", 2048)
+    return request.param
+
+
+def run(scheme, a, b, bias=None, by_rows=False, start=None):
+    """The product, with NaN where there is none yet, or added to `start`."""
     from rushlight.kernels import gemm
     from rushlight.kernels.blocked_products import blocked_kernel
     from rushlight.kernels.execution import language_type
+    from rushlight.kernels.panel_products import panel_kernel
 
-    monkeypatch.setattr(gemm, "BLOCKED", True)
-    monkeypatch.setattr(gemm, "SMALL_WORK", 0)
-    monkeypatch.setattr(gemm, "fit_matrix_units", lambda m, n, k: False)
     product = gemm.Product(
         a.shape, a.strides, b.shape, b.strides, a.dtype, start is not None, by_rows
     )
-    assert product.words[0] == blocked_kernel.address(real=language_type(a.dtype))
+    kernel = blocked_kernel if scheme == "blocked" else panel_kernel
+    assert product.words[0] == kernel.address(real=language_type(a.dtype))
+    if scheme == "gathered panels":
+        assert (product.panels.gather is not None) == (
+            a.shape[1] > 1 and a.strides[1] != a.itemsize
+        )
     canvas = np.full((a.shape[0] + 2, b.shape[1]), np.nan, a.dtype)
     out = canvas[1:-1]
     if start is not None:
@@ -57,7 +79,7 @@ def run(monkeypatch, a, b, bias=None, by_rows=False, start=None):
 
 @pytest.mark.parametrize("layouts", ["NN", "NT", "TN", "TT"])
 @pytest.mark.parametrize("size", SIZES)
-def test_against_float64(rng, dtype, monkeypatch, size, layouts):
+def test_against_float64(rng, dtype, scheme, size, layouts):
     m, n, k = size
     a, b = operand(rng, m, k, dtype, layouts[0]), operand(rng, k, n, dtype, layouts[1])
     exact = a.astype(np.float64) @ b.astype(np.float64)
@@ -67,34 +89,34 @@ def test_against_float64(rng, dtype, monkeypatch, size, layouts):
     columns, rows = rng.standard_normal(n).astype(dtype), rng.standard_normal(m).astype(dtype)
     start = rng.standard_normal((m, n)).astype(dtype)
     for found, added in (
-        (run(monkeypatch, a, b), 0),
-        (run(monkeypatch, a, b, columns), columns),
-        (run(monkeypatch, a, b, rows, by_rows=True), rows[:, None]),
-        (run(monkeypatch, a, b, start=start), start),
+        (run(scheme, a, b), 0),
+        (run(scheme, a, b, columns), columns),
+        (run(scheme, a, b, rows, by_rows=True), rows[:, None]),
+        (run(scheme, a, b, start=start), start),
     ):
         assert (np.abs(found - exact - added) <= bound + 1e-6 * np.abs(added) * bound).all()
 
 
 @pytest.mark.parametrize("layouts", ["NN", "NT", "TN"])
 @pytest.mark.parametrize("size", [(150, 300, 600), (500, 40, 530)])
-def test_same_bits_for_any_number_of_threads(rng, dtype, monkeypatch, size, layouts):
+def test_same_bits_for_any_number_of_threads(rng, dtype, scheme, size, layouts):
     m, n, k = size
     a, b = operand(rng, m, k, dtype, layouts[0]), operand(rng, k, n, dtype, layouts[1])
     before, found = threads.get_num_threads(), []
     try:
         for count in (1, 2, 5):
             threads.set_num_threads(count)
-            found.append(run(monkeypatch, a, b).copy())
+            found.append(run(scheme, a, b).copy())
     finally:
         threads.set_num_threads(before)
     assert all(np.array_equal(found[0], other) for other in found)
 
 
 @pytest.mark.parametrize("layouts", ["NN", "NT", "TN"])
-def test_not_a_number_stays_in_its_row_and_column(rng, dtype, monkeypatch, layouts):
+def test_not_a_number_stays_in_its_row_and_column(rng, dtype, scheme, layouts):
     a, b = operand(rng, 80, 70, dtype, layouts[0]), operand(rng, 70, 90, dtype, layouts[1])
     a[77, 69], b[69, 88] = np.nan, np.inf
-    found = run(monkeypatch, a, b)
+    found = run(scheme, a, b)
     wrong = np.zeros(found.shape, bool)
     wrong[77], wrong[:, 88] = True, True
     assert np.array_equal(~np.isfinite(found), wrong)
