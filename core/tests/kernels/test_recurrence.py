@@ -56,16 +56,34 @@ def test_against_float64(rng, kind, backwards, size):
     agree(got, right, 1e-5)
 
 
-def test_same_bits_for_any_number_of_threads(rng):
-    arrays = problem(rng, "lstm", 6, 50, 40)
+@pytest.mark.parametrize("kind", recurrence.GATES)
+@pytest.mark.parametrize("rows", [1, 50, 131])
+def test_same_bits_for_any_number_of_threads(rng, dtype, kind, rows):
+    arrays = [a if a is None else a.astype(dtype) for a in problem(rng, kind, 6, rows, 40)]
+    grad = rng.standard_normal((6, rows, 40)).astype(dtype)
     results, before = [], threads.get_num_threads()
     try:
         for count in (1, 2, 5):
             threads.set_num_threads(count)
-            results.append([a.tobytes() for a in recurrence.recurrence_forward(*arrays, "lstm", 0)])
+            found = recurrence.recurrence_forward(*arrays, kind, False)
+            out, _, acts, cells = found
+            back = recurrence.recurrence_backward(
+                grad, None, *arrays[1:4], (out, acts, cells), kind, False
+            )
+            results.append([None if a is None else a.tobytes() for a in (*found, *back)])
     finally:
         threads.set_num_threads(before)
     assert results[0] == results[1] == results[2]
+
+
+def test_parts_of_sequences():
+    from rushlight.kernels.execution import FLOAT32, FLOAT64
+    from rushlight.kernels.recurrence import _blocks
+
+    for rows, count, parts in ((1, 2, 1), (14, 2, 1), (32, 2, 2), (64, 2, 2), (64, 3, 3),
+                               (64, 16, 5), (100, 2, 4), (128, 3, 6), (1000, 5, 25)):  # fmt: skip
+        assert _blocks(rows, 14, count, FLOAT32) == parts
+        assert _blocks(rows, 14, count, FLOAT64) == _blocks(rows, 14, 1, FLOAT64)
 
 
 @pytest.mark.parametrize("kind", recurrence.GATES)

@@ -26,6 +26,7 @@ __all__ = ["GATES", "recurrence_backward", "recurrence_forward"]
 
 GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
 _KINDS = list(GATES)
+TILES = 3  # of rows that a thread has go through a step together
 
 
 # ---- reference -----------------------------------------------------------------------------------
@@ -113,13 +114,22 @@ def _steps_back_reference(grad, grad_cell, hidden, cell, weight, saved, kind, ba
 
 
 # ---- compiled ------------------------------------------------------------------------------------
+def _blocks(rows, most, threads, dtype):
+    """Parts of the sequences. Of float32 each has up to `TILES` tiles, and there are as many as
+    threads, or a multiple of that: where they begin changes no bits. It may in OpenBLAS."""
+    if dtype != FLOAT32:
+        blocks = -(-rows // most)
+        return blocks + (blocks % 2 if rows > 1 else 0)  # two threads get the same work
+    blocks = max(-(-rows // (TILES * most)), min(-(-rows // most), threads))
+    return min(rows, -(-blocks // threads) * threads) if blocks > threads else blocks
+
+
 @functools.lru_cache(maxsize=256)
-def _plan(kind, steps, rows, width, backwards, back, dtype):
+def _plan(kind, steps, rows, width, backwards, back, dtype, count):
     from rushlight.backends import microkernel as mk
     from rushlight.kernels import recurrence_kernels as native
 
-    blocks = -(-rows // mk.MAX_ROWS)
-    blocks += blocks % 2 if rows > 1 else 0  # two threads get the same work
+    blocks = _blocks(rows, mk.MAX_ROWS, count, dtype)
     words = [0] * native.T
     sizes = {rows * (i + 1) // blocks - rows * i // blocks for i in range(blocks)}
     words += [steps, rows, width, blocks, int(backwards)]
@@ -166,7 +176,8 @@ def recurrence_forward(gates, hidden, cell, weight, bias, kind, backwards):
     cells = last = None
     if kind == "lstm":
         cells, last = empty(out.shape, dtype), np.empty((rows, width), dtype)
-    plan = _plan(kind, steps, rows, width, backwards, False, dtype)
+    count = threads.get_num_threads()
+    plan = _plan(kind, steps, rows, width, backwards, False, dtype, count)
     threads.run(plan, _dense(gates), _dense(hidden), _dense(cell), _dense(weight), out, last, acts,
                 cells, _dense(bias))  # fmt: skip
     return out, last, acts, cells
@@ -181,7 +192,8 @@ def _steps_back(grad, grad_cell, hidden, cell, weight, saved, kind, backwards):
     dfrom = empty(dgates.shape, dtype) if kind == "gru" else dgates
     dhidden = np.empty((rows, width), dtype)
     dcell = np.empty((rows, width), dtype) if kind == "lstm" else None
-    threads.run(_plan(kind, steps, rows, width, backwards, True, dtype), None, _dense(hidden),
+    plan = _plan(kind, steps, rows, width, backwards, True, dtype, threads.get_num_threads())
+    threads.run(plan, None, _dense(hidden),
                 _dense(cell), _dense(weight), _dense(out), None, _dense(acts), _dense(cells), None,
                 _dense(grad), _dense(grad_cell), dgates, dfrom, dhidden, dcell)  # fmt: skip
     return dgates, dfrom, dhidden, dcell

@@ -7,7 +7,6 @@ those of OpenBLAS.
 
 from __future__ import annotations
 
-from rushlight.backends import microkernel as mk
 from rushlight.backends.kernel_language import (
     Parameter,
     absolute,
@@ -30,7 +29,7 @@ from rushlight.backends.microkernel import (
 )
 from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm
 from rushlight.backends.worker_pool import memcpy, memset, scratch
-from rushlight.kernels.exponential import exponential
+from rushlight.kernels.exponential import exponential_below
 from rushlight.kernels.tile_products import multiply, pack, pack_transposed, panels, ready_block
 
 # Argument words. The forward pass is given those up to BIAS, the backward pass all of them.
@@ -45,28 +44,42 @@ count = Parameter("count")  # gates
 
 
 @function
-def sigmoid(x):
-    """1 / (1 + exp(-x))."""
-    return real(1) / (real(1) + exponential(-x))
+def sigmoid_parts(x):
+    """Numerator and denominator of 1 / (1 + exp(-x)); the denominator is from 1 to 2."""
+    power = exponential_below(-absolute(x))
+    return power if x < real(0) else real(1), real(1) + power
 
 
 @function
-def tanh(x):
-    """The hyperbolic tangent: a polynomial or quotient near zero (Moshier's), else by exp(2 x)."""
+def tanh_near(x):
+    """The hyperbolic tangent below 0.625: a polynomial or a quotient (Moshier's)."""
     s = x * x
-    far = real(1) - real(2) / (exponential(x + x) + real(1))
     if real is f32:
         p = s * f32(-5.70498872745e-3) + f32(2.06390887954e-2)
         p = p * s + f32(-5.37397155531e-2)
         p = p * s + f32(1.33314422036e-1)
         p = p * s + f32(-3.33332819422e-1)
-        near = p * s * x + x
-        return near if absolute(x) < f32(0.625) else far
+        return p * s * x + x
     p = s * f64(-9.64399179425052238628e-1) + f64(-9.92877231001918586564e1)
     p = p * s + f64(-1.61468768441708447952e3)
     q = (s + f64(1.12811678491632931402e2)) * s + f64(2.23548839060100448583e3)
-    quotient = p / (q * s + f64(4.84406305325125486048e3))
-    return quotient * s * x + x if absolute(x) < f64(0.625) else far
+    return p / (q * s + f64(4.84406305325125486048e3)) * s * x + x
+
+
+@function
+def tanh_parts(x):
+    """Numerator and denominator of the hyperbolic tangent; the denominator is from 1 to 2. Near
+    zero the numerator loses bits."""
+    power = exponential_below(real(-2) * absolute(x))
+    far = power - real(1) if x < real(0) else real(1) - power
+    return far, real(1) + power
+
+
+@function
+def tanh(x):
+    """The hyperbolic tangent."""
+    above, below = tanh_parts(x)
+    return tanh_near(x) if absolute(x) < real(0.625) else above / below
 
 
 @function
@@ -80,8 +93,10 @@ def product(g, block, a, rows, depth, packed, columns, transposed, c, start):
     """C = A times the weight (`transposed`: in the forward pass), which is packed for float32."""
     size = real.bits // 8
     if real is f32:
-        multiply(g[TILES], block, a, 4 * depth, i64(4), rows, depth, packed, 4 * PANEL * depth,
-                 columns, c, 4 * columns, start, g[BIAS])  # fmt: skip
+        for j in range(0, columns, PANEL):  # a panel stays in the first cache for all rows
+            multiply(g[TILES], block, a, 4 * depth, i64(4), rows, depth, packed + 4 * depth * j,
+                     i64(0), min(i64(PANEL), columns - j), c + 4 * j, 4 * columns, start,
+                     g[BIAS] + 4 * j)  # fmt: skip
     else:
         if start == START_BIAS:
             for r in range(rows):
@@ -125,15 +140,23 @@ def cell_before(g, i, first):
 
 
 @function
-def lstm_row(x, c_before, c, h, width):
-    """Activate the gates of one row in place; the new cell and the new state."""
+def lstm_row(x, y, acts, c_before, c, h, width):
+    """Gates of one row from the input (x) and from the state (y); the new cell and the new state.
+    Two quotients take one division: it is what takes longest."""
     for j in range(width):
-        i, f = sigmoid(x[j]), sigmoid(x[width + j])
-        new, o = tanh(x[2 * width + j]), sigmoid(x[3 * width + j])
-        x[j] = i
-        x[width + j] = f
-        x[2 * width + j] = new
-        x[3 * width + j] = o
+        from_i, to_i = sigmoid_parts(x[j] + y[j])
+        from_f, to_f = sigmoid_parts(x[width + j] + y[width + j])
+        sum_new = x[2 * width + j] + y[2 * width + j]
+        from_new, to_new = tanh_parts(sum_new)
+        from_o, to_o = sigmoid_parts(x[3 * width + j] + y[3 * width + j])
+        one, two = real(1) / (to_i * to_f), real(1) / (to_new * to_o)
+        i, f, o = from_i * (one * to_f), from_f * (one * to_i), from_o * (two * to_new)
+        new = from_new * (two * to_o)
+        new = tanh_near(sum_new) if absolute(sum_new) < real(0.625) else new
+        acts[j] = i
+        acts[width + j] = f
+        acts[2 * width + j] = new
+        acts[3 * width + j] = o
         value = f * c_before[j] + i * new
         c[j] = value
         h[j] = o * tanh(value)
@@ -143,7 +166,10 @@ def lstm_row(x, c_before, c, h, width):
 def gru_row(x, y, h_before, acts, h, width):
     """Gates of one row from the input (x) and from the state (y)."""
     for j in range(width):
-        r, z = sigmoid(x[j] + y[j]), sigmoid(x[width + j] + y[width + j])
+        from_r, to_r = sigmoid_parts(x[j] + y[j])
+        from_z, to_z = sigmoid_parts(x[width + j] + y[width + j])
+        one = real(1) / (to_r * to_z)
+        r, z = from_r * (one * to_z), from_z * (one * to_r)
         inner = y[2 * width + j]
         new = tanh(x[2 * width + j] + r * inner)
         acts[j] = r
@@ -160,7 +186,8 @@ def forward_blocks(args, lo, hi, tid):
     width, steps = g[H], g[T]
     wide = count * width
     size = real.bits // 8
-    packed = scratch(tid, packed_size(width, wide) + size * mk.MAX_ROWS * wide)
+    tallest = (g[N] + g[BLOCKS] - 1) // g[BLOCKS]
+    packed = scratch(tid, packed_size(width, wide) + size * tallest * wide)
     sums = packed + packed_size(width, wide)
     if real is f32:
         pack_transposed(g[WEIGHT], 4 * width, packed, wide, width)
@@ -177,12 +204,12 @@ def forward_blocks(args, lo, hi, tid):
             gates, out = g[GATES] + size * place * wide, g[OUT] + size * place * width
             if kind == LSTM:
                 acts = g[ACTS] + size * place * wide
-                memcpy(acts, gates, size * rows * wide)
-                start = i64(START_C)
-                product(g, block, h_before, rows, width, packed, wide, TRANSPOSE, acts, start)
+                product(g, block, h_before, rows, width, packed, wide, TRANSPOSE, sums, start)
                 cells, earlier = g[CELLS] + size * place * width, cell_before(g, i, first)
                 for r in range(rows):
-                    lstm_row(array(real, acts + size * r * wide),
+                    lstm_row(array(real, gates + size * r * wide),
+                             array(real, sums + size * r * wide),
+                             array(real, acts + size * r * wide),
                              array(real, earlier + size * r * width),
                              array(real, cells + size * r * width),
                              array(real, out + size * r * width), width)  # fmt: skip
