@@ -233,3 +233,39 @@ def test_sizes_asked_for_again():
         assert rushlight.randn(4, 8).dtype is rushlight.float64
     finally:
         rushlight.set_default_dtype(rushlight.float32)
+
+
+MANY = {
+    "uniform_": lambda lib, n: lib.empty(n).uniform_(-2, 3),
+    "rand": lambda lib, n: lib.rand(3, n // 3),
+    "randint": lambda lib, n: lib.randint(-5, 12, (n,)),
+    "bernoulli_": lambda lib, n: lib.empty(n).bernoulli_(0.3),
+    "normal_": lambda lib, n: lib.empty(n).normal_(1, 2),
+    "randn": lambda lib, n: lib.randn(3, n // 3),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+@pytest.mark.parametrize("count", [16384, 16391, 262147, 400_002])
+def test_many_numbers(name, count):
+    found = []
+    for lib in (rushlight, torch):
+        lib.manual_seed(4)
+        found.append((MANY[name](lib, count).numpy(), lib.rand(3).numpy()))
+    (ours, next_ours), (theirs, next_theirs) = found
+    error = 1e-6 if name in ("normal_", "randn") else 0
+    np.testing.assert_allclose(ours, theirs, rtol=error, atol=error)
+    np.testing.assert_array_equal(next_ours, next_theirs)
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_same_numbers_for_any_number_of_threads(name):
+    before, found = rushlight.get_num_threads(), []
+    try:
+        for count in (1, 2, 5):
+            rushlight.set_num_threads(count)
+            rushlight.manual_seed(4)
+            found.append(MANY[name](rushlight, 70_007).numpy().tobytes())
+    finally:
+        rushlight.set_num_threads(before)
+    assert found[0] == found[1] == found[2]

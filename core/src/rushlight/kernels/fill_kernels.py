@@ -48,6 +48,16 @@ def transform(g, source, target, blocks, halves, table):
 
 
 @range_kernel
+def transformed(args, lo, hi, tid):
+    """Items: up to BLOCKS whole blocks of 16 of COUNT uniforms, in place."""
+    g = array(i64, args)
+    halves, table = stack(2 * HALF * BLOCKS), stack(8)
+    for item in range(lo, hi):
+        at = g[OUT] + 64 * BLOCKS * item
+        transform(g, at, at, min(BLOCKS, g[COUNT] // 16 - BLOCKS * item), halves, table)
+
+
+@range_kernel
 def normals(args, lo, hi, tid):
     """The one item: COUNT normals, at least 16; the last block is drawn anew if it is not whole."""
     g = array(i64, args)

@@ -2,7 +2,7 @@
 
 Each function gives a call for a count and an engine of MT19937 (see
 :mod:`rushlight.kernels.prepared`), or None where the numbers are left to
-:mod:`rushlight.backends.random`, which draws the same ones: few, very many, other precisions.
+:mod:`rushlight.backends.random`, which draws the same ones: few, other precisions.
 The caller holds the engine's lock.
 """
 
@@ -12,13 +12,17 @@ import functools
 import math
 
 from rushlight.backends import np, threads
+from rushlight.backends.memory import empty
 from rushlight.kernels.execution import FLOAT32, REFERENCE
 from rushlight.kernels.prepared import prepared
 
 __all__ = ["filling", "made", "permuted"]
 
-LEAST, MOST = 64, 1 << 18  # samples that are worth a compiled call; more are for several threads
+LEAST = 64  # samples that are worth a compiled call
 BLOCK = 16  # normals from which they are drawn in blocks
+SHARED = 1 << 14  # normals from which threads share the transform
+GRAIN = 16  # times `fill_kernels.BLOCKS` blocks are a thread's part of it
+MOST = 1 << 18  # numbers that are permuted by a compiled call
 _INT64 = np.dtype(np.int64)
 _DTYPES = {"uniform": FLOAT32, "between": FLOAT32, "normal": FLOAT32, "whole": _INT64,
            "kept": FLOAT32}  # fmt: skip
@@ -44,7 +48,7 @@ def _normal_words():
 def _code(name, count):
     """Address of a kernel and its constants; None where others draw."""
     least = LEAST if threads.is_cold() else BLOCK if name == "normal" else 1
-    if REFERENCE or not least <= count < MOST:
+    if REFERENCE or count < least:
         return None, None
     from rushlight.backends import mersenne_twister as native
 
@@ -64,6 +68,26 @@ def _state(engine):
     return None if bits is None else bits.ctypes.state_address
 
 
+def _shared_normals(code, state, words):
+    """``f(array, mean, std)``: fill a flat array, its draws by one thread, the rest by all."""
+    from rushlight.backends import mersenne_twister as native
+    from rushlight.kernels import fill_kernels
+
+    run, count = threads.pool().run, words[0]
+    draw = threads.plan(native.draw.address(kind=_KINDS["uniform"][0]), 1, 1, [0] * 4 + words[:1])
+    parts = -(-(count // BLOCK) // fill_kernels.BLOCKS)
+    share = threads.plan(fill_kernels.transformed.address(kind=0), parts, GRAIN, [0] * 4 + words)
+    last = threads.plan(code, 1, 1, [0] * 4 + [BLOCK, *words[1:]])
+
+    def fill(array, mean, std):
+        run(draw, state, array)
+        run(share, state, array, mean, std)
+        if count % BLOCK:
+            run(last, state, array[-BLOCK:], mean, std)
+
+    return fill
+
+
 def made(name, engine, shape):
     """``f(*numbers)``: a new array of a shape, the numbers drawn from the engine."""
     code, words = _code(name, math.prod(shape))
@@ -71,6 +95,15 @@ def made(name, engine, shape):
     if code is None or state is None:
         return None
     numbers = _KINDS[name][1]
+    if name == "normal" and words[0] >= SHARED:
+        fill = _shared_normals(code, state, words)
+
+        def make(mean, std):
+            out = empty(shape, FLOAT32)
+            fill(out.reshape(-1), mean, std)
+            return out
+
+        return make
     if not numbers:
         words = [0, 0, *words]
     return prepared(code, 1, 1, [], [(shape, _DTYPES[name])], words, numbers, head=state)
@@ -84,6 +117,9 @@ def filling(name, engine, array):
     state = _state(engine)
     if code is None or state is None:
         return None
+    if name == "normal" and words[0] >= SHARED:
+        fill = _shared_normals(code, state, words)
+        return lambda array, mean, std: fill(array.reshape(-1), mean, std)
     plan = threads.plan(code, 1, 1, [state, 0, 0, 0, *words])
     return functools.partial(threads.pool().run, plan, state)
 
