@@ -106,8 +106,7 @@ class _TileEmitter:
     """Emits one function ``void(int64 *p)`` for a fixed number of rows."""
 
     def __init__(self, module, name, rows, mode, vectors, sum_depth, kind, asks):
-        self.asks = asks
-        self.kind, self.size = kind, kind.size
+        self.kind, self.size, self.asks = kind, kind.size, asks
         self.rows, self.mode, self.vectors, self.sum_depth = rows, mode, vectors, sum_depth
         signature = ir.FunctionType(ir.VoidType(), [I64])
         self.function = ir.Function(module, signature, name)
@@ -350,6 +349,7 @@ class TileTable:
     """Addresses of the tile kernels of one mode by number of rows, compiled as shapes need them.
 
     A table of one vector computes the first VL columns of a panel only: for few output channels.
+    One that `asks` brings a line into the second cache at each step of k, the first from LATER.
     """
 
     def __init__(self, mode, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE, asks=False):

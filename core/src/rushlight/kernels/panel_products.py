@@ -214,8 +214,8 @@ class PanelProduct:
         if transposed:
             words[A_K], words[A_ROW] = words[A_ROW], size
         panels = -(-n * size // (PANEL * 4))
-        depth = -(-k // -(-k * size // MOST_DEPTH))
-        depth = words[DEPTH] = min(k, -(-depth // TOGETHER) * TOGETHER)
+        limit = MOST_DEPTH // size
+        depth = words[DEPTH] = k if k <= limit else limit // 2
         group = 1
         if m * k * size > L2_BUDGET // 2:  # a small A stays in L2 anyway
             group = max(1, min(L2_BUDGET // (depth * PANEL * 4), panels // ITEMS))
@@ -223,17 +223,15 @@ class PanelProduct:
         parts = max(1, min(-(-ITEMS // groups), m // (4 * MAX_ROWS)))
         words[GROUP], words[ROW_PARTS] = group, parts
         most = words[MOST] = mk.most_rows(words[A_ROW])
-        gathers = transposed and has_two_wide_units()
-        words[GATHERED] = gathers = gathers and work >= GATHER_WORK and panels >= GATHER_PANELS
+        pays = work >= GATHER_WORK and panels >= GATHER_PANELS
+        gathers = words[GATHERED] = bool(transposed) and pays and has_two_wide_units()
         rows = {m * (i + 1) // parts - m * i // parts for i in range(parts)}
         wide, narrow = _tables(size, transposed, gathers)
         words[TILE], words[LAST_TILE] = mk.need_both(wide, narrow, n * size // 4, *rows, most=most)
         items = groups * parts
         grain = items if work < INLINE_WORK else 1
-        self.words, self.gather = (
-            threads.plan(panel_kernel.address(real=kind), items, grain, words),
-            None,
-        )
+        self.words = threads.plan(panel_kernel.address(real=kind), items, grain, words)
+        self.gather = None
         if gathers:
             tiles = parts * -(-max(rows) // most)
             self.bytes = -(-k // depth) * tiles * depth * PITCH * size
