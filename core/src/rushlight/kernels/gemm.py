@@ -41,7 +41,7 @@ GATHERED = OFFSETS_A  # whether all columns of A are gathered before the product
 WORDS = 24
 
 SMALL_WORK = 33_000  # multiply-adds below which OpenBLAS wins
-DOUBLE_WORK = 500_000  # the same of float64
+DOUBLE_WORK, DOUBLE_LIMIT = 500_000, 1 << 32  # the same of float64, and where it wins again
 INLINE_WORK = 130_000  # multiply-adds below which a second thread does not pay
 SPLIT_SIDES = 50  # m * n / (m + n) from which splitting (m + n) * k values pays
 # Columns of B from which, and bytes of a packed A up to which, parts pack what they need of B.
@@ -234,7 +234,8 @@ class Product:
         if size == 4:
             return n >= PANEL and m * n * k >= SMALL_WORK
         is_wide = n >= 2 * PANEL and m >= LOWEST[size]
-        return is_wide and m * n * k >= DOUBLE_WORK and has_two_wide_units()
+        pays = DOUBLE_WORK <= m * n * k < DOUBLE_LIMIT
+        return is_wide and pays and has_two_wide_units()
 
     def _line(self, words, dtype):
         """One row or one column of outputs: a vector, which is copied where it is not dense, times
