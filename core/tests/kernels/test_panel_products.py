@@ -65,9 +65,7 @@ def run(scheme, a, b, bias=None, by_rows=False, start=None):
     kernel = blocked_kernel if scheme == "blocked" else panel_kernel
     assert product.words[0] == kernel.address(real=language_type(a.dtype))
     if scheme == "gathered panels":
-        assert (product.panels.gather is not None) == (
-            a.shape[1] > 1 and a.strides[1] != a.itemsize
-        )
+        assert (product.panels is not None) == (a.shape[1] > 1 and a.strides[1] != a.itemsize)
     canvas = np.full((a.shape[0] + 2, b.shape[1]), np.nan, a.dtype)
     out = canvas[1:-1]
     if start is not None:

@@ -223,8 +223,9 @@ class Product:
         elif self._is_paneled(m, n, k, size):
             from rushlight.kernels.panel_products import PanelProduct
 
-            self.panels = PanelProduct(words, dtype)
-            self.words = self.panels.words
+            made = PanelProduct(words, dtype)
+            self.words = made.words
+            self.panels = made if made.gather is not None else None  # one launch does the others
         else:
             self.words = self._blas(words, dtype)
 

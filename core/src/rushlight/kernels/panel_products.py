@@ -239,10 +239,8 @@ class PanelProduct:
             self.gather = threads.plan(code, together, max(1, SLICE // TOGETHER), words)
 
     def run(self, a, b, out, bias):
-        """Write the product (plus a bias, or plus ``out``) into a dense ``out``."""
-        if self.gather is None:
-            threads.run(self.words, a, b, out, bias)
-        else:
-            packed = empty((self.bytes,), np.dtype(np.uint8))
-            threads.run(self.gather, a, b, out, bias, packed)
-            threads.run(self.words, a, b, out, bias, packed)
+        """Write the product of gathered columns (plus a bias, or plus ``out``) into a dense
+        ``out``; without them ``words`` are all there is to launch."""
+        packed = empty((self.bytes,), np.dtype(np.uint8))
+        threads.run(self.gather, a, b, out, bias, packed)
+        threads.run(self.words, a, b, out, bias, packed)

@@ -114,14 +114,14 @@ def _steps_back_reference(grad, grad_cell, hidden, cell, weight, saved, kind, ba
 
 
 # ---- compiled ------------------------------------------------------------------------------------
-def _blocks(rows, most, threads, dtype):
+def _blocks(rows, most, count, dtype):
     """Parts of the sequences. Of float32 each has up to `TILES` tiles, and there are as many as
     threads, or a multiple of that: where they begin changes no bits. It may in OpenBLAS."""
     if dtype != FLOAT32:
         blocks = -(-rows // most)
         return blocks + (blocks % 2 if rows > 1 else 0)  # two threads get the same work
-    blocks = max(-(-rows // (TILES * most)), min(-(-rows // most), threads))
-    return min(rows, -(-blocks // threads) * threads) if blocks > threads else blocks
+    blocks = max(-(-rows // (TILES * most)), min(-(-rows // most), count))
+    return min(rows, -(-blocks // count) * count) if blocks > count else blocks
 
 
 @functools.lru_cache(maxsize=256)
