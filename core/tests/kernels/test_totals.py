@@ -104,7 +104,7 @@ def test_special_numbers(place, number):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int32", "bool", "float16"])
-@pytest.mark.parametrize("n", [2, 3, 7, 8, 12, 15, 16, 17, 32])
+@pytest.mark.parametrize("n", [2, 3, 7, 8, 12, 15, 16, 17, 32, 67, 256, 257])
 def test_short_rows(n, dtype):
     """Sums of rows of every length that has code of its own, and neighbours; numbers that are no
     multiples of anything, and the same bits for any number of threads."""
@@ -294,3 +294,15 @@ def test_extremes_of_half_width_by_their_bits(n, kind, sign):
             found = getattr(tensor, name)().item()
             assert np.array_equal(found, exact(wide), equal_nan=True)
         assert np.array_equal(tensor.max().item(), wide.max(), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_short_rows_before_others(dtype):
+    """Rows whose number and length fill no vectors, with NaN in the memory before and after."""
+    for rows, n in itertools.product((2, 7, 8, 9, 15, 16, 17, 35), (1, 5, 8, 20, 31, 100)):
+        around = np.full((rows + 4, n), np.nan, dtype)
+        around[2:-2] = np.random.default_rng(n).standard_normal((rows, n))
+        inside = around[2:-2].astype(np.float64)
+        for name, exact in (("sum", inside.sum(1)), ("mean", inside.mean(1))):
+            found = getattr(rushlight.from_numpy(around[2:-2]), name)(1).numpy()
+            np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-5)

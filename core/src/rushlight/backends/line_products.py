@@ -22,7 +22,8 @@ CHAINS = 8  # sums side by side: multiply-adds begin every half cycle and take f
 I32, I64 = ir.IntType(32), ir.IntType(64)
 
 
-def _slots(builder, kind, count):
+def zero_slots(builder, kind, count):
+    """Vectors of zeros on the stack, which the optimiser keeps in registers."""
     slots = [builder.alloca(kind.kind) for _ in range(count)]
     for slot in slots:
         builder.store(kind.zero, slot)
@@ -47,7 +48,7 @@ def _chosen(builder, a, b, lanes):
     return builder.shuffle_vector(a, b, ir.Constant(kind, lanes))
 
 
-def _totals(builder, vectors):
+def lane_totals(builder, vectors):
     """A vector of the sums over the lanes of each of 1, 2 or 4 vectors: halves are added to halves,
     those of two vectors at once."""
     lanes = vectors[0].type.count
@@ -78,7 +79,7 @@ def _emit_dots(builder, values, kind, rows):
     """sums[r] += dot(row r of the matrix, vector)."""
     matrix, row, vector, count, sums = values
     beside, width = CHAINS // rows, kind.count
-    slots = [_slots(builder, kind, beside) for _ in range(rows)]
+    slots = [zero_slots(builder, kind, beside) for _ in range(rows)]
     starts = [builder.add(matrix, builder.mul(row, I64(r))) for r in range(rows)]
 
     def products(offset, u, mask=None):
@@ -100,7 +101,7 @@ def _emit_dots(builder, values, kind, rows):
         first = builder.mul(index, I64(width))
         mask = kind.below(builder, builder.sub(left, first))
         products(builder.mul(builder.add(done, first), I64(size)), 0, mask)
-    totals = _totals(builder, [_added(builder, of_row) for of_row in slots])
+    totals = lane_totals(builder, [_added(builder, of_row) for of_row in slots])
     where = builder.inttoptr(sums, totals.type.as_pointer())
     builder.store(builder.fadd(builder.load(where, align=size), totals), where, align=size)
 
@@ -140,7 +141,7 @@ def _emit_add_columns(builder, values, kind):
     """out[j] += sum over all rows r of vector[r] * matrix[r, j] for the columns of one vector."""
     matrix, row, vector, count, columns, out = values
     mask = kind.below(builder, columns)
-    slots = _slots(builder, kind, ROWS)
+    slots = zero_slots(builder, kind, ROWS)
 
     def product(index, slot):
         factor = kind.scalar(builder, builder.add(vector, builder.mul(index, I64(kind.size))))

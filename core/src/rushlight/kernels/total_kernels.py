@@ -24,6 +24,7 @@ from rushlight.backends.kernel_language import (
     u16,
     u32,
 )
+from rushlight.backends.row_sums import DOUBLES, SINGLES, means_of_rows
 from rushlight.kernels.extreme_kernels import SHORT, SIDE, few_extremes, row_extreme
 
 OUT, X, N, INNER, BLOCKS, FOLD, DIVISOR, SIZE = range(1, 9)
@@ -35,7 +36,9 @@ kind = Parameter("kind")
 SUM, MAX, MIN = range(3)
 middle = Parameter("middle")  # the type of the arithmetic
 result = Parameter("result")
-narrow = Parameter("narrow")  # elements of a row to be summed where they are few, else 0
+# Elements of a row to be summed where they are few, IN_VECTORS for many rows at once, else 0.
+narrow = Parameter("narrow")
+IN_VECTORS = -1
 half = Parameter("half")  # 1: what has 16 bits is float16, 0: bfloat16
 
 
@@ -152,7 +155,12 @@ def total_rows(args, lo, hi, tid):
                 )
                 few_extremes(x, 1, n, n, min(SIDE, hi - first), best)
             return
-    if narrow > 0:  # a loop of known length is no loop
+    if narrow == IN_VECTORS:
+        together = SINGLES if element is f32 else DOUBLES
+        for first in range(lo, hi, together):
+            rows, of_row = min(i64(together), hi - first), g[X] + size * n * first
+            means_of_rows(of_row, size * n, n, rows, g[OUT] + size * first, element(divisor))
+    elif narrow > 0:  # a loop of known length is no loop
         for item in range(lo, hi):
             total = run_total(array(element, g[X] + size * narrow * item), 0, narrow)
             if middle is f32 or middle is f64:

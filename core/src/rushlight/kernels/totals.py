@@ -32,6 +32,7 @@ LONG_HALF = 1 << 20  # elements of half-width rows that are not widened as a who
 BLOCK = 1 << 16  # elements of a block of one long row
 ROWS = 256  # rows of a block whose columns are reduced
 NARROW, WIDE = 64, 512  # rows shorter than the first are taken together, up to the second
+VECTORED = 256  # elements of rows of floats that are summed as many at once as vectors have lanes
 SHORT = 16  # elements of rows that are summed without loops (longer ones: slower by half)
 _INT64 = np.dtype(np.int64)
 _NAMES = {"f4": "f32", "f8": "f64", "i8": "i64", "i4": "i32", "b1": "u8", "u1": "u8"}
@@ -105,9 +106,11 @@ def _stage(kind, view, blocks, fold, source, out, divisor):
         return None
     element, middle = _types(source.dtype, KINDS[kind] == 0)
     kernel, more = native.total_columns, {}
-    few = kind in ("sum", "mean") and blocks == 1 and n <= SHORT
     if inner == 1:
-        kernel, more = native.total_rows, {"narrow": n if few else 0}
+        kernel, few = native.total_rows, kind in ("sum", "mean") and blocks == 1
+        more = {"narrow": n if few and n <= SHORT else 0}
+        if few and source.dtype == out[1] in (FLOAT32, FLOAT64) and outer > 1 and n <= VECTORED:
+            more = {"narrow": native.IN_VECTORS}
     code = kernel.address(
         element=getattr(language, element), middle=getattr(language, middle),
         result=getattr(language, _types(out[1], True)[0]), half=half, kind=KINDS[kind],

@@ -142,7 +142,7 @@ def _prepared_sum(input, dim=None, keepdim=False):
     return totals.totalled("sum", input, wrap_dims(dim, input.ndim), keepdim, target)
 
 
-sum.cpu(by_layout(_prepared_sum, sum.op.body))
+sum.cpu(by_layout(_prepared_sum, sum.op.body, count=3))
 
 
 def _need_float(name, array, dtype):
@@ -187,7 +187,7 @@ def _prepared_mean(input, dim=None, keepdim=False):
     return totals.totalled("mean", input, wrap_dims(dim, input.ndim), keepdim, input.dtype)
 
 
-mean.cpu(by_layout(_prepared_mean, mean.op.body))
+mean.cpu(by_layout(_prepared_mean, mean.op.body, count=3))
 
 
 @composite()

@@ -93,4 +93,6 @@ for _make, _names in _KINDS:
         _declared = getattr(reduction, _op)
         _kernel = _make(_name, _declared.op.cpu_kernel)
         _kernel.general = getattr(_declared.op.cpu_kernel, "general", _declared.op.cpu_kernel)
+        if short := getattr(_declared.op.cpu_kernel, "short", None):
+            _kernel.short = short  # of larger arrays
         _declared.cpu(_kernel)
