@@ -368,13 +368,14 @@ class _Source:
         name = self.op.options.get("made_by")
         if callable(name):
             self.values["made_by"] = name
-            action = f"record_view(op, {first}, [None, {rest}], out)"
+            action, seen = f"record_view(op, {first}, [None, {rest}], out)", "seen"
             if self.op.outputs != 1:
-                action = f"record(op, ({first},), [None, {rest}], out)"
+                action, seen = f"record(op, ({first},), [None, {rest}], out)", "looked_at"
             return [
                 f"out = made_by({', '.join([first, *(t for _, t in self.bound[1:])])})",
                 "if out is not NO:",
                 *("    " + line for line in self._learned(first, rest)),
+                f"    if STATE.inference and mode.inference: make.{seen}({first}, out)",
                 f"    if {first}._node is not None and mode.recording:",
                 f"        {action}",
                 "    return out",

@@ -142,10 +142,10 @@ def _shaped_as(made_by, general):
 
     def call(self, other):
         shape = other._array.shape
-        if type(self) is Tensor and self._node is None and not (STATE.modes or STATE.inference):
+        if type(self) is Tensor and self._node is None and not STATE.modes:
             out = getattr(make, made_by)(self, shape, (general.op, [shape]))
             if out is not NotImplemented:
-                return out
+                return make.looked_at(self, out) if STATE.inference else out
         return general(self, shape)
 
     call.__name__ = call.__qualname__ = f"{general.__name__}_as"
@@ -358,7 +358,7 @@ transpose.gradient(input=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 
 
 def _swapped(input):
-    if input._array.ndim != 2 or STATE.inference:
+    if input._array.ndim != 2:
         return NotImplemented
     return make.swapped(input, 0, 1, (t.op, []))
 
@@ -395,10 +395,10 @@ def _transposed(self):
     """The dimensions in reverse order."""
     ndim = self._array.ndim
     order = _REVERSED[ndim] if ndim < len(_REVERSED) else tuple(range(ndim))[::-1]
-    if self._node is None and type(self) is Tensor and not STATE.modes and not STATE.inference:
+    if self._node is None and type(self) is Tensor and not STATE.modes:
         out = make.permuted(self, order, (permute.op, [order]))
         if out is not NotImplemented:
-            return out
+            return make.looked_at(self, out) if STATE.inference else out
     return permute(self, order)
 
 
@@ -436,13 +436,20 @@ BEFORE = tuple((slice(None),) * dim for dim in range(6))  # index of the dimensi
 def _squeezed(input, dim):
     """One dimension by machine code."""
     array = input._array
-    if type(dim) is not int or STATE.inference or not -array.ndim <= dim < array.ndim <= 6:
+    if type(dim) is not int or not -array.ndim <= dim < array.ndim <= 6:
         return NotImplemented
     index = () if array.shape[dim] != 1 else (*BEFORE[dim % array.ndim], 0)
     return make.indexed(input, index, (squeeze.op, [dim]))
 
 
-@declare_view(linear=True, samples=_squeeze_samples, inplace=True, made_by=_squeezed, spread=True)
+@declare_view(
+    linear=True,
+    samples=_squeeze_samples,
+    inplace=True,
+    made_by=_squeezed,
+    known=ShortView(),
+    spread=True,
+)
 def squeeze(input: Tensor, dim=None):
     """Without dimensions of extent one: all, or those named."""
     if dim is None:
@@ -459,7 +466,7 @@ _NEW_AT = tuple((*before, None) for before in BEFORE)  # index of a new dimensio
 
 def _unsqueezed(input, dim):
     ndim = input._array.ndim
-    if type(dim) is not int or STATE.inference or not -ndim - 1 <= dim <= ndim < len(_NEW_AT):
+    if type(dim) is not int or not -ndim - 1 <= dim <= ndim < len(_NEW_AT):
         return NotImplemented
     return make.indexed(input, _NEW_AT[dim % (ndim + 1)], (unsqueeze.op, [dim]))
 
@@ -469,6 +476,7 @@ def _unsqueezed(input, dim):
     samples=lambda make: [((make(3), 0), {}), ((make(3, 2), -1), {}), ((make(), 0), {})],
     inplace=True,
     made_by=_unsqueezed,
+    known=ShortView(),
 )
 def unsqueeze(input: Tensor, dim):
     """With a new dimension of extent one at `dim`."""
@@ -496,10 +504,10 @@ def flatten(input: Tensor, start_dim=0, end_dim=-1):
     ndim = len(shape)
     if end_dim == -1 and 0 <= start_dim <= 1 and ndim > start_dim + 1:  # as models do at their ends
         size = (shape[0], -1) if start_dim else _WHOLE
-        if input._node is None and type(input) is Tensor and not STATE.inference:
+        if input._node is None and type(input) is Tensor:
             out = make.reshaped(input, size, (reshape.op, [size]))
             if out is not NotImplemented:
-                return out
+                return make.looked_at(input, out) if STATE.inference else out
         if not input._array.size:
             size = (*shape[:start_dim], math.prod(shape[start_dim:]))
         return reshape(input, size)

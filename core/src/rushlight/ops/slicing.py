@@ -20,7 +20,7 @@ from rushlight.tensor.tensor import Tensor
 def _narrowed(input, dim, start, length):
     """Ints in range, by machine code."""
     shape = input._array.shape
-    if type(dim) is not int or STATE.inference or not -len(shape) <= dim < len(shape) <= 6:
+    if type(dim) is not int or not -len(shape) <= dim < len(shape) <= 6:
         return NotImplemented
     if type(start) is not int or type(length) is not int or start < 0 or length < 0:
         return NotImplemented
@@ -73,7 +73,7 @@ narrow.gradient(input=_narrow_gradient)
 def _selected(input, dim, index):
     """Ints in range, by machine code."""
     ndim = input._array.ndim
-    if type(dim) is not int or STATE.inference or not -ndim <= dim < ndim <= 6:
+    if type(dim) is not int or not -ndim <= dim < ndim <= 6:
         return NotImplemented
     if type(index) is not int:
         return NotImplemented
@@ -114,7 +114,7 @@ def _diagonal_window(input, offset, dim1, dim2):
     """Ints in range, by machine code."""
     array = input._array
     ndim = array.ndim
-    if STATE.inference or not type(offset) is type(dim1) is type(dim2) is int or not array.size:
+    if not type(offset) is type(dim1) is type(dim2) is int or not array.size:
         return NotImplemented
     if not -ndim <= dim1 < ndim or not -ndim <= dim2 < ndim:
         return NotImplemented
@@ -169,7 +169,7 @@ def _unfold_windows(input, dimension, size, step):
     """Ints in range, by machine code."""
     array = input._array
     ndim = array.ndim
-    if STATE.inference or not type(dimension) is type(size) is type(step) is int:
+    if not type(dimension) is type(size) is type(step) is int:
         return NotImplemented
     if not -ndim <= dimension < ndim or step <= 0 or not 0 < size <= array.shape[dimension]:
         return NotImplemented
@@ -359,7 +359,7 @@ def unbind_gradient(grad, input_shape, dim):
 
 
 def _unbound(input, dim):
-    if STATE.inference or type(dim) is not int:
+    if type(dim) is not int:
         return NotImplemented
     return make.parts(input, dim, None, one_of_many("unbind"))
 
@@ -428,7 +428,7 @@ def split_gradient(grad, input_shape, split_size_or_sections, dim):
 
 def _split_whole(input, split_size_or_sections, dim):
     sections = sizes = split_size_or_sections
-    if STATE.inference or type(dim) is not int or not -input._array.ndim <= dim < input._array.ndim:
+    if type(dim) is not int or not -input._array.ndim <= dim < input._array.ndim:
         return NotImplemented
     if type(sections) is int:
         extent = input._array.shape[dim]
@@ -457,7 +457,7 @@ def chunk(input: Tensor, chunks, dim=0):
     if input._node is None and type(input) is Tensor and not STATE.modes:
         found = _split_whole(input, size, dim)
         if found is not NotImplemented:
-            return found
+            return make.looked_at(input, found) if STATE.inference else found
     return split(input, size, dim)
 
 

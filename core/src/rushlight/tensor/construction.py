@@ -102,12 +102,20 @@ def inferred(out):
 def seen(base, out):
     """`out`, a view taken of `base` in inference mode: as that is, an inference tensor or none. One
     of a tensor that needs a gradient is a leaf, which writes outside of the mode may not change."""
-    out._inference = base.is_inference()
+    out._inference = base._inference or base._base is not None and base._base._inference
     if not out._inference:
         if base._node is not None and out._node is None:
             out._node = LEAF
         if out._base is not None:
             out._writable = _SEEN
+    return out
+
+
+def looked_at(base, out):
+    """`out`, a view or views of `base`, marked where inference mode is on."""
+    if STATE.inference and mode.inference:
+        for view_ in out if type(out) in (list, tuple) else (out,):
+            seen(base, view_)
     return out
 
 
