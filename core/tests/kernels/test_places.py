@@ -8,7 +8,7 @@ import pytest
 import rushlight
 from rushlight.kernels import places
 
-SHAPES = [(1,), (7,), (3, 5), (2, 3, 4), (4, 1, 33)]
+SHAPES = [(1,), (7,), (3, 5), (2, 3, 4), (4, 1, 33), (5, 8), (5, 16), (5, 32)]
 DTYPES = ["u1", "f2", "f4", "f8", "i8"]
 
 

@@ -44,3 +44,17 @@ def _fill(builder, values):
 
 stream_copy = Emitted("rl_stream_copy", None, (i64,) * 3, _copy)
 stream_fill = Emitted("rl_stream_fill", None, (i64,) * 3, _fill)
+
+
+def _emit_few(count):
+    kind = ir.VectorType(ir.IntType(8), count)
+
+    def emit(builder, values):
+        source, target = (builder.inttoptr(value, kind.as_pointer()) for value in values)
+        builder.store(builder.load(source, align=1), target, align=1)
+
+    return emit
+
+
+# A few bytes copied through registers, by their number: (source, target).
+few_bytes = {n: Emitted(f"rl_copy_{n}", None, (i64,) * 2, _emit_few(n)) for n in (32, 64, 128)}

@@ -8,6 +8,7 @@ negative indices count from the end. Import at first need.
 from __future__ import annotations
 
 from rushlight.backends.kernel_language import (
+    Chosen,
     Parameter,
     array,
     atomic_add,
@@ -17,6 +18,7 @@ from rushlight.backends.kernel_language import (
     independent,
     range_kernel,
 )
+from rushlight.backends.streaming import few_bytes
 from rushlight.kernels.places import ADD, LARGEST, MULTIPLY, SMALLEST
 
 OUT, X, INDEX = 1, 2, 3
@@ -29,6 +31,8 @@ wrap = Parameter("wrap")
 way = Parameter("way")  # how a value and what was there combine: one of `places.WAYS`
 single = Parameter("single")  # 1: the source is one element, for all places
 upper = Parameter("upper")
+width = Parameter("width")  # bytes of a row where code knows them, of `few_bytes`, else 0
+copied = Chosen(width, few_bytes)
 
 
 @function
@@ -78,10 +82,13 @@ def take_rows(args, lo, hi, tid):
                 if place < 0:
                     failed += 1
                 else:
-                    row = array(element, x + size * place * inner)
-                    out = array(element, g[OUT] + size * (at + i) * inner)
-                    for j in independent(inner):
-                        out[j] = row[j]
+                    row, to = x + size * place * inner, g[OUT] + size * (at + i) * inner
+                    if width > 0:
+                        copied(row, to)
+                    else:
+                        source, out = array(element, row), array(element, to)
+                        for j in independent(inner):
+                            out[j] = source[j]
         if failed > 0:
             atomic_add(g[4], failed)
         item += last - first

@@ -93,7 +93,7 @@ def _check_indices(name, input, weight):
             f"{name}: Expected tensor for argument 'indices' to have one of the following scalar "
             f"types: Long, Int; but got {input._dtype} instead"
         )
-    if weight.dim() != 2:
+    if weight._array.ndim != 2:
         raise RuntimeError(f"{name}: 'weight' must be 2-D, got shape {list(weight.shape)}")
 
 
@@ -126,7 +126,7 @@ def embedding(
             input._elements, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
         )
         return input.with_elements(rows)
-    padding = _padding(padding_idx, weight)
+    padding = -1 if padding_idx is None else _padding(padding_idx, weight)
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     if sparse and weight.requires_grad:
