@@ -48,9 +48,10 @@ def _chosen(builder, a, b, lanes):
     return builder.shuffle_vector(a, b, ir.Constant(kind, lanes))
 
 
-def lane_totals(builder, vectors):
-    """A vector of the sums over the lanes of each of 1, 2 or 4 vectors: halves are added to halves,
-    those of two vectors at once."""
+def lane_totals(builder, vectors, combined=None):
+    """A vector of the sums over the lanes of each of 1, 2, 4 or more vectors: halves are added to
+    halves, or `combined` with them, those of two vectors at once."""
+    combined = combined or builder.fadd
     lanes = vectors[0].type.count
     width = lanes  # lanes that belong to one of the sums
     while len(vectors) > 1 or width > 1:
@@ -68,8 +69,7 @@ def lane_totals(builder, vectors):
             pairs = [(vectors[0], vectors[0])]
         high = [i + half for i in low]
         vectors = [
-            builder.fadd(_chosen(builder, a, b, low), _chosen(builder, a, b, high))
-            for a, b in pairs
+            combined(_chosen(builder, a, b, low), _chosen(builder, a, b, high)) for a, b in pairs
         ]
         lanes, width = len(low), half
     return vectors[0]

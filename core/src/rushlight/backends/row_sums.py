@@ -1,4 +1,9 @@
-"""Sums of short rows, as many at once as a vector has lanes: one tree adds up the lanes of all."""
+"""Sums and extremes of short rows, as many at once as a vector has lanes: one tree brings together
+the lanes of all.
+
+`rows` is at most that many. A row beyond is the last one again: what is combined with what depends
+on the length of a row alone.
+"""
 
 from __future__ import annotations
 
@@ -7,46 +12,83 @@ from llvmlite import ir
 from rushlight.backends.element_vectors import DOUBLE, SINGLE
 from rushlight.backends.kernel_language import Chosen, Emitted, element, f32, f64, i64
 from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.line_products import lane_totals, zero_slots
+from rushlight.backends.line_products import lane_totals
 
-__all__ = ["DOUBLES", "SINGLES", "means_of_rows"]
+__all__ = ["DOUBLES", "SINGLES", "largest_of_rows32", "means_of_rows", "sums_of_rows32"]
 
 I64 = ir.IntType(64)
 SINGLES, DOUBLES = SINGLE.count, DOUBLE.count  # rows of one call
 
 
-def _emit(builder, values, kind):
-    """out[r] = (sum of row r) / divisor for r below `rows`, at most as many as a vector has lanes.
-    A row beyond is the last one again: what is added to what depends on its length alone."""
+class _Rows:
+    """The rows that go together, each with a vector of what has been found so far."""
+
+    def __init__(self, builder, kind, x, row, rows, start):
+        self.builder, self.kind, self.starts, self.slots = builder, kind, [], []
+        last = builder.sub(rows, I64(1))
+        for r in range(kind.count):
+            place = builder.select(builder.icmp_signed("<", I64(r), last), I64(r), last)
+            self.starts.append(builder.add(x, builder.mul(place, row)))
+            slot = builder.alloca(kind.kind)
+            builder.store(start, slot)
+            self.slots.append(slot)
+
+    def add(self, index, combined, mask=None):
+        """One vector more of each row."""
+        builder = self.builder
+        offset = builder.mul(index, I64(self.kind.size * self.kind.count))
+        for slot, start in zip(self.slots, self.starts, strict=True):
+            found = self.kind.load(builder, builder.add(start, offset), mask)
+            builder.store(combined(builder.load(slot), found), slot)
+
+    def together(self, combined):
+        """A vector of the results of all rows."""
+        builder = self.builder
+        return lane_totals(builder, [builder.load(slot) for slot in self.slots], combined)
+
+
+def _emit_means(builder, values, kind):
     x, row, length, rows, out, divisor = values
-    last, size, slots = builder.sub(rows, I64(1)), kind.size, zero_slots(builder, kind, kind.count)
-    starts = []
-    for r in range(kind.count):
-        place = builder.select(builder.icmp_signed("<", I64(r), last), I64(r), last)
-        starts.append(builder.add(x, builder.mul(place, row)))
-
-    def add(offset, mask=None):
-        for slot, start in zip(slots, starts, strict=True):
-            found = kind.load(builder, builder.add(start, offset), mask)
-            builder.store(builder.fadd(builder.load(slot), found), slot)
-
+    found = _Rows(builder, kind, x, row, rows, kind.zero)
     whole = builder.sdiv(length, I64(kind.count))
     with counted_loop(builder, whole) as index:
-        add(builder.mul(index, I64(size * kind.count)))
-    done = builder.mul(whole, I64(kind.count))
-    left = builder.sub(length, done)
+        found.add(index, builder.fadd)
+    left = builder.sub(length, builder.mul(whole, I64(kind.count)))
     with builder.if_then(builder.icmp_signed(">", left, I64(0))):
-        add(builder.mul(done, I64(size)), kind.below(builder, left))
-    totals = lane_totals(builder, [builder.load(slot) for slot in slots])
-    quotients = builder.fdiv(totals, kind.splat(builder, divisor))
+        found.add(whole, builder.fadd, kind.below(builder, left))
+    quotients = builder.fdiv(found.together(builder.fadd), kind.splat(builder, divisor))
     kind.store(builder, quotients, out, kind.below(builder, rows))
 
 
-def _piece(kind, number):
+def _emit_largest(builder, values, kind):
+    x, row, vectors, rows, out, factor = values
+    factor = kind.splat(builder, factor)
+
+    def larger(a, b):  # in this order it is the processor's own maximum
+        return builder.select(builder.fcmp_ordered(">", b, a), b, a)
+
+    lowest = ir.Constant(kind.kind, [float("-inf")] * kind.count)
+    found = _Rows(builder, kind, x, row, rows, lowest)
+    with counted_loop(builder, vectors) as index:
+        found.add(index, lambda best, value: larger(best, builder.fmul(value, factor)))
+    kind.store(builder, found.together(larger), out, kind.below(builder, rows))
+
+
+def _piece(name, kind, number, emit):
     arguments = (i64,) * 5 + (number,)
-    name = f"means_of_rows_{kind.label}"
-    return Emitted(name, None, arguments, lambda b, values: _emit(b, values, kind))
+    return Emitted(f"{name}_{kind.label}", None, arguments, lambda b, v: emit(b, v, kind))
 
 
+# out[r] = (sum of row r) / divisor:
 # (rows, bytes from one to the next, elements of a row, how many rows, results, divisor)
-means_of_rows = Chosen(element, {f32: _piece(SINGLE, f32), f64: _piece(DOUBLE, f64)})
+means_of_rows = Chosen(
+    element,
+    {
+        f32: _piece("means_of_rows", SINGLE, f32, _emit_means),
+        f64: _piece("means_of_rows", DOUBLE, f64, _emit_means),
+    },
+)
+sums_of_rows32 = means_of_rows.members[f32]
+# out[r] = the largest of factor * row r, which is made of whole vectors; NaN is passed over:
+# (rows, bytes from one to the next, vectors of a row, how many rows, results, factor)
+largest_of_rows32 = _piece("largest_of_rows", SINGLE, f32, _emit_largest)

@@ -172,7 +172,8 @@ def _tile_job(arrays, causal, backward, dropping):
     blocks = max(1, -(-length // block))
     kernel = native.backward_heads if backward else native.forward_blocks
     code = kernel.address(real=f32, biased=int(arrays[4] is not None), dropping=int(dropping))
-    tables = native.tiles_for(length, keys, causal, blocks)
+    columns = max(arrays[0].shape[3], arrays[2].shape[3])
+    tables = native.tiles_for(length, keys, causal, blocks, columns)
     return _job(code, arrays, backward, blocks, _words(arrays, causal, blocks, tables))
 
 
@@ -189,7 +190,7 @@ def _strip_job(arrays, causal, backward, dropping):
     kernel = native.backward_strips if backward else native.forward_strips
     biased = int(arrays[4] is not None)
     code = kernel.address(real=f32, biased=biased, dropping=int(dropping), **native.KIND)
-    return _job(code, arrays, backward, blocks, _words(arrays, causal, blocks, (0, 0)))
+    return _job(code, arrays, backward, blocks, _words(arrays, causal, blocks, (0, 0, 0)))
 
 
 def _planned(*setting):

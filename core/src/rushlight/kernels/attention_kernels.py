@@ -18,8 +18,9 @@ from rushlight.backends.kernel_language import (
     stack,
 )
 from rushlight.backends.microkernel import PANEL, START_C, START_ZERO, TILE_WORDS
+from rushlight.backends.row_sums import SINGLES, largest_of_rows32, sums_of_rows32
 from rushlight.backends.worker_pool import memset, scratch
-from rushlight.kernels.exponential import exponential_below32, logarithm
+from rushlight.kernels.exponential import exponential_below32, logarithm, logarithm_above
 from rushlight.kernels.softmax import ordered32
 from rushlight.kernels.tile_products import multiply, pack, pack_transposed, panels, ready_block
 
@@ -27,8 +28,9 @@ from rushlight.kernels.tile_products import multiply, pack, pack_transposed, pan
 # (bytes, of batch, head and row) follow for every array. KEPT is dense: what dropout multiplies
 # each probability by. REFUSED: where matrix units say that values cannot be split.
 Q, K, V, OUT, LSE, MASK, SCALE, KEPT, REFUSED, GRAD, DQ, DK, DV = range(13)
-HEADS, GROUP, L, S, E, VALUES, CAUSAL, BLOCKS, TILES, TILES_OF_COLUMNS = range(13, 23)
-SQ, SK, SV, SO, SM, SG, SDQ, SDK, SDV = range(23, 50, 3)
+HEADS, GROUP, L, S, E, VALUES, CAUSAL, BLOCKS = range(13, 21)
+TILES, OUT_TILES, TURNED_TILES = range(21, 24)
+SQ, SK, SV, SO, SM, SG, SDQ, SDK, SDV = range(24, 51, 3)
 
 biased, dropping = Parameter("biased"), Parameter("dropping")
 MAX_BLOCK = 84  # query rows that go together
@@ -86,6 +88,47 @@ def exponentials(g, batch, head, row, x, seen, scale):
     return f32(1) / total
 
 
+@function
+def few_exponentials(g, batch, head, first, rows, limit, scores, pitch, scale, inverse_at):
+    """The same for a few rows side by side: their extremes and sums are found together."""
+    keys, both = g[S], batch * g[HEADS] + head
+    inverse = array(f32, inverse_at)
+    seen = visible(g, first + rows - 1, keys)
+    vectors, factor = (seen + SINGLES - 1) // SINGLES, scale
+    whole = vectors * SINGLES
+    best_at, totals_at = stack(SINGLES // 2), stack(SINGLES // 2)
+    best, totals = array(f32, best_at), array(f32, totals_at)
+    if biased == 1:
+        factor = f32(1)
+    for i in range(rows):
+        x, own = array(f32, scores + 4 * pitch * i), visible(g, first + i, keys)
+        if biased == 1:
+            bias = array(f32, address(g, MASK, SM, batch, head) + (first + i) * g[SM + 2])
+            for j in independent(own):
+                x[j] = x[j] * scale + bias[j]
+        for j in independent(own, whole):
+            x[j] = -infinity(f32)
+    largest_of_rows32(scores, 4 * pitch, vectors, rows, best_at, factor)
+    for i in range(rows):
+        x, most = array(f32, scores + 4 * pitch * i), best[i]
+        most = f32(0) if most == -infinity(f32) else most
+        for j in independent(whole):
+            x[j] = exponential_below32(x[j] * factor - most)
+        for j in independent(whole, limit):
+            x[j] = 0
+    sums_of_rows32(scores, 4 * pitch, whole, rows, totals_at, f32(1))
+    sums = array(f32, g[LSE] + 4 * (both * g[L] + first))
+    for i in independent(rows):
+        nothing = best[i] == -infinity(f32)  # a row that may look at nothing
+        sums[i] = infinity(f32) if nothing else best[i] + logarithm_above(totals[i])
+        inverse[i] = f32(0) if nothing else f32(1) / totals[i]
+    if dropping == 1:
+        for i in range(rows):
+            x, kept = array(f32, scores + 4 * pitch * i), kept_row(g, both, first + i)
+            for j in independent(visible(g, first + i, keys)):
+                x[j] = x[j] * kept[j]
+
+
 @range_kernel(reassociate=True, wide=True)
 def forward_blocks(args, lo, hi, tid):
     """Items are blocks of query rows of a head."""
@@ -97,7 +140,8 @@ def forward_blocks(args, lo, hi, tid):
     packed_k = scratch(tid, 4 * (panels(keys) * width + keys * panels(values) + most * pitch))
     packed_v = packed_k + 4 * panels(keys) * width
     scores = packed_v + 4 * keys * panels(values)
-    block, inverse = stack(TILE_WORDS), array(f32, stack(MAX_BLOCK // 2))
+    block, inverse_at = stack(TILE_WORDS), stack(MAX_BLOCK // 2)
+    inverse = array(f32, inverse_at)
     ready_block(block)
     packed_head = i64(-1)
     for item in range(lo, hi):
@@ -115,13 +159,11 @@ def forward_blocks(args, lo, hi, tid):
         multiply(g[TILES], block, q, g[SQ + 2], i64(4), rows, width, packed_k, 4 * PANEL * width,
                  limit, scores, 4 * pitch, i64(START_ZERO),
                      i64(0))  # fmt: skip
-        for i in range(rows):
-            x, seen = array(f32, scores + 4 * pitch * i), visible(g, first + i, keys)
-            inverse[i] = exponentials(g, batch, head, first + i, x, seen, scale)
-            for j in independent(seen, limit):
-                x[j] = 0
+        for i in range(0, rows, SINGLES):
+            few_exponentials(g, batch, head, first + i, min(i64(SINGLES), rows - i), limit,
+                             scores + 4 * pitch * i, pitch, scale, inverse_at + 4 * i)  # fmt: skip
         out = address(g, OUT, SO, batch, head) + first * g[SO + 2]
-        multiply(g[TILES], block, scores, 4 * pitch, i64(4), rows, limit, packed_v,
+        multiply(g[OUT_TILES], block, scores, 4 * pitch, i64(4), rows, limit, packed_v,
                  4 * PANEL * keys, values, out, g[SO + 2], i64(START_ZERO), i64(0))  # fmt: skip
         for i in range(rows):
             y, factor = array(f32, out + i * g[SO + 2]), inverse[i]
@@ -218,19 +260,23 @@ def backward_heads(args, lo, hi, tid):
                     x[j] = 0
                 score_gradient_row(g, batch, head, first + i, x, d, limit, scale)
             pack(grad, g[SG + 2], packed_g, rows, values)
-            multiply(g[TILES_OF_COLUMNS], block, scores, i64(4), 4 * pitch, limit, rows, packed_g,
+            multiply(g[TURNED_TILES], block, scores, i64(4), 4 * pitch, limit, rows, packed_g,
                      4 * PANEL * rows, values, dv, g[SDV + 2], i64(START_C), i64(0))  # fmt: skip
             pack(q, g[SQ + 2], packed_q, rows, width)
-            multiply(g[TILES_OF_COLUMNS], block, changes, i64(4), 4 * pitch, limit, rows, packed_q,
+            multiply(g[TURNED_TILES], block, changes, i64(4), 4 * pitch, limit, rows, packed_q,
                      4 * PANEL * rows, width, dk, g[SDK + 2], i64(START_C), i64(0))  # fmt: skip
             dq = address(g, DQ, SDQ, batch, head) + first * g[SDQ + 2]
-            multiply(g[TILES], block, changes, 4 * pitch, i64(4), rows, limit, packed_k,
+            multiply(g[OUT_TILES], block, changes, 4 * pitch, i64(4), rows, limit, packed_k,
                      4 * PANEL * keys, width, dq, g[SDQ + 2], i64(START_ZERO), i64(0))  # fmt: skip
 
 
-def tiles_for(length, keys, causal, blocks):
-    """Compile the tile sizes that a problem needs; addresses of both tables."""
+def tiles_for(length, keys, causal, blocks, columns):
+    """Compile the tile sizes that a problem needs; addresses of the tables, those of results last,
+    which have so many columns."""
     edges = [length * i // blocks for i in range(blocks + 1)]
     rows = {b - a for a, b in zip(edges[:-1], edges[1:], strict=True)}
     limits = {min(keys, edge) for edge in edges[1:]} if causal else {keys}
-    return mk.ROWS.need(*rows), mk.COLUMNS_OF_A.need(*limits)
+    by_rows, by_columns = mk.ROWS, mk.COLUMNS_OF_A
+    if columns <= PANEL // mk.NV:
+        by_rows, by_columns = mk.NARROW_ROWS, mk.NARROW_COLUMNS_OF_A
+    return mk.ROWS.need(*rows), by_rows.need(*rows), by_columns.need(*limits)
