@@ -14,7 +14,14 @@ from rushlight.backends.kernel_language import Chosen, Emitted, element, f32, f6
 from rushlight.backends.kernel_values import counted_loop
 from rushlight.backends.line_products import lane_totals
 
-__all__ = ["DOUBLES", "SINGLES", "largest_of_rows32", "means_of_rows", "sums_of_rows32"]
+__all__ = [
+    "DOUBLES",
+    "SINGLES",
+    "largest_of_rows32",
+    "means_of_rows",
+    "means_of_rows32",
+    "squares_of_rows32",
+]
 
 I64 = ir.IntType(64)
 SINGLES, DOUBLES = SINGLE.count, DOUBLE.count  # rows of one call
@@ -47,17 +54,42 @@ class _Rows:
         return lane_totals(builder, [builder.load(slot) for slot in self.slots], combined)
 
 
+def _over(builder, kind, length, add):
+    """Take all vectors of rows of a length, the last one by a mask."""
+    whole = builder.sdiv(length, I64(kind.count))
+    with counted_loop(builder, whole) as index:
+        add(index)
+    left = builder.sub(length, builder.mul(whole, I64(kind.count)))
+    with builder.if_then(builder.icmp_signed(">", left, I64(0))):
+        add(whole, kind.below(builder, left))
+
+
 def _emit_means(builder, values, kind):
     x, row, length, rows, out, divisor = values
     found = _Rows(builder, kind, x, row, rows, kind.zero)
-    whole = builder.sdiv(length, I64(kind.count))
-    with counted_loop(builder, whole) as index:
-        found.add(index, builder.fadd)
-    left = builder.sub(length, builder.mul(whole, I64(kind.count)))
-    with builder.if_then(builder.icmp_signed(">", left, I64(0))):
-        found.add(whole, builder.fadd, kind.below(builder, left))
+    _over(builder, kind, length, lambda index, *mask: found.add(index, builder.fadd, *mask))
     quotients = builder.fdiv(found.together(builder.fadd), kind.splat(builder, divisor))
     kind.store(builder, quotients, out, kind.below(builder, rows))
+
+
+def _emit_squares(builder, values, kind):
+    x, row, length, rows, out, centres = values
+    found = _Rows(builder, kind, x, row, rows, kind.zero)
+    last = builder.sub(rows, I64(1))
+
+    def add(index, mask=None):
+        offset = builder.mul(index, I64(kind.size * kind.count))
+        for r, (slot, start) in enumerate(zip(found.slots, found.starts, strict=True)):
+            place = builder.select(builder.icmp_signed("<", I64(r), last), I64(r), last)
+            centre = kind.scalar(builder, builder.add(centres, builder.mul(place, I64(kind.size))))
+            value = kind.load(builder, builder.add(start, offset), mask)
+            apart = builder.fsub(value, centre)
+            if mask is not None:
+                apart = builder.select(mask, apart, kind.zero)
+            builder.store(kind.fma(builder, apart, apart, builder.load(slot)), slot)
+
+    _over(builder, kind, length, add)
+    kind.store(builder, found.together(builder.fadd), out, kind.below(builder, rows))
 
 
 def _emit_largest(builder, values, kind):
@@ -74,8 +106,8 @@ def _emit_largest(builder, values, kind):
     kind.store(builder, found.together(larger), out, kind.below(builder, rows))
 
 
-def _piece(name, kind, number, emit):
-    arguments = (i64,) * 5 + (number,)
+def _piece(name, kind, last, emit):
+    arguments = (i64,) * 5 + (last,)
     return Emitted(f"{name}_{kind.label}", None, arguments, lambda b, v: emit(b, v, kind))
 
 
@@ -88,7 +120,9 @@ means_of_rows = Chosen(
         f64: _piece("means_of_rows", DOUBLE, f64, _emit_means),
     },
 )
-sums_of_rows32 = means_of_rows.members[f32]
+means_of_rows32 = means_of_rows.members[f32]
+# out[r] = the sum of (row r - centre r) ** 2: the same, with the address of the centres
+squares_of_rows32 = _piece("squares_of_rows", SINGLE, i64, _emit_squares)
 # out[r] = the largest of factor * row r, which is made of whole vectors; NaN is passed over:
 # (rows, bytes from one to the next, vectors of a row, how many rows, results, factor)
 largest_of_rows32 = _piece("largest_of_rows", SINGLE, f32, _emit_largest)

@@ -18,7 +18,7 @@ from rushlight.backends.kernel_language import (
     stack,
 )
 from rushlight.backends.microkernel import PANEL, START_C, START_ZERO, TILE_WORDS
-from rushlight.backends.row_sums import SINGLES, largest_of_rows32, sums_of_rows32
+from rushlight.backends.row_sums import SINGLES, largest_of_rows32, means_of_rows32
 from rushlight.backends.worker_pool import memset, scratch
 from rushlight.kernels.exponential import exponential_below32, logarithm, logarithm_above
 from rushlight.kernels.softmax import ordered32
@@ -116,7 +116,7 @@ def few_exponentials(g, batch, head, first, rows, limit, scores, pitch, scale, i
             x[j] = exponential_below32(x[j] * factor - most)
         for j in independent(whole, limit):
             x[j] = 0
-    sums_of_rows32(scores, 4 * pitch, whole, rows, totals_at, f32(1))
+    means_of_rows32(scores, 4 * pitch, whole, rows, totals_at, f32(1))
     sums = array(f32, g[LSE] + 4 * (both * g[L] + first))
     for i in independent(rows):
         nothing = best[i] == -infinity(f32)  # a row that may look at nothing

@@ -1,7 +1,7 @@
 """Batch normalisation over channels and layer normalisation over rows, forward and backward.
 
 Means and variances use two passes over the data (no cancellation). Kernels of batches:
-:mod:`batch_normalization_kernels`.
+:mod:`batch_normalization_kernels`, those of rows: :mod:`layer_normalization_kernels`.
 """
 
 from __future__ import annotations
@@ -9,16 +9,6 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np, threads
-from rushlight.backends.kernel_language import (
-    array,
-    f64,
-    function,
-    i64,
-    independent,
-    range_kernel,
-    real,
-    square_root,
-)
 from rushlight.backends.memory import empty
 from rushlight.kernels.batch_normalization_kernels import (
     BLOCK,
@@ -40,11 +30,10 @@ from rushlight.kernels.batch_normalization_kernels import (
     batch_statistics,
     combine_gradient_sums,
     combine_statistics,
-    run_squares,
-    run_sum,
 )
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
+    FLOAT32,
     chunk,
     compute_dtype,
     referenced_by,
@@ -56,10 +45,7 @@ from rushlight.kernels.norm_types import (
     dense,
     row_in,
     rows_together,
-    scales,
-    stored,
     types,
-    wanted,
     which,
 )
 from rushlight.kernels.prepared import Remembered, called, prepared
@@ -71,111 +57,6 @@ __all__ = [
     "layer_norm_backward",
     "layer_norm_forward",
 ]
-
-# ---- layer normalisation -------------------------------------------------------------------------
-
-# Argument words of the forward pass: arrays, then the size of a row and eps.
-LX, LY, LWEIGHT, LBIAS, LMEAN, LRSTD, LN, LEPS = *range(6), 8, 9
-
-
-@range_kernel(wide=True)
-def layer_rows(args, lo, hi, tid):
-    """Items are rows."""
-    g = array(i64, args)
-    n, size, eps = g[LN], stored.bits // 8, array(f64, args)[LEPS]
-    weight, bias = array(scales, g[LWEIGHT]), array(scales, g[LBIAS])
-    for row in range(lo, hi):
-        x, y = array(stored, g[LX] + size * row * n), array(stored, g[LY] + size * row * n)
-        mean = real(run_sum(x, n) / f64(n))
-        scale = real(1.0 / square_root(run_squares(x, n, mean) / f64(n) + eps))
-        array(real, g[LMEAN])[row] = mean
-        array(real, g[LRSTD])[row] = scale
-        if g[LWEIGHT] != 0 and g[LBIAS] != 0:
-            for i in independent(n):
-                y[i] = (x[i] - mean) * scale * weight[i] + bias[i]
-        elif g[LWEIGHT] != 0:
-            for i in independent(n):
-                y[i] = (x[i] - mean) * scale * weight[i]
-        elif g[LBIAS] != 0:
-            for i in independent(n):
-                y[i] = (x[i] - mean) * scale + bias[i]
-        else:
-            for i in independent(n):
-                y[i] = (x[i] - mean) * scale
-
-
-@function(reassociate=True)
-def layer_products(g, at, start, last, n, products, sums):
-    """Adds grad * xhat and grad of rows up, four at once; returns the first row that is left."""
-    size, means, scale = stored.bits // 8, array(real, g[at + 3]), array(real, g[at + 4])
-    whole = start + (last - start) // 4 * 4
-    for row in range(start, whole, 4):
-        place, step = size * row * n, size * n
-        x, grad = array(stored, g[at + 1] + place), array(stored, g[at] + place)
-        y, after = array(stored, g[at + 1] + place + step), array(stored, g[at] + place + step)
-        place = place + 2 * step
-        z, third = array(stored, g[at + 1] + place), array(stored, g[at] + place)
-        w, fourth = array(stored, g[at + 1] + place + step), array(stored, g[at] + place + step)
-        a, b, c, d = means[row], means[row + 1], means[row + 2], means[row + 3]
-        p, q, r, s = scale[row], scale[row + 1], scale[row + 2], scale[row + 3]
-        for i in independent(n):
-            first = grad[i] * ((x[i] - a) * p) + after[i] * ((y[i] - b) * q)
-            products[i] += first + (third[i] * ((z[i] - c) * r) + fourth[i] * ((w[i] - d) * s))
-            sums[i] += (grad[i] + after[i]) + (third[i] + fourth[i])
-    return whole
-
-
-@range_kernel(reassociate=True, wide=True)
-def layer_rows_backward(args, lo, hi, tid):
-    """Items: parts of the rows. Words: a number; the gradient of the input if that is wanted; if
-    those of weight and bias are, PARTIAL: [part][2][n], sums of grad * xhat and of grad; GRAD, X,
-    WEIGHT (or X), MEAN, RSTD; whether there is a weight, n, rows, rows of a part."""
-    g, size, at = array(i64, args), stored.bits // 8, 3 if wanted == ALL else 2
-    given, n, rows, per_part = g[at + 5], g[at + 6], g[at + 7], g[at + 8]
-    weight, count = array(scales, g[at + 2]), real(n)
-    for part in range(lo, hi):
-        products = array(real, g[at - 1] + real.bits // 8 * 2 * part * n)
-        sums = array(real, g[at - 1] + real.bits // 8 * (2 * part + 1) * n)
-        if wanted != INPUT:
-            for i in independent(2 * n):
-                products[i] = 0
-        start, last = part * per_part, min(rows, (part + 1) * per_part)
-        if wanted == ROWS:
-            start = layer_products(g, at, start, last, n, products, sums)
-        for row in range(start, last):
-            x, grad = (
-                array(stored, g[at + 1] + size * row * n),
-                array(stored, g[at] + size * row * n),
-            )
-            y = array(stored, g[1] + size * row * n)
-            mean, scale = array(real, g[at + 3])[row], array(real, g[at + 4])[row]
-            total, product = real(0), real(0)
-            if wanted != ROWS and given != 0:
-                for i in independent(n):
-                    normal = (x[i] - mean) * scale
-                    if wanted != INPUT:
-                        products[i] += grad[i] * normal
-                        sums[i] += grad[i]
-                    total += grad[i] * weight[i]
-                    product += grad[i] * weight[i] * normal
-            else:
-                for i in independent(n):
-                    normal = (x[i] - mean) * scale
-                    if wanted != INPUT:
-                        products[i] += grad[i] * normal
-                        sums[i] += grad[i]
-                    if wanted != ROWS:
-                        total += grad[i]
-                        product += grad[i] * normal
-            level, slope = total / count, product * scale / count
-            if wanted != ROWS:
-                if given != 0:
-                    for i in independent(n):
-                        y[i] = (grad[i] * weight[i] - level - (x[i] - mean) * slope) * scale
-                else:
-                    for i in independent(n):
-                        y[i] = (grad[i] - level - (x[i] - mean) * slope) * scale
-
 
 # ---- plans ---------------------------------------------------------------------------------------
 
@@ -460,6 +341,13 @@ def _check_layer(input, n, weight, bias):
             raise ValueError(f"layer_norm: {name} has {row.size} values, expected {n}")
 
 
+def _layer_kernels():
+    from rushlight.kernels import layer_normalization_kernels as native
+
+    return native
+
+
+FEW = 512  # elements of rows that go side by side
 _layer_plans: dict = {}  # rows and plan of dense inputs, behind the checks
 
 
@@ -494,7 +382,9 @@ def layer_norm_forward(input, normalized_size, weight, bias, eps):
     if rows:
         words = (0,) * 8 + (n, 0, rows, 0)
         kind, weight, bias = rows_together(x.dtype, weight, bias)
-        plan = _plan(layer_rows, (x.dtype, kind), rows, chunk(rows, n, 16_384), words)
+        few = x.dtype == FLOAT32 and n <= FEW and rows > 1
+        kernel = _layer_kernels().layer_few_rows if few else _layer_kernels().layer_rows
+        plan = _plan(kernel, (x.dtype, kind), rows, chunk(rows, n, 16_384), words)
         threads.run(plan, x, out, weight, bias, mean, rstd, None, None, n, float(eps))
         if dtype is x.dtype is kind and type(normalized_size) is int:
             if len(_layer_plans) >= 1024:
@@ -514,7 +404,7 @@ def _prepare_layer_backward(x, n, arrays, given, row, asked):
     outputs = [] if asked == ROWS else [(x.shape, x.dtype)]
     if asked != INPUT:
         outputs.append(((parts, 2, n), wide))
-    code = layer_rows_backward.address(**types(x.dtype, row), wanted=asked)
+    code = _layer_kernels().layer_rows_backward.address(**types(x.dtype, row), wanted=asked)
     return prepared(code, parts, 1, arrays, outputs, [int(given), n, rows, per_part])
 
 
