@@ -14,7 +14,7 @@ from llvmlite import ir
 from rushlight.backends.element_vectors import alignment_is_argument
 from rushlight.backends.kernel_language import Emitted, f32, f64, i64
 from rushlight.backends.kernel_values import counted_loop, ir_type
-from rushlight.backends.microkernel import I64, VL
+from rushlight.backends.microkernel import I64, VL, prefetch
 
 __all__ = [
     "FEW",
@@ -138,6 +138,9 @@ def _extreme(kind, order):
         groups = builder.sdiv(n, I64(group))
         with counted_loop(builder, groups) as i:
             first = builder.mul(i, I64(group))
+            start = builder.add(address, builder.mul(first, I64(v.size)))
+            for p in range(VECTORS):
+                prefetch(builder, builder.add(start, I64(4096 + p * v.lanes * v.size)))
             loaded = [v.load(address, builder.add(first, I64(p * v.lanes))) for p in range(VECTORS)]
             for slot, found in zip(slots, loaded, strict=True):
                 builder.store(better(found, builder.load(slot)), slot)
