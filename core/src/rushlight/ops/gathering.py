@@ -445,6 +445,8 @@ _index_fill.gradient(input=lambda grad, dim, index: _index_fill(grad, dim, index
 
 def number_or_scalar(name, input, value):
     """A value to fill with: a number that fits the dtype, or a 0-d tensor."""
+    if type(value) is float and input._dtype.category >= FLOAT:
+        return value
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(
