@@ -214,9 +214,9 @@ def ways(request, monkeypatch):
         from rushlight.kernels import plane_convolution
 
         monkeypatch.setattr(plane_convolution, "fits", lambda *shape: False)
-    convolution._plans.clear()
+    convolution.forget_plans()
     yield
-    convolution._plans.clear()
+    convolution.forget_plans()
 
 
 @pytest.fixture(params=[4, 2, 0])
@@ -225,9 +225,9 @@ def largest_tile(request, monkeypatch):
     if REFERENCE:
         pytest.skip("the reference has one way only")
     monkeypatch.setattr(convolution, "_WINOGRAD", request.param)
-    convolution._plans.clear()
+    convolution.forget_plans()
     yield request.param
-    convolution._plans.clear()
+    convolution.forget_plans()
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -330,7 +330,7 @@ def test_sub_images_take_the_place_of_dilations(rng):
     for name, case in CASES.items():
         if not name.startswith("dilated"):
             continue
-        convolution._plans.clear()
+        convolution.forget_plans()
         x, w, _b, dy, args = arrays(rng, case)
         convolution.convolution_forward(x, w, None, *args)
         convolution.convolution_weight_gradient(dy, x, w.shape, *args)

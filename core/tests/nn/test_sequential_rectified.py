@@ -178,6 +178,37 @@ def test_convolutions_take_the_norm_behind_them_along(shape, options, monkeypatc
     rushlight.testing.assert_close(found, want, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", [nn.ReLU, nn.ReLU6])
+@pytest.mark.parametrize("options", [{}, {"affine": False}, {"bias": False}])
+def test_activations_behind_them(kind, options):
+    """In place, where nobody sees what it was; statistics and parameters may change between."""
+    module = nn.Sequential(nn.Conv2d(8, 24, 3), nn.BatchNorm2d(24, **options), kind(), kind())
+    x, seen = inputs((2, 8, 20, 17)).detach(), []
+    for _ in range(3):
+        module.train()(x)
+        module.eval()
+        for context in (rushlight.no_grad, rushlight.inference_mode):
+            with context():
+                want = one_by_one(module, x)
+                seen.clear()
+                handle = module[2].register_forward_pre_hook(lambda m, v: seen.append(v[0]))
+                watched = module(x)
+                handle.remove()
+                found = module(x)
+            assert seen[0].min() < 0
+            for out in (watched, found):
+                rushlight.testing.assert_close(out, want, rtol=1e-5, atol=1e-5)
+                assert out.is_inference() == (context is rushlight.inference_mode)
+
+
+def test_parametrized_weights_are_those_of_the_parametrization():
+    module, x = evaluated((2, 8, 20, 17)), inputs((2, 8, 20, 17)).detach()
+    for part in (module[0], module[1]):
+        nn.utils.parametrize.register_parametrization(part, "weight", nn.Tanh())
+    with rushlight.no_grad():
+        rushlight.testing.assert_close(module(x), one_by_one(module, x), rtol=1e-5, atol=1e-5)
+
+
 def test_when_convolutions_do_not(monkeypatch):
     norms, plain = [], nn.BatchNorm2d.forward
     monkeypatch.setattr(

@@ -44,6 +44,7 @@ from rushlight.kernels.gemm import (
     TILE,
     TRANS_A,
     A,
+    B,
     C,
     K,
     M,
@@ -131,7 +132,7 @@ def blocked_kernel(args, lo, hi, tid):
             p[mk.DEPTH] = depth
             for here in range(first_panel, last_panel, BLOCK_PANELS):
                 end = min(here + BLOCK_PANELS, last_panel)
-                pack_panels(g, k, depth, here, end, panel_bytes, packed)
+                pack_panels(g, g[B], k, depth, here, end, panel_bytes, packed)
                 for first in range(first_row, last_row, BLOCK_ROWS):
                     rows = min(i64(BLOCK_ROWS), last_row - first)
                     if g[GATHERS] != 0:

@@ -23,8 +23,15 @@ from rushlight.kernels import (
     dilated_convolution,
     whole_windows,
 )
-from rushlight.kernels.column_convolution import crop, output_size, padded, taps
+from rushlight.kernels.column_convolution import output_size
 from rushlight.kernels.conversion import cast
+from rushlight.kernels.convolution_reference import (
+    check,
+    check_gradient,
+    forward_reference,
+    input_gradient_reference,
+    weight_gradient_reference,
+)
 from rushlight.kernels.execution import (
     FLOAT32,
     FLOAT64,
@@ -33,6 +40,7 @@ from rushlight.kernels.execution import (
     referenced_by,
 )
 from rushlight.kernels.pointwise import bfloat16_pixels
+from rushlight.kernels.prepared import Remembered
 
 __all__ = ["convolution_forward", "convolution_input_gradient", "convolution_weight_gradient"]
 
@@ -41,57 +49,17 @@ _WINOGRAD_PIXELS = 64  # output maps below this are quicker by products on matri
 _WINOGRAD_CHANNELS = 32
 _DEPTHWISE_TAPS = 64  # more taps than these are not worth unrolled code
 _plans: dict = {}
+_ready = Remembered()  # by shapes that were met before: the result's, and what runs them
 
 
-# ---- reference -----------------------------------------------------------------------------------
+def forget_plans():
+    """Plan every convolution anew."""
+    _plans.clear()
+    _ready.clear()
 
 
-def _split_groups(x, groups):
-    return x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
-
-
-def _forward_reference(input, weight, bias, stride, padding, dilation, groups):
-    kernel = weight.shape[2:]
-    size = _check("convolution", input.shape, weight.shape, stride, padding, dilation, groups)
-    wide = padded(input, padding)
-    w = weight.astype(np.float64).reshape(groups, -1, *weight.shape[1:])
-    out = np.zeros((input.shape[0], groups, w.shape[1], *size))
-    for tap, window in taps(kernel, size, stride, dilation):
-        x = _split_groups(wide[(..., *window)], groups)
-        out += np.einsum("ngc...,goc->ngo...", x, w[(..., *tap)])
-    out = out.reshape(input.shape[0], weight.shape[0], *size)
-    if bias is not None:
-        out = out + bias.astype(np.float64).reshape(-1, *[1] * len(size))
-    return out.astype(input.dtype)
-
-
-def _input_gradient_reference(grad, weight, input_shape, stride, padding, dilation, groups):
-    kernel, size = weight.shape[2:], grad.shape[2:]
-    op = "convolution_input_gradient"
-    out = _check(op, input_shape, weight.shape, stride, padding, dilation, groups)
-    _check_gradient(op, grad, (input_shape[0], weight.shape[0], *out))
-    w = weight.astype(np.float64).reshape(groups, -1, *weight.shape[1:])
-    wide = padded(np.zeros(input_shape), padding)
-    dy = _split_groups(grad.astype(np.float64), groups)
-    for tap, window in taps(kernel, size, stride, dilation):
-        part = np.einsum("ngo...,goc->ngc...", dy, w[(..., *tap)])
-        wide[(..., *window)] += part.reshape(*input_shape[:2], *size)
-    return crop(wide, input_shape, padding).astype(grad.dtype)
-
-
-def _weight_gradient_reference(grad, input, weight_shape, stride, padding, dilation, groups):
-    kernel, size = weight_shape[2:], grad.shape[2:]
-    op = "convolution_weight_gradient"
-    out = _check(op, input.shape, weight_shape, stride, padding, dilation, groups)
-    _check_gradient(op, grad, (input.shape[0], weight_shape[0], *out))
-    wide = padded(input, padding)
-    dy = _split_groups(grad.astype(np.float64), groups)
-    dw = np.zeros((groups, weight_shape[0] // groups, *weight_shape[1:]))
-    for tap, window in taps(kernel, size, stride, dilation):
-        x = _split_groups(wide[(..., *window)], groups)
-        flat = [v.reshape(*v.shape[:3], int(np.prod(size))) for v in (dy, x)]
-        dw[(..., *tap)] = np.einsum("ngop,ngcp->goc", *flat)
-    return dw.reshape(weight_shape).astype(grad.dtype)
+def _is_plain(array):
+    return array.dtype is FLOAT32 and array.flags.c_contiguous
 
 
 # ---- tile paths ----------------------------------------------------------------------------------
@@ -212,7 +180,7 @@ def _build_forward(n, c, image, o, kernel, stride, padding, dilation, groups, fl
             kind = patch_convolution.RowsForward if whole else patch_convolution.Forward
             return kind(n, c, image, o, kernel, size)
         if pointwise.fits(c, image, o, kernel, stride, padding):
-            return pointwise.Forward(flipped)
+            return pointwise.Forward(n, c, image, o, flipped)
         if plane_convolution.fits(c, image, o, kernel, stride, padding):
             sizes = (n, c, image, o, size, kernel)
             return plane_convolution.Forward(*sizes, stride, padding, dilation, flipped)
@@ -317,11 +285,11 @@ def _depthwise(kind, dtype, x_shape, w_shape, stride, padding, dilation):
     return build(dtype, n, c, image, w_shape[0], size, taps, stride, padding, dilation)
 
 
-def _run_depthwise(kind, image, weight, arrays, stride, padding, dilation):
-    """Run a plan of :mod:`depthwise`; ``image`` and ``weight`` are among the ``arrays``."""
+def _planned_depthwise(kind, image, weight, stride, padding, dilation):
+    """A plan of :mod:`depthwise`."""
     key = (kind, image.dtype, image.shape, weight.shape, stride, padding, dilation)
-    _planned(key, lambda: _depthwise(kind, image.dtype, image.shape, weight.shape, stride, padding,
-                                     dilation)).run(*arrays)  # fmt: skip
+    return _planned(key, lambda: _depthwise(kind, image.dtype, image.shape, weight.shape, stride,
+                                            padding, dilation))  # fmt: skip
 
 
 def _is_depthwise(c, weight_shape, groups):
@@ -387,29 +355,6 @@ def _output_slices(array, groups):
 # ---- public --------------------------------------------------------------------------------------
 
 
-def _check(op, input_shape, weight_shape, stride, padding, dilation, groups):
-    spatial = len(weight_shape) - 2
-    lengths = (len(input_shape) - 2, len(stride), len(padding), len(dilation))
-    if spatial not in (1, 2, 3) or any(length != spatial for length in lengths):
-        raise ValueError(
-            f"{op}: input {input_shape}, weight {weight_shape}, stride {stride}, padding "
-            f"{padding} and dilation {dilation} must have the same 1, 2 or 3 spatial dims"
-        )
-    if input_shape[1] != weight_shape[1] * groups or weight_shape[0] % groups:
-        raise ValueError(
-            f"{op}: weight {weight_shape} with groups={groups} expects input with "
-            f"{weight_shape[1] * groups} channels and outputs divisible by groups, got input "
-            f"{input_shape}"
-        )
-    size = output_size(input_shape[2:], weight_shape[2:], stride, padding, dilation)
-    if min(size) < 1:
-        raise ValueError(
-            f"{op}: kernel {weight_shape[2:]} with dilation {dilation} is larger than the padded "
-            f"input {tuple(n + 2 * p for n, p in zip(input_shape[2:], padding, strict=True))}"
-        )
-    return size
-
-
 def _planes(dtype):
     """bfloat16 pieces that values of this dtype have when they are float32."""
     return 1 if dtype.itemsize == 2 and dtype.kind == "V" else 3
@@ -422,12 +367,7 @@ def _wide_dtype(dtype):
     return FLOAT32 if is_low_precision(dtype) else FLOAT64
 
 
-def _check_gradient(op, grad, expected):
-    if grad.shape != expected:
-        raise ValueError(f"{op}: grad has shape {grad.shape}, expected {expected}")
-
-
-@referenced_by(_forward_reference)
+@referenced_by(forward_reference)
 def convolution_forward(input, weight, bias, stride, padding, dilation, groups, planes=3):
     """Cross-correlation of input (N, C, *S) with weight (O, C / groups, *K), plus bias (O,).
 
@@ -435,8 +375,14 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
     ``planes`` 1 says that values have 8 bits at most (they were bfloat16). Raises ValueError when
     shapes do not fit.
     """
+    key = input.shape, weight.shape, stride, padding, dilation, groups, planes
+    ready = _ready.get(key)
+    if ready is not None and all(a is None or _is_plain(a) for a in (input, weight, bias)):
+        out = empty(ready[0], FLOAT32)
+        ready[1](input, weight, out, bias)
+        return out
     args = (stride, padding, dilation, groups)
-    size = _check("convolution", input.shape, weight.shape, *args)
+    size = check("convolution", input.shape, weight.shape, *args)
     wide = _wide_dtype(input.dtype)
     if wide is not None:
         found = bfloat16_pixels(input, weight, bias, stride, padding, groups, False)
@@ -453,7 +399,12 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
     elif _is_compiled(input.dtype, c, weight.shape, groups):
         out = empty((n, o, *size), input.dtype)
         x, w, row = (None if v is None else compute_array(v) for v in (input, weight, bias))
-        _tile_forward(x, w, row, out, *args, planes)
+        if x.ndim == 4 and input.dtype == FLOAT32:
+            run = _tile_runner(x, w, *args, planes)
+            _ready.keep(key, (out.shape, run))
+            run(x, w, out, row)
+        else:
+            _tile_forward(x, w, row, out, *args, planes)
         return out
     else:
         out = empty((n, o, *size), input.dtype)
@@ -472,25 +423,31 @@ def _tile_forward(x, w, bias, out, stride, padding, dilation, groups, planes=3):
                                   planes)  # fmt: skip
         return
     x, w, out, stride, padding, dilation = two
+    _tile_runner(x, w, stride, padding, dilation, groups, planes)(x, w, out, bias)
+
+
+def _tile_runner(x, w, stride, padding, dilation, groups, planes=3):
+    """``run(x, w, out, bias)`` of a convolution over two dims."""
     if _is_depthwise(x.shape[1], w.shape, groups):
-        _run_depthwise("Forward", x, w, (x, w, out, bias), stride, padding, dilation)
-        return
+        return _planned_depthwise("Forward", x, w, stride, padding, dilation).run
     key = ("forward", x.shape, w.shape, stride, padding, dilation, groups, planes)
     n, c = x.shape[:2]
     plan = _planned(key, lambda: _build_forward(n, c, x.shape[2:], w.shape[0], w.shape[2:], stride,
                                                 padding, dilation, groups, False,
                                                 planes))  # fmt: skip
-    _run_groups(plan, x, w, out, bias, groups)
+    if groups == 1 or getattr(plan, "every_group", False):
+        return plan.run
+    return lambda x, w, out, bias: _run_groups(plan, x, w, out, bias, groups)
 
 
-@referenced_by(_input_gradient_reference)
+@referenced_by(input_gradient_reference)
 def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilation, groups,
                                planes=3):  # fmt: skip
     """Gradient of :func:`convolution_forward` with respect to its input, of ``input_shape``."""
     input_shape = tuple(input_shape)
     args = (stride, padding, dilation, groups)
-    size = _check("convolution_input_gradient", input_shape, weight.shape, *args)
-    _check_gradient("convolution_input_gradient", grad, (input_shape[0], weight.shape[0], *size))
+    size = check("convolution_input_gradient", input_shape, weight.shape, *args)
+    check_gradient("convolution_input_gradient", grad, (input_shape[0], weight.shape[0], *size))
     wide = _wide_dtype(grad.dtype)
     if wide is not None:
         found = bfloat16_pixels(grad, weight, None, stride, padding, groups, True)
@@ -523,7 +480,7 @@ def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups, planes=3
                                                 dilation, groups, planes)  # fmt: skip
     dy, w, out, stride, padding, dilation = two
     if _is_depthwise(out.shape[1], w.shape, groups):
-        _run_depthwise("InputGradient", out, w, (dy, w, out), stride, padding, dilation)
+        _planned_depthwise("InputGradient", out, w, stride, padding, dilation).run(dy, w, out)
         return True
     key = ("input", out.shape, w.shape, stride, padding, dilation, groups, planes)
     n, c = out.shape[:2]
@@ -536,14 +493,14 @@ def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups, planes=3
     return True
 
 
-@referenced_by(_weight_gradient_reference)
+@referenced_by(weight_gradient_reference)
 def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dilation, groups,
                                 planes=3):  # fmt: skip
     """Gradient of :func:`convolution_forward` with respect to its weight, of ``weight_shape``."""
     weight_shape = tuple(weight_shape)
     args = (stride, padding, dilation, groups)
-    size = _check("convolution_weight_gradient", input.shape, weight_shape, *args)
-    _check_gradient("convolution_weight_gradient", grad, (input.shape[0], weight_shape[0], *size))
+    size = check("convolution_weight_gradient", input.shape, weight_shape, *args)
+    check_gradient("convolution_weight_gradient", grad, (input.shape[0], weight_shape[0], *size))
     wide = _wide_dtype(grad.dtype)
     if wide is not None:
         planes = _planes(grad.dtype)
@@ -568,7 +525,7 @@ def _tile_weight_gradient(dy, x, out, stride, padding, dilation, groups, planes=
         return
     dy, x, out, stride, padding, dilation = two
     if _is_depthwise(x.shape[1], out.shape, groups):
-        _run_depthwise("WeightGradient", x, out, (x, dy, out), stride, padding, dilation)
+        _planned_depthwise("WeightGradient", x, out, stride, padding, dilation).run(x, dy, out)
         return
     key = ("weight", x.shape, out.shape, stride, padding, dilation, groups, planes)
     n, c = x.shape[:2]

@@ -38,7 +38,10 @@ ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B, MOST, LAST_TILE
 BLOCK_ROWS, BLOCK_COLUMNS = GROUP, ROW_PARTS  # of C that one call of OpenBLAS computes
 BY_ROWS = 23  # whether BIAS has a value for each row instead of each column
 GATHERED = OFFSETS_A  # whether all columns of A are gathered before the product
-WORDS = 24
+# Where A meets many matrices B: groups of panels of one of them, bytes from one B to the next, and
+# from one C.
+GROUPS, B_IMAGE, C_IMAGE = range(24, 27)
+WORDS = 27
 
 SMALL_WORK = 33_000  # multiply-adds below which OpenBLAS wins
 DOUBLE_WORK, DOUBLE_LIMIT = 500_000, 1 << 32  # the same of float64, and where it wins again
@@ -287,6 +290,20 @@ class Product:
             self.panels.run(a, b, out, bias)
         else:
             threads.run(self.words, a, b, out, bias)
+
+
+def images_plan(m, n, k, transposed, images):
+    """How to multiply one float32 matrix (m, k), or its transpose that lies row by row, with each
+    of dense (images, k, n), by one launch; None where each is to be a product of its own."""
+    if BLOCKED or n < PANEL or fit_matrix_units(m, n, k):
+        return None
+    from rushlight.kernels.panel_products import PanelProduct
+
+    words = [0] * WORDS
+    words[M], words[N], words[K] = m, n, k
+    words[A_ROW], words[B_ROW], words[C_ROW] = 4 * (m if transposed else k), 4 * n, 4 * n
+    words[TRANS_A], words[BY_ROWS] = transposed, True
+    return PanelProduct(words, np.dtype(np.float32), images)
 
 
 class BatchProduct:

@@ -45,13 +45,16 @@ from rushlight.kernels.gemm import (
     A_K,
     A_ROW,
     ACCUMULATE,
+    B_IMAGE,
     B_ROW,
     BIAS,
     BY_ROWS,
+    C_IMAGE,
     C_ROW,
     DEPTH,
     GATHERED,
     GROUP,
+    GROUPS,
     INLINE_WORK,
     LAST_TILE,
     MOST,
@@ -71,6 +74,7 @@ from rushlight.kernels.gemm import (
 MOST_DEPTH = 16 << 10  # bytes of a row of A: a panel of this depth takes half of a 1 MB L2
 L2_BUDGET = 512 * 1024  # bytes of packed B in one item
 ITEMS = 16  # parts of a large product
+ITEM_WORK = 200_000  # multiply-adds that a thread takes at a time where there are many matrices
 PITCH = 16  # values from one k to the next of gathered columns: whole vectors are stored
 TOGETHER = 8  # values of k for which rows or columns are packed at a time
 SLICE = 32  # values of k for which a thread gathers columns
@@ -79,12 +83,12 @@ GATHER_PANELS = 8  # and panels
 
 
 @function
-def pack_panels(g, k, depth, first, last, panel_bytes, target):
+def pack_panels(g, b, k, depth, first, last, panel_bytes, target):
     """Rows k..k+depth of panels of op(B), zeros behind its columns; by a few rows at a time of all
     panels where rows lie side by side in memory."""
     size = real.bits // 8
     lanes = PANEL * 4 // size
-    b, row = g[B], g[B_ROW]
+    row = g[B_ROW]
     if g[TRANS_B] != 0:
         for j in range(first, last):
             columns = min(i64(lanes), g[N] - j * lanes)
@@ -135,7 +139,7 @@ def gather_kernel(args, lo, hi, tid):
 
 @range_kernel
 def panel_kernel(args, lo, hi, tid):
-    """Items: groups of panels times parts of the rows."""
+    """Items: groups of panels, of all matrices B, times parts of the rows."""
     g = array(i64, args)
     size = real.bits // 8
     lanes = PANEL * 4 // size
@@ -157,7 +161,9 @@ def panel_kernel(args, lo, hi, tid):
     p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = segment, 1, 0
     packed_group = i64(-1)
     for item in range(lo, hi):
-        group, part = item // row_parts, item % row_parts
+        whole, part = item // row_parts, item % row_parts
+        image, group = whole // g[GROUPS], whole % g[GROUPS]
+        b, c = g[B] + image * g[B_IMAGE], g[C] + image * g[C_IMAGE]
         first_row, last_row = m * part // row_parts, m * (part + 1) // row_parts
         first_panel = group * group_size
         last_panel = min(first_panel + group_size, (n + lanes - 1) // lanes)
@@ -165,9 +171,9 @@ def panel_kernel(args, lo, hi, tid):
         for k in range(0, k_total, max_depth):
             depth = min(max_depth, k_total - k)
             p[mk.DEPTH] = depth
-            if packed_group != group or k_total > max_depth:
-                pack_panels(g, k, depth, first_panel, last_panel, panel_bytes, packed)
-                packed_group = group
+            if packed_group != whole or k_total > max_depth:
+                pack_panels(g, b, k, depth, first_panel, last_panel, panel_bytes, packed)
+                packed_group = whole
             for t in range((rows + most - 1) // most):
                 row, number = split(rows, most, t)
                 row += first_row
@@ -183,7 +189,7 @@ def panel_kernel(args, lo, hi, tid):
                         p[mk.START] = START_ROWS if g[BY_ROWS] != 0 else START_BIAS
                         p[mk.BIAS] = bias + size * (row if g[BY_ROWS] != 0 else column)
                     p[mk.B] = packed + (j - first_panel) * panel_bytes
-                    p[mk.C] = g[C] + row * c_row + size * column
+                    p[mk.C] = c + row * c_row + size * column
                     p[mk.COLUMNS] = n - column
                     # a share of the next tile, of which a line is asked for at each step of k
                     p[mk.LATER] = p[mk.A] + space + (j - first_panel) % (size // 4) * depth * 64
@@ -207,7 +213,7 @@ class PanelProduct:
 
     __slots__ = ("bytes", "gather", "words")
 
-    def __init__(self, words, dtype):
+    def __init__(self, words, dtype, images=1):
         m, n, k, size = words[M], words[N], words[K], dtype.itemsize
         kind, work, transposed = language_type(dtype), m * n * k, words[TRANS_A]
         words[A_K] = size
@@ -216,20 +222,23 @@ class PanelProduct:
         panels = -(-n * size // (PANEL * 4))
         limit = MOST_DEPTH // size
         depth = words[DEPTH] = k if k <= limit else limit // 2
-        group = 1
+        group, wanted = 1, -(-ITEMS // images)
         if m * k * size > L2_BUDGET // 2:  # a small A stays in L2 anyway
-            group = max(1, min(L2_BUDGET // (depth * PANEL * 4), panels // ITEMS))
-        groups = -(-panels // group)
-        parts = max(1, min(-(-ITEMS // groups), m // (4 * MAX_ROWS)))
+            group = max(1, min(L2_BUDGET // (depth * PANEL * 4), panels // wanted))
+        groups = words[GROUPS] = -(-panels // group)
+        parts = max(1, min(-(-wanted // groups), m // (4 * MAX_ROWS)))
         words[GROUP], words[ROW_PARTS] = group, parts
+        words[B_IMAGE], words[C_IMAGE] = size * k * n, size * m * n
         most = words[MOST] = mk.most_rows(words[A_ROW])
         pays = work >= GATHER_WORK and panels >= GATHER_PANELS
         gathers = words[GATHERED] = bool(transposed) and pays and has_two_wide_units()
         rows = {m * (i + 1) // parts - m * i // parts for i in range(parts)}
         wide, narrow = _tables(size, transposed, gathers)
         words[TILE], words[LAST_TILE] = mk.need_both(wide, narrow, n * size // 4, *rows, most=most)
-        items = groups * parts
-        grain = items if work < INLINE_WORK else 1
+        items = images * groups * parts
+        grain = items if images * work < INLINE_WORK else 1
+        if images > 1:
+            grain = max(grain, min(items // ITEMS, ITEM_WORK * items // (images * work)))
         self.words = threads.plan(panel_kernel.address(real=kind), items, grain, words)
         self.gather = None
         if gathers:
@@ -239,8 +248,11 @@ class PanelProduct:
             self.gather = threads.plan(code, together, max(1, SLICE // TOGETHER), words)
 
     def run(self, a, b, out, bias):
-        """Write the product of gathered columns (plus a bias, or plus ``out``) into a dense
-        ``out``; without them ``words`` are all there is to launch."""
+        """Write the product (plus a bias, or plus ``out``) into a dense ``out``; where no columns
+        are gathered, ``words`` are all there is to launch."""
+        if self.gather is None:
+            threads.run(self.words, a, b, out, bias)
+            return
         packed = empty((self.bytes,), np.dtype(np.uint8))
         threads.run(self.gather, a, b, out, bias, packed)
         threads.run(self.words, a, b, out, bias, packed)

@@ -1,4 +1,4 @@
-"""1 x 1 convolution of maps that are not small: one matrix product for every image."""
+"""1 x 1 convolution of maps that are not small: one matrix times every image."""
 
 from __future__ import annotations
 
@@ -23,11 +23,17 @@ def fits(c, image, o, kernel, stride, padding):
 class Forward:
     """A forward convolution, or (``flipped``) the gradient of its input."""
 
-    def __init__(self, flipped):
+    def __init__(self, n, c, image, o, flipped):
+        from rushlight.kernels.gemm import images_plan
+
         self.flipped = flipped
+        self.plan = images_plan(o, image[0] * image[1], c, flipped, n)
 
     def run(self, x, w, y, bias):
         """Write the convolution of x and w, plus bias (or None), into y; all dense."""
+        if self.plan is not None:
+            self.plan.run(w, x, y, bias)
+            return
         weight = w.reshape(w.shape[:2])
         weight = weight.T if self.flipped else weight
         for image in range(len(x)):

@@ -8,6 +8,7 @@ import warnings
 from collections import OrderedDict
 from itertools import islice
 
+from rushlight.nn import functional as F
 from rushlight.nn.activation import ReLU, ReLU6
 from rushlight.nn.convolution import Conv1d, Conv2d, Conv3d
 from rushlight.nn.module import Module
@@ -51,16 +52,12 @@ def _joined(first, second, input):
         return first._rectified(input, rectified) if first._fits_rectified(input) else None
     if _CONVOLUTIONS[kind] is not follower or _is_watched(first) or _is_watched(second):
         return None
+    weight = first.weight
     outputs = input._array.size // first.in_channels // math.prod(first.stride)
-    if outputs * first.out_channels < 2 * first.weight.numel():
+    if outputs * first.out_channels < 2 * weight._array.size:
         return None  # to scale the weights would cost more than to scale the result
-    vectors = second._affine_vectors(input, first.weight, first.bias)
-    if vectors is None:
-        return None
-    scale, shift = vectors
-    weight = first.weight * scale.reshape(-1, *(1,) * (first.weight.dim() - 1))
-    bias = shift if first.bias is None else first.bias * scale + shift
-    return first._conv_forward(input, weight, bias)
+    folded = second._folded(input, weight, first.bias)
+    return None if folded is None else first._conv_forward(input, *folded)
 
 
 class Sequential(Module):
@@ -77,19 +74,24 @@ class Sequential(Module):
 
     def forward(self, input):
         """Apply every module in turn; where nobody could tell, batch norm and the ReLU behind it,
-        or a convolution and the batch norm behind it in eval mode, in one step."""
-        waiting = None
+        or a convolution and the batch norm behind it in eval mode, in one step, and a ReLU behind
+        those in place."""
+        waiting, is_ours = None, False  # whether nobody else has the input, nor is it recorded
         for module in self._modules.values():
             if waiting is not None:
                 found = _joined(waiting, module, input)
                 if found is not None:
+                    is_ours = type(waiting) in _CONVOLUTIONS
                     input, waiting = found, None
                     continue
                 input, waiting = waiting(input), None
             if type(module) in _FIRST and type(input) is Tensor:
                 waiting = module
+            elif is_ours and type(module) in _RECTIFIERS and not _is_watched(module):
+                input = F.relu_(input) if type(module) is ReLU else F.relu6(input, inplace=True)
             else:
                 input = module(input)
+            is_ours = False
         return input if waiting is None else waiting(input)
 
     def _name_at(self, index):

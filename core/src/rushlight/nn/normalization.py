@@ -8,11 +8,9 @@ from rushlight.nn import functional as F
 from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
-from rushlight.ops._direct import unrecorded
 from rushlight.ops.creation import empty, ones, tensor, zeros
+from rushlight.ops.folded_weights import folded_weights
 from rushlight.ops.normalization import (
-    RECTIFIED,
-    affine_of_channels,
     batch_norm_rectified,
     fits_rectified,
 )
@@ -105,19 +103,22 @@ class _BatchNorm(_BatchStatistics):
             and fits_rectified(input, self.weight, self.bias, *statistics)
         )
 
-    def _affine_vectors(self, input, *others):
-        """(scale, shift) of the channels in evaluation, where nothing is recorded and all that
-        takes part is dense and of one dtype; else None."""
-        statistics = self.running_mean, self.running_var, self.weight, self.bias
-        if self.training or statistics[0] is None or statistics[1] is None:
+    def _folded(self, input, weight, bias):
+        """Weight and bias of the convolution that does what one with these and then this module do
+        in evaluation; None where something is recorded, or not dense and of one dtype."""
+        if self.training or len(weight._array) != self.num_features:
             return None
-        given = [t for t in (input, *others, *statistics) if t is not None]
-        dtype = input._dtype
-        if dtype.code not in RECTIFIED or not unrecorded(*given):
-            return None
-        if any(t._dtype is not dtype for t in given) or len(others[0]) != self.num_features:
-            return None
-        return affine_of_channels(*statistics, self.eps)
+        buffers, own = self._buffers, self._parameters  # attributes would be looked for here last
+        return folded_weights(
+            input,
+            weight,
+            bias,
+            buffers["running_mean"] if "running_mean" in buffers else self.running_mean,
+            buffers["running_var"] if "running_var" in buffers else self.running_var,
+            own["weight"] if "weight" in own else self.weight,
+            own["bias"] if "bias" in own else self.bias,
+            self.eps,
+        )
 
     def _rectified(self, input, rectified):
         """`forward` in training, then ReLU (1) or ReLU6 (6), in one pass over memory."""

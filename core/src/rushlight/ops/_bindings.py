@@ -113,7 +113,7 @@ def _short_composite(op, general):
 
 def _plain_types(op):
     """For each argument of a composite the types that need no look inside."""
-    types = [_UNQUESTIONED] * len(op.names)
+    types = [_UNQUESTIONED | {tuple, list}] * len(op.names)
     for position, optional in _asked_for(op):
         types[position] = EXACT | {type(None)} if optional else EXACT
     for position, _, kind, optional in op.attributes:
