@@ -306,3 +306,16 @@ def test_short_rows_before_others(dtype):
         for name, exact in (("sum", inside.sum(1)), ("mean", inside.mean(1))):
             found = getattr(rushlight.from_numpy(around[2:-2]), name)(1).numpy()
             np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.compiled("NumPy adds up a row in another order where there are more")
+@pytest.mark.parametrize("name", ["sum", "mean"])
+@pytest.mark.parametrize("dtype", [rushlight.float32, rushlight.float64])
+def test_rows_have_the_same_bits_whatever_is_beside_them(name, dtype):
+    """Few rows or many, the first calls and those that machine code takes later."""
+    for n in (1, 3, 4, 9, 33, 200, 256):
+        x = rushlight.randn(2000, n, dtype=dtype)
+        many = getattr(x, name)(1)
+        for rows in (1, 2, 7, 15, 16, 17, 40):
+            for _ in range(6):
+                assert rushlight.equal(getattr(x[:rows], name)(1), many[:rows])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from rushlight.backends import np
 from rushlight.kernels.column_convolution import crop, output_size, padded, taps
 
@@ -14,6 +16,7 @@ __all__ = [
 ]
 
 
+@functools.lru_cache(maxsize=1024)
 def check(op, input_shape, weight_shape, stride, padding, dilation, groups):
     """Spatial sizes of the result; ValueError where shapes do not fit."""
     spatial = len(weight_shape) - 2

@@ -382,7 +382,7 @@ def layer_norm_forward(input, normalized_size, weight, bias, eps):
     if rows:
         words = (0,) * 8 + (n, 0, rows, 0)
         kind, weight, bias = rows_together(x.dtype, weight, bias)
-        few = x.dtype == FLOAT32 and n <= FEW and rows > 1
+        few = x.dtype == FLOAT32 and n <= FEW
         kernel = _layer_kernels().layer_few_rows if few else _layer_kernels().layer_rows
         plan = _plan(kernel, (x.dtype, kind), rows, chunk(rows, n, 16_384), words)
         threads.run(plan, x, out, weight, bias, mean, rstd, None, None, n, float(eps))

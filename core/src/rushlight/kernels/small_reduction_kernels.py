@@ -15,6 +15,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     u8,
 )
+from rushlight.backends.row_sums import DOUBLES, SINGLES, means_of_rows
 from rushlight.kernels.extreme_kernels import (
     SHORT,
     SIDE,
@@ -23,6 +24,7 @@ from rushlight.kernels.extreme_kernels import (
     row_extreme,
     rows_selected,
 )
+from rushlight.kernels.totals import VECTORED
 
 # Argument words.
 X, OUT, PLACES, OUTER, N, INNER = range(6)
@@ -68,6 +70,14 @@ def reduce_small(args, lo, hi, tid):
                 x = array(element, g[X] + size_of() * o * n)
                 row = array(element, g[OUT] + size_of() * o)
                 few_extremes(x, 1, n, n, min(SIDE, outer - o), row)
+            return
+    elif element is f32 or element is f64:
+        if inner == 1 and n <= VECTORED:
+            together = SINGLES if element is f32 else DOUBLES
+            for o in range(0, outer, together):
+                rows, first = min(i64(together), outer - o), g[X] + size_of() * o * n
+                divisor = element(n) if kind == MEAN else element(1)
+                means_of_rows(first, size_of() * n, n, rows, g[OUT] + size_of() * o, divisor)
             return
     for o in range(outer):
         x = array(element, g[X] + size_of() * o * n * inner)

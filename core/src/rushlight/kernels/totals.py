@@ -109,7 +109,7 @@ def _stage(kind, view, blocks, fold, source, out, divisor):
     if inner == 1:
         kernel, few = native.total_rows, kind in ("sum", "mean") and blocks == 1
         more = {"narrow": n if few and n <= SHORT else 0}
-        if few and source.dtype == out[1] in (FLOAT32, FLOAT64) and outer > 1 and n <= VECTORED:
+        if few and source.dtype == out[1] in (FLOAT32, FLOAT64) and n <= VECTORED:
             more = {"narrow": native.IN_VECTORS}
     code = kernel.address(
         element=getattr(language, element), middle=getattr(language, middle),

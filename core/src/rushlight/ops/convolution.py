@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from rushlight.autograd.mode import mode
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import convolution as kernels
 from rushlight.kernels.prepared import Remembered
-from rushlight.ops._direct import tensor_of, unrecorded
+from rushlight.ops._direct import on_arrays, on_cpu, tensor_of
 from rushlight.ops._op import composite, op
+from rushlight.ops._recording import note
 from rushlight.ops._shape_rules import shaped
 from rushlight.ops.copying import in_format_of
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -76,14 +78,27 @@ def _convolution_weight(output: Tensor, input: Tensor, shape, stride, padding, d
     )
 
 
+def _by_arrays(function):
+    """An op of two tensors, shape and settings as a matter of arrays."""
+    kernel = function.op.cpu_kernel
+    return lambda a, b, *rest: tensor_of(kernel(a._array, b._array, *rest))
+
+
+_gradient_of_input = _by_arrays(_convolution_input)
+_gradient_of_weight = _by_arrays(_convolution_weight)
+
+
 @_convolution.gradients("input", "weight", "bias")
 def _convolution_gradient(grad, input, weight, stride, padding, dilation, groups, needs):
     settings = stride, padding, dilation, groups
     grad_input = grad_weight = grad_bias = None
+    of_input, of_weight = _convolution_input, _convolution_weight
+    if on_arrays(grad, input, weight):
+        of_input, of_weight = _gradient_of_input, _gradient_of_weight
     if needs[0]:
-        grad_input = _convolution_input(grad, weight, tuple(input.shape), *settings)
+        grad_input = of_input(grad, weight, tuple(input.shape), *settings)
     if needs[1]:
-        grad_weight = _convolution_weight(grad, input, tuple(weight.shape), *settings)
+        grad_weight = of_weight(grad, input, tuple(weight.shape), *settings)
     if needs[2]:
         grad_bias = grad.sum((0, *range(2, grad.dim())))
     return grad_input, grad_weight, grad_bias
@@ -217,15 +232,33 @@ def _key(count, input, weight, bias, *settings):
     return count, code, *shapes, *settings
 
 
+def _known(input, weight, bias, *settings):
+    """A convolution that is in order, by the shortest way."""
+    arrays = input._array, weight._array, None if bias is None else bias._array
+    kind = type(arrays[0])
+    if (
+        not on_cpu(input)
+        or type(arrays[1]) is not kind
+        or bias is not None
+        and (type(arrays[2]) is not kind)
+    ):
+        return _convolution(input, weight, bias, *settings)
+    out = tensor_of(_convolution.op.cpu_kernel(*arrays, *settings))
+    if mode.recording:
+        nodes = input._node, weight._node, None if bias is None else bias._node
+        if nodes != _NO_NODES:
+            note(_convolution.op, (input, weight, bias), [None, None, None, *settings], (out,))
+    return out
+
+
+_NO_NODES = None, None, None
+
+
 def _convolve(name, count, input, weight, bias, stride, padding, dilation, groups):
     key = _key(count, input, weight, bias, stride, padding, dilation, groups)
     known = _checked.get(key)
     if known is not None:
-        if unrecorded(input, weight, bias):
-            kernel = _convolution.op.cpu_kernel
-            row = None if bias is None else bias._array
-            return tensor_of(kernel(input._array, weight._array, row, *known))
-        return _convolution(input, weight, bias, *known)
+        return _known(input, weight, bias, *known)
     _check(name, count, input, weight, bias, groups)
     stride = spatial(stride, count, "stride", name)
     dilation = spatial(dilation, count, "dilation", name)
