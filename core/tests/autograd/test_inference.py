@@ -101,6 +101,39 @@ def test_writes_through_views_of_the_mode():
     assert base.tolist() == [2.0, 2.0]
 
 
+WRITES = {
+    "add_": lambda x: x.add_(x),
+    "mul_": lambda x: x.mul_(2),
+    "relu_": lambda x: x.relu_(),
+    "clamp_": lambda x: x.clamp_(0, 1),
+    "addcmul_": lambda x: x.addcmul_(x, x),
+    "zero_": lambda x: x.zero_(),
+    "fill_": lambda x: x.fill_(2.0),
+    "copy_": lambda x: x.copy_(rushlight.zeros(2, 3)),
+    "uniform_": lambda x: x.uniform_(),
+    "masked_fill_": lambda x: x.masked_fill_(rushlight.ones(2, 3) > 0, 3.0),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_writes_to_inference_tensors(write):
+    """By the long way and by those that machine code takes later: as to others in the mode, refused
+    outside of it."""
+    for _ in range(3):
+        rushlight.manual_seed(0)
+        plain = rushlight.arange(6.0).view(2, 3).clone()
+        WRITES[write](plain)
+        with rushlight.inference_mode():
+            rushlight.manual_seed(0)
+            x = rushlight.arange(6.0).view(2, 3).clone()
+            assert WRITES[write](x) is x
+        assert x.is_inference() and rushlight.equal(x, plain)
+        for context in (rushlight.enable_grad, rushlight.no_grad):
+            with context(), pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+                WRITES[write](x)
+        assert rushlight.equal(x, plain)
+
+
 def test_a_plain_tensors_view_is_free_outside():
     x, w = rushlight.ones(2), rushlight.ones(2, requires_grad=True)
     with rushlight.inference_mode():

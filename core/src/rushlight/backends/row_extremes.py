@@ -27,6 +27,7 @@ __all__ = [
     "smallest_of_few",
 ]
 
+AHEAD = 4096  # bytes of memory that are asked for before they are read
 VECTORS = 4  # results kept at once: one waits for the one before
 BIT, I32 = ir.IntType(1), ir.IntType(32)
 
@@ -140,7 +141,7 @@ def _extreme(kind, order):
             first = builder.mul(i, I64(group))
             start = builder.add(address, builder.mul(first, I64(v.size)))
             for p in range(VECTORS):
-                prefetch(builder, builder.add(start, I64(4096 + p * v.lanes * v.size)))
+                prefetch(builder, builder.add(start, I64(AHEAD + p * v.lanes * v.size)))
             loaded = [v.load(address, builder.add(first, I64(p * v.lanes))) for p in range(VECTORS)]
             for slot, found in zip(slots, loaded, strict=True):
                 builder.store(better(found, builder.load(slot)), slot)

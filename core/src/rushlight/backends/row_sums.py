@@ -1,5 +1,5 @@
 """Sums and extremes of short rows, as many at once as a vector has lanes: one tree brings together
-the lanes of all.
+the lanes of all. Sums of long ones.
 
 `rows` is at most that many. A row beyond is the last one again: what is combined with what depends
 on the length of a row alone.
@@ -7,12 +7,16 @@ on the length of a row alone.
 
 from __future__ import annotations
 
+import functools
+
 from llvmlite import ir
 
 from rushlight.backends.element_vectors import DOUBLE, SINGLE
 from rushlight.backends.kernel_language import Chosen, Emitted, element, f32, f64, i64
 from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.line_products import lane_totals
+from rushlight.backends.line_products import LINE_BYTES, lane_totals, zero_slots
+from rushlight.backends.microkernel import prefetch
+from rushlight.backends.row_extremes import AHEAD
 
 __all__ = [
     "DOUBLES",
@@ -21,9 +25,11 @@ __all__ = [
     "means_of_rows",
     "means_of_rows32",
     "squares_of_rows32",
+    "sum_of_run",
 ]
 
 I64 = ir.IntType(64)
+BESIDE = 4  # sums of a long row: one waits for the one before
 SINGLES, DOUBLES = SINGLE.count, DOUBLE.count  # rows of one call
 
 
@@ -106,11 +112,47 @@ def _emit_largest(builder, values, kind):
     kind.store(builder, found.together(larger), out, kind.below(builder, rows))
 
 
+def _emit_run(builder, values, kind):
+    address, n = values
+    slots, size = zero_slots(builder, kind, BESIDE), kind.size
+    vector, group = size * kind.count, BESIDE * kind.count
+
+    def add(slot, start, mask=None):
+        found = kind.load(builder, start, mask)
+        builder.store(builder.fadd(builder.load(slot), found), slot)
+
+    groups = builder.sdiv(n, I64(group))
+    with counted_loop(builder, groups) as index:
+        start = builder.add(address, builder.mul(index, I64(size * group)))
+        for offset in range(0, size * group, LINE_BYTES):
+            prefetch(builder, builder.add(start, I64(AHEAD + offset)))
+        for place, slot in enumerate(slots):
+            add(slot, builder.add(start, I64(vector * place)))
+    done = builder.mul(groups, I64(group))
+    rest, left = builder.add(address, builder.mul(done, I64(size))), builder.sub(n, done)
+    _over(builder, kind, left, lambda index, *mask: add(
+        slots[0], builder.add(rest, builder.mul(index, I64(vector))), *mask
+    ))  # fmt: skip
+    parts = [builder.load(slot) for slot in slots]
+    while len(parts) > 1:
+        parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return builder.extract_element(lane_totals(builder, parts), ir.IntType(32)(0))
+
+
 def _piece(name, kind, last, emit):
     arguments = (i64,) * 5 + (last,)
     return Emitted(f"{name}_{kind.label}", None, arguments, lambda b, v: emit(b, v, kind))
 
 
+# The sum of a long row: (address, elements).
+sum_of_run = Chosen(
+    element,
+    {
+        number: Emitted(f"sum_of_run_{kind.label}", number, (i64,) * 2,
+                        functools.partial(_emit_run, kind=kind))
+        for number, kind in ((f32, SINGLE), (f64, DOUBLE))
+    },
+)  # fmt: skip
 # out[r] = (sum of row r) / divisor:
 # (rows, bytes from one to the next, elements of a row, how many rows, results, divisor)
 means_of_rows = Chosen(

@@ -331,15 +331,18 @@ def _build_doubles(x_shape, w_shape, out_shape, stride, padding, dilation, group
     return plane_convolution.Forward(*sizes, stride, padding, dilation, flipped, groups, FLOAT64)
 
 
-def _run_groups(plan, x, w, out, bias, groups):
-    """Run a plan of all groups, or of one for each."""
+def _of_all_groups(plan, groups):
+    """``run(x, w, out, bias)`` by a plan of all groups, or of one for each."""
     if groups == 1 or getattr(plan, "every_group", False):
-        plan.run(x, w, out, bias)
-        return
-    biases = [None] * groups if bias is None else _output_slices(bias, groups)
-    for part in zip(_channel_slices(x, groups), _output_slices(w, groups),
-                    _channel_slices(out, groups), biases, strict=True):  # fmt: skip
-        plan.run(*part)
+        return plan.run
+
+    def run(x, w, out, bias):
+        biases = [None] * groups if bias is None else _output_slices(bias, groups)
+        for part in zip(_channel_slices(x, groups), _output_slices(w, groups),
+                        _channel_slices(out, groups), biases, strict=True):  # fmt: skip
+            plan.run(*part)
+
+    return run
 
 
 def _channel_slices(array, groups):
@@ -375,7 +378,7 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
     ``planes`` 1 says that values have 8 bits at most (they were bfloat16). Raises ValueError when
     shapes do not fit.
     """
-    key = input.shape, weight.shape, stride, padding, dilation, groups, planes
+    key = "forward", input.shape, weight.shape, stride, padding, dilation, groups, planes
     ready = _ready.get(key)
     if ready is not None and all(a is None or _is_plain(a) for a in (input, weight, bias)):
         out = empty(ready[0], FLOAT32)
@@ -435,9 +438,7 @@ def _tile_runner(x, w, stride, padding, dilation, groups, planes=3):
     plan = _planned(key, lambda: _build_forward(n, c, x.shape[2:], w.shape[0], w.shape[2:], stride,
                                                 padding, dilation, groups, False,
                                                 planes))  # fmt: skip
-    if groups == 1 or getattr(plan, "every_group", False):
-        return plan.run
-    return lambda x, w, out, bias: _run_groups(plan, x, w, out, bias, groups)
+    return _of_all_groups(plan, groups)
 
 
 @referenced_by(input_gradient_reference)
@@ -445,6 +446,13 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
                                planes=3):  # fmt: skip
     """Gradient of :func:`convolution_forward` with respect to its input, of ``input_shape``."""
     input_shape = tuple(input_shape)
+    key = ("input", grad.shape, weight.shape, input_shape, stride, padding, dilation, groups,
+           planes)  # fmt: skip
+    run = _ready.get(key)
+    if run is not None and _is_plain(grad) and _is_plain(weight):
+        out = empty(input_shape, FLOAT32)
+        run(grad, weight, out, None)
+        return out
     args = (stride, padding, dilation, groups)
     size = check("convolution_input_gradient", input_shape, weight.shape, *args)
     check_gradient("convolution_input_gradient", grad, (input_shape[0], weight.shape[0], *size))
@@ -462,7 +470,13 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
         return np.zeros(input_shape, grad.dtype)
     if _is_compiled(grad.dtype, input_shape[1], weight.shape, groups):
         out = empty(input_shape, grad.dtype)
-        if _tile_input_gradient(compute_array(grad), compute_array(weight), out, *args, planes):
+        dy, w = compute_array(grad), compute_array(weight)
+        if grad.ndim == 4 and grad.dtype == FLOAT32:
+            run = _input_gradient_runner(dy, w, out, *args, planes)
+            if run is not None:
+                _ready.keep(key, run)(dy, w, out, None)
+                return out
+        elif _tile_input_gradient(dy, w, out, *args, planes):
             return out
     reach = zip(weight.shape[2:], dilation, padding, strict=True)
     back = tuple(d * (k - 1) - p for k, d, p in reach)
@@ -479,18 +493,24 @@ def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups, planes=3
         return depth_convolution.input_gradient(_tile_input_gradient, dy, w, out, stride, padding,
                                                 dilation, groups, planes)  # fmt: skip
     dy, w, out, stride, padding, dilation = two
+    run = _input_gradient_runner(dy, w, out, stride, padding, dilation, groups, planes)
+    if run is not None:
+        run(dy, w, out, None)
+    return run is not None
+
+
+def _input_gradient_runner(dy, w, out, stride, padding, dilation, groups, planes=3):
+    """``run(dy, w, out, None)`` of the gradient over two dims; None where only the generic path can
+    do it."""
     if _is_depthwise(out.shape[1], w.shape, groups):
-        _planned_depthwise("InputGradient", out, w, stride, padding, dilation).run(dy, w, out)
-        return True
+        plan = _planned_depthwise("InputGradient", out, w, stride, padding, dilation)
+        return lambda dy, w, out, _: plan.run(dy, w, out)
     key = ("input", out.shape, w.shape, stride, padding, dilation, groups, planes)
     n, c = out.shape[:2]
     plan = _planned(key, lambda: _build_input_gradient(n, c, out.shape[2:], w.shape[0],
                                                        w.shape[2:], stride, padding, dilation,
                                                        groups, planes))  # fmt: skip
-    if plan is None:
-        return False
-    _run_groups(plan, dy, w, out, None, groups)
-    return True
+    return None if plan is None else _of_all_groups(plan, groups)
 
 
 @referenced_by(weight_gradient_reference)
@@ -498,6 +518,13 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
                                 planes=3):  # fmt: skip
     """Gradient of :func:`convolution_forward` with respect to its weight, of ``weight_shape``."""
     weight_shape = tuple(weight_shape)
+    key = ("weight", grad.shape, input.shape, weight_shape, stride, padding, dilation, groups,
+           planes)  # fmt: skip
+    run = _ready.get(key)
+    if run is not None and _is_plain(grad) and _is_plain(input):
+        out = empty(weight_shape, FLOAT32)
+        run(input, grad, out)
+        return out
     args = (stride, padding, dilation, groups)
     size = check("convolution_weight_gradient", input.shape, weight_shape, *args)
     check_gradient("convolution_weight_gradient", grad, (input.shape[0], weight_shape[0], *size))
@@ -512,7 +539,12 @@ def convolution_weight_gradient(grad, input, weight_shape, stride, padding, dila
         return np.zeros(weight_shape, grad.dtype)
     if _is_compiled(grad.dtype, input.shape[1], weight_shape, groups):
         out = empty(weight_shape, grad.dtype)
-        _tile_weight_gradient(compute_array(grad), compute_array(input), out, *args, planes)
+        dy, x = compute_array(grad), compute_array(input)
+        if grad.ndim == 4 and grad.dtype == FLOAT32:
+            run = _weight_gradient_runner(x, out, *args, planes)
+            _ready.keep(key, run)(x, dy, out)
+        else:
+            _tile_weight_gradient(dy, x, out, *args, planes)
         return out
     return column_convolution.weight_gradient(grad, input, weight_shape, *args)
 
@@ -524,17 +556,24 @@ def _tile_weight_gradient(dy, x, out, stride, padding, dilation, groups, planes=
                                           dilation, groups, planes)  # fmt: skip
         return
     dy, x, out, stride, padding, dilation = two
+    _weight_gradient_runner(x, out, stride, padding, dilation, groups, planes)(x, dy, out)
+
+
+def _weight_gradient_runner(x, out, stride, padding, dilation, groups, planes=3):
+    """``run(x, dy, out)`` of the gradient over two dims."""
     if _is_depthwise(x.shape[1], out.shape, groups):
-        _planned_depthwise("WeightGradient", x, out, stride, padding, dilation).run(x, dy, out)
-        return
+        return _planned_depthwise("WeightGradient", x, out, stride, padding, dilation).run
     key = ("weight", x.shape, out.shape, stride, padding, dilation, groups, planes)
     n, c = x.shape[:2]
     plan = _planned(key, lambda: _build_weight_gradient(n, c, x.shape[2:], out.shape[0],
                                                         out.shape[2:], stride, padding, dilation,
                                                         groups, planes))  # fmt: skip
     if groups == 1:
-        plan.run(x, dy, out)
-        return
-    for part in zip(_channel_slices(x, groups), _channel_slices(dy, groups),
-                    _output_slices(out, groups), strict=True):  # fmt: skip
-        plan.run(*part)
+        return plan.run
+
+    def run(x, dy, out):
+        for part in zip(_channel_slices(x, groups), _channel_slices(dy, groups),
+                        _output_slices(out, groups), strict=True):  # fmt: skip
+            plan.run(*part)
+
+    return run

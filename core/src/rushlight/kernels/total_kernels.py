@@ -24,7 +24,7 @@ from rushlight.backends.kernel_language import (
     u16,
     u32,
 )
-from rushlight.backends.row_sums import DOUBLES, SINGLES, means_of_rows
+from rushlight.backends.row_sums import DOUBLES, SINGLES, means_of_rows, sum_of_run
 from rushlight.kernels.extreme_kernels import SHORT, SIDE, few_extremes, row_extreme
 
 OUT, X, N, INNER, BLOCKS, FOLD, DIVISOR, SIZE = range(1, 9)
@@ -129,7 +129,10 @@ def row_result(address, n, divisor):
     if kind == SUM:
         x, total = array(element, address), accumulator()
         for start in range(0, n, RUN):
-            part = run_total(x, start, min(n, start + RUN))
+            if element is middle and (element is f32 or element is f64):
+                part = sum_of_run(address + element.bits // 8 * start, min(i64(RUN), n - start))
+            else:
+                part = run_total(x, start, min(n, start + RUN))
             if middle is f32:
                 total += f64(part)
             else:

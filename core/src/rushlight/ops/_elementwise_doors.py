@@ -280,7 +280,8 @@ class _Source:
         lines = [
             *self._start(),
             "x = arrays[0]",
-            "if entry.dtype is not p0._dtype or not x.flags.writeable or p0._inference: return NO",
+            "if entry.dtype is not p0._dtype or not x.flags.writeable: return NO",
+            "if p0._inference and not mode.inference: return NO",
             "shape = x.shape",
             "for a in arrays:",
             "    if a.shape != shape and a.ndim: return NO",

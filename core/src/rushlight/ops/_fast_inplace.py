@@ -36,8 +36,9 @@ def _unary(op, general):
                 door = _with_numbers(into_numbers, self, args)
             else:
                 door = into[self._dtype.code]
-            if door is not None and not self._inference and not STATE.levels:
-                if not mode.recording or self._node is None and self._base is None:
+            if door is not None and not STATE.levels:
+                free = not mode.recording or self._node is None and self._base is None
+                if free and (not self._inference or mode.inference):
                     array = self._array
                     if door(array, *args, array) is not NotImplemented:
                         storage = self._storage
@@ -73,7 +74,8 @@ def _binary(op, general):
         if (
             (kind is Tensor or kind is Parameter)
             and len(args) == 1
-            and not (kwargs or STATE.modes or STATE.levels or self._inference)
+            and not (kwargs or STATE.modes or STATE.levels)
+            and (not self._inference or mode.inference)
             and (not mode.recording or self._node is None and self._base is None)
         ):
             (other,), dtype, array = args, self._dtype, self._array

@@ -190,7 +190,9 @@ def is_free(target, value=None):
     """Whether a write into an exact tensor on the CPU, of another's elements where `value` is not
     None, is no more than that: nothing is recorded, refused or redirected."""
     array = target._array
-    if STATE.modes or STATE.levels or type(array) is not np.ndarray or target._inference:
+    if STATE.modes or STATE.levels or type(array) is not np.ndarray:
+        return False
+    if target._inference and not mode.inference:
         return False
     if not array.flags.writeable:
         return False

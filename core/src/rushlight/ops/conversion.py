@@ -274,7 +274,7 @@ def _copied_plainly(self, src):
     target, values = self._array, src._array
     if not (type(target) is type(values) is np.ndarray and target.shape == values.shape):
         return False
-    if self._inference or (
+    if (self._inference and not mode.inference) or (
         mode.recording and not (self._node is None and src._node is None and self._base is None)
     ):
         return False
@@ -386,7 +386,8 @@ def fill_(self, value):
 
 def zero_(self):
     """Set every element to zero."""
-    if type(self) in EXACT and not STATE.levels and not self._inference:
+    allowed = not self._inference or mode.inference
+    if type(self) in EXACT and not STATE.levels and allowed:
         array = self._array
         free = not mode.recording or self._node is None and self._base is None
         if free and type(array) is np.ndarray and array.flags.writeable:

@@ -92,13 +92,16 @@ _gradient_of_weight = _by_arrays(_convolution_weight)
 def _convolution_gradient(grad, input, weight, stride, padding, dilation, groups, needs):
     settings = stride, padding, dilation, groups
     grad_input = grad_weight = grad_bias = None
-    of_input, of_weight = _convolution_input, _convolution_weight
     if on_arrays(grad, input, weight):
         of_input, of_weight = _gradient_of_input, _gradient_of_weight
+        shapes = input._array.shape, weight._array.shape
+    else:
+        of_input, of_weight = _convolution_input, _convolution_weight
+        shapes = tuple(input.shape), tuple(weight.shape)
     if needs[0]:
-        grad_input = of_input(grad, weight, tuple(input.shape), *settings)
+        grad_input = of_input(grad, weight, shapes[0], *settings)
     if needs[1]:
-        grad_weight = of_weight(grad, input, tuple(weight.shape), *settings)
+        grad_weight = of_weight(grad, input, shapes[1], *settings)
     if needs[2]:
         grad_bias = grad.sum((0, *range(2, grad.dim())))
     return grad_input, grad_weight, grad_bias

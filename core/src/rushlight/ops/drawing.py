@@ -141,7 +141,7 @@ def filled(tensor, name, generator, *numbers):
     if array.dtype is not FLOAT32 or not (flags.c_contiguous and flags.writeable):
         return False
     engine = _engine(generator)
-    if engine is None or tensor._inference:
+    if engine is None or tensor._inference and not mode.inference:
         return False
     call = _known(engine, (name, array.size), fills.filling, name, engine, array)
     if call is None:
