@@ -25,6 +25,7 @@ __all__ = [
     "means_of_rows",
     "means_of_rows32",
     "squares_of_rows32",
+    "squares_of_run",
     "sum_of_run",
 ]
 
@@ -113,13 +114,19 @@ def _emit_largest(builder, values, kind):
 
 
 def _emit_run(builder, values, kind):
-    address, n = values
+    address, n, *centre = values
     slots, size = zero_slots(builder, kind, BESIDE), kind.size
     vector, group = size * kind.count, BESIDE * kind.count
+    centre = kind.splat(builder, centre[0]) if centre else None
 
     def add(slot, start, mask=None):
-        found = kind.load(builder, start, mask)
-        builder.store(builder.fadd(builder.load(slot), found), slot)
+        found, before = kind.load(builder, start, mask), builder.load(slot)
+        if centre is None:
+            builder.store(builder.fadd(before, found), slot)
+            return
+        apart = builder.fsub(found, centre)
+        apart = apart if mask is None else builder.select(mask, apart, kind.zero)
+        builder.store(kind.fma(builder, apart, apart, before), slot)
 
     groups = builder.sdiv(n, I64(group))
     with counted_loop(builder, groups) as index:
@@ -144,15 +151,20 @@ def _piece(name, kind, last, emit):
     return Emitted(f"{name}_{kind.label}", None, arguments, lambda b, v: emit(b, v, kind))
 
 
-# The sum of a long row: (address, elements).
-sum_of_run = Chosen(
-    element,
-    {
-        number: Emitted(f"sum_of_run_{kind.label}", number, (i64,) * 2,
-                        functools.partial(_emit_run, kind=kind))
-        for number, kind in ((f32, SINGLE), (f64, DOUBLE))
-    },
-)  # fmt: skip
+def _long(name, *centre):
+    """The piece for the type of a kernel's parameter ``element``."""
+    return Chosen(
+        element,
+        {
+            number: Emitted(f"{name}_{kind.label}", number, (i64, i64, *[number for _ in centre]),
+                            functools.partial(_emit_run, kind=kind))
+            for number, kind in ((f32, SINGLE), (f64, DOUBLE))
+        },
+    )  # fmt: skip
+
+
+sum_of_run = _long("sum_of_run")  # of a long row: (address, elements)
+squares_of_run = _long("squares_of_run", "centre")  # the same of (x - centre) ** 2
 # out[r] = (sum of row r) / divisor:
 # (rows, bytes from one to the next, elements of a row, how many rows, results, divisor)
 means_of_rows = Chosen(

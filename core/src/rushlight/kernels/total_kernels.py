@@ -24,7 +24,7 @@ from rushlight.backends.kernel_language import (
     u16,
     u32,
 )
-from rushlight.backends.row_sums import DOUBLES, SINGLES, means_of_rows, sum_of_run
+from rushlight.backends.row_sums import DOUBLES, SINGLES, means_of_rows, squares_of_run, sum_of_run
 from rushlight.kernels.extreme_kernels import SHORT, SIDE, few_extremes, row_extreme
 
 OUT, X, N, INNER, BLOCKS, FOLD, DIVISOR, SIZE = range(1, 9)
@@ -240,16 +240,6 @@ def total_columns(args, lo, hi, tid):
                 out[place + j] = stored(acc[j])
 
 
-@function(reassociate=True)
-def run_squares(x, first, last, centre):
-    """The squared distances of a short run from a centre."""
-    found = middle(0)
-    for i in range(first, last):
-        apart = x[i] - centre
-        found += apart * apart
-    return f64(found)
-
-
 @range_kernel
 def squares_rows(args, lo, hi, tid):
     """Squared distances of blocks of rows from their centres (float64), in float64."""
@@ -258,8 +248,9 @@ def squares_rows(args, lo, hi, tid):
     out, centres = array(f64, g[OUT]), array(f64, g[CENTRE])
     for item in range(lo, hi):
         first, last = n * (item % blocks) // blocks, n * (item % blocks + 1) // blocks
-        x = array(element, g[X] + size * ((item // blocks) * n + first))
-        centre, total = middle(centres[item // blocks]), f64(0)
+        x = g[X] + size * ((item // blocks) * n + first)
+        centre, total = element(centres[item // blocks]), f64(0)
         for start in range(0, last - first, RUN):
-            total += run_squares(x, start, min(last - first, start + RUN), centre)
+            count = min(i64(RUN), last - first - start)
+            total += f64(squares_of_run(x + size * start, count, centre))
         out[item] = total
