@@ -101,3 +101,9 @@ def test_idx_files_of_mnist_read_as_tensors(tmp_path):
     raw = gzip.decompress(path.read_bytes())
     found = torch.frombuffer(bytearray(raw[16:]), dtype=torch.uint8).reshape(2, 28, 28)
     np.testing.assert_array_equal(found.numpy(), pixels)
+
+
+@pytest.mark.parametrize("name", ["clamp_", "layer_norm", "load", "FloatTensor", "logaddexp"])
+def test_names_found_late_are_found_once(name):
+    found = getattr(rushlight, name)
+    assert vars(rushlight)[name] is found is getattr(rushlight, name)

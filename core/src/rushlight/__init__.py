@@ -726,6 +726,7 @@ def __getattr__(name):
         found = _deferred.find(name)
     if found is None:
         raise AttributeError(f"module 'rushlight' has no attribute '{name}'")
+    globals()[name] = found  # from now on without this search
     return found
 
 

@@ -235,7 +235,12 @@ def test_ways_of_the_first_cache(monkeypatch, text, ways):
 
 @pytest.mark.parametrize(
     ("name", "is_wide", "two"),
-    [("icelake-server", True, True), ("znver4", True, False), ("haswell", False, False)],
+    [
+        ("icelake-server", True, True),
+        ("znver4", True, False),
+        ("znver5", True, True),
+        ("haswell", False, False),
+    ],
 )
 def test_units_that_multiply_and_add(monkeypatch, name, is_wide, two):
     import llvmlite.binding

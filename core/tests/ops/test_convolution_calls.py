@@ -69,6 +69,8 @@ def test_errors_remain():
             F.conv2d(x[:, :, :2], w, b)
         with pytest.raises(RuntimeError, match="expected input"):
             F.conv2d(x, w, b, groups=2)
+        with pytest.raises(TypeError):
+            F.conv2d(x, w, b, stride=1.0)
 
 
 @pytest.mark.parametrize("channels", [16, 40])

@@ -47,8 +47,8 @@ def compresses_slowly() -> bool:
 
 @functools.cache
 def has_two_wide_units() -> bool:
-    """Whether two units multiply and add 512 bits at a time, as on Intel's servers: what feeds them
-    has to be twice as quick as for one, which Zen 4 has."""
+    """Whether two units multiply and add 512 bits at a time, as on Intel's servers and Zen 5: what
+    feeds them has to be twice as quick as for one, which Zen 4 has."""
     import llvmlite.binding
 
     found = features()

@@ -219,6 +219,9 @@ def _positive(name, **settings):
 _checked = Remembered()  # the settings of calls that were found in order
 
 
+_LASTING = frozenset((int, tuple, str))  # types of settings whose equals are as good
+
+
 def _key(count, input, weight, bias, *settings):
     """What it depends on whether a call is in order, or None where that is not remembered."""
     shapes, code = [], input._dtype.code
@@ -230,7 +233,7 @@ def _key(count, input, weight, bias, *settings):
         else:
             shapes.append(tensor._array.shape)
     for value in settings:
-        if type(value) is list:
+        if type(value) not in _LASTING:
             return None
     return count, code, *shapes, *settings
 
@@ -238,13 +241,8 @@ def _key(count, input, weight, bias, *settings):
 def _known(input, weight, bias, *settings):
     """A convolution that is in order, by the shortest way."""
     arrays = input._array, weight._array, None if bias is None else bias._array
-    kind = type(arrays[0])
-    if (
-        not on_cpu(input)
-        or type(arrays[1]) is not kind
-        or bias is not None
-        and (type(arrays[2]) is not kind)
-    ):
+    kinds = [type(array) for array in arrays if array is not None]
+    if not on_cpu(input) or kinds.count(kinds[0]) < len(kinds):
         return _convolution(input, weight, bias, *settings)
     out = tensor_of(_convolution.op.cpu_kernel(*arrays, *settings))
     if mode.recording:
