@@ -22,11 +22,11 @@ CHAINS = 8  # sums side by side: multiply-adds begin every half cycle and take f
 I32, I64 = ir.IntType(32), ir.IntType(64)
 
 
-def zero_slots(builder, kind, count):
-    """Vectors of zeros on the stack, which the optimiser keeps in registers."""
+def slots_of(builder, kind, count, start=None):
+    """Vectors on the stack, of zeros or another start; the optimiser keeps them in registers."""
     slots = [builder.alloca(kind.kind) for _ in range(count)]
     for slot in slots:
-        builder.store(kind.zero, slot)
+        builder.store(kind.zero if start is None else start, slot)
     return slots
 
 
@@ -34,7 +34,7 @@ def _add_product(builder, kind, slot, a, b):
     builder.store(kind.fma(builder, a, b, builder.load(slot)), slot)
 
 
-def _added(builder, slots):
+def added(builder, slots):
     """The sum of some vectors, pairs of them first."""
     parts = [builder.load(slot) for slot in slots]
     while len(parts) > 1:
@@ -79,7 +79,7 @@ def _emit_dots(builder, values, kind, rows):
     """sums[r] += dot(row r of the matrix, vector)."""
     matrix, row, vector, count, sums = values
     beside, width = CHAINS // rows, kind.count
-    slots = [zero_slots(builder, kind, beside) for _ in range(rows)]
+    slots = [slots_of(builder, kind, beside) for _ in range(rows)]
     starts = [builder.add(matrix, builder.mul(row, I64(r))) for r in range(rows)]
 
     def products(offset, u, mask=None):
@@ -101,7 +101,7 @@ def _emit_dots(builder, values, kind, rows):
         first = builder.mul(index, I64(width))
         mask = kind.below(builder, builder.sub(left, first))
         products(builder.mul(builder.add(done, first), I64(size)), 0, mask)
-    totals = lane_totals(builder, [_added(builder, of_row) for of_row in slots])
+    totals = lane_totals(builder, [added(builder, of_row) for of_row in slots])
     where = builder.inttoptr(sums, totals.type.as_pointer())
     builder.store(builder.fadd(builder.load(where, align=size), totals), where, align=size)
 
@@ -141,7 +141,7 @@ def _emit_add_columns(builder, values, kind):
     """out[j] += sum over all rows r of vector[r] * matrix[r, j] for the columns of one vector."""
     matrix, row, vector, count, columns, out = values
     mask = kind.below(builder, columns)
-    slots = zero_slots(builder, kind, ROWS)
+    slots = slots_of(builder, kind, ROWS)
 
     def product(index, slot):
         factor = kind.scalar(builder, builder.add(vector, builder.mul(index, I64(kind.size))))

@@ -14,6 +14,7 @@ from llvmlite import ir
 from rushlight.backends.element_vectors import alignment_is_argument
 from rushlight.backends.kernel_language import Emitted, f32, f64, i64
 from rushlight.backends.kernel_values import counted_loop, ir_type
+from rushlight.backends.line_products import LINE_BYTES
 from rushlight.backends.microkernel import I64, VL, prefetch
 
 __all__ = [
@@ -108,6 +109,12 @@ def lane_order(order):
     return ir.Constant(ir.VectorType(I32, len(order)), order)
 
 
+def ask_ahead(builder, address, count):
+    """Ask for the lines of so many bytes, AHEAD of those at an address."""
+    for offset in range(0, count, LINE_BYTES):
+        prefetch(builder, builder.add(address, I64(AHEAD + offset)))
+
+
 def worst(v, order):
     """The vector over which every number wins."""
     return ir.Constant(v.type, [float("-inf") if order == ">" else float("inf")] * v.lanes)
@@ -140,8 +147,7 @@ def _extreme(kind, order):
         with counted_loop(builder, groups) as i:
             first = builder.mul(i, I64(group))
             start = builder.add(address, builder.mul(first, I64(v.size)))
-            for p in range(VECTORS):
-                prefetch(builder, builder.add(start, I64(AHEAD + p * v.lanes * v.size)))
+            ask_ahead(builder, start, group * v.size)
             loaded = [v.load(address, builder.add(first, I64(p * v.lanes))) for p in range(VECTORS)]
             for slot, found in zip(slots, loaded, strict=True):
                 builder.store(better(found, builder.load(slot)), slot)

@@ -14,9 +14,8 @@ from llvmlite import ir
 from rushlight.backends.element_vectors import DOUBLE, SINGLE
 from rushlight.backends.kernel_language import Chosen, Emitted, element, f32, f64, i64
 from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.line_products import LINE_BYTES, lane_totals, zero_slots
-from rushlight.backends.microkernel import prefetch
-from rushlight.backends.row_extremes import AHEAD
+from rushlight.backends.line_products import added, lane_totals, slots_of
+from rushlight.backends.row_extremes import ask_ahead
 
 __all__ = [
     "DOUBLES",
@@ -38,22 +37,22 @@ class _Rows:
     """The rows that go together, each with a vector of what has been found so far."""
 
     def __init__(self, builder, kind, x, row, rows, start):
-        self.builder, self.kind, self.starts, self.slots = builder, kind, [], []
+        self.builder, self.kind = builder, kind
+        self.slots = slots_of(builder, kind, kind.count, start)
         last = builder.sub(rows, I64(1))
-        for r in range(kind.count):
-            place = builder.select(builder.icmp_signed("<", I64(r), last), I64(r), last)
-            self.starts.append(builder.add(x, builder.mul(place, row)))
-            slot = builder.alloca(kind.kind)
-            builder.store(start, slot)
-            self.slots.append(slot)
+        self.places = [
+            builder.select(builder.icmp_signed("<", I64(r), last), I64(r), last)
+            for r in range(kind.count)
+        ]
+        self.starts = [builder.add(x, builder.mul(place, row)) for place in self.places]
 
     def add(self, index, combined, mask=None):
-        """One vector more of each row."""
+        """One vector more of each row: ``combined(so far, vector, place of the row)``."""
         builder = self.builder
         offset = builder.mul(index, I64(self.kind.size * self.kind.count))
-        for slot, start in zip(self.slots, self.starts, strict=True):
+        for slot, start, place in zip(self.slots, self.starts, self.places, strict=True):
             found = self.kind.load(builder, builder.add(start, offset), mask)
-            builder.store(combined(builder.load(slot), found), slot)
+            builder.store(combined(builder.load(slot), found, place), slot)
 
     def together(self, combined):
         """A vector of the results of all rows."""
@@ -71,10 +70,21 @@ def _over(builder, kind, length, add):
         add(whole, kind.below(builder, left))
 
 
+def _with_square(builder, kind, total, value, centre, mask):
+    """A sum and (value - centre) ** 2 of the lanes that a mask (or None: all) names."""
+    apart = builder.fsub(value, centre)
+    apart = apart if mask is None else builder.select(mask, apart, kind.zero)
+    return kind.fma(builder, apart, apart, total)
+
+
 def _emit_means(builder, values, kind):
     x, row, length, rows, out, divisor = values
     found = _Rows(builder, kind, x, row, rows, kind.zero)
-    _over(builder, kind, length, lambda index, *mask: found.add(index, builder.fadd, *mask))
+
+    def add(index, mask=None):
+        found.add(index, lambda total, value, _: builder.fadd(total, value), mask)
+
+    _over(builder, kind, length, add)
     quotients = builder.fdiv(found.together(builder.fadd), kind.splat(builder, divisor))
     kind.store(builder, quotients, out, kind.below(builder, rows))
 
@@ -82,18 +92,13 @@ def _emit_means(builder, values, kind):
 def _emit_squares(builder, values, kind):
     x, row, length, rows, out, centres = values
     found = _Rows(builder, kind, x, row, rows, kind.zero)
-    last = builder.sub(rows, I64(1))
 
     def add(index, mask=None):
-        offset = builder.mul(index, I64(kind.size * kind.count))
-        for r, (slot, start) in enumerate(zip(found.slots, found.starts, strict=True)):
-            place = builder.select(builder.icmp_signed("<", I64(r), last), I64(r), last)
-            centre = kind.scalar(builder, builder.add(centres, builder.mul(place, I64(kind.size))))
-            value = kind.load(builder, builder.add(start, offset), mask)
-            apart = builder.fsub(value, centre)
-            if mask is not None:
-                apart = builder.select(mask, apart, kind.zero)
-            builder.store(kind.fma(builder, apart, apart, builder.load(slot)), slot)
+        def square(total, value, place):
+            at = builder.add(centres, builder.mul(place, I64(kind.size)))
+            return _with_square(builder, kind, total, value, kind.scalar(builder, at), mask)
+
+        found.add(index, square, mask)
 
     _over(builder, kind, length, add)
     kind.store(builder, found.together(builder.fadd), out, kind.below(builder, rows))
@@ -109,13 +114,13 @@ def _emit_largest(builder, values, kind):
     lowest = ir.Constant(kind.kind, [float("-inf")] * kind.count)
     found = _Rows(builder, kind, x, row, rows, lowest)
     with counted_loop(builder, vectors) as index:
-        found.add(index, lambda best, value: larger(best, builder.fmul(value, factor)))
+        found.add(index, lambda best, value, _: larger(best, builder.fmul(value, factor)))
     kind.store(builder, found.together(larger), out, kind.below(builder, rows))
 
 
 def _emit_run(builder, values, kind):
     address, n, *centre = values
-    slots, size = zero_slots(builder, kind, BESIDE), kind.size
+    slots, size = slots_of(builder, kind, BESIDE), kind.size
     vector, group = size * kind.count, BESIDE * kind.count
     centre = kind.splat(builder, centre[0]) if centre else None
 
@@ -123,16 +128,13 @@ def _emit_run(builder, values, kind):
         found, before = kind.load(builder, start, mask), builder.load(slot)
         if centre is None:
             builder.store(builder.fadd(before, found), slot)
-            return
-        apart = builder.fsub(found, centre)
-        apart = apart if mask is None else builder.select(mask, apart, kind.zero)
-        builder.store(kind.fma(builder, apart, apart, before), slot)
+        else:
+            builder.store(_with_square(builder, kind, before, found, centre, mask), slot)
 
     groups = builder.sdiv(n, I64(group))
     with counted_loop(builder, groups) as index:
         start = builder.add(address, builder.mul(index, I64(size * group)))
-        for offset in range(0, size * group, LINE_BYTES):
-            prefetch(builder, builder.add(start, I64(AHEAD + offset)))
+        ask_ahead(builder, start, size * group)
         for place, slot in enumerate(slots):
             add(slot, builder.add(start, I64(vector * place)))
     done = builder.mul(groups, I64(group))
@@ -140,10 +142,8 @@ def _emit_run(builder, values, kind):
     _over(builder, kind, left, lambda index, *mask: add(
         slots[0], builder.add(rest, builder.mul(index, I64(vector))), *mask
     ))  # fmt: skip
-    parts = [builder.load(slot) for slot in slots]
-    while len(parts) > 1:
-        parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-    return builder.extract_element(lane_totals(builder, parts), ir.IntType(32)(0))
+    total = lane_totals(builder, [added(builder, slots)])
+    return builder.extract_element(total, ir.IntType(32)(0))
 
 
 def _piece(name, kind, last, emit):

@@ -8,7 +8,7 @@ from rushlight.backends.kernel_language import Emitted, i64
 from rushlight.backends.kernel_values import counted_loop
 from rushlight.backends.microkernel import I64
 
-__all__ = ["LINE", "stream_copy", "stream_fill"]
+__all__ = ["LINE", "few_bytes", "stream_copy", "stream_fill"]
 
 LINE = 64  # bytes of one store
 _WORDS = ir.VectorType(I64, 8)
@@ -46,15 +46,12 @@ stream_copy = Emitted("rl_stream_copy", None, (i64,) * 3, _copy)
 stream_fill = Emitted("rl_stream_fill", None, (i64,) * 3, _fill)
 
 
-def _emit_few(count):
+def few_bytes(count):
+    """So few bytes copied through registers: (source, target)."""
     kind = ir.VectorType(ir.IntType(8), count)
 
     def emit(builder, values):
         source, target = (builder.inttoptr(value, kind.as_pointer()) for value in values)
         builder.store(builder.load(source, align=1), target, align=1)
 
-    return emit
-
-
-# A few bytes copied through registers, by their number: (source, target).
-few_bytes = {n: Emitted(f"rl_copy_{n}", None, (i64,) * 2, _emit_few(n)) for n in (32, 64, 128)}
+    return Emitted(f"rl_copy_{count}", None, (i64,) * 2, emit)

@@ -19,7 +19,7 @@ from rushlight.backends.kernel_language import (
     range_kernel,
 )
 from rushlight.backends.streaming import few_bytes
-from rushlight.kernels.places import ADD, LARGEST, MULTIPLY, SMALLEST
+from rushlight.kernels.places import ADD, LARGEST, MULTIPLY, SHORT_ROWS, SMALLEST
 
 OUT, X, INDEX = 1, 2, 3
 ROW_WORDS = 4  # failures, length that indices go through, number of indices, elements of a row
@@ -31,8 +31,8 @@ wrap = Parameter("wrap")
 way = Parameter("way")  # how a value and what was there combine: one of `places.WAYS`
 single = Parameter("single")  # 1: the source is one element, for all places
 upper = Parameter("upper")
-width = Parameter("width")  # bytes of a row where code knows them, of `few_bytes`, else 0
-copied = Chosen(width, few_bytes)
+width = Parameter("width")  # bytes of a row that is one of `SHORT_ROWS`, else 0
+copied = Chosen(width, {count: few_bytes(count) for count in SHORT_ROWS})
 
 
 @function

@@ -41,7 +41,7 @@ failures = ctypes.c_int64(0)  # how often an index was out of range; only ever c
 _INT64 = np.dtype(np.int64)
 PUT, ADD, MULTIPLY, LARGEST, SMALLEST = WAYS = range(5)
 _SCATTERED = 16_384  # units of work of a chunk: elements here and there take longer than neighbours
-_VECTORS = (32, 64, 128)  # bytes of rows that are copied without a loop
+SHORT_ROWS = (32, 64, 128)  # bytes of rows that are copied without a loop
 _LARGE = 1 << 15  # numbers beyond it may overflow a narrow dtype
 _NAMES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 
@@ -72,7 +72,7 @@ def take_rows(input, index, dim, wrap=False):
         return None
     outer, n, inner = _seen(input.shape, dim)
     width = inner * input.itemsize
-    width = width if width in _VECTORS else 0
+    width = width if width in SHORT_ROWS else 0
     code = _kernel("take_rows", input.dtype, wrap=int(wrap), width=width)
     if code is None:
         return None

@@ -15,7 +15,6 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     u8,
 )
-from rushlight.backends.row_sums import DOUBLES, SINGLES, means_of_rows
 from rushlight.kernels.extreme_kernels import (
     SHORT,
     SIDE,
@@ -24,6 +23,7 @@ from rushlight.kernels.extreme_kernels import (
     row_extreme,
     rows_selected,
 )
+from rushlight.kernels.total_kernels import means_in_vectors
 from rushlight.kernels.totals import VECTORED
 
 # Argument words.
@@ -73,11 +73,8 @@ def reduce_small(args, lo, hi, tid):
             return
     elif element is f32 or element is f64:
         if inner == 1 and n <= VECTORED:
-            together = SINGLES if element is f32 else DOUBLES
-            for o in range(0, outer, together):
-                rows, first = min(i64(together), outer - o), g[X] + size_of() * o * n
-                divisor = element(n) if kind == MEAN else element(1)
-                means_of_rows(first, size_of() * n, n, rows, g[OUT] + size_of() * o, divisor)
+            divisor = element(n) if kind == MEAN else element(1)
+            means_in_vectors(g[X], n, i64(0), outer, g[OUT], divisor)
             return
     for o in range(outer):
         x = array(element, g[X] + size_of() * o * n * inner)

@@ -143,6 +143,15 @@ def row_result(address, n, divisor):
     return stored(extreme(address, n))
 
 
+@function
+def means_in_vectors(x, n, lo, hi, out, divisor):
+    """Sums of rows lo..hi-1 of float32 or float64, over a divisor."""
+    size, together = element.bits // 8, SINGLES if element is f32 else DOUBLES
+    for first in range(lo, hi, together):
+        rows = min(i64(together), hi - first)
+        means_of_rows(x + size * n * first, size * n, n, rows, out + size * first, divisor)
+
+
 @range_kernel(reassociate=True)
 def total_rows(args, lo, hi, tid):
     """Items are blocks of rows."""
@@ -159,10 +168,7 @@ def total_rows(args, lo, hi, tid):
                 few_extremes(x, 1, n, n, min(SIDE, hi - first), best)
             return
     if narrow == IN_VECTORS:
-        together = SINGLES if element is f32 else DOUBLES
-        for first in range(lo, hi, together):
-            rows, of_row = min(i64(together), hi - first), g[X] + size * n * first
-            means_of_rows(of_row, size * n, n, rows, g[OUT] + size * first, element(divisor))
+        means_in_vectors(g[X], n, lo, hi, g[OUT], element(divisor))
     elif narrow > 0:  # a loop of known length is no loop
         for item in range(lo, hi):
             total = run_total(array(element, g[X] + size * narrow * item), 0, narrow)
