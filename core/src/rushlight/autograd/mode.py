@@ -8,13 +8,11 @@ import threading
 
 from rushlight.tensor.dispatch import STATE
 
-_lock = threading.Lock()
-
 
 class _Mode(threading.local):
-    recording = True
-    inference = False
-    runs = ()  # backward passes in progress, the innermost last
+    def __init__(self):
+        self.recording, self.inference = True, False
+        self.runs = ()  # backward passes in progress, the innermost last
 
 
 mode = _state = _Mode()  # `mode` is also what PyTorch calls an argument
@@ -148,16 +146,16 @@ class inference_mode(_Decorator):  # noqa: N801 - PyTorch's public name
         return type(self)(self.enabled)
 
     def __enter__(self):
-        self.previous = mode.recording, mode.inference
-        mode.recording, mode.inference = not self.enabled, self.enabled
-        with _lock:
-            STATE.inference += 1
+        here, enabled = mode.__dict__, self.enabled  # the attributes one by one would take longer
+        self.previous = here["recording"], here["inference"]
+        here["recording"], here["inference"] = not enabled, enabled
+        STATE.inference.append(None)
         return self
 
     def __exit__(self, *exc):
-        mode.recording, mode.inference = self.previous
-        with _lock:
-            STATE.inference -= 1
+        here = mode.__dict__
+        here["recording"], here["inference"] = self.previous
+        STATE.inference.pop()
 
 
 def is_grad_enabled() -> bool:

@@ -74,15 +74,16 @@ class Embedding(_Table):
 
     def forward(self, input):
         """(*) integers to (*, embedding_dim)."""
-        own = self._parameters  # attributes would be looked for here last
+        own = self.__dict__  # sooner than attribute by attribute
+        parameters = own["_parameters"]
         return F.embedding(
             input,
-            own["weight"] if "weight" in own else self.weight,
-            self.padding_idx,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.sparse,
+            parameters["weight"] if "weight" in parameters else self.weight,
+            own["padding_idx"],
+            own["max_norm"],
+            own["norm_type"],
+            own["scale_grad_by_freq"],
+            own["sparse"],
         )
 
     def extra_repr(self):

@@ -120,6 +120,12 @@ def positional(op, general):
                 result = ways[3](a, b, c)
                 if result is not NotImplemented:
                     return result
+        elif not rest:
+            args = a, b, c, d
+            if not kwargs and not STATE.modes:
+                result = ways[4](a, b, c, d)
+                if result is not NotImplemented:
+                    return result
         else:
             args = a, b, c, d, *rest
             count = len(args)

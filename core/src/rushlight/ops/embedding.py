@@ -87,8 +87,11 @@ def _renormalize(weight, indices, max_norm, norm_type):
         weight._array[used] = rows * factor[:, None].astype(rows.dtype)
 
 
+_INDICES = dtypes.int64, dtypes.int32
+
+
 def _check_indices(name, input, weight):
-    if input._dtype not in (dtypes.int64, dtypes.int32):
+    if input._dtype not in _INDICES:
         raise RuntimeError(
             f"{name}: Expected tensor for argument 'indices' to have one of the following scalar "
             f"types: Long, Int; but got {input._dtype} instead"

@@ -18,7 +18,7 @@ class _State:
 STATE = _State()
 STATE.modes = 0
 STATE.levels = 0  # function transforms that any thread is in
-STATE.inference = 0  # inference modes that any thread is in
+STATE.inference = []  # an entry for each inference mode that any thread is in
 _lock = threading.Lock()
 
 
