@@ -5,7 +5,7 @@ A *tile kernel* ``void tile(int64 *p)`` computes a tile of R rows x PANEL column
     C[r, :] = start + sum over segments s, k < DEPTH of
               A[a_offset[s] + r * A_ROW + k * A_K] * B[b_offset[s] + k * PANEL, :]
 
-where start is 0, C itself, a bias row or a bias for each row, optionally followed by ReLU.
+where start is 0, C itself, a bias row or a bias for each row.
 Registers take SUM_DEPTH products (or as many as a table names), then go to the stack and begin
 anew: in one long sum rounding errors would grow with the root of its length (4 times PyTorch's at
 4096). Strides and offsets are in bytes. One segment is a matrix product; one segment per kernel tap
@@ -58,8 +58,8 @@ FALSE, TRUE = (ir.Constant(ir.IntType(1), value) for value in (0, 1))
 
 # Words of the parameter block of a tile kernel.
 A, A_ROW, A_K, B, C, C_ROW, SEGMENTS, SEGMENT_COUNT, DEPTH, START = range(10)
-BIAS, RELU, COLUMNS, A_GROUP, C_GROUP, B_OFFSETS, LATER = range(10, 17)
-TILE_WORDS = 17
+BIAS, COLUMNS, A_GROUP, C_GROUP, B_OFFSETS, LATER = range(10, 16)
+TILE_WORDS = 16
 START_ZERO, START_C, START_BIAS, START_ROWS = range(4)
 
 
@@ -152,9 +152,9 @@ class _TileEmitter:
             self.add_c()
         with b.if_else(whole) as (then, otherwise):
             with then:
-                self.finish([None] * self.vectors)
+                self.store([None] * self.vectors)
             with otherwise:
-                self.finish(self.masks)
+                self.store(self.masks)
         b.ret_void()
 
     def blocks(self):
@@ -224,17 +224,6 @@ class _TileEmitter:
                 part = self.kind.load(b, b.add(address, I64(v * VL * 4)), self.masks[v])
                 slot = self.accumulators[r][v]
                 b.store(b.fadd(part, b.load(slot)), slot)
-
-    def finish(self, masks):
-        b = self.b
-        with b.if_then(b.icmp_signed("!=", self.word(RELU), I64(0))):
-            for slot in flat(self.accumulators):
-                b.store(self.relu(b.load(slot)), slot)
-        self.store(masks)
-
-    def relu(self, value):
-        b, zero = self.b, self.kind.zero
-        return b.select(b.fcmp_ordered("<", value, zero), zero, value)
 
     def store(self, masks):
         b = self.b

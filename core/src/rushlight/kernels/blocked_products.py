@@ -122,7 +122,7 @@ def blocked_kernel(args, lo, hi, tid):
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = g[A_ROW], g[A_K], g[C_ROW]
     if g[GATHERS] != 0:
         p[mk.A_K] = i64(MAX_ROWS * size)
-    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = segment, 1, 0
+    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT] = segment, 1
     for item in range(lo, hi):
         group, part = item // row_parts, item % row_parts
         first_row, last_row = m * part // row_parts, m * (part + 1) // row_parts

@@ -190,7 +190,6 @@ def forward_kernel(args, lo, hi, tid):
     p[mk.A_GROUP] = 4 * g[CS] * padded * g[SY]
     p[mk.C_GROUP] = 4 * PANEL * GROUP
     p[mk.DEPTH] = g[C] * g[KH] * g[KW] // g[SEGMENTS]
-    p[mk.RELU] = 0
     for item in range(lo, hi):
         panel_group, rest = item % g[PANEL_GROUPS], item // g[PANEL_GROUPS]
         image, part = rest // g[BLOCKS], rest % g[BLOCKS]
@@ -259,7 +258,7 @@ def weight_gradient_kernel(args, lo, hi, tid):
     words = stack(TILE_WORDS)
     p = array(i64, words)
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW], p[mk.COLUMNS] = 4, 4 * g[CS] * g[SX], 4 * PANEL, PANEL
-    p[mk.SEGMENTS], p[mk.DEPTH], p[mk.RELU] = segments, wo, 0
+    p[mk.SEGMENTS], p[mk.DEPTH] = segments, wo
     for item in range(lo, hi):
         part_of_c, rest = item % g[PARTS], item // g[PARTS]
         panel_group, chunk = rest % g[PANEL_GROUPS], rest // g[PANEL_GROUPS]
@@ -376,7 +375,7 @@ def input_gradient_kernel(args, lo, hi, tid):
     words = stack(TILE_WORDS)
     p = array(i64, words)
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW], p[mk.DEPTH] = 4 * g[CS], 4, 4 * PANEL * sx, g[O]
-    p[mk.START], p[mk.RELU] = START_ZERO, 0
+    p[mk.START] = START_ZERO
     for item in range(lo, hi):
         panel_group, rest = item % g[PANEL_GROUPS], item // g[PANEL_GROUPS]
         image, part = rest // g[BLOCKS], rest % g[BLOCKS]

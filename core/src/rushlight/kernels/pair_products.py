@@ -102,7 +102,7 @@ def product_kernel(args, lo, hi, tid):
     array(i64, segment)[1] = 0
     p = array(i64, block)
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = g[A_ROW], g[A_K], g[C_ROW]
-    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU], p[mk.DEPTH] = segment, 1, 0, g[PAIRS]
+    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.DEPTH] = segment, 1, g[PAIRS]
     packed_group = i64(-1)
     for item in range(lo, hi):
         matrix, inner = item // per_matrix, item % per_matrix

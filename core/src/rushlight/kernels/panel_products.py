@@ -158,7 +158,7 @@ def panel_kernel(args, lo, hi, tid):
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a_row, a_k, c_row
     if gathered != 0:
         p[mk.A_K] = i64(PITCH * size)
-    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = segment, 1, 0
+    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT] = segment, 1
     packed_group = i64(-1)
     for item in range(lo, hi):
         whole, part = item // row_parts, item % row_parts

@@ -107,7 +107,7 @@ def forward_rows(args, lo, hi, tid):
         segments[2 * run] = 4 * (run // high * height + run % high) * width
         segments[2 * run + 1] = 4 * run * across * PANEL
     p = array(i64, block)
-    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = memory + 4 * PANEL * MAX_ROWS, runs, 0
+    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT] = memory + 4 * PANEL * MAX_ROWS, runs
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = 4 * across, 4, 4 * PANEL
     p[mk.DEPTH], p[mk.C] = i64(across), tile
     p[mk.START] = START_BIAS if g[BIAS] != 0 else START_ZERO

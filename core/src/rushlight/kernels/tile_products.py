@@ -59,7 +59,7 @@ def ready_block(block):
     array(i64, segment)[0] = 0
     array(i64, segment)[1] = 0
     p = array(i64, block)
-    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.RELU] = segment, 1, 0
+    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT] = segment, 1
 
 
 @function

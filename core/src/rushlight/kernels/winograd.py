@@ -285,7 +285,7 @@ def forward_kernel(args, lo, hi, tid):
     p = array(i64, words)
     p[mk.SEGMENTS], p[mk.SEGMENT_COUNT] = segment, 1
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW], p[mk.COLUMNS] = 4 * g[CS], 4, row, PANEL
-    p[mk.DEPTH], p[mk.START], p[mk.RELU] = channels, START_ZERO, 0
+    p[mk.DEPTH], p[mk.START] = channels, START_ZERO
     for item in range(lo, hi):
         panel_group, rest = item % g[PANEL_GROUPS], item // g[PANEL_GROUPS]
         first_image, images, t0, rows = item_of(g, rest)
@@ -428,7 +428,6 @@ def weight_gradient_kernel(args, lo, hi, tid):
     p = array(i64, words)
     p[mk.SEGMENTS], p[mk.SEGMENT_COUNT] = segment, 1
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW], p[mk.COLUMNS] = 4, v_row, row, PANEL
-    p[mk.RELU] = 0
     for item in range(lo, hi):
         panel_group, rest = item % g[PANEL_GROUPS], item // g[PANEL_GROUPS]
         chunk, channel_block = rest // g[CHANNEL_BLOCKS], rest % g[CHANNEL_BLOCKS]
