@@ -134,3 +134,39 @@ def test_slices_are_added_at_indices_in_range_only():
     x = rushlight.zeros(5, 3)
     with pytest.raises(IndexError, match="index 7 is out of bounds"):
         x.index_put((rushlight.tensor([1, 7]),), rushlight.ones(2, 3), accumulate=True)
+
+
+@pytest.mark.compiled("the reference has one way for all sizes")
+@pytest.mark.parametrize("way", range(5))
+@pytest.mark.parametrize(
+    ("shape", "places_of_a_row"), [((3, 7), 7), ((5, 1 << 16), 4099), ((1, 40), 6149)]
+)
+def test_writes_at_indices_that_are_narrowed(shape, places_of_a_row, way, monkeypatch):
+    monkeypatch.setattr(places, "_FAR", 1)
+    monkeypatch.setattr(places, "_into", places.Remembered())
+    narrowed = []
+    run = places._Narrow.run
+    monkeypatch.setattr(
+        places._Narrow, "run", lambda *given: narrowed.append(run(*given)) or narrowed[-1]
+    )
+    draw = np.random.default_rng(3)
+    index = draw.integers(0, shape[1], (shape[0], places_of_a_row))
+    index[:, -1] = shape[1] - 1
+    source = draw.standard_normal(index.shape).astype("f4")
+    start = draw.standard_normal(shape).astype("f4")
+    expected = start.astype("f8")
+    rows = np.arange(shape[0])[:, None]
+    if way == places.PUT:
+        expected[rows, index] = source
+    else:
+        combine = [None, np.add, np.multiply, np.maximum, np.minimum][way]
+        combine.at(expected, (rows, index), source)
+    given = start.copy()
+    assert places.put_into(given, index, source, 1, way) and narrowed == [True]
+    np.testing.assert_allclose(given, expected, 1e-4, 1e-4)
+    for wrong in (shape[1], -1, shape[1] + (1 << 16)):  # whose 16 bits are in range
+        refused, given = index.copy(), start.copy()
+        refused[-1, 0] = wrong
+        assert not places.put_into(given, refused, source, 1, way)
+        np.testing.assert_array_equal(given, start)
+    assert narrowed == [True, False, False, False]

@@ -17,9 +17,11 @@ from rushlight.backends.kernel_language import (
     i64,
     independent,
     range_kernel,
+    stack,
+    u16,
 )
-from rushlight.backends.streaming import few_bytes
-from rushlight.kernels.places import ADD, LARGEST, MULTIPLY, SHORT_ROWS, SMALLEST
+from rushlight.backends.streaming import LINE, few_bytes, stream_copy
+from rushlight.kernels.places import ADD, LARGEST, MULTIPLY, NARROWED, SHORT_ROWS, SMALLEST
 
 OUT, X, INDEX = 1, 2, 3
 ROW_WORDS = 4  # failures, length that indices go through, number of indices, elements of a row
@@ -240,6 +242,40 @@ def count_outside(args, lo, hi, tid):
     failed = outside(array(i64, g[INDEX] + 8 * lo), hi - lo, g[6])
     if failed > 0:
         atomic_add(g[5], failed)
+
+
+@range_kernel
+def narrow_indices(args, lo, hi, tid):
+    """OUT = indices of 64 bits as 16, past the caches; how many are out of range is added to the
+    failures: items are NARROWED indices. Constants: failures, the extent, indices."""
+    g = array(i64, args)
+    n, failed = g[6], i64(0)
+    few = stack(NARROWED // 4)
+    narrow = array(u16, few)
+    for item in range(lo, hi):
+        start = item * NARROWED
+        index, count = array(i64, g[INDEX] + 8 * start), min(i64(NARROWED), g[7] - start)
+        for i in independent(count):
+            place = index[i]
+            narrow[i] = u16(place)
+            failed += 1 if (place < 0) | (place >= n) else 0
+        stream_copy(few, g[OUT] + 2 * start, (2 * count + LINE - 1) // LINE)
+    if failed > 0:
+        atomic_add(g[5], failed)
+
+
+@range_kernel
+def put_at_narrow(args, lo, hi, tid):
+    """:func:`put_along` in place, at indices of 16 bits, all in range, of single columns."""
+    g = array(i64, args)
+    n, m = g[6], g[7]
+    for item in range(lo, hi):
+        index = array(u16, g[INDEX] + 2 * item * m)
+        source = array(element, g[4] + size * item * m)
+        out = array(element, g[OUT] + size * item * n)
+        for i in range(m):
+            place = i64(index[i])
+            out[place] = combined(out[place], source[i])
 
 
 @range_kernel

@@ -12,7 +12,7 @@ import functools
 import math
 
 from rushlight.backends import np, threads
-from rushlight.backends.memory import address
+from rushlight.backends.memory import address, empty
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, is_floating
 from rushlight.kernels.prepared import (
     LIMIT,
@@ -42,6 +42,9 @@ _INT64 = np.dtype(np.int64)
 PUT, ADD, MULTIPLY, LARGEST, SMALLEST = WAYS = range(5)
 _SCATTERED = 16_384  # units of work of a chunk: elements here and there take longer than neighbours
 SHORT_ROWS = (32, 64, 128)  # bytes of rows that are copied without a loop
+_FAR = 64 << 20  # bytes of indices that no cache keeps until they are read again
+NARROWED = 2048  # indices that a buffer takes
+_UINT16 = np.dtype(np.uint16)
 _LARGE = 1 << 15  # numbers beyond it may overflow a narrow dtype
 _NAMES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 
@@ -205,7 +208,33 @@ def _plan_into(target, index, source, dim, way):
     plan, known = threads.plan(code, outer, grain, [0] * 5 + words), None
     if outer <= grain and way == PUT and not single:
         known = prepared_into(code, outer, grain, (target, index, source), words)
+    if inner == 1 and not single and n <= 1 << 16 and index.nbytes >= _FAR:
+        code = _kernel("put_at_narrow", target.dtype, kind, way=way)
+        plan = _Narrow(index.size, n, threads.plan(code, outer, grain, [0] * 5 + words))
     return plan, outer <= grain, known
+
+
+class _Narrow:
+    """How to write at indices that are too many for the caches: what looks at them keeps them in 16
+    bits, so that memory gives them once."""
+
+    __slots__ = ("look", "size", "write")
+
+    def __init__(self, size, n, write):
+        look, words = _kernel("narrow_indices", _INT64), [ctypes.addressof(failures), n, size]
+        items = -(-size // NARROWED)
+        self.look = threads.plan(look, items, chunk(items, NARROWED, 1 << 16), [0] * 5 + words)
+        self.size, self.write = items * NARROWED, write
+
+    def run(self, target, index, source):
+        """Write; False, and nothing written, where an index is out of range."""
+        narrow, before = empty((self.size + 32,), _UINT16), failures.value
+        narrow = narrow[-address(narrow) % 64 // 2 :]  # stores past the caches take whole lines
+        threads.run(self.look, 0, narrow, 0, index)
+        if failures.value != before:
+            return False
+        threads.run(self.write, 0, target, target, narrow, source)
+        return True
 
 
 # Short calls of (target, index, source, target, dim), for the way PUT, which may come twice.
@@ -241,6 +270,8 @@ def put_into(target, index, source, dim, way):
         written_at.miss(known, (target, index, source, target), (dim,))
     if _meet(target, index) or _meet(target, source):  # they must not change meanwhile
         return False
+    if type(plan) is _Narrow:
+        return plan.run(target, index, source)
     if not looks and not all_inside(index, target.shape[dim]):
         return False
     before = failures.value
