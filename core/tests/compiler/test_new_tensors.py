@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -110,7 +111,9 @@ def test_arrays_are_shared():
             assert made.flags[flag] == array.view().flags[flag]
     array = np.arange(6.0)
     shared = rushlight.from_numpy(array)
-    array.shape, array[0] = (2, 3), 7
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy from 2.5 on
+        array.shape, array[0] = (2, 3), 7
     assert shared.tolist() == [7, 7, 7, 3, 4, 5]
     fixed = np.arange(3.0)
     fixed.flags.writeable = False
