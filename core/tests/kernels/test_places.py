@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rushlight
+from rushlight.backends.memory import ALIGNED_FROM
 from rushlight.kernels import places
 
 SHAPES = [(1,), (7,), (3, 5), (2, 3, 4), (4, 1, 33), (5, 8), (5, 16), (5, 32)]
@@ -139,10 +140,10 @@ def test_slices_are_added_at_indices_in_range_only():
 @pytest.mark.compiled("the reference has one way for all sizes")
 @pytest.mark.parametrize("way", range(5))
 @pytest.mark.parametrize(
-    ("shape", "places_of_a_row"), [((3, 7), 7), ((5, 1 << 16), 4099), ((1, 40), 6149)]
+    ("shape", "places_of_a_row"), [((2347, 7), 7), ((5, 1 << 16), 4099), ((1, 40), 20487)]
 )
 def test_writes_at_indices_that_are_narrowed(shape, places_of_a_row, way, monkeypatch):
-    monkeypatch.setattr(places, "_FAR", 1)
+    monkeypatch.setattr(places, "_FAR", 4 * ALIGNED_FROM)
     monkeypatch.setattr(places, "_into", places.Remembered())
     narrowed = []
     run = places._Narrow.run
@@ -164,9 +165,10 @@ def test_writes_at_indices_that_are_narrowed(shape, places_of_a_row, way, monkey
     given = start.copy()
     assert places.put_into(given, index, source, 1, way) and narrowed == [True]
     np.testing.assert_allclose(given, expected, 1e-4, 1e-4)
-    for wrong in (shape[1], -1, shape[1] + (1 << 16)):  # whose 16 bits are in range
+    low_bits_fit = (1 << 16) + 2
+    for wrong in (shape[1], -1, shape[1] + (1 << 16), low_bits_fit):
         refused, given = index.copy(), start.copy()
         refused[-1, 0] = wrong
         assert not places.put_into(given, refused, source, 1, way)
         np.testing.assert_array_equal(given, start)
-    assert narrowed == [True, False, False, False]
+    assert narrowed == [True, False, False, False, False]

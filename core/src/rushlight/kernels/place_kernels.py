@@ -184,6 +184,14 @@ def put_one_each(g, n, lo, hi):
         atomic_add(g[5], failed)
 
 
+@function
+def put_inside(index, m, source, out):
+    """A row's values at places that are all in range."""
+    for i in range(m):
+        place = i64(index[i])
+        out[place] = combined(out[place], source[i64(0) if single == 1 else i])
+
+
 @range_kernel
 def put_along(args, lo, hi, tid):
     """OUT = X (which may be OUT), then OUT[o, INDEX[o, i, c], c] = SOURCE[o, i, c], or what the way
@@ -212,9 +220,7 @@ def put_along(args, lo, hi, tid):
         out = array(element, g[OUT] + size * item * n * inner)
         failed = i64(0)
         if inner == 1 and (g[9] > 0 or outside(index, m, n) == 0):  # together, in vectors
-            for i in range(m):
-                place = index[i]
-                out[place] = combined(out[place], source[i64(0) if single == 1 else i])
+            put_inside(index, m, source, out)
         elif inner == 1:
             for i in range(m):
                 place = wrapped(index[i], n)
@@ -273,9 +279,7 @@ def put_at_narrow(args, lo, hi, tid):
         index = array(u16, g[INDEX] + 2 * item * m)
         source = array(element, g[4] + size * item * m)
         out = array(element, g[OUT] + size * item * n)
-        for i in range(m):
-            place = i64(index[i])
-            out[place] = combined(out[place], source[i])
+        put_inside(index, m, source, out)
 
 
 @range_kernel

@@ -209,7 +209,7 @@ def _plan_into(target, index, source, dim, way):
     if outer <= grain and way == PUT and not single:
         known = prepared_into(code, outer, grain, (target, index, source), words)
     if inner == 1 and not single and n <= 1 << 16 and index.nbytes >= _FAR:
-        code = _kernel("put_at_narrow", target.dtype, kind, way=way)
+        code = _kernel("put_at_narrow", target.dtype, kind, way=way, single=0)
         plan = _Narrow(index.size, n, threads.plan(code, outer, grain, [0] * 5 + words))
     return plan, outer <= grain, known
 
@@ -228,8 +228,8 @@ class _Narrow:
 
     def run(self, target, index, source):
         """Write; False, and nothing written, where an index is out of range."""
-        narrow, before = empty((self.size + 32,), _UINT16), failures.value
-        narrow = narrow[-address(narrow) % 64 // 2 :]  # stores past the caches take whole lines
+        # so large that it starts on a cache line: stores past the caches take whole ones
+        narrow, before = empty((self.size,), _UINT16), failures.value
         threads.run(self.look, 0, narrow, 0, index)
         if failures.value != before:
             return False

@@ -159,7 +159,7 @@ def from_dlpack(ext_tensor):
         return make_tensor(array, BY_ARRAY_DTYPE[array.dtype])
     try:
         return from_numpy(np.from_dlpack(ext_tensor))
-    except (RuntimeError, BufferError):  # a dtype that NumPy (from 2.5 on) does not know
+    except (RuntimeError, BufferError):  # a dtype NumPy does not know; the latter from 2.5 on
         return from_numpy(_capsules().from_capsule(ext_tensor.__dlpack__()))
 
 
