@@ -43,8 +43,8 @@ NAMES = {
     "library.tags": "Tag",
     "serialization": "load safetensors save",
     "ops.private_names": (
-        "_chunk_cat _log_softmax_backward_data _native_batch_norm_legit _safe_softmax "
-        "_segment_reduce _softmax_backward_data _unsafe_masked_index "
+        "_addmm_activation _chunk_cat _log_softmax_backward_data _native_batch_norm_legit "
+        "_safe_softmax _segment_reduce _softmax_backward_data _unsafe_masked_index "
         "_unsafe_masked_index_put_accumulate"
     ),
     "nn.native_calls": (

@@ -235,3 +235,93 @@ def test_no_averages_and_no_affine_parts(calls):
         for ours, separate in zip(module.buffers(), twin.buffers(), strict=True):
             assert rushlight.equal(ours, separate)
     assert calls == [True] * 3
+
+
+EPILOGUES = [
+    nn.ReLU(), nn.ReLU(inplace=True), nn.ReLU6(), nn.LeakyReLU(0.3), nn.Hardtanh(-0.2, 0.4),
+    nn.Hardswish(), nn.Hardsigmoid(), nn.SiLU(), nn.GELU(), nn.GELU("tanh"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def fused(monkeypatch):
+    """Whether activations were computed along with convolutions, call by call."""
+    found, plain = [], nn.convolution.convolution_then
+
+    def watched(*given):
+        out = plain(*given)
+        found.append(out is not None)
+        return out
+
+    monkeypatch.setattr(nn.convolution, "convolution_then", watched)
+    return found
+
+
+@pytest.mark.skipif(REFERENCE, reason="the reference has one way only")
+@pytest.mark.parametrize("activation", EPILOGUES, ids=str)
+@pytest.mark.parametrize("shape", [(2, 8, 200), (2, 8, 20, 17), (2, 4, 12, 13, 11)])
+@pytest.mark.parametrize("norm", [False, True])
+def test_convolutions_take_the_activation_behind_them_along(shape, norm, activation, fused):
+    module, x = evaluated(shape), inputs(shape).detach()
+    module[2] = activation
+    if not norm:
+        del module[1]
+    with rushlight.no_grad():
+        want = one_by_one(module, x.clone())
+        module(x)
+        fused.clear()
+        found = module(x)
+        assert fused == [True]
+        rushlight.testing.assert_close(found, want, rtol=1e-5, atol=1e-5)
+        if not norm:
+            assert rushlight.equal(found, want)
+        if type(activation) is nn.ReLU:
+            module.append(nn.Conv1d(1, 1, 1))[-1] = nn.Identity()  # something behind the activation
+            assert rushlight.equal(module(x), found)
+
+
+@pytest.mark.skipif(REFERENCE, reason="the reference has one way only")
+def test_when_convolutions_and_activations_go_one_by_one(fused):
+    module, x = nn.Sequential(nn.Conv2d(8, 24, 3), nn.LeakyReLU()), inputs((2, 8, 20, 17)).detach()
+    with rushlight.no_grad():
+        module(x), module(x)
+    assert fused[1]  # at the first call shapes may be new
+    fused.clear()
+    module(x)  # recorded
+    assert fused == []
+    with rushlight.no_grad():
+        with rushlight.autocast("cpu", rushlight.bfloat16):
+            assert module(x).dtype is rushlight.bfloat16
+        last = x.contiguous(memory_format=rushlight.channels_last)
+        assert module(last).is_contiguous(memory_format=rushlight.channels_last)
+        module[1].negative_slope = rushlight.tensor(0.5)
+        assert rushlight.equal(module(x), one_by_one(module, x))
+        module[1].negative_slope = 0.5
+        assert not any(fused)
+        assert rushlight.equal(module(x), one_by_one(module, x))
+        assert fused[-1]
+        seen = []
+        handle = module[1].register_forward_hook(lambda m, i, o: seen.append(o))
+        fused.clear()
+        module(x)
+        handle.remove()
+        assert len(seen) == 1 and fused == []
+
+
+@pytest.mark.skipif(REFERENCE, reason="the reference has one way only")
+def test_activations_behind_convolutions_and_the_oracle(fused):
+    torch = pytest.importorskip("torch")
+    x, found = np.random.default_rng(1).standard_normal((2, 8, 20, 17), np.float32), []
+    for library in (rushlight, torch):
+        library.manual_seed(0)
+        module = library.nn.Sequential(
+            library.nn.Conv2d(8, 32, 3, padding="same"), library.nn.ReLU(inplace=True),
+            library.nn.Conv2d(32, 32, 3, 2, groups=32, padding_mode="reflect", padding=1),
+            library.nn.SiLU(), library.nn.Conv2d(32, 16, 1), library.nn.Hardswish(),
+        )  # fmt: skip
+        with library.no_grad():
+            for _ in range(2):
+                out = module(library.tensor(x))
+        found.append(out.numpy())
+    assert fused[-1]
+    assert np.allclose(*found, 1e-5, 1e-6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import pytest
 
 import rushlight
@@ -248,3 +249,35 @@ def test_bounds_of_clamp_fit_the_dtype(name):
             assert found[0] == found[1], (low, high, found)
     with pytest.raises(RuntimeError, match="300 cannot be converted to type rushlight.int8"):
         rushlight.ones(2, dtype=rushlight.int8).clamp_min(300)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda L, x: L.nn.functional.leaky_relu(x, L.tensor(0.25)),
+        lambda L, x: L.nn.functional.hardtanh(x, L.tensor(-0.5), L.tensor(0.5)),
+        lambda L, x: L.nn.functional.softplus(x, L.tensor(2.0)),
+        lambda L, x: L.add(x, x, alpha=L.tensor(2)),
+        lambda L, x: x.clone().add_(x, alpha=L.tensor(0.5)),
+        lambda L, x: x.addcmul(x, x, value=L.tensor(2.0)),
+        lambda L, x: L.nan_to_num(x, L.tensor(1.0)),
+    ],
+)
+def test_numbers_may_be_tensors_without_dims(call):
+    results = []
+    for library in (rushlight, torch):
+        x = library.tensor([-1.5, 0.25, 2.0], requires_grad=True)
+        out = call(library, x)
+        out.sum().backward()
+        results.append((out.detach().numpy(), x.grad.numpy()))
+    for ours, theirs in zip(*results, strict=True):
+        assert np.allclose(ours, theirs, 1e-6, 1e-6)
+
+
+@pytest.mark.parametrize("number", [[0.5], {"requires_grad": True}])
+def test_other_tensors_are_no_numbers(number):
+    slope = (
+        rushlight.tensor(0.5, **number) if isinstance(number, dict) else rushlight.tensor(number)
+    )
+    with pytest.raises(TypeError, match="argument 'negative_slope' must be Number, not Tensor"):
+        rushlight.nn.functional.leaky_relu(rushlight.ones(2), slope)

@@ -134,3 +134,29 @@ def test_segment_reduce_by_its_private_name():
         rushlight._segment_reduce(x, "sum", lengths=rushlight.tensor(lengths)),
         torch._segment_reduce(tx, "sum", lengths=torch.tensor(lengths)),
     )
+
+
+@pytest.mark.parametrize("use_gelu", [False, True])
+def test_addmm_activation(use_gelu):
+    row, trow = pair(70)
+    x, tx = pair(40, 90, seed=1)
+    w, tw = pair(90, 70, seed=2)
+    other, tother = pair(40, 70, seed=3)
+    for _ in range(2):  # the second call finds the product planned
+        same(
+            rushlight._addmm_activation(row, x, w, use_gelu=use_gelu),
+            torch._addmm_activation(trow, tx, tw, use_gelu=use_gelu),
+        )
+    for start, tstart, factors in ((row, trow, {"alpha": 0.5}), (other, tother, {"beta": 2})):
+        same(
+            start._addmm_activation(x, w, **factors, use_gelu=use_gelu),
+            tstart._addmm_activation(tx, tw, **factors, use_gelu=use_gelu),
+        )
+    leaves = [v.clone().requires_grad_() for v in (row, x, w)]
+    out = rushlight._addmm_activation(*leaves, use_gelu=use_gelu)
+    activation = rushlight.nn.functional.gelu if use_gelu else rushlight.relu
+    expected = activation(rushlight.addmm(*leaves))
+    found, wanted = (rushlight.autograd.grad(v.sum(), leaves) for v in (out, expected))
+    assert all(map(rushlight.equal, found, wanted))
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        rushlight._addmm_activation(row, x, x)

@@ -5,7 +5,8 @@ A *tile kernel* ``void tile(int64 *p)`` computes a tile of R rows x PANEL column
     C[r, :] = start + sum over segments s, k < DEPTH of
               A[a_offset[s] + r * A_ROW + k * A_K] * B[b_offset[s] + k * PANEL, :]
 
-where start is 0, C itself, a bias row or a bias for each row.
+where start is 0, C itself, a bias row or a bias for each row. An elementwise kernel can follow
+(:mod:`rushlight.backends.epilogues`), on the finished sums before they are stored.
 Registers take SUM_DEPTH products (or as many as a table names), then go to the stack and begin
 anew: in one long sum rounding errors would grow with the root of its length (4 times PyTorch's at
 4096). Strides and offsets are in bytes. One segment is a matrix product; one segment per kernel tap
@@ -30,6 +31,7 @@ from llvmlite import ir
 from rushlight.backends import np
 from rushlight.backends.cpu import ways_of_first_cache
 from rushlight.backends.element_vectors import DOUBLE, SINGLE, VL
+from rushlight.backends.epilogues import emit_epilogue
 from rushlight.backends.kernel_language import (
     Emitted,
     array,
@@ -58,9 +60,12 @@ FALSE, TRUE = (ir.Constant(ir.IntType(1), value) for value in (0, 1))
 
 # Words of the parameter block of a tile kernel.
 A, A_ROW, A_K, B, C, C_ROW, SEGMENTS, SEGMENT_COUNT, DEPTH, START = range(10)
-BIAS, COLUMNS, A_GROUP, C_GROUP, B_OFFSETS, LATER = range(10, 16)
-TILE_WORDS = 16
+BIAS, COLUMNS, A_GROUP, C_GROUP, B_OFFSETS, LATER, EPILOGUE = range(10, 17)
+TILE_WORDS = 17
 START_ZERO, START_C, START_BIAS, START_ROWS = range(4)
+FINISHES = 4  # added to one of these: the epilogue follows
+FINISHES_FROM = 48  # products of a sum from which that is quicker than a pass over C
+FINISHED_VECTORS = 4  # of which, and of their multiples, elementwise kernels make whole blocks
 
 
 # ---- vector operations ---------------------------------------------------------------------------
@@ -136,7 +141,7 @@ class _TileEmitter:
         whole = b.icmp_signed(">=", self.word(COLUMNS), I64(self.vectors * self.kind.count))
         self.summed = b.alloca(I64)  # products in the accumulators
         # An address as a number keeps LLVM from looking for registers for these, too.
-        self.sums = b.ptrtoint(b.alloca(self.kind.kind, self.rows * self.vectors), I64)
+        self.sums = b.ptrtoint(b.alloca(self.kind.kind, self.finished()), I64)
         self.is_begun = b.alloca(ir.IntType(1))  # whether they have a part of the sums
         b.store(I64(0), self.summed)
         self.start()
@@ -148,8 +153,10 @@ class _TileEmitter:
             self.blocks()
         with b.if_then(b.load(self.is_begun)):
             self.add_sums()
-        with b.if_then(b.icmp_signed("==", self.word(START), I64(START_C))):
+        with b.if_then(b.icmp_signed("==", self.begins(), I64(START_C))):
             self.add_c()
+        with b.if_then(b.icmp_signed("!=", b.and_(self.word(START), I64(FINISHES)), I64(0))):
+            self.finish()
         with b.if_else(whole) as (then, otherwise):
             with then:
                 self.store([None] * self.vectors)
@@ -184,8 +191,12 @@ class _TileEmitter:
             return address
         return b.add(address, b.mul(self.word(C_GROUP), I64(group)))
 
+    def begins(self):
+        """With what the sums begin: one of START_ZERO and the like."""
+        return self.b.and_(self.word(START), I64(FINISHES - 1))
+
     def start(self):
-        b, kind = self.b, self.word(START)
+        b, kind = self.b, self.begins()
         b.store(FALSE, self.is_begun)
         with b.if_else(b.icmp_signed("==", kind, I64(START_BIAS))) as (bias, other):
             with bias:
@@ -224,6 +235,19 @@ class _TileEmitter:
                 part = self.kind.load(b, b.add(address, I64(v * VL * 4)), self.masks[v])
                 slot = self.accumulators[r][v]
                 b.store(b.fadd(part, b.load(slot)), slot)
+
+    def finished(self):
+        """Vectors of a tile, and as many more as make whole blocks of an epilogue."""
+        return -(-self.rows * self.vectors // FINISHED_VECTORS) * FINISHED_VECTORS
+
+    def finish(self):
+        """The epilogue on all sums at once."""
+        b, step = self.b, VL * 4
+        for i, part in enumerate(flat(self.accumulators)):
+            self.kind.store(b, b.load(part), b.add(self.sums, I64(i * step)))
+        emit_epilogue(b, self.word(EPILOGUE), self.sums, I64(self.finished() * self.kind.count))
+        for i, part in enumerate(flat(self.accumulators)):
+            b.store(self.kind.load(b, b.add(self.sums, I64(i * step))), part)
 
     def store(self, masks):
         b = self.b

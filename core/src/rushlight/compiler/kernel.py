@@ -64,7 +64,7 @@ class _Executor:
                 raise ValueError(f"{self!r}: output {j} is read-only")
 
 
-def _words(values, kinds):
+def number_words(values, kinds):
     """Scalars as table words: doubles by their bits, integers as they are."""
     return [
         struct.unpack("<q", struct.pack("<d", value))[0] if kind == "f64" else int(value)
@@ -298,7 +298,7 @@ class Kernel(_Executor):
 
         code = self.code(found.scalars, self._streams(found, outs, fresh), found.narrow)
         addresses = [x.ctypes.data for x in (*outs, *arrays)]
-        words = [code.ctypes.data, *addresses, *_words(values, self.kinds), *found.words]
+        words = [code.ctypes.data, *addresses, *number_words(values, self.kinds), *found.words]
         table = np.array(words, np.int64)
         function = driver(found.driver)
         if found.is_shared:

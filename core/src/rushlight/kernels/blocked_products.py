@@ -15,6 +15,7 @@ from rushlight.backends import microkernel as mk
 from rushlight.backends import threads
 from rushlight.backends.kernel_language import array, function, i64, range_kernel, real, stack
 from rushlight.backends.microkernel import (
+    FINISHES,
     MAX_ROWS,
     PANEL,
     START_BIAS,
@@ -36,6 +37,7 @@ from rushlight.kernels.gemm import (
     BY_ROWS,
     C_ROW,
     DEPTH,
+    EPILOGUE,
     GROUP,
     INLINE_WORK,
     LAST_TILE,
@@ -90,6 +92,8 @@ def panel_products(g, p, block, k, depth, first, rows, j, gathered):
         p[mk.START] = START_C
     elif bias != 0:
         p[mk.START] = START_ROWS if g[BY_ROWS] != 0 else START_BIAS
+    if g[EPILOGUE] != 0 and k + depth == g[K]:
+        p[mk.START] += FINISHES
     p[mk.COLUMNS] = g[N] - column
     table = g[LAST_TILE] if column + PANEL * 4 // size >= g[N] else g[TILE]
     for t in range((rows + MAX_ROWS - 1) // MAX_ROWS):
@@ -122,7 +126,7 @@ def blocked_kernel(args, lo, hi, tid):
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = g[A_ROW], g[A_K], g[C_ROW]
     if g[GATHERS] != 0:
         p[mk.A_K] = i64(MAX_ROWS * size)
-    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT] = segment, 1
+    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.EPILOGUE] = segment, 1, g[EPILOGUE]
     for item in range(lo, hi):
         group, part = item // row_parts, item % row_parts
         first_row, last_row = m * part // row_parts, m * (part + 1) // row_parts

@@ -332,15 +332,16 @@ def _build_doubles(x_shape, w_shape, out_shape, stride, padding, dilation, group
 
 
 def _of_all_groups(plan, groups):
-    """``run(x, w, out, bias)`` by a plan of all groups, or of one for each."""
+    """``run(x, w, out, bias)`` by a plan of all groups, or of one for each; where the plan takes
+    `epilogues`, one can be a further argument."""
     if groups == 1 or getattr(plan, "every_group", False):
         return plan.run
 
-    def run(x, w, out, bias):
+    def run(x, w, out, bias, *epilogue):
         biases = [None] * groups if bias is None else _output_slices(bias, groups)
         for part in zip(_channel_slices(x, groups), _output_slices(w, groups),
                         _channel_slices(out, groups), biases, strict=True):  # fmt: skip
-            plan.run(*part)
+            plan.run(*part, *epilogue)
 
     return run
 
@@ -419,6 +420,20 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
     return out
 
 
+def convolution_then(input, weight, bias, stride, padding, dilation, groups, epilogue):
+    """:func:`convolution_forward` of float32, then an epilogue (:mod:`rushlight.kernels.epilogues`)
+    in place: by the threads that have just computed a part where the plan knows how."""
+    key = "forward", input.shape, weight.shape, stride, padding, dilation, groups, 3
+    ready = _ready.get(key)
+    if ready is None or not all(a is None or _is_plain(a) for a in (input, weight, bias)):
+        out = convolution_forward(input, weight, bias, stride, padding, dilation, groups)
+        epilogue.run(out)
+        return out
+    out = empty(ready[0], FLOAT32)
+    ready[1](input, weight, out, bias, epilogue)
+    return out
+
+
 def _tile_forward(x, w, bias, out, stride, padding, dilation, groups, planes=3):
     two = _as_two_dims((x, w, out), w.shape, stride, padding, dilation)
     if two is None:
@@ -430,7 +445,7 @@ def _tile_forward(x, w, bias, out, stride, padding, dilation, groups, planes=3):
 
 
 def _tile_runner(x, w, stride, padding, dilation, groups, planes=3):
-    """``run(x, w, out, bias)`` of a convolution over two dims."""
+    """``run(x, w, out, bias, *epilogue)`` of a convolution over two dims."""
     if _is_depthwise(x.shape[1], w.shape, groups):
         return _planned_depthwise("Forward", x, w, stride, padding, dilation).run
     key = ("forward", x.shape, w.shape, stride, padding, dilation, groups, planes)
@@ -438,7 +453,22 @@ def _tile_runner(x, w, stride, padding, dilation, groups, planes=3):
     plan = _planned(key, lambda: _build_forward(n, c, x.shape[2:], w.shape[0], w.shape[2:], stride,
                                                 padding, dilation, groups, False,
                                                 planes))  # fmt: skip
-    return _of_all_groups(plan, groups)
+    run = _of_all_groups(plan, groups)
+    kinds = getattr(plan, "epilogues", "none")
+    return run if kinds == "all" else _then(run, kinds == "light")
+
+
+def _then(run, takes_light):
+    """``run(x, w, out, bias, *epilogue)`` by a plan that takes light epilogues alone, or none."""
+
+    def then(x, w, out, bias, epilogue=None):
+        if epilogue is None or takes_light and epilogue.is_light:
+            run(x, w, out, bias, *(() if epilogue is None else (epilogue,)))
+        else:
+            run(x, w, out, bias)
+            epilogue.run(out)
+
+    return then
 
 
 @referenced_by(input_gradient_reference)

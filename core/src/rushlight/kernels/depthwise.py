@@ -17,6 +17,7 @@ from __future__ import annotations
 from rushlight.backends import depthwise_planes as whole_planes
 from rushlight.backends import depthwise_rows as emitted
 from rushlight.backends import threads
+from rushlight.backends.epilogues import finish
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
@@ -36,8 +37,8 @@ from rushlight.kernels.execution import chunk, language_type
 
 __all__ = ["Forward", "InputGradient", "WeightGradient"]
 
-# Argument words. The first four are given at each call.
-X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX, CODE = range(14)  # noqa: E741
+# Argument words. The first four are given at each call, EPILOGUE where there is one.
+X, W, Y, BIAS, EPILOGUE, N, C, H, WIDTH, O, HO, WO, PY, PX, CODE = range(15)  # noqa: E741
 IMAGES_AT_ONCE = 16  # whose products are summed in one vector before they are added to the others
 UNROLLED = 25  # taps, at most, of a loop that does all of them at once
 CHUNK_WORK = 65_536  # multiply-adds of a chunk, about
@@ -145,6 +146,7 @@ def forward_planes(args, lo, hi, tid):
         add_taps(padded, w, line, count, pitch, plane)
         target = g[Y] + size * item * ho * wo
         copy_rows(row, size * pitch, target, size * wo, ho, size * wo)
+    finish(g[EPILOGUE], g[Y] + size * lo * ho * wo, (hi - lo) * ho * wo)
 
 
 @range_kernel
@@ -228,6 +230,8 @@ def forward_rows(args, lo, hi, tid):
         if g[BIAS] != 0:
             p[emitted.BIAS] = g[BIAS] + size * channel
         call_address(g[CODE], block)
+    pixels = g[HO] * g[WO]
+    finish(g[EPILOGUE], g[Y] + size * lo * pixels, (hi - lo) * pixels)
 
 
 @range_kernel
@@ -327,12 +331,15 @@ _BY_ROWS = {
 class Forward:
     """Plan of a forward pass for one set of shapes: ``run(x, w, y, bias)``."""
 
+    epilogues = "all"
+
     def __init__(self, dtype, n, c, image, o, size, taps, *window):
         self.plan = _plan(forward_planes, dtype, n, c, image, o, size, taps, *window, n * o)
 
-    def run(self, x, w, y, bias):
-        """Write the convolution of x and w, plus bias (or None), into y; all dense."""
-        threads.run(self.plan, x, w, y, bias)
+    def run(self, x, w, y, bias, epilogue=None):
+        """Write the convolution of x and w, plus bias (or None), into y, the epilogue behind it;
+        all dense."""
+        threads.run(self.plan, x, w, y, bias, None if epilogue is None else epilogue.table)
 
 
 class InputGradient:

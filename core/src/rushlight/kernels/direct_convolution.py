@@ -23,6 +23,7 @@ from rushlight.backends.kernel_language import (
     stack,
 )
 from rushlight.backends.microkernel import (
+    FINISHES,
     GROUP,
     GROUPS_FIT,
     MAX_ROWS,
@@ -39,11 +40,12 @@ from rushlight.backends.microkernel import (
 from rushlight.backends.transposes import transpose
 from rushlight.backends.worker_pool import load, memset, scratch
 
-# Argument words. The first four are given at each call.
-X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, KH, KW, SY, SX, PY, PX, DY, DX = range(19)  # noqa: E741
-CS, ROWS, BLOCKS, PANELS, PANEL_GROUPS, TABLE, SEGMENTS, TILE, TILE_GROUPS = range(19, 28)
-CHUNKS, IMAGES, FLIPPED, X_IMAGE, Y_IMAGE, LAST_TILE, PARTS, PART = range(28, 36)
-WORDS = 36
+# Argument words. The first four are given at each call, EPILOGUE where there is one.
+X, W, Y, BIAS, EPILOGUE, N, C, H, WIDTH, O, HO, WO, KH, KW = range(14)  # noqa: E741
+SY, SX, PY, PX, DY, DX = range(14, 20)
+CS, ROWS, BLOCKS, PANELS, PANEL_GROUPS, TABLE, SEGMENTS, TILE, TILE_GROUPS = range(20, 29)
+CHUNKS, IMAGES, FLIPPED, X_IMAGE, Y_IMAGE, LAST_TILE, PARTS, PART = range(29, 37)
+WORDS = 37
 
 BLOCK_BYTES = 300 * 1024  # input block of one item
 PARTIAL_BYTES = 560 * 1024  # weight-gradient accumulators of one item
@@ -189,7 +191,7 @@ def forward_kernel(args, lo, hi, tid):
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = 4 * g[CS] * g[SX], 4, 4 * PANEL
     p[mk.A_GROUP] = 4 * g[CS] * padded * g[SY]
     p[mk.C_GROUP] = 4 * PANEL * GROUP
-    p[mk.DEPTH] = g[C] * g[KH] * g[KW] // g[SEGMENTS]
+    p[mk.DEPTH], p[mk.EPILOGUE] = g[C] * g[KH] * g[KW] // g[SEGMENTS], g[EPILOGUE]
     for item in range(lo, hi):
         panel_group, rest = item % g[PANEL_GROUPS], item // g[PANEL_GROUPS]
         image, part = rest // g[BLOCKS], rest % g[BLOCKS]
@@ -205,6 +207,8 @@ def forward_kernel(args, lo, hi, tid):
             p[mk.START] = START_ZERO
             if g[BIAS] != 0:
                 p[mk.START], p[mk.BIAS] = START_BIAS, g[BIAS] + 4 * channel
+            if g[EPILOGUE] != 0:
+                p[mk.START] += FINISHES
             tiles = g[LAST_TILE] if channel + PANEL >= g[O] else g[TILE]
             forward_panel(g, words, tiles, block, tile, y0, rows)
             target = g[Y] + image * g[Y_IMAGE] + 4 * (channel * pixels + y0 * g[WO])
@@ -454,6 +458,7 @@ class Forward:
         self.plan = threads.plan(forward_kernel.address(), items, 1 if work > SMALL_WORK else items,
                                  words)  # fmt: skip
         self.pack, self.packed_words = weight_packing(words, flipped)
+        self.epilogues = "light" if c * kernel[0] * kernel[1] >= mk.FINISHES_FROM else "none"
 
     @staticmethod
     def _segments(words):
@@ -472,11 +477,11 @@ class Forward:
         ]
         return np.array(table, np.int64)
 
-    def run(self, x, w, y, bias):
-        """Write the convolution of x and w, plus bias (or None), into y."""
+    def run(self, x, w, y, bias, epilogue=None):
+        """Write the convolution of x and w, plus bias (or None), into y, the epilogue behind it."""
         packed = np.empty(self.packed_words, np.float32)
         threads.run(self.pack, None, w, packed)
-        threads.run(self.plan, x, packed, y, bias)
+        threads.run(self.plan, x, packed, y, bias, None if epilogue is None else epilogue.table)
 
 
 def weight_packing(words, flipped):

@@ -32,16 +32,16 @@ from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgem
 from rushlight.kernels.execution import language_type
 from rushlight.kernels.precision import planes_of_float32
 
-# Argument words. The first four are given at each call.
-A, B, C, BIAS, PACKED, M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(14)
-ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B, MOST, LAST_TILE = range(14, 23)
+# Argument words. The first four are given at each call, the next two where they are needed.
+A, B, C, BIAS, PACKED, EPILOGUE, M, N, K, A_ROW, A_K, B_ROW, TRANS_A, TRANS_B, C_ROW = range(15)
+ACCUMULATE, TILE, GROUP, ROW_PARTS, DEPTH, OFFSETS_A, OFFSETS_B, MOST, LAST_TILE = range(15, 24)
 BLOCK_ROWS, BLOCK_COLUMNS = GROUP, ROW_PARTS  # of C that one call of OpenBLAS computes
-BY_ROWS = 23  # whether BIAS has a value for each row instead of each column
+BY_ROWS = 24  # whether BIAS has a value for each row instead of each column
 GATHERED = OFFSETS_A  # whether all columns of A are gathered before the product
 # Where A meets many matrices B: groups of panels of one of them, bytes from one B to the next, and
 # from one C.
-GROUPS, B_IMAGE, C_IMAGE = range(24, 27)
-WORDS = 27
+GROUPS, B_IMAGE, C_IMAGE = range(25, 28)
+WORDS = 28
 
 SMALL_WORK = 33_000  # multiply-adds below which OpenBLAS wins
 DOUBLE_WORK, DOUBLE_LIMIT = 500_000, 1 << 32  # the same of float64, and where it wins again
@@ -198,7 +198,7 @@ def _blas_blocks(m, n, k):
 class Product:
     """How to run ``C = op(A) op(B)`` for one set of shapes, strides and dtype."""
 
-    __slots__ = ("by_rows", "copy_a", "copy_b", "dtype", "panels", "split", "words")
+    __slots__ = ("by_rows", "copy_a", "copy_b", "dtype", "finishes", "panels", "split", "words")
 
     def __init__(self, a_shape, a_strides, b_shape, b_strides, dtype, accumulate, by_rows=False):
         size, self.dtype = dtype.itemsize, dtype
@@ -212,6 +212,7 @@ class Product:
         words[TRANS_A], words[TRANS_B], words[ACCUMULATE] = a[1], b[1], accumulate
         words[BY_ROWS] = self.by_rows = by_rows
         self.split = self.panels = None
+        self.finishes = False  # whether the kernel runs light epilogues on its tiles
         if size == 4 and fit_matrix_units(m, n, k):
             from rushlight.kernels.split_products import SplitProduct
 
@@ -223,11 +224,12 @@ class Product:
             from rushlight.kernels import blocked_products
 
             self.words = blocked_products.plan(words, dtype)
+            self.finishes = k >= mk.FINISHES_FROM
         elif self._is_paneled(m, n, k, size):
             from rushlight.kernels.panel_products import PanelProduct
 
             made = PanelProduct(words, dtype)
-            self.words = made.words
+            self.words, self.finishes = made.words, k >= mk.FINISHES_FROM
             self.panels = made if made.gather is not None else None  # one launch does the others
         else:
             self.words = self._blas(words, dtype)
@@ -272,11 +274,16 @@ class Product:
         code = blas_kernel.address(real=language_type(dtype))
         return threads.plan(code, items, grain, words)
 
-    def run(self, a, b, out, bias):
-        """Write the product (plus bias, or plus ``out``) into a dense ``out``.
+    def run(self, a, b, out, bias, epilogue=None):
+        """Write the product (plus bias, or plus ``out``) into a dense ``out``, then run an
+        :class:`rushlight.kernels.epilogues.Epilogue` on that.
 
         The bias has a value for each column, or with ``by_rows`` for each row.
         """
+        if epilogue is not None and not (self.finishes and epilogue.is_light):
+            self.run(a, b, out, bias)
+            epilogue.run(out)
+            return
         if self.copy_a:
             a = np.ascontiguousarray(a)
         if self.copy_b:
@@ -287,7 +294,9 @@ class Product:
             if by_rows:
                 out += bias[:, None]
         elif self.panels is not None:
-            self.panels.run(a, b, out, bias)
+            self.panels.run(a, b, out, bias, epilogue)
+        elif epilogue is not None:
+            threads.run(self.words, a, b, out, bias, None, epilogue.table)
         else:
             threads.run(self.words, a, b, out, bias)
 

@@ -81,8 +81,9 @@ def _check_features(input, weight):
         )
 
 
-def _product(a, b, out, bias, accumulate=False):
-    """2-D float32 or float64 product into ``out`` (fresh if None), plus bias row or plus out."""
+def _product(a, b, out, bias, accumulate=False, epilogue=None):
+    """2-D float32 or float64 product into ``out`` (fresh if None), plus bias row or plus out, the
+    epilogue (of float32) behind it."""
     key = (a.shape, a.strides, b.shape, b.strides, a.itemsize, accumulate)
     plan = _plans.get(key)
     if plan is None:
@@ -92,16 +93,18 @@ def _product(a, b, out, bias, accumulate=False):
     if plan is _EMPTY:
         if not accumulate:
             out[...] = 0 if bias is None else bias
+        if epilogue is not None:
+            epilogue.run(out)
         return out
-    plan.run(a, b, out, bias)
+    plan.run(a, b, out, bias, epilogue)
     return out
 
 
-def product_into(a, b, out, bias=None, by_rows=False):
+def product_into(a, b, out, bias=None, by_rows=False, epilogue=None):
     """A 2-D float32 or float64 product of any strides into a dense ``out``, plus a row, or plus a
-    value for each row."""
+    value for each row, the epilogue (of float32) behind it."""
     if not by_rows or bias is None:
-        return _product(a, b, out, bias)
+        return _product(a, b, out, bias, epilogue=epilogue)
     key = (a.shape, a.strides, b.shape, b.strides, a.itemsize, "by rows")
     plan = _plans.get(key)
     if plan is None:
@@ -109,7 +112,7 @@ def product_into(a, b, out, bias=None, by_rows=False):
 
         _check_inner(a, b)
         plan = _remember(key, Product(*key[:4], a.dtype, False, by_rows=True))
-    plan.run(a, b, out, bias)
+    plan.run(a, b, out, bias, epilogue)
     return out
 
 
@@ -304,8 +307,9 @@ def addmm(input, a, b, beta=1, alpha=1):
     return result.astype(dtype, copy=False)
 
 
-def planned_linear(input, weight, bias):
-    """:func:`linear` where these very layouts have been checked and planned before; else None."""
+def planned_linear(input, weight, bias, epilogue=None):
+    """:func:`linear` where these very layouts have been checked and planned before, the epilogue
+    (of float32) behind it; else None."""
     dtype, columns = input.dtype, weight.T
     plan = _plans.get(
         (input.shape, input.strides, columns.shape, columns.strides, input.itemsize, False)
@@ -317,7 +321,7 @@ def planned_linear(input, weight, bias):
     ):
         return None
     out = empty((input.shape[0], columns.shape[1]), dtype)
-    plan.run(input, columns, out, bias)
+    plan.run(input, columns, out, bias, epilogue)
     return out
 
 

@@ -26,6 +26,7 @@ from rushlight.backends.kernel_language import (
 )
 from rushlight.backends.memory import empty
 from rushlight.backends.microkernel import (
+    FINISHES,
     MAX_ROWS,
     PANEL,
     START_BIAS,
@@ -52,6 +53,7 @@ from rushlight.kernels.gemm import (
     C_IMAGE,
     C_ROW,
     DEPTH,
+    EPILOGUE,
     GATHERED,
     GROUP,
     GROUPS,
@@ -158,7 +160,7 @@ def panel_kernel(args, lo, hi, tid):
     p[mk.A_ROW], p[mk.A_K], p[mk.C_ROW] = a_row, a_k, c_row
     if gathered != 0:
         p[mk.A_K] = i64(PITCH * size)
-    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT] = segment, 1
+    p[mk.SEGMENTS], p[mk.SEGMENT_COUNT], p[mk.EPILOGUE] = segment, 1, g[EPILOGUE]
     packed_group = i64(-1)
     for item in range(lo, hi):
         whole, part = item // row_parts, item % row_parts
@@ -188,6 +190,8 @@ def panel_kernel(args, lo, hi, tid):
                     elif bias != 0:
                         p[mk.START] = START_ROWS if g[BY_ROWS] != 0 else START_BIAS
                         p[mk.BIAS] = bias + size * (row if g[BY_ROWS] != 0 else column)
+                    if p[mk.EPILOGUE] != 0 and k + depth == k_total:
+                        p[mk.START] += FINISHES
                     p[mk.B] = packed + (j - first_panel) * panel_bytes
                     p[mk.C] = c + row * c_row + size * column
                     p[mk.COLUMNS] = n - column
@@ -247,12 +251,12 @@ class PanelProduct:
             together, code = -(-k // TOGETHER), gather_kernel.address(real=kind)
             self.gather = threads.plan(code, together, max(1, SLICE // TOGETHER), words)
 
-    def run(self, a, b, out, bias):
-        """Write the product (plus a bias, or plus ``out``) into a dense ``out``; where no columns
-        are gathered, ``words`` are all there is to launch."""
-        if self.gather is None:
-            threads.run(self.words, a, b, out, bias)
-            return
-        packed = empty((self.bytes,), np.dtype(np.uint8))
-        threads.run(self.gather, a, b, out, bias, packed)
-        threads.run(self.words, a, b, out, bias, packed)
+    def run(self, a, b, out, bias, epilogue=None):
+        """Write the product (plus a bias, or plus ``out``) into a dense ``out``, the epilogue
+        behind it; where no columns are gathered, ``words`` are all there is to launch."""
+        packed = None
+        if self.gather is not None:
+            packed = empty((self.bytes,), np.dtype(np.uint8))
+            threads.run(self.gather, a, b, out, bias, packed)
+        table = None if epilogue is None else epilogue.table
+        threads.run(self.words, a, b, out, bias, packed, table)

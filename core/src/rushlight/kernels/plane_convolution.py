@@ -18,6 +18,7 @@ import math
 from rushlight.backends import microkernel as mk
 from rushlight.backends import np, threads
 from rushlight.backends.element_vectors import DOUBLE, SINGLE
+from rushlight.backends.epilogues import finish
 from rushlight.backends.kernel_language import array, f32, i32, i64, range_kernel, real, stack
 from rushlight.backends.microkernel import (
     MAX_ROWS,
@@ -35,9 +36,10 @@ from rushlight.kernels.tile_products import ready_block
 
 __all__ = ["Forward", "fits"]
 
-# Argument words, the first ones as in `depthwise`. The first four are given at each call.
-X, W, Y, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX = range(13)  # noqa: E741
-TAPS, TABLE, TILE, GROUPS, PARTS, ACROSS = range(13, 19)
+# Argument words, the first ones as in `depthwise`. The first four are given at each call, EPILOGUE
+# where there is one.
+X, W, Y, BIAS, EPILOGUE, N, C, H, WIDTH, O, HO, WO, PY, PX = range(14)  # noqa: E741
+TAPS, TABLE, TILE, GROUPS, PARTS, ACROSS = range(14, 20)
 PLANE_BYTES = 512 * 1024  # padded planes of an image: L2
 MAX_DEPTH = 1024  # taps times channels
 DOUBLE_BYTES, DOUBLE_DEPTH = 32 << 20, 4608  # the same of float64, results among the bytes
@@ -83,17 +85,17 @@ def forward_images(args, lo, hi, tid):
                 p[mk.A] = weight + size * first * depth
                 p[mk.C] = products + size * (first * count + column)
                 call_tile(g[TILE], rows, block)
-        if pitch == wo and g[BIAS] == 0:
-            continue
-        for o in range(outputs):
-            more = real(0)
-            if g[BIAS] != 0:
-                more = bias[o]
-            for i in range(ho):
-                line = array(real, products + size * (o * count + i * pitch))
-                y = array(real, result + size * (o * ho + i) * wo)
-                for j in range(wo):
-                    y[j] = line[j] + more
+        if pitch != wo or g[BIAS] != 0:
+            for o in range(outputs):
+                more = real(0)
+                if g[BIAS] != 0:
+                    more = bias[o]
+                for i in range(ho):
+                    line = array(real, products + size * (o * count + i * pitch))
+                    y = array(real, result + size * (o * ho + i) * wo)
+                    for j in range(wo):
+                        y[j] = line[j] + more
+        finish(g[EPILOGUE], result, outputs * ho * wo)
 
 
 def _split_sizes(image, stride, padding):
@@ -151,6 +153,7 @@ class Forward:
     """
 
     every_group = True  # in one run
+    epilogues = "all"
 
     def __init__(self, n, c, image, o, size, kernel, stride, padding, dilation, flipped,
                  groups=1, dtype=FLOAT32):  # fmt: skip
@@ -170,9 +173,10 @@ class Forward:
         items, work = n * groups * parts, o * self.table.size * size[0] * size[1] // parts
         self.plan = threads.plan(code, items, chunk(items, work, 131_072), words)
 
-    def run(self, x, w, y, bias):
-        """Write the convolution of x and w, plus bias (or None), into y; all dense."""
+    def run(self, x, w, y, bias, epilogue=None):
+        """Write the convolution of x and w, plus bias (or None), into y, the epilogue behind it;
+        all dense."""
         if self.flipped:
             turned = w.reshape(self.weights).transpose(0, 2, 1, 3, 4)
             w = np.ascontiguousarray(turned[..., ::-1, ::-1])
-        threads.run(self.plan, x, w, y, bias)
+        threads.run(self.plan, x, w, y, bias, None if epilogue is None else epilogue.table)

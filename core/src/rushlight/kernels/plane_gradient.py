@@ -28,7 +28,8 @@ from rushlight.kernels.plane_convolution import tap_table
 __all__ = ["WeightGradient"]
 
 # Argument words, the first ones as in `depthwise`. The first three are given at each call.
-X, DW, DY, BIAS, N, C, H, WIDTH, O, HO, WO, PY, PX, TAPS, TABLE, CHUNKS = range(16)  # noqa: E741
+X, DW, DY, BIAS, EPILOGUE, N, C, H, WIDTH, O, HO, WO, PY, PX = range(14)  # noqa: E741
+TAPS, TABLE, CHUNKS = range(14, 17)
 CHUNKS_OF_IMAGES = 16
 
 

@@ -24,21 +24,25 @@ class Forward:
     """A forward convolution, or (``flipped``) the gradient of its input."""
 
     def __init__(self, n, c, image, o, flipped):
+        from rushlight.backends.microkernel import FINISHES_FROM
         from rushlight.kernels.gemm import images_plan
 
         self.flipped = flipped
+        self.epilogues = "light" if c >= FINISHES_FROM else "none"
         self.plan = images_plan(o, image[0] * image[1], c, flipped, n)
 
-    def run(self, x, w, y, bias):
-        """Write the convolution of x and w, plus bias (or None), into y; all dense."""
+    def run(self, x, w, y, bias, epilogue=None):
+        """Write the convolution of x and w, plus bias (or None), into y, the epilogue behind it;
+        all dense."""
         if self.plan is not None:
-            self.plan.run(w, x, y, bias)
+            self.plan.run(w, x, y, bias, epilogue)
             return
         weight = w.reshape(w.shape[:2])
         weight = weight.T if self.flipped else weight
         for image in range(len(x)):
             out = y[image].reshape(len(weight), -1)
-            product_into(weight, x[image].reshape(x.shape[1], -1), out, bias, by_rows=True)
+            pixels = x[image].reshape(x.shape[1], -1)
+            product_into(weight, pixels, out, bias, by_rows=True, epilogue=epilogue)
 
 
 def bfloat16_pixels(x, w, bias, stride, padding, groups, flipped):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from rushlight.backends import microkernel as mk
 from rushlight.backends import np, threads
+from rushlight.backends.epilogues import finish
 from rushlight.backends.kernel_language import (
     Emitted,
     array,
@@ -50,13 +51,13 @@ from rushlight.kernels.winograd_transforms import (
     transform_weights,
 )
 
-# Argument words. The first five are given at each call; ENDLESS is where a pass says that some
-# results are not finite.
-X, W, Y, BIAS, ENDLESS, N, C, H, WIDTH, O, HO, WO, PY, PX = range(14)  # noqa: E741
-TILES_X, TILES_Y, TILE_ROWS, BLOCKS = range(14, 18)
-PANELS, PANEL_GROUPS, CS, TILE, CHUNKS, CHANNEL_BLOCKS, IMAGES, FLIPPED, PACKED = range(18, 27)
-PREPARED = 27
-WORDS = 28
+# Argument words. The first five are given at each call, EPILOGUE where there is one; ENDLESS is
+# where a pass says that some results are not finite.
+X, W, Y, BIAS, ENDLESS, EPILOGUE, N, C, H, WIDTH, O, HO, WO, PY, PX = range(15)  # noqa: E741
+TILES_X, TILES_Y, TILE_ROWS, BLOCKS = range(15, 19)
+PANELS, PANEL_GROUPS, CS, TILE, CHUNKS, CHANNEL_BLOCKS, IMAGES, FLIPPED, PACKED = range(19, 28)
+PREPARED = 28
+WORDS = 29
 
 V_BYTES = 320 * 1024  # transformed input of one item
 MIN_TILES = 2 * MAX_ROWS  # enough rows for full register tiles
@@ -172,7 +173,7 @@ def say_endless(g, seen):
 
 @function
 def store_panel(g, m, plane, tile, bias, seen, image, panel, t0, rows):
-    """Inverse transform of M[point][tile][PANEL], bias, and transpose to NCHW."""
+    """Inverse transform of M[point][tile][PANEL], bias, epilogue, and transpose to NCHW."""
     row, tiles_x, wo = 4 * PANEL, g[TILES_X], g[WO]
     width = outputs * tiles_x
     for i in range(rows):
@@ -183,6 +184,7 @@ def store_panel(g, m, plane, tile, bias, seen, image, panel, t0, rows):
     if g[BIAS] != 0:
         for pixel in range(outputs * rows * width):
             _add_row(tile + row * pixel, bias)
+    finish(g[EPILOGUE], tile, outputs * rows * width * PANEL)
     valid = min(PANEL, g[O] - panel * PANEL)
     pixels = g[HO] * wo
     target = g[Y] + 4 * ((image * g[O] + panel * PANEL) * pixels + outputs * t0 * wo)
@@ -495,6 +497,8 @@ class Forward:
     themselves, for results that are not finite: an infinity or NaN would fill its tiles.
     """
 
+    epilogues = "all"
+
     def __init__(self, n, c, image, o, padding, flipped, size, direct):
         self.direct = direct
         words, count = _geometry(n, c, image, o, padding, size), (size + 2) ** 2
@@ -526,8 +530,8 @@ class Forward:
             tiles = words[IMAGES] * words[TILE_ROWS] * tiles_x
             self.transformed_words = items * count * (stride * tiles + 32)
 
-    def run(self, x, w, y, bias):
-        """Write the convolution of x and w, plus bias (or None), into y."""
+    def run(self, x, w, y, bias, epilogue=None):
+        """Write the convolution of x and w, plus bias (or None), into y, the epilogue behind it."""
         packed, images, endless = w, x, np.zeros(1, np.int64)
         if self.packed_words:
             packed = np.empty(self.packed_words, np.float32)
@@ -535,9 +539,10 @@ class Forward:
         if self.transform is not None:
             images = np.empty(self.transformed_words, np.float32)
             threads.run(self.transform, x, None, images)
-        threads.run(self.plan, images, packed, y, bias, endless)
+        table = None if epilogue is None else epilogue.table
+        threads.run(self.plan, images, packed, y, bias, endless, table)
         if endless[0]:
-            self.direct().run(x, w, y, bias)
+            self.direct().run(x, w, y, bias, epilogue)
 
 
 class WeightGradient:

@@ -8,11 +8,22 @@ import warnings
 from collections import OrderedDict
 from itertools import islice
 
-from rushlight.nn import functional as F
-from rushlight.nn.activation import ReLU, ReLU6
+from rushlight.autograd.mode import mode
+from rushlight.nn.activation import (
+    GELU,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyReLU,
+    ReLU,
+    ReLU6,
+    SiLU,
+)
 from rushlight.nn.convolution import Conv1d, Conv2d, Conv3d
 from rushlight.nn.module import Module
 from rushlight.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from rushlight.ops import activation as ops
+from rushlight.ops.epilogues import epilogue_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -35,6 +46,16 @@ _BATCH_NORMS = frozenset((BatchNorm1d, BatchNorm2d, BatchNorm3d))
 _CONVOLUTIONS = {Conv1d: BatchNorm1d, Conv2d: BatchNorm2d, Conv3d: BatchNorm3d}
 _FIRST = _BATCH_NORMS | frozenset(_CONVOLUTIONS)
 _RECTIFIERS = {ReLU: 1, ReLU6: 6}
+_EPILOGUES = {
+    ReLU: lambda module: epilogue_of(ops.relu),
+    ReLU6: lambda module: epilogue_of(ops.relu6),
+    LeakyReLU: lambda module: epilogue_of(ops.leaky_relu, module.negative_slope),
+    Hardtanh: lambda module: epilogue_of(ops.hardtanh, module.min_val, module.max_val),
+    Hardswish: lambda module: epilogue_of(ops.hardswish),
+    Hardsigmoid: lambda module: epilogue_of(ops.hardsigmoid),
+    SiLU: lambda module: epilogue_of(ops.silu),
+    GELU: lambda module: epilogue_of(ops.gelu, approximate=module.approximate),
+}
 
 
 def _is_watched(module):
@@ -42,22 +63,48 @@ def _is_watched(module):
     return module._has_hooks() or "forward" in module.__dict__
 
 
-def _joined(first, second, input):
-    """What two neighbours make of the input in one step; None where they have to go one by one."""
-    kind, follower = type(first), type(second)
-    if kind in _BATCH_NORMS:
-        rectified = _RECTIFIERS.get(follower)
-        if rectified is None or _is_watched(first) or _is_watched(second):
-            return None
-        return first._rectified(input, rectified) if first._fits_rectified(input) else None
-    if _CONVOLUTIONS[kind] is not follower or _is_watched(first) or _is_watched(second):
+def _joined(modules, i, input):
+    """What the module at an index and the one or two behind it make of the input in one step, and
+    the index behind them; None where they have to go one by one."""
+    first, second = modules[i], modules[i + 1]
+    if type(first) in _CONVOLUTIONS:
+        return _convolved(modules, i, input)
+    rectified = _RECTIFIERS.get(type(second))
+    if rectified is None or _is_watched(first) or _is_watched(second):
         return None
-    weight = first.weight
-    outputs = input._array.size // first.in_channels // math.prod(first.stride)
-    if outputs * first.out_channels < 2 * weight._array.size:
-        return None  # to scale the weights would cost more than to scale the result
-    folded = second._folded(input, weight, first.bias)
-    return None if folded is None else first._conv_forward(input, *folded)
+    return (first._rectified(input, rectified), i + 2) if first._fits_rectified(input) else None
+
+
+def _convolved(modules, i, input):
+    """:func:`_joined` for a convolution: the batch norm behind it is folded into its weights in
+    eval mode, the activation behind that is its epilogue."""
+    first, end = modules[i], i + 1
+    is_normalized = type(modules[end]) is _CONVOLUTIONS[type(first)]
+    if _is_watched(first) or is_normalized and _is_watched(modules[end]):
+        return None
+    if not is_normalized and not _is_epilogue(modules[end]):
+        return None
+    weight, bias = first.weight, first.bias
+    if is_normalized:
+        outputs = input._array.size // first.in_channels // math.prod(first.stride)
+        if outputs * first.out_channels < 2 * weight._array.size:
+            return None  # to scale the weights would cost more than to scale the result
+        folded = modules[end]._folded(input, weight, bias)
+        if folded is None:
+            return None
+        weight, bias = folded
+        end += 1
+    if end < len(modules) and _is_epilogue(modules[end]):
+        epilogue = _EPILOGUES[type(modules[end])](modules[end])
+        found = first._then(input, weight, bias, epilogue)
+        if found is not None:
+            return found, end + 1
+    return (first._conv_forward(input, weight, bias), end) if is_normalized else None
+
+
+def _is_epilogue(module):
+    """Whether this is an activation, and one that may be an epilogue here."""
+    return not mode.recording and type(module) in _EPILOGUES and not _is_watched(module)
 
 
 class Sequential(Module):
@@ -73,26 +120,21 @@ class Sequential(Module):
                 self.add_module(str(i), module)
 
     def forward(self, input):
-        """Apply every module in turn; where nobody could tell, batch norm and the ReLU behind it,
-        or a convolution and the batch norm behind it in eval mode, in one step, and a ReLU behind
-        those in place."""
-        waiting, is_ours = None, False  # whether nobody else has the input, nor is it recorded
-        for module in self._modules.values():
-            if waiting is not None:
-                found = _joined(waiting, module, input)
+        """Apply every module in turn; where nobody could tell, batch norm and the ReLU behind it in
+        one step, and so a convolution, the batch norm behind it in eval mode, and the activation
+        behind those."""
+        modules = list(self._modules.values())
+        i, last = 0, len(modules) - 1
+        while i <= last:
+            module = modules[i]
+            if i < last and type(module) in _FIRST and type(input) is Tensor:
+                found = _joined(modules, i, input)
                 if found is not None:
-                    is_ours = type(waiting) in _CONVOLUTIONS
-                    input, waiting = found, None
+                    input, i = found
                     continue
-                input, waiting = waiting(input), None
-            if type(module) in _FIRST and type(input) is Tensor:
-                waiting = module
-            elif is_ours and type(module) in _RECTIFIERS and not _is_watched(module):
-                input = F.relu_(input) if type(module) is ReLU else F.relu6(input, inplace=True)
-            else:
-                input = module(input)
-            is_ours = False
-        return input if waiting is None else waiting(input)
+            input = module(input)
+            i += 1
+        return input
 
     def _name_at(self, index):
         index = operator.index(index)

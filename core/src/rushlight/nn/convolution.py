@@ -9,6 +9,7 @@ from rushlight.nn import initialization as init
 from rushlight.nn.module import Module
 from rushlight.nn.parameter import Parameter
 from rushlight.ops.creation import empty
+from rushlight.ops.epilogues import convolution_then
 
 
 def _tuple(value, count):
@@ -96,6 +97,13 @@ class _Convolution(Module):
         return type(self)._function(
             input, weight, bias, self.stride, padding, self.dilation, self.groups
         )
+
+    def _then(self, input, weight, bias, epilogue):
+        """:meth:`_conv_forward`, then an epilogue; None where that takes two steps."""
+        if self.padding_mode != "zeros" or type(self.padding) is not tuple:
+            return None
+        settings = self.stride, self.padding, self.dilation, self.groups
+        return convolution_then(self._count, input, weight, bias, settings, epilogue)
 
     def extra_repr(self):
         """The settings that differ from their defaults."""

@@ -46,6 +46,15 @@ def _first_of_numbers(op, value):
     return tensor(value)
 
 
+def _take_numbers_out(op, values):
+    """Attributes that are tensors of no dimension, which nothing differentiates, as numbers."""
+    for position, value in enumerate(values):
+        if isinstance(value, Tensor) and op.kinds[position] == ATTRIBUTE:
+            if value.dim() or value.requires_grad:
+                raise argument_error(op.name, op.names[position], "Number", value)
+            values[position] = value.item()
+
+
 class Call:
     """One call, sorted: its tensors, its numbers, its dtypes and its kernel."""
 
@@ -55,6 +64,7 @@ class Call:
     )  # fmt: skip
 
     def __init__(self, op, values):
+        _take_numbers_out(op, values)
         self.op, self.values = op, values
         self.tensors, self.numbers = [], []
         self.limited = False  # whether operands are of a dtype that kernels do not have

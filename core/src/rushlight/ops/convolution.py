@@ -238,6 +238,12 @@ def _key(count, input, weight, bias, *settings):
     return count, code, *shapes, *settings
 
 
+def settings_in_order(count, input, weight, bias, *settings):
+    """Stride, padding, dilation and groups of a convolution that was found in order before, a tuple
+    each but for the groups; None for any other."""
+    return _checked.get(_key(count, input, weight, bias, *settings))
+
+
 def _known(input, weight, bias, *settings):
     """A convolution that is in order, by the shortest way."""
     arrays = input._array, weight._array, None if bias is None else bias._array

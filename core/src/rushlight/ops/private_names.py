@@ -8,9 +8,12 @@ import math
 from rushlight import dtypes
 from rushlight.errors import shape_text
 from rushlight.ops._op import TensorList, composite
+from rushlight.ops.activation import gelu, relu
 from rushlight.ops.creation import zeros
+from rushlight.ops.epilogues import epilogue_of, linear_then
 from rushlight.ops.interpolation import _maps, _resample
 from rushlight.ops.joining import cat
+from rushlight.ops.matrix import addmm
 from rushlight.ops.native_norms import native_batch_norm
 from rushlight.ops.pooling import _max_unpool
 from rushlight.ops.segments import segment_reduce
@@ -19,6 +22,23 @@ from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
 
 _segment_reduce = segment_reduce
+
+
+# ------------------------------------------------------------------------------------- products
+@composite()
+def _addmm_activation(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1, use_gelu=False
+):
+    """``relu(beta * input + alpha * (mat1 @ mat2))``, or with `use_gelu` the exact GELU of that.
+
+    For a row `input` of float32 that nothing records, ReLU runs on the sums before they are stored.
+    """
+    activation = gelu if use_gelu else relu
+    if beta == 1 == alpha and input.dim() == 1 and mat1.dim() == mat2.dim() == 2:
+        found = linear_then(mat1, mat2.t(), input, epilogue_of(activation))
+        if found is not None:
+            return found
+    return activation(addmm(input, mat1, mat2, beta=beta, alpha=alpha))
 
 
 # -------------------------------------------------------------------------------------- joining

@@ -1,0 +1,63 @@
+"""Products and convolutions with an elementwise op behind them, in one step if nothing is recorded.
+
+The op runs on a part of the result by the thread that has just computed it, before that part leaves
+the registers or the cache. It is the op's own kernel: results have the same bits as in two steps.
+Functions here give None where two steps have to be taken.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from rushlight.dtypes import float32
+from rushlight.kernels import convolution as convolutions
+from rushlight.kernels import matrix
+from rushlight.ops._direct import lies_plainly, tensor_of, unrecorded
+from rushlight.ops._elementwise import Call
+from rushlight.ops.convolution import settings_in_order
+from rushlight.ops.creation import empty
+from rushlight.settings import kernels_mode
+
+__all__ = ["convolution_then", "epilogue_of", "linear_then"]
+
+
+@functools.lru_cache(maxsize=256)
+def epilogue_of(function, *attributes, **keywords):
+    """The epilogue that an elementwise op of one tensor is in float32, with further arguments;
+    None where kernels run by their reference text, or an argument is no number or text."""
+    given = (*attributes, *keywords.values())
+    if kernels_mode() == "reference" or any(type(a) not in (int, float, str) for a in given):
+        return None
+    from rushlight.kernels.epilogues import Epilogue
+
+    op = function.op
+    call = Call(op, op.bind((empty(1, dtype=float32), *attributes), keywords))
+    return Epilogue(*call.kernel())
+
+
+def linear_then(input, weight, bias, epilogue):
+    """:func:`rushlight.nn.functional.linear` of float32 matrices, then an epilogue; None where
+    something is recorded or watched, and for layouts that linear has not planned yet."""
+    if epilogue is None or input._dtype is not float32 or not unrecorded(input, weight, bias):
+        return None
+    array, row = input._array, None if bias is None else bias._array
+    flat = array if array.ndim == 2 else array.reshape(-1, array.shape[-1])
+    found = matrix.planned_linear(flat, weight._array, row, epilogue)
+    if found is None:
+        return None
+    return tensor_of(found if flat is array else found.reshape(*array.shape[:-1], found.shape[1]))
+
+
+def convolution_then(count, input, weight, bias, settings, epilogue):
+    """The convolution over `count` dims of float32, by its stride, padding, dilation and groups,
+    then an epilogue; None where something is recorded or watched, and for shapes and settings that
+    were not met before."""
+    if epilogue is None or input._dtype is not float32 or not unrecorded(input, weight, bias):
+        return None
+    if not (lies_plainly(input) and weight._array.flags.c_contiguous):
+        return None  # results may have to be channels last in memory
+    known = settings_in_order(count, input, weight, bias, *settings)
+    if known is None:
+        return None
+    arrays = input._array, weight._array, None if bias is None else bias._array
+    return tensor_of(convolutions.convolution_then(*arrays, *known, epilogue))
