@@ -64,9 +64,13 @@ def as_array(value, array_dtype=None):
     return np.asarray(value, array_dtype)
 
 
+_BETWEEN = {np.dtype(np.uint8): np.int64, np.dtype(np.uint32): np.int64}
+
+
 def cast(array, code: int):
-    """`array` in another dtype by PyTorch's rules: complex to real drops the imaginary part,
-    floats that an integer type cannot hold wrap as on x86."""
+    """`array` in another dtype by PyTorch's rules: complex to real drops the imaginary part; floats
+    become integers of 8 and 16 bits by way of int32, uint8 by way of int64, and what those cannot
+    hold is their smallest number, as on x86."""
     target = BY_CODE[code]
     if array.dtype is target or array.dtype == target:
         return array
@@ -76,7 +80,7 @@ def cast(array, code: int):
         array = array != 0 if target.kind == "b" else array.real
     with np.errstate(all="ignore"):
         if target.kind in "iu" and target.itemsize < 8 and _is_float(array.dtype):
-            return array.astype(np.int64).astype(target)
+            return array.astype(_BETWEEN.get(target, np.int32)).astype(target, copy=False)
         return array.astype(target)
 
 

@@ -245,7 +245,7 @@ def added_at_mask(args, lo, hi, tid):
 
 @range_kernel
 def convert(args, lo, hi, tid):
-    """Elements in another type: items are blocks. Floats become integers by way of int64, as
+    """Elements in another type: items are blocks. Floats become uint8 by way of int64, as
     elsewhere; `truth`: whether they are not zero. Constant: elements."""
     g = array(i64, args)
     x, out = array(source, g[X]), array(element, g[OUT])
@@ -253,7 +253,7 @@ def convert(args, lo, hi, tid):
     if truth == 1:
         for i in range(first, last):
             out[i] = u8(x[i] != source(0))
-    elif (source is f32 or source is f64) and not (element is f32 or element is f64):
+    elif (source is f32 or source is f64) and element is u8:
         for i in range(first, last):
             out[i] = element(i64(x[i]))
     else:
