@@ -25,6 +25,12 @@ from rushlight.kernels import (
 )
 from rushlight.kernels.column_convolution import output_size
 from rushlight.kernels.conversion import cast
+from rushlight.kernels.convolution_groups import (
+    channel_slices,
+    of_all_groups,
+    output_slices,
+    with_epilogues,
+)
 from rushlight.kernels.convolution_reference import (
     check,
     check_gradient,
@@ -270,6 +276,10 @@ def _build_weight_gradient(n, c, image, o, kernel, stride, padding, dilation, gr
         from rushlight.kernels.winograd import WeightGradient
 
         return WeightGradient(n, c, image, o, padding, _winograd_tile(n, size, 17), build_direct)
+    from rushlight.kernels import pointwise
+
+    if groups == 1 and pointwise.fits_weight_gradient(c, o, kernel, stride, padding):
+        return pointwise.WeightGradient
     from rushlight.kernels.direct_convolution import WeightGradient
 
     return WeightGradient(n, c // groups, image, o // groups, kernel, stride, padding, dilation,
@@ -329,31 +339,6 @@ def _build_doubles(x_shape, w_shape, out_shape, stride, padding, dilation, group
         return None
     sizes = (n, c, image, o, size, kernel)
     return plane_convolution.Forward(*sizes, stride, padding, dilation, flipped, groups, FLOAT64)
-
-
-def _of_all_groups(plan, groups):
-    """``run(x, w, out, bias)`` by a plan of all groups, or of one for each; where the plan takes
-    `epilogues`, one can be a further argument."""
-    if groups == 1 or getattr(plan, "every_group", False):
-        return plan.run
-
-    def run(x, w, out, bias, *epilogue):
-        biases = [None] * groups if bias is None else _output_slices(bias, groups)
-        for part in zip(_channel_slices(x, groups), _output_slices(w, groups),
-                        _channel_slices(out, groups), biases, strict=True):  # fmt: skip
-            plan.run(*part, *epilogue)
-
-    return run
-
-
-def _channel_slices(array, groups):
-    step = array.shape[1] // groups
-    return [array[:, i * step :] for i in range(groups)]
-
-
-def _output_slices(array, groups):
-    step = array.shape[0] // groups
-    return [array[i * step :] for i in range(groups)]
 
 
 # ---- public --------------------------------------------------------------------------------------
@@ -453,22 +438,7 @@ def _tile_runner(x, w, stride, padding, dilation, groups, planes=3):
     plan = _planned(key, lambda: _build_forward(n, c, x.shape[2:], w.shape[0], w.shape[2:], stride,
                                                 padding, dilation, groups, False,
                                                 planes))  # fmt: skip
-    run = _of_all_groups(plan, groups)
-    kinds = getattr(plan, "epilogues", "none")
-    return run if kinds == "all" else _then(run, kinds == "light")
-
-
-def _then(run, takes_light):
-    """``run(x, w, out, bias, *epilogue)`` by a plan that takes light epilogues alone, or none."""
-
-    def then(x, w, out, bias, epilogue=None):
-        if epilogue is None or takes_light and epilogue.is_light:
-            run(x, w, out, bias, *(() if epilogue is None else (epilogue,)))
-        else:
-            run(x, w, out, bias)
-            epilogue.run(out)
-
-    return then
+    return with_epilogues(plan, groups)
 
 
 @referenced_by(input_gradient_reference)
@@ -540,7 +510,7 @@ def _input_gradient_runner(dy, w, out, stride, padding, dilation, groups, planes
     plan = _planned(key, lambda: _build_input_gradient(n, c, out.shape[2:], w.shape[0],
                                                        w.shape[2:], stride, padding, dilation,
                                                        groups, planes))  # fmt: skip
-    return None if plan is None else _of_all_groups(plan, groups)
+    return None if plan is None else of_all_groups(plan, groups)
 
 
 @referenced_by(weight_gradient_reference)
@@ -602,8 +572,8 @@ def _weight_gradient_runner(x, out, stride, padding, dilation, groups, planes=3)
         return plan.run
 
     def run(x, dy, out):
-        for part in zip(_channel_slices(x, groups), _channel_slices(dy, groups),
-                        _output_slices(out, groups), strict=True):  # fmt: skip
+        for part in zip(channel_slices(x, groups), channel_slices(dy, groups),
+                        output_slices(out, groups), strict=True):  # fmt: skip
             plan.run(*part)
 
     return run

@@ -116,6 +116,11 @@ def product_into(a, b, out, bias=None, by_rows=False, epilogue=None):
     return out
 
 
+def add_product(a, b, out, accumulate):
+    """A 2-D float32 or float64 product of any strides into a dense ``out``, or added to it."""
+    _product(a, b, out, None, bool(accumulate))
+
+
 def forget_plans():
     """Plan every product anew."""
     _plans.clear()

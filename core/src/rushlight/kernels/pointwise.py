@@ -5,12 +5,13 @@ from __future__ import annotations
 from rushlight.backends.memory import empty
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import FLOAT32
-from rushlight.kernels.matrix import are_bfloat16, pixels_plan, product_into
+from rushlight.kernels.matrix import add_product, are_bfloat16, pixels_plan, product_into
 
-__all__ = ["Forward", "bfloat16_pixels", "fits"]
+__all__ = ["Forward", "WeightGradient", "bfloat16_pixels", "fits", "fits_weight_gradient"]
 
 PIXELS = 256  # smaller maps are quicker by tiles of pixels (14 x 14 by a fifth)
 WORK = 500_000  # multiply-adds of an image that are worth a product of their own
+GRADIENT_CHANNELS = 256  # of the input, from which products are the way to the weight's gradient
 
 
 def fits(c, image, o, kernel, stride, padding):
@@ -43,6 +44,27 @@ class Forward:
             out = y[image].reshape(len(weight), -1)
             pixels = x[image].reshape(x.shape[1], -1)
             product_into(weight, pixels, out, bias, by_rows=True, epilogue=epilogue)
+
+
+def fits_weight_gradient(c, o, kernel, stride, padding):
+    """Whether products of the images are the faster way to the weight's gradient: where vectors are
+    short and many input channels meet each pixel (1.02 to 1.26 times as fast)."""
+    from rushlight.kernels.gemm import BLOCKED
+
+    plain = kernel == (1, 1) and stride == (1, 1) and padding == (0, 0)
+    return BLOCKED and plain and c >= max(o, GRADIENT_CHANNELS)
+
+
+class WeightGradient:
+    """The gradient of the weight as a sum of products, one for each image."""
+
+    @staticmethod
+    def run(x, dy, dw):
+        """Write the gradient into dw; all dense."""
+        out = dw.reshape(dw.shape[:2])
+        for image in range(len(x)):
+            pixels = x[image].reshape(x.shape[1], -1)
+            add_product(dy[image].reshape(len(out), -1), pixels.T, out, image > 0)
 
 
 def bfloat16_pixels(x, w, bias, stride, padding, groups, flipped):
