@@ -1,5 +1,7 @@
 """The backward pass inside of an autocast region, and recurrent layers there, against PyTorch."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,18 @@ def test_sums_of_bfloat16_rows_are_rounded_once():
 KINDS = ("LSTM", "GRU", "RNN")
 
 
+@contextlib.contextmanager
+def known_to_onednn():
+    """Skips a test where PyTorch's library has no such layer for the processor: LSTMs of bfloat16
+    need AVX-512."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "could not create a primitive descriptor" not in str(error):
+            raise
+        pytest.skip("PyTorch cannot run this layer on this processor")
+
+
 def recurrent(library, kind, what):
     """Dtypes of a layer's results in the region."""
     layer = getattr(library.nn, kind)(5, 7, num_layers=2, bidirectional=True)
@@ -118,7 +132,9 @@ def recurrent(library, kind, what):
 @pytest.mark.filterwarnings("ignore:LSTM with projections is not supported with oneDNN")
 @pytest.mark.parametrize("kind", KINDS)
 def test_dtypes_of_recurrent_layers(kind, what):
-    assert recurrent(rushlight, kind, what) == recurrent(torch, kind, what)
+    with known_to_onednn():
+        theirs = recurrent(torch, kind, what)
+    assert recurrent(rushlight, kind, what) == theirs
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -130,7 +146,7 @@ def test_recurrent_layers_agree_in_value(kind):
     for library in (rushlight, torch):
         layer = getattr(library.nn, kind)(5, 7)
         layer.load_state_dict({k: library.tensor(v.numpy()) for k, v in start.items()})
-        with library.autocast("cpu", dtype=library.bfloat16):
+        with known_to_onednn(), library.autocast("cpu", dtype=library.bfloat16):
             out = layer(library.tensor(x))[0]
         out.float().square().sum().backward()
         found.append([out.detach().float().numpy(), *(p.grad.numpy() for p in layer.parameters())])
