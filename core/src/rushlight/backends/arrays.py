@@ -69,8 +69,8 @@ _BETWEEN = {np.dtype(np.uint8): np.int64, np.dtype(np.uint32): np.int64}
 
 def cast(array, code: int):
     """`array` in another dtype by PyTorch's rules: complex to real drops the imaginary part; floats
-    become integers of 8 and 16 bits by way of int32, uint8 by way of int64, and what those cannot
-    hold is their smallest number, as on x86."""
+    become integers of 8 and 16 bits by way of int32, uint8 and uint32 by way of int64, and what
+    those cannot hold is their smallest number, as on x86."""
     target = BY_CODE[code]
     if array.dtype is target or array.dtype == target:
         return array

@@ -100,11 +100,12 @@ def _product(a, b, out, bias, accumulate=False, epilogue=None):
     return out
 
 
-def product_into(a, b, out, bias=None, by_rows=False, epilogue=None):
+def product_into(a, b, out, bias=None, by_rows=False, epilogue=None, accumulate=False):
     """A 2-D float32 or float64 product of any strides into a dense ``out``, plus a row, or plus a
-    value for each row, the epilogue (of float32) behind it."""
+    value for each row, or (`accumulate`, without these) plus what ``out`` holds; the epilogue (of
+    float32) behind it."""
     if not by_rows or bias is None:
-        return _product(a, b, out, bias, epilogue=epilogue)
+        return _product(a, b, out, bias, accumulate, epilogue)
     key = (a.shape, a.strides, b.shape, b.strides, a.itemsize, "by rows")
     plan = _plans.get(key)
     if plan is None:
@@ -114,11 +115,6 @@ def product_into(a, b, out, bias=None, by_rows=False, epilogue=None):
         plan = _remember(key, Product(*key[:4], a.dtype, False, by_rows=True))
     plan.run(a, b, out, bias, epilogue)
     return out
-
-
-def add_product(a, b, out, accumulate):
-    """A 2-D float32 or float64 product of any strides into a dense ``out``, or added to it."""
-    _product(a, b, out, None, bool(accumulate))
 
 
 def forget_plans():

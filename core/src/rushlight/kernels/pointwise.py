@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.backends.memory import empty
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import FLOAT32
-from rushlight.kernels.matrix import add_product, are_bfloat16, pixels_plan, product_into
+from rushlight.kernels.matrix import are_bfloat16, pixels_plan, product_into
 
 __all__ = ["Forward", "WeightGradient", "bfloat16_pixels", "fits", "fits_weight_gradient"]
 
@@ -64,7 +64,8 @@ class WeightGradient:
         out = dw.reshape(dw.shape[:2])
         for image in range(len(x)):
             pixels = x[image].reshape(x.shape[1], -1)
-            add_product(dy[image].reshape(len(out), -1), pixels.T, out, image > 0)
+            gradient = dy[image].reshape(len(out), -1)
+            product_into(gradient, pixels.T, out, accumulate=image > 0)
 
 
 def bfloat16_pixels(x, w, bias, stride, padding, groups, flipped):
