@@ -191,6 +191,9 @@ def test_registration():
         type("Late", (nn.Module,), {"__init__": lambda self: setattr(self, "x", nn.ReLU())})()
     with pytest.raises(NotImplementedError, match='missing the required "forward"'):
         nn.Module()(1)
+    unmade = type("Unmade", (nn.Module,), {"__init__": lambda self: None})()
+    with pytest.raises(AttributeError, match="'Unmade' object has no attribute '_forward_hooks'"):
+        unmade(1)
 
 
 def test_state_dict_errors_list_everything():

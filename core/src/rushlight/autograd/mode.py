@@ -59,8 +59,9 @@ class _Recording(_Decorator):
     value = True
 
     def __enter__(self):
-        self.previous = mode.recording
-        mode.recording = self.value and not mode.inference
+        here = mode.__dict__  # the attributes one by one would take longer
+        self.previous = here["recording"]
+        here["recording"] = self.value and not here["inference"]
         return self
 
     def __exit__(self, *exc):
@@ -83,10 +84,7 @@ class no_grad(_Recording):  # noqa: N801 - PyTorch's public name
     def __new__(cls, function=None):
         """A manager, or the wrapped function."""
         self = object.__new__(cls)
-        return self if function is None else self(function)
-
-    def __init__(self, function=None):
-        """`function` makes ``@no_grad`` without parentheses a decorator."""
+        return self if function is None else self(function)  # ``@no_grad`` without parentheses
 
 
 class enable_grad(no_grad):  # noqa: N801 - PyTorch's public name
@@ -134,19 +132,21 @@ class inference_mode(_Decorator):  # noqa: N801 - PyTorch's public name
 
     def __new__(cls, mode=True):
         """A manager, or the wrapped function."""
-        if callable(mode):
-            return cls(True)(mode)
-        return object.__new__(cls)
-
-    def __init__(self, mode=True):
-        self.enabled = bool(mode)
+        self = object.__new__(cls)
+        if mode is True:
+            self.enabled = True
+        elif callable(mode):
+            return cls()(mode)
+        else:
+            self.enabled = bool(mode)
+        return self
 
     def clone(self):
         """A manager with the same setting."""
         return type(self)(self.enabled)
 
     def __enter__(self):
-        here, enabled = mode.__dict__, self.enabled  # the attributes one by one would take longer
+        here, enabled = mode.__dict__, self.enabled
         self.previous = here["recording"], here["inference"]
         here["recording"], here["inference"] = not enabled, enabled
         STATE.inference.append(None)

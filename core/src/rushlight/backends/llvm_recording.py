@@ -149,20 +149,11 @@ def _saved(f, recipe, out, own):
     return f.load(result, 0, "ptr")
 
 
-def _new(f, cls):
-    out = f.call("ptr", f.word(words.NEW), f"ptr {cls}, ptr {f.word(words.EMPTY)}, ptr null")
-    f.exit_if(f.compare("eq", out, "null", "ptr"), "failed")
-    return out
-
-
 def _saved_output(f, out, own, number):
     """The output with a storage, which it gets here: later writes show in its version."""
-    storage, none = _new(f, f.word(words.STORAGE_CLASS)), f.word(words.NONE)
-    slots = (words.STORAGE_ARRAY_AT, own), (words.VERSION_AT, f.word(words.ZERO))
-    for index, x in (*slots, (words.VIEWS_AT, none)):
-        f.store(f.held(x), f.slot_of(storage, index), 0, "ptr")
+    storage = f.new_storage(own)
     f.store(storage, f.slot_of(out, words.STORAGE_AT), 0, "ptr")
-    f.call("void", "@Py_DecRef", f"ptr {none}")
+    f.call("void", "@Py_DecRef", f"ptr {f.word(words.NONE)}")
     item = f.call("ptr", "@PyTuple_New", "i64 4")
     f.exit_if(f.compare("eq", item, "null", "ptr"), "failed")
     dtype = f.load(f.slot_of(out, words.DTYPE_SLOT), 0, "ptr")
@@ -191,7 +182,7 @@ def _node(f, op, plan, edges, saved):
     number = f.call("ptr", "(ptr, ...) @PyObject_CallFunctionObjArgs",
                     f"ptr {f.word(words.NEXT)}, ptr null")  # fmt: skip
     f.exit_if(f.compare("eq", number, "null", "ptr"), "failed")
-    node = _new(f, f.word(words.NODE_CLASS))
+    node = f.new(words.NODE_CLASS)
     places = [
         (words.NODE_OP, f.held(op)),
         (words.NODE_PLAN, f.held(plan)),

@@ -97,15 +97,25 @@ class _Maker(Builtin):
         self.call("void", "@Py_IncRef", f"ptr {x}")
         return x
 
-    def made(self, array, dtype, storage):
-        """A new tensor; it takes a reference to each of the three."""
-        cls, empty = self.word(CLASS), self.word(EMPTY)
-        out = self.call("ptr", self.word(NEW), f"ptr {cls}, ptr {empty}, ptr null")
+    def new(self, cls, *slots):
+        """A new instance by ``object.__new__``; it takes a reference to what its slots, ``(word,
+        object)`` each, hold."""
+        arguments = f"ptr {self.word(cls)}, ptr {self.word(EMPTY)}, ptr null"
+        out = self.call("ptr", self.word(NEW), arguments)
         self.exit_if(self.compare("eq", out, "null", "ptr"), "failed")
-        places = (ARRAY_AT, array), (DTYPE_SLOT, dtype), (STORAGE_AT, storage)
-        for index, x in (*places, (NODE_AT, self.word(NONE))):
+        for index, x in slots:
             self.store(self.held(x), self.slot_of(out, index), 0, "ptr")
         return out
+
+    def made(self, array, dtype, storage):
+        """A new tensor; it takes a reference to each of the three."""
+        places = (ARRAY_AT, array), (DTYPE_SLOT, dtype), (STORAGE_AT, storage)
+        return self.new(CLASS, *places, (NODE_AT, self.word(NONE)))
+
+    def new_storage(self, array):
+        """The storage of an array that nobody has written to or taken a view of."""
+        places = (STORAGE_ARRAY_AT, array), (VERSION_AT, self.word(ZERO))
+        return self.new(STORAGE_CLASS, *places, (VIEWS_AT, self.word(NONE)))
 
     def check_arrays(self, *arrays):
         """All are NumPy's own."""
@@ -150,11 +160,7 @@ def _wrap():
     own = f.load(f.slot_of(source, ARRAY_AT), 0, "ptr")
     place = f.slot_of(source, STORAGE_AT)
     with f.when(f.compare("eq", f.load(place, 0, "ptr"), none, "ptr")):
-        cls = f.word(STORAGE_CLASS)
-        fresh = f.call("ptr", "(ptr, ...) @PyObject_CallFunctionObjArgs",
-                       f"ptr {cls}, ptr {own}, ptr null")  # fmt: skip
-        f.exit_if(f.compare("eq", fresh, "null", "ptr"), "failed")
-        f.store(fresh, place, 0, "ptr")
+        f.store(f.new_storage(own), place, 0, "ptr")
         f.call("void", "@Py_DecRef", f"ptr {none}")
     storage = f.load(place, 0, "ptr")
     out = f.made("%array", f.load(f.slot_of(source, DTYPE_SLOT), 0, "ptr"), storage)

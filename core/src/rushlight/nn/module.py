@@ -87,17 +87,22 @@ class Module(StateMixin):
     # ------------------------------------------------------------------ calling
     def __call__(self, *args, **kwargs):
         """Run `forward`, between the hooks if there are any."""
-        if not (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
-            or _global_forward_hooks
-            or _global_forward_pre_hooks
-            or _global_backward_hooks
-            or _global_backward_pre_hooks
-        ):
-            return self.forward(*args, **kwargs)
+        own = self.__dict__  # sooner than attribute by attribute
+        try:
+            hooked = (
+                own["_forward_hooks"]
+                or own["_forward_pre_hooks"]
+                or own["_backward_hooks"]
+                or own["_backward_pre_hooks"]
+                or _global_forward_hooks
+                or _global_forward_pre_hooks
+                or _global_backward_hooks
+                or _global_backward_pre_hooks
+            )
+        except KeyError:
+            hooked = self._has_hooks()  # which says what is missing
+        if not hooked:
+            return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
         if not self._forward_hooks_always_called and not _global_forward_hooks_always_called:
             return self._call_with_hooks(args, kwargs, _Progress())
         progress = _Progress()
@@ -302,12 +307,12 @@ class Module(StateMixin):
     def __getattr__(self, name):
         state = self.__dict__
         if "_parameters" in state:  # the tables are made together, by __init__
-            if name in state["_parameters"]:
-                return state["_parameters"][name]
-            if name in state["_buffers"]:
-                return state["_buffers"][name]
-            if name in state["_modules"]:
-                return state["_modules"][name]
+            if name in (parameters := state["_parameters"]):
+                return parameters[name]
+            if name in (buffers := state["_buffers"]):
+                return buffers[name]
+            if name in (modules := state["_modules"]):
+                return modules[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name, value):

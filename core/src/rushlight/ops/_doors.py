@@ -337,12 +337,20 @@ class _Source:
             f"out = make.view({first}, r, (op, [{rest}]))",
             f"if out is NO: {copied or 'return NO'}",
             *learned,
-            f"if STATE.inference and mode.inference: make.seen({first}, out)",
+            *self._marked(first),
             f"if {first}._node is not None and mode.recording:",
             f"    record_view(op, {first}, [None, {rest}], out)",
             "return out",
         ]
         return "\n    ".join(lines)
+
+    def _marked(self, first):
+        """Lines that say of a view taken in inference mode what it is."""
+        return [
+            "if STATE.inference and mode.inference:",
+            f"    if {first}._inference: out._inference = True",
+            f"    else: make.seen({first}, out)",
+        ]
 
     def _known_view(self, first, rest):
         """Lines that ask machine code for a view whose like it has met."""
@@ -353,7 +361,7 @@ class _Source:
         return [
             f"out = known.call({', '.join([first, *(t for _, t in self.bound[1:])])})",
             "if out is not NO:",
-            f"    if STATE.inference and mode.inference: make.seen({first}, out)",
+            *("    " + line for line in self._marked(first)),
             f"    if {first}._node is not None and mode.recording:",
             f"        record_view(op, {first}, [None, {rest}], out)",
             "    return out",
@@ -386,7 +394,7 @@ class _Source:
         return [
             f"out = make.{name}({', '.join([first, *given])}, (op, [{rest}]))",
             "if out is not NO:",
-            f"    if STATE.inference and mode.inference: make.seen({first}, out)",
+            *("    " + line for line in self._marked(first)),
             f"    if {first}._node is not None and mode.recording:",
             f"        record_view(op, {first}, [None, {rest}], out)",
             "    return out",
