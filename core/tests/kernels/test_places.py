@@ -172,3 +172,25 @@ def test_writes_at_indices_that_are_narrowed(shape, places_of_a_row, way, monkey
         assert not places.put_into(given, refused, source, 1, way)
         np.testing.assert_array_equal(given, start)
     assert narrowed == [True, False, False, False, False]
+
+
+@pytest.mark.compiled("calls the compiled function, which the reference does not have")
+@pytest.mark.parametrize("count", [1, 1023, 1024, 1025, 5000])
+def test_elements_far_behind_wrong_indices(count):
+    """Indices are looked at so many at a time: the wrong ones of one group spoil no other."""
+    x, draw = np.random.default_rng(4).standard_normal(300).astype("f4"), np.random.default_rng(5)
+    index = draw.integers(0, 300, count)
+    call = places.take_rows(x, index, 0)
+    found, failed = run(call, x, index)
+    np.testing.assert_array_equal(found, x[index], strict=True)
+    assert failed == 0
+    for wrong in (0, count // 2, count - 1):
+        spoiled = index.copy()
+        spoiled[wrong] = 300
+        found, failed = run(call, x, spoiled)
+        others = np.arange(count) != wrong
+        np.testing.assert_array_equal(found[others], x[index[others]])
+        assert failed == 1
+    wrapped, failed = run(places.take_rows(x, index, 0, True), x, index - 300)
+    np.testing.assert_array_equal(wrapped, x[index], strict=True)
+    assert failed == 0

@@ -27,6 +27,7 @@ OUT, X, INDEX = 1, 2, 3
 ROW_WORDS = 4  # failures, length that indices go through, number of indices, elements of a row
 
 SEGMENT = 1024  # columns of an item
+LOOKED_AT = 1024  # indices
 
 size = Parameter("size")  # bytes of an element
 wrap = Parameter("wrap")
@@ -46,12 +47,30 @@ def wrapped(place, n):
 
 
 @function
-def outside(index, m, n):
-    """How many of m indices are out of range."""
+def outside(index, first, last, n):
+    """How many of the indices from one to another are out of range."""
     found = i64(0)
-    for i in range(m):
+    for i in range(first, last):
         found += 1 if (index[i] < 0) | (index[i] >= n) else 0
     return found
+
+
+@function
+def take_elements(x, index, out, count, n):
+    """OUT[i] = X[INDEX[i]]; how many indices are out of range. So many at a time are looked at
+    first, in vectors, that they are still in the cache when they are used."""
+    failed = i64(0)
+    for first in range(0, count, LOOKED_AT):
+        last = min(count, first + LOOKED_AT)
+        if outside(index, first, last, n) == 0:
+            for i in range(first, last):
+                out[i] = x[index[i]]
+        else:
+            for i in range(first, last):
+                place = wrapped(index[i], n)
+                failed += 1 if place < 0 else 0
+                out[i] = x[i64(0) if place < 0 else place]
+    return failed
 
 
 @function
@@ -73,11 +92,8 @@ def take_rows(args, lo, hi, tid):
         last, failed = min(m, first + hi - item), i64(0)
         x, at = g[X] + size * outer * n * inner, item - first
         if inner == 1:
-            values, out = array(element, x), array(element, g[OUT])
-            for i in range(first, last):
-                place = wrapped(index[i], n)
-                failed += 1 if place < 0 else 0
-                out[at + i] = values[i64(0) if place < 0 else place]
+            indices, out = array(i64, g[INDEX] + 8 * first), array(element, g[OUT] + size * item)
+            failed = take_elements(array(element, x), indices, out, last - first, n)
         else:
             for i in range(first, last):
                 place = wrapped(index[i], n)
@@ -135,14 +151,8 @@ def take_along(args, lo, hi, tid):
         x = array(element, g[X] + size * item * n * inner)
         out = array(element, g[OUT] + size * item * m * inner)
         failed = i64(0)
-        if inner == 1 and outside(index, m, n) == 0:
-            for i in range(m):
-                out[i] = x[index[i]]
-        elif inner == 1:
-            for i in range(m):
-                place = wrapped(index[i], n)
-                failed += 1 if place < 0 else 0
-                out[i] = x[i64(0) if place < 0 else place]
+        if inner == 1:
+            failed = take_elements(x, index, out, m, n)
         else:
             for i in range(m):
                 for c in range(inner):
@@ -200,7 +210,7 @@ def put_along(args, lo, hi, tid):
     g = array(i64, args)
     n, m, inner = g[6], g[7], g[8]
     if g[9] == 1:
-        failed = outside(array(i64, g[INDEX] + 8 * lo * m * inner), (hi - lo) * m * inner, n)
+        failed = outside(array(i64, g[INDEX]), lo * m * inner, hi * m * inner, n)
         if failed > 0:
             atomic_add(g[5], failed)
             return
@@ -219,7 +229,7 @@ def put_along(args, lo, hi, tid):
         source = array(element, g[4] if single == 1 else g[4] + size * item * m * inner)
         out = array(element, g[OUT] + size * item * n * inner)
         failed = i64(0)
-        if inner == 1 and (g[9] > 0 or outside(index, m, n) == 0):  # together, in vectors
+        if inner == 1 and (g[9] > 0 or outside(index, 0, m, n) == 0):  # together, in vectors
             put_inside(index, m, source, out)
         elif inner == 1:
             for i in range(m):
@@ -245,7 +255,7 @@ def put_along(args, lo, hi, tid):
 def count_outside(args, lo, hi, tid):
     """How many indices are out of range is added to the failures: items are indices."""
     g = array(i64, args)
-    failed = outside(array(i64, g[INDEX] + 8 * lo), hi - lo, g[6])
+    failed = outside(array(i64, g[INDEX]), lo, hi, g[6])
     if failed > 0:
         atomic_add(g[5], failed)
 
