@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from rushlight import dtypes
+from rushlight.autograd.mode import mode as recording
+from rushlight.autograd.mode import no_grad
 from rushlight.kernels import embedding as kernels
 from rushlight.kernels import places, vectors
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._direct import on_cpu, tensor_of, translated
 from rushlight.ops._op import op
+from rushlight.ops._recording import note
 from rushlight.ops._shape_rules import bags_of, rows_of, shape_of_second, table_gradient
-from rushlight.tensor.dispatch import readable
+from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -46,7 +49,8 @@ def _rows_kernel(weight, indices, padding_idx, scale_grad_by_freq):
     return _rows(weight, indices)
 
 
-_rows_kernel.general, _rows_kernel.short = _embedding.op.body, _rows.short
+_rows_kernel.general = _embedding.op.body
+_known_rows = _rows_kernel.short = _rows.short
 _embedding.cpu(_rows_kernel)
 _embedding.gradient(
     weight=lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq: _embedding_backward(
@@ -76,7 +80,6 @@ _embedding_backward.gradient(output=_double)
 
 def _renormalize(weight, indices, max_norm, norm_type):
     """Scale the rows that are looked up and too long, in place."""
-    from rushlight.autograd.mode import no_grad
     from rushlight.backends import np
 
     with no_grad():
@@ -123,13 +126,24 @@ def embedding(
     The row `padding_idx` gets no gradient; with `max_norm` the rows looked up are first scaled to
     at most that norm, in place; `scale_grad_by_freq` divides gradients by how often a row occurs.
     """
+    if max_norm is None and not sparse and not STATE.modes:
+        # Machine code first: the layouts it knows have passed what follows.
+        rows = _known_rows.call(weight, input)
+        if rows is not NotImplemented:
+            padding = -1 if padding_idx is None else _padding(padding_idx, weight)
+            if STATE.inference and recording.inference:
+                rows._inference = True
+            if weight._node is not None and recording.recording:
+                values = [None, None, padding, scale_grad_by_freq]
+                note(_embedding.op, (weight, input), values, (rows,))
+            return rows
     _check_indices("embedding", input, weight)
     if input.is_nested:
         rows = embedding(
             input._elements, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
         )
         return input.with_elements(rows)
-    padding = -1 if padding_idx is None else _padding(padding_idx, weight)
+    padding = _padding(padding_idx, weight)
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     if sparse and weight.requires_grad:
@@ -184,8 +198,6 @@ def _embedding_bag_gradient(
     needs,
 ):
     """By gathers and index sums on tensors under ``create_graph``, by one kernel otherwise."""
-    from rushlight.autograd.mode import mode as recording
-
     places = _bag_places(indices, offsets, include_last_offset)
     by_row = grad.index_select(0, places)
     flat = indices.reshape(-1)
