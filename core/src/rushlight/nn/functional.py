@@ -55,7 +55,6 @@ from rushlight.ops.losses import (
     kl_div,
     l1_loss,
     margin_ranking_loss,
-    mse_loss,
     pairwise_distance,
     poisson_nll_loss,
     smooth_l1_loss,
@@ -86,6 +85,7 @@ from rushlight.ops.pooling import (
     max_pool3d,
 )
 from rushlight.ops.softmax import log_softmax, softmax, softmin
+from rushlight.ops.squared_errors import mse_loss
 from rushlight.ops.trigonometric import tanh
 
 relu_, leaky_relu_, elu_ = relu.op.inplace, leaky_relu.op.inplace, elu.op.inplace

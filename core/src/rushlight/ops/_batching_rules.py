@@ -418,6 +418,13 @@ def _trace(level, op, values):
     return values[0].diagonal().sum()
 
 
+@rule("_squared_errors")
+def _squared_errors(level, op, values):
+    input, target, mean = values
+    losses = TABLE["_squared_error"].function(input, target)
+    return losses.mean() if mean else losses.sum()
+
+
 @rule("_nll_mean")
 def _nll_mean(level, op, values):
     """Written out with other ops, likewise."""

@@ -242,19 +242,6 @@ def _pair(**options):
     return elementwise(rule=real_floating_only, method=False, inplace=False, **options)
 
 
-@_pair(domain=real)
-def _squared_error(input, target):
-    """``(input - target) ** 2``."""
-    difference = input - target
-    return difference * difference
-
-
-_squared_error.gradient(
-    input=lambda grad, input, target: grad * (2 * (input - target)),
-    target=lambda grad, input, target: grad * (2 * (target - input)),
-)
-
-
 @_pair(domain=real, variants=({"beta": 0.7},))
 def _smooth_l1(input, target, beta=1.0):
     """Quadratic below `beta`, linear above."""
@@ -317,14 +304,6 @@ def _same_shape(name, input, target):
             f"Please ensure they have the same size. ({name})",
             stacklevel=3,
         )
-
-
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """The squared difference."""
-    reduction = reduction_of(reduction, size_average, reduce)
-    _same_shape("mse_loss", input, target)
-    losses = _squared_error(input, target)
-    return _reduce(losses if weight is None else losses * weight, reduction)
 
 
 @in_float32

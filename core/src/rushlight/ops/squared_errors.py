@@ -1,0 +1,112 @@
+"""Squared differences: each by itself, or their sum or mean without an array of them."""
+
+from __future__ import annotations
+
+from rushlight import dtypes
+from rushlight.backends import np
+from rushlight.kernels import squared_errors
+from rushlight.kernels.prepared import by_layouts
+from rushlight.ops._domains import real
+from rushlight.ops._op import op
+from rushlight.ops._rules import real_floating_only
+from rushlight.ops._shape_rules import scalar
+from rushlight.ops.losses import _divided, _pair, _reduce, _same_shape, reduction_of
+from rushlight.tensor import construction as make
+from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.tensor import EXACT, Tensor
+
+
+@_pair(domain=real)
+def _squared_error(input, target):
+    """``(input - target) ** 2``."""
+    difference = input - target
+    return difference * difference
+
+
+_squared_error.gradient(
+    input=lambda grad, input, target: grad * (2 * (input - target)),
+    target=lambda grad, input, target: grad * (2 * (target - input)),
+)
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The squared difference."""
+    if size_average is not None or reduce is not None:
+        reduction = reduction_of(reduction, size_average, reduce)
+    if weight is None and (reduction == "mean" or reduction == "sum") and not STATE.modes:
+        if type(input) in EXACT and type(target) in EXACT:
+            mean = reduction == "mean"
+            if input._node is None and target._node is None:
+                out = _TOTAL.call(input, target, mean)  # of layouts that have passed what follows
+                if out is not NotImplemented:
+                    return make.inferred(out) if STATE.inference else out
+            if _lie_alike(input, target):
+                return _squared_errors(input, target, mean)
+    reduction = reduction_of(reduction)
+    _same_shape("mse_loss", input, target)
+    losses = _squared_error(input, target)
+    return _reduce(losses if weight is None else losses * weight, reduction)
+
+
+def _lie_alike(input, target):
+    """Whether two exact tensors are on the CPU, of one shape and both of float32 or float64."""
+    dtype, found, other = input._dtype, input._array, target._array
+    return (
+        dtype in _ADDED
+        and target._dtype is dtype
+        and type(found) is type(other) is np.ndarray
+        and found.shape == other.shape
+    )
+
+
+_ADDED = frozenset({dtypes.float32, dtypes.float64})
+
+
+@op(
+    rule=real_floating_only,
+    method=False,
+    samples=lambda make: [
+        ((make(4, 3), make(4, 3), True), {}),
+        ((make(4, 3), make(4, 3), False), {}),
+        ((make(0), make(0), False), {}),
+    ],
+    meta=scalar,
+    tested_by="nn.functional.mse_loss",
+)
+def _squared_errors(input: Tensor, target: Tensor, mean):
+    """The sum of squared differences of tensors of one shape, or their mean."""
+    difference = input - target
+    total = np.add.reduce(difference * difference, axis=None, dtype=np.float64)
+    return np.asarray(_divided(total, difference.size) if mean else total, input.dtype)
+
+
+_squared_errors.cpu(by_layouts(squared_errors.total, _squared_errors.op.body))
+_TOTAL = _squared_errors.op.cpu_kernel.short
+_squared_errors.op.node_name = "MseLossBackward0"
+
+
+def _factor(size, mean):
+    return 2.0 / size if mean and size else 2.0
+
+
+_squared_errors.gradient(
+    input=lambda grad, input, target, mean: _scaled_difference(
+        grad, input, target, _factor(input.numel(), mean)
+    ),
+    target=lambda grad, input, target, mean: _scaled_difference(
+        grad, target, input, _factor(input.numel(), mean)
+    ),
+)
+
+
+@_pair(domain=real, variants=({"factor": 0.7},))
+def _scaled_difference(scale, input, target, factor=1.0):
+    """``scale * factor * (input - target)``: a gradient of :func:`mse_loss`."""
+    return scale * (factor * (input - target))
+
+
+_scaled_difference.gradient(
+    scale=lambda grad, input, target, factor: _scaled_difference(grad, input, target, factor),
+    input=lambda grad, scale, factor: grad * scale * factor,
+    target=lambda grad, scale, factor: -(grad * scale * factor),
+)
