@@ -19,6 +19,7 @@ from pathlib import Path
 
 import oracle
 from packages import PACKAGES, Package
+from tests import shared
 
 NAMES_ORACLE = re.compile(r"importorskip\(\s*[\"']torch|^\s*import torch\b|^\s*from torch\b", re.M)
 USES_TABLE = re.compile(r"rushlight\.testing|from rushlight import testing")
@@ -51,7 +52,8 @@ def run(package: Package, arguments: list[str], environment: dict[str, str]) -> 
     chosen = files(package)
     if not chosen:
         return 0, "no test compares with the oracle"
-    command = [sys.executable, "-m", "pytest", "-q", *chosen, *arguments]
+    options = [*shared(package, arguments), *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", *chosen, *options]
     process = subprocess.Popen(
         command, cwd=package.path, env=environment, stdout=subprocess.PIPE, text=True
     )

@@ -14,6 +14,8 @@ from pathlib import Path
 from packages import PACKAGES, Package, package_named
 
 NO_TESTS_COLLECTED = 5
+LONG = "core"  # the package whose tests take minutes
+PROCESSES = 2
 
 
 def split(arguments: list[str]) -> tuple[list[Package], list[str]]:
@@ -26,11 +28,20 @@ def split(arguments: list[str]) -> tuple[list[Package], list[str]]:
     return chosen, arguments[count:]
 
 
+def shared(package: Package, arguments: list[str]) -> list[str]:
+    """Options that share a long run among processes, file by file; none beside options for pytest,
+    which may ask for what one process must do (``--pdb``, ``-x``, a profile)."""
+    wants_one = any(word.startswith("-") for word in arguments)
+    if package.folder != LONG or wants_one or len(os.sched_getaffinity(0)) < PROCESSES:
+        return []
+    return ["-n", str(PROCESSES), "--dist", "loadfile"]
+
+
 def run(package: Package, arguments: list[str], environment: dict[str, str]) -> tuple[int, str]:
     """Run one package's tests; return the exit status and pytest's closing line."""
     command = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5"]
     process = subprocess.Popen(
-        [*command, *arguments],
+        [*command, *shared(package, arguments), *arguments],
         cwd=package.path,
         env=environment,
         stdin=subprocess.DEVNULL,
