@@ -9,6 +9,8 @@ import pytest
 
 import rushlight
 from rushlight import cuda, nn
+from rushlight.backends.cuda import runtime
+from rushlight.backends.cuda.runtime.emulated import EmulatedRuntime
 
 
 def test_devices():
@@ -89,6 +91,21 @@ def test_streams_and_events():
         cuda.stream(3)
 
 
+def test_streams_and_events_go_back_to_the_runtime_that_made_them(monkeypatch):
+    held = [cuda.Stream() for _ in range(8)]
+    event = cuda.Event()
+    event.record(held[0])
+    other = EmulatedRuntime()  # numbers streams and events anew
+    monkeypatch.setattr(runtime, "_now", other)
+    others = {other.stream_create() for _ in range(8)} | {other.event_create() for _ in range(8)}
+    mine = {s.stream_id for s in held} | {event._handle}
+    assert mine & others, "no number of ours means something to the other runtime"
+    before = set(other._streams), set(other._events)
+    del held, event
+    gc.collect()
+    assert (set(other._streams), set(other._events)) == before
+
+
 def test_memory_is_counted():
     gc.collect()
     before = cuda.memory_allocated()
@@ -146,6 +163,21 @@ def test_waiting_while_capturing_is_an_error_and_capturing_ends():
             (value + 1).sum().item()
     assert not cuda.is_current_stream_capturing()
     assert (value + 1).sum().item() == 8.0
+
+
+def test_a_capture_that_cannot_begin_leaves_the_stream_alone():
+    graph = cuda.CUDAGraph()
+    with cuda.graph(graph):
+        with pytest.raises(RuntimeError):
+            with cuda.graph(cuda.CUDAGraph(), stream=cuda.Stream()):
+                raise AssertionError("a capture inside of a capture has begun")
+    assert cuda.current_stream() == cuda.default_stream()
+    broken = cuda.graph(cuda.CUDAGraph(), stream=cuda.Stream())
+    broken.cuda_graph.capture_begin = None
+    with pytest.raises(TypeError):
+        broken.__enter__()
+    assert cuda.current_stream() == cuda.default_stream()
+    assert (rushlight.ones(4, device="cuda") + 1).sum().item() == 8.0
 
 
 def test_graphed_callables_have_gradients():

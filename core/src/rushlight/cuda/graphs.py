@@ -85,7 +85,11 @@ class graph:  # noqa: N801 - PyTorch's name
         gc.collect()
         self._context = StreamContext(self.stream)
         self._context.__enter__()
-        self.cuda_graph.capture_begin(self.pool, self._mode)
+        try:
+            self.cuda_graph.capture_begin(self.pool, self._mode)
+        except BaseException:  # nobody will leave the context, so the stream would stay current
+            self._context.__exit__()
+            raise
         return self
 
     def __exit__(self, kind, *exc):

@@ -25,16 +25,17 @@ class Stream:
     def __init__(self, device=None, priority=0, *, stream_id=None, **kwargs):
         _require(type(self).__name__)
         index = index_of(device)
-        self._own = stream_id is None
+        self._maker = None  # the runtime to give the stream back to
         if stream_id is None:
-            stream_id = runtime.current().stream_create(index, priority)
+            self._maker = runtime.current()
+            stream_id = self._maker.stream_create(index, priority)
         self.stream_id, self.priority = stream_id, priority
         self.device = devices.cuda_device(_slots.device_of(stream_id))
 
     def __del__(self):
-        if self.__dict__.get("_own") and _slots is not None:
+        if self.__dict__.get("_maker") is not None and "stream_id" in self.__dict__:
             with contextlib.suppress(Exception):
-                runtime.current().stream_destroy(self.stream_id)
+                self._maker.stream_destroy(self.stream_id)
 
     device_index = property(lambda self: self.device.index, doc="The GPU's number.")
     device_type = property(lambda self: 1, doc="The kind of device, as PyTorch numbers it.")
@@ -108,18 +109,18 @@ class Event:
                 "cuda.Event(interprocess=True): events are not shared between processes; wait with "
                 "synchronize() before handing work over"
             )
-        self._timing, self._handle = enable_timing, None
+        self._timing, self._handle, self._maker = enable_timing, None, None
 
     def _made(self):
         if self._handle is None:
-            current = runtime.current()
-            self._handle = current.event_create(self._timing, _slots.current_device())
+            self._maker = runtime.current()
+            self._handle = self._maker.event_create(self._timing, _slots.current_device())
         return self._handle
 
     def __del__(self):
-        if self.__dict__.get("_handle") is not None and runtime is not None:
+        if self.__dict__.get("_handle") is not None:
             with contextlib.suppress(Exception):
-                runtime.current().event_destroy(self._handle)
+                self._maker.event_destroy(self._handle)
 
     def record(self, stream=None) -> None:
         """Mark the work that a stream (the current one by default) has now."""
