@@ -138,9 +138,9 @@ def _flat(value):
 
 def _bits(tensor):
     plain = tensor.detach().contiguous()
-    return plain.shape, plain.dtype, plain.view(rushlight.uint8).numpy().tobytes() if (
-        plain.ndim and plain.numel()
-    ) else str(plain.tolist())
+    whole = plain.ndim and plain.numel()
+    content = plain.view(rushlight.uint8).numpy().tobytes() if whole else str(plain.tolist())
+    return plain.shape, plain.dtype, content
 
 
 def close(found, truth, scale=None, units=8.0, dtype=None):
