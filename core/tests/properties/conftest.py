@@ -1,4 +1,4 @@
-"""Property tests of the kernels: Hypothesis draws shapes, layouts and threads; float64 is the truth."""
+"""Property tests of kernels: Hypothesis draws shapes, layouts, threads; float64 is the truth."""
 
 from __future__ import annotations
 

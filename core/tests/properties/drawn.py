@@ -1,7 +1,7 @@
-"""What the property tests draw: values, layouts in memory, numbers of threads; and how they judge.
+"""What the property tests draw (values, layouts in memory, numbers of threads) and how they judge.
 
-Arrays lie as programs' tensors do: dims in any order, rows apart, a few elements behind the start of
-their memory, up to its very end. What is around and between the elements is NaN (or the largest
+Arrays lie as programs' tensors do: dims in any order, elements apart, a few behind the start of
+their memory, the last one at its very end. What is before and between them is NaN (or the largest
 integer), so that reading it shows in the result.
 """
 
@@ -11,9 +11,10 @@ import os
 
 import ml_dtypes
 import numpy as np
-import rushlight
 from hypothesis import settings
 from hypothesis import strategies as st
+
+import rushlight
 
 EXAMPLES = float(os.environ.get("RUSHLIGHT_PROPERTY_EXAMPLES", "1"))  # times as many
 THREADS = (1, 2, 5)
@@ -67,7 +68,7 @@ def layouts(draw, dims, plain=0.4):
 
 
 def sizes(largest, least=1):
-    """A size: mostly small, often beside a multiple of a vector's length, sometimes 0 if allowed."""
+    """A size: small, or beside a multiple of a vector's length; 0 at times if `least` allows it."""
     near = [n + d for n in (4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 512, 1024) for d in (-1, 0, 1)]
     near = [n for n in near if least <= n <= largest]
     small = st.integers(least, min(largest, max(least, 20)))
