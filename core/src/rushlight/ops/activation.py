@@ -241,7 +241,7 @@ def hardswish(input):
 
 hardswish.gradient(
     input=lambda grad, input: where(
-        input < -3, 0.0, where(input <= 3, grad * (input / 3 + 0.5), grad)
+        input <= -3, 0.0, where(input < 3, grad * (input / 3 + 0.5), grad)
     )
 )
 
