@@ -19,6 +19,7 @@ from rushlight.ops._op import TABLE, Whole, composite, op
 from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, truth
 from rushlight.ops.comparison import isnan, where
+from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim, wrap_dims
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
@@ -264,11 +265,14 @@ def _refuse_empty(name, array, dim, axes):
 
 
 def _share_ties(grad, input, out, dim, keepdim):
-    """The gradient of an extreme, shared equally by the elements that attain it."""
+    """The gradient of an extreme, shared equally by the elements that attain it. That of NaN is NaN
+    for all elements or, where it is that of the whole tensor, shared by those that are NaN."""
     shape = tuple(input.shape)
     mask = input == restore(out, shape, dim, keepdim)
-    grad = restore(grad, shape, dim, keepdim)
-    return where(mask, grad / mask.sum(dim if shape else None, bool(shape)), 0.0)
+    if dim == () and readable(out) and bool((out != out).any()):
+        mask = input != input
+    count = mask.sum(dim if shape else None, bool(shape))
+    return where(mask, restore(grad, shape, dim, keepdim) / count, 0.0 / count.to(grad.dtype))
 
 
 @op(batching="dims", samples=_extreme_sizes, meta=_meta_same)

@@ -57,7 +57,8 @@ def _accumulate(function, input, dim, dtype):
         found = line.scanned(array, axis, function is np.cumprod)
     if found is not None:
         return by_rows(found)
-    return by_rows(np.asarray(function(_wide(array), axis=axis), array.dtype))
+    with np.errstate(all="ignore"):
+        return by_rows(np.asarray(function(_wide(array), axis=axis), array.dtype))
 
 
 @op(linear=True, batching="dims", samples=_samples, inplace=True, meta=_meta_scan)

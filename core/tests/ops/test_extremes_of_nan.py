@@ -1,0 +1,35 @@
+"""Gradients of extremes where an element is NaN, against PyTorch; running sums of infinities."""
+
+import numpy as np
+import pytest
+
+import rushlight
+
+torch = pytest.importorskip("torch")
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("max", ()), ("min", ()), ("amax", (1,)), ("amin", (0, True)), ("amax", ((0, 1),))],
+)
+def test_gradients_with_nan(name, given, dtype):
+    found = []
+    for library in (rushlight, torch):
+        values = [[1.0, NAN, 2.0, NAN], [3.0, 4.0, 4.0, -1.0]]
+        x = library.tensor(values, dtype=getattr(library, dtype), requires_grad=True)
+        getattr(library, name)(x, *given).sum().backward()
+        assert x.grad.dtype == x.dtype
+        found.append(x.grad.tolist())
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_running_sums_of_infinities_do_not_warn(name):
+    values = np.array([[1.0, np.inf, 0.0], [-np.inf, -np.inf, np.inf]])
+    for array in (values, np.asfortranarray(values)):
+        for dim in (0, 1):
+            found = getattr(rushlight, name)(rushlight.from_numpy(array), dim)
+            expected = getattr(torch, name)(torch.from_numpy(values), dim)
+            np.testing.assert_array_equal(found.numpy(), expected.numpy())
