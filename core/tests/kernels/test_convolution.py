@@ -499,6 +499,14 @@ def test_empty_batch():
     assert np.array_equal(dw, np.zeros(w.shape))
 
 
+def test_empty_batch_of_bfloat16_pixels():
+    x, w = np.zeros((0, 3, 4, 4), ml_dtypes.bfloat16), np.ones((4, 3, 1, 1), ml_dtypes.bfloat16)
+    args = ((1, 1), (0, 0), (1, 1), 1)
+    y = convolution.convolution_forward(x, w, None, *args)
+    assert y.shape == (0, 4, 4, 4)
+    assert convolution.convolution_input_gradient(y, w, x.shape, *args).shape == x.shape
+
+
 @compiled_only
 @pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])
 def test_low_precision_rounds_once(rng, kind):

@@ -72,7 +72,9 @@ def bfloat16_pixels(x, w, bias, stride, padding, groups, flipped):
     """The 1 x 1 convolution of bfloat16 images, or (``flipped``) the gradient of its input, by
     instructions for such products; None for other convolutions or where there are none."""
     plain = max(*w.shape[2:], *stride) == 1 and not any(padding) and groups == 1
-    if not (plain and are_bfloat16(x, w) and x.flags.c_contiguous and w.flags.c_contiguous):
+    if not (plain and x.size and are_bfloat16(x, w)):
+        return None
+    if not (x.flags.c_contiguous and w.flags.c_contiguous):
         return None
     images = x.reshape(*x.shape[:2], -1)
     weight = w.reshape(w.shape[:2])
