@@ -507,6 +507,20 @@ def test_empty_batch_of_bfloat16_pixels():
     assert convolution.convolution_input_gradient(y, w, x.shape, *args).shape == x.shape
 
 
+@pytest.mark.parametrize("case", [
+    ((2, 1, 4), np.float32), ((2, 1, 4), np.float64), ((2, 1, 3, 3, 3), np.float64),
+])  # fmt: skip
+def test_infinities_of_both_signs_warn_of_nothing(case):
+    (n, c, *spatial), dtype = case
+    x, one = np.full((n, c, *spatial), np.inf, dtype), (1,) * len(spatial)
+    args, w = (one, (0,) * len(spatial), one, 1), np.ones((1, c, *one), dtype)
+    x[1] = -np.inf
+    y = convolution.convolution_forward(x, w, np.full(1, -np.inf, dtype), *args)
+    assert np.isnan(y[0]).all() and np.isneginf(y[1]).all()
+    dw = convolution.convolution_weight_gradient(np.ones_like(y), x, w.shape, *args)
+    assert np.isnan(dw).all()
+
+
 @compiled_only
 @pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])
 def test_low_precision_rounds_once(rng, kind):

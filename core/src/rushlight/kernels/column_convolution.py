@@ -126,10 +126,10 @@ def _input_gradient_by_taps(grad, weight, input_shape, stride, padding, dilation
     for first in range(0, grad.shape[0], step):
         dy = grad[first : first + step].reshape(-1, groups, weight.shape[0] // groups, pixels)
         columns = matmul(w, dy).reshape(len(dy), input_shape[1], *kernel, *size)
-        for tap, window in taps(kernel, size, stride, dilation):
-            wide[(slice(first, first + step), slice(None), *window)] += columns[
-                (slice(None), slice(None), *tap)
-            ]
+        with np.errstate(all="ignore"):
+            for tap, window in taps(kernel, size, stride, dilation):
+                part = columns[(slice(None), slice(None), *tap)]
+                wide[(slice(first, first + step), slice(None), *window)] += part
     return np.ascontiguousarray(crop(wide, input_shape, padding))
 
 
@@ -141,5 +141,6 @@ def weight_gradient(grad, input, weight_shape, stride, padding, dilation, groups
     )
     for images, columns in _column_batches(input, kernel, size, stride, padding, dilation, groups):
         dy = grad[images].reshape(len(columns), groups, weight_shape[0] // groups, -1)
-        total += matmul(dy, columns.swapaxes(-1, -2)).sum(axis=0, dtype=grad.dtype)
+        with np.errstate(all="ignore"):  # infinity minus infinity is NaN, as it should
+            total += matmul(dy, columns.swapaxes(-1, -2)).sum(axis=0, dtype=grad.dtype)
     return total.reshape(weight_shape)

@@ -401,7 +401,8 @@ def convolution_forward(input, weight, bias, stride, padding, dilation, groups, 
             return out
         out = column_convolution.forward(input, weight, *args)
     if bias is not None:
-        out += bias.reshape(-1, *[1] * len(size))
+        with np.errstate(all="ignore"):  # infinity minus infinity is NaN, as it should
+            out += bias.reshape(-1, *[1] * len(size))
     return out
 
 

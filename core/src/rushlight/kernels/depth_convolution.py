@@ -11,7 +11,7 @@ happens are joined with their neighbours.
 
 from __future__ import annotations
 
-from rushlight.backends import threads
+from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
 from rushlight.kernels.execution import chunk
 
@@ -128,7 +128,8 @@ def _taps_forward(run, x, w, bias, y, taps, settings, rest, groups, planes):
         run(low, weight, None, outputs, *rest, groups, planes)
         _copy("spread", found, outputs, found.shape, depth, taps, _outputs_of_taps(settings))
     if bias is not None:
-        y += bias.reshape(-1, 1, 1, 1)
+        with np.errstate(all="ignore"):  # infinity minus infinity is NaN, as it should
+            y += bias.reshape(-1, 1, 1, 1)
 
 
 def _gradients_of_taps(dy, depth, taps, settings):
@@ -205,4 +206,5 @@ def weight_gradient(run, dy, x, dw, stride, padding, dilation, groups, planes):
         if more is None:
             more = empty(flat.shape, flat.dtype)
         else:
-            flat += more
+            with np.errstate(all="ignore"):
+                flat += more

@@ -91,4 +91,5 @@ class WeightGradient:
         """Write the gradient into dw; all dense."""
         partial = np.empty((self.chunks, *dw.shape), np.float32)
         threads.run(self.plan, x, partial, dy)
-        np.add.reduce(partial, axis=0, out=dw)
+        with np.errstate(all="ignore"):  # infinity minus infinity is NaN, as it should
+            np.add.reduce(partial, axis=0, out=dw)
