@@ -96,5 +96,6 @@ def nll_loss(
     scale = kept.to(input.dtype)
     if weight is not None:
         scale = scale * weight[index]
-    losses = losses * scale
+        losses = losses * weight[index]
+    losses = where(kept, losses, 0.0)  # whatever is at the class that stands for none
     return losses.sum() / scale.sum() if reduction == "mean" else _reduce(losses, reduction)
