@@ -26,6 +26,7 @@ from rushlight.backends.kernel_language import (
     function,
     i32,
     i64,
+    infinity,
     range_kernel,
     real,
     stack,
@@ -176,6 +177,16 @@ def input_gradient_planes(args, lo, hi, tid):
         copy_rows(row, size * pitch, target, size * width, height, size * width)
 
 
+@function
+def products_inside(dy, x, pitch, rows, columns):
+    """The sum of products at the outputs alone: between rows, zeros make NaN of infinities."""
+    total = real(0)
+    for y in range(rows):
+        for i in range(y * pitch, y * pitch + columns):
+            total += dy[i] * x[i]
+    return total
+
+
 @range_kernel(reassociate=True)
 def weight_gradient_planes(args, lo, hi, tid):
     """Items are output channels. X is the input, W the gradient of the output."""
@@ -202,6 +213,8 @@ def weight_gradient_planes(args, lo, hi, tid):
                 total = real(0)
                 for i in range(count):
                     total += dy[i] * x[i]
+                if not (-infinity(real) < total and total < infinity(real)):
+                    total = products_inside(dy, x, pitch, ho, wo)
                 out[k] += total
 
 
