@@ -149,3 +149,16 @@ def test_renorm():
     copy = values.clone()
     assert copy.renorm_(2, 0, 0.5) is copy
     assert rushlight.equal(copy, values.renorm(2, 0, 0.5))
+
+
+@pytest.mark.parametrize("lead", [(), (2, 3), (2, 0)])
+@pytest.mark.parametrize("sizes", [(0, 0), (0, 5), (4, 0)])
+@pytest.mark.parametrize("dtype", [rushlight.float32, rushlight.bfloat16])
+def test_linear_without_features(lead, sizes, dtype):
+    features, outputs = sizes
+    x = rushlight.ones(*lead, features, dtype=dtype, requires_grad=True)
+    weight = rushlight.ones(outputs, features, dtype=dtype, requires_grad=True)
+    out = rushlight.nn.functional.linear(x, weight)
+    assert out.shape == (*lead, outputs) and not out.any()
+    found = rushlight.autograd.grad(out, (x, weight), rushlight.ones_like(out), create_graph=True)
+    assert [g.shape for g in found] == [x.shape, weight.shape] and not any(g.any() for g in found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rushlight.backends import np
 from rushlight.backends.memory import empty
 from rushlight.kernels.conversion import cast
@@ -79,6 +81,13 @@ def _check_features(input, weight):
             f"linear: input {input.shape} has {input.shape[-1]} features, "
             f"weight {weight.shape} expects {weight.shape[1]}"
         )
+
+
+def rows_of(array):
+    """An array as a matrix whose rows are the last dim; there may be no elements."""
+    if array.ndim == 2:
+        return array
+    return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
 
 
 def _product(a, b, out, bias, accumulate=False, epilogue=None):
@@ -187,7 +196,7 @@ def _bfloat16_product(a, b, bias):
     are none, or they would not be quicker."""
     if not are_bfloat16(a, b):
         return None
-    flat = a if a.ndim == 2 else a.reshape(-1, a.shape[-1])
+    flat = rows_of(a)
     key = (flat.shape, flat.strides, b.shape, b.strides, 2, False)
     plan = _plans.get(key)
     if plan is None:
@@ -344,7 +353,7 @@ def linear(input, weight, bias=None):
         wide = FLOAT64 if dtype == FLOAT64 else FLOAT32
         wide_bias = None if bias is None else cast(bias, wide)
         return cast(linear(cast(input, wide), cast(weight, wide), wide_bias), dtype)
-    flat = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
+    flat = rows_of(input)
     if bias is not None and not bias.flags.c_contiguous:
         bias = np.ascontiguousarray(bias)
     if flat.size * weight.shape[0] <= _TINY:
