@@ -162,3 +162,14 @@ def test_linear_without_features(lead, sizes, dtype):
     assert out.shape == (*lead, outputs) and not out.any()
     found = rushlight.autograd.grad(out, (x, weight), rushlight.ones_like(out), create_graph=True)
     assert [g.shape for g in found] == [x.shape, weight.shape] and not any(g.any() for g in found)
+
+
+@pytest.mark.parametrize("name", ["addmm", "addmv", "baddbmm", "addbmm"])
+def test_what_is_multiplied_by_zero_has_a_gradient(name):
+    lead = (2,) if "bmm" in name else ()
+    input = rushlight.full((1,), math.nan, requires_grad=True)
+    left = rushlight.ones(*lead, 3, 4)
+    right = rushlight.ones(4) if name == "addmv" else rushlight.ones(*lead, 4, 2)
+    out = getattr(rushlight, name)(input, left, right, beta=0)
+    assert not out.isnan().any()
+    assert rushlight.autograd.grad(out.sum(), input)[0].tolist() == [0.0]

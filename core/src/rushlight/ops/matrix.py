@@ -7,6 +7,7 @@ import math
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import FLOAT
+from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
 from rushlight.kernels import totals, vectors
@@ -17,6 +18,7 @@ from rushlight.ops._direct import on_arrays, tensors_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
 from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.creation import ones
 from rushlight.ops.shape import broadcast_shapes
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import Tensor
@@ -273,7 +275,11 @@ def _weighted_sum(input, product, beta, alpha):
         beta, alpha = int(beta), int(alpha)
     product = product if alpha == 1 else product * alpha
     if beta == 0:
-        return product.expand(broadcast_shapes(input.shape, product.shape))
+        product = product.expand(broadcast_shapes(input.shape, product.shape))
+        if not input.requires_grad:
+            return product
+        nothing = ones((), dtype=bool_dtype, device=input._device)  # NaN is ignored too
+        return product + input.masked_fill(nothing, 0)
     return (input if beta == 1 else input * beta) + product
 
 
