@@ -1,4 +1,4 @@
-"""Gradients of extremes where an element is NaN, against PyTorch; running sums of infinities."""
+"""Gradients of extremes where an element is NaN, against PyTorch; sums of infinities."""
 
 import numpy as np
 import pytest
@@ -33,3 +33,23 @@ def test_running_sums_of_infinities_do_not_warn(name):
             found = getattr(rushlight, name)(rushlight.from_numpy(array), dim)
             expected = getattr(torch, name)(torch.from_numpy(values), dim)
             np.testing.assert_array_equal(found.numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod"])
+@pytest.mark.parametrize("given", [(), (0,), (1,)])
+def test_sums_of_infinities_do_not_warn(name, given):
+    values = np.array([[1.0, np.inf, 0.0, 2.0], [-np.inf, -np.inf, np.inf, 3.0]], np.float32)
+    for dtype in ("float32", "float64", "float16", "bfloat16"):
+        ours = rushlight.tensor(values, dtype=getattr(rushlight, dtype))[:, ::3]
+        theirs = torch.tensor(values, dtype=getattr(torch, dtype))[:, ::3]
+        for factor in (1, 3e4):  # sums of float16 that are infinite
+            found = getattr(rushlight, name)(ours * factor, *given).tolist()
+            expected = getattr(torch, name)(theirs * factor, *given).tolist()
+            np.testing.assert_allclose(found, expected, rtol=0.02)
+
+
+def test_infinities_of_both_signs():
+    values = np.array([[np.inf, 0.0, 1.0], [-np.inf, 0.0, 1.0]])
+    found = rushlight.from_numpy(values)[:, ::2]
+    assert np.isnan(found.sum().item()) and np.isnan(found.mean().item())
+    assert np.isnan(found.sum(0)[0].item())

@@ -98,8 +98,9 @@ def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     axes = wrap_dims(dim, input.ndim)
     code = _sum_dtype(input, dtype)
     target = input.dtype if code is None else BY_CODE[code]
-    found = _summed(cast(input, code) if code is not None else input, axes, keepdim)
-    return by_rows(np.asarray(found, target))
+    with np.errstate(all="ignore"):
+        found = _summed(cast(input, code) if code is not None else input, axes, keepdim)
+        return by_rows(np.asarray(found, target))
 
 
 def _total(array):
@@ -107,7 +108,8 @@ def _total(array):
         found = kernels.reduced(array, tuple(range(array.ndim)), False, "sum")
         if found is not None:
             return found
-    return np.asarray(np.add.reduce(array, axis=None))
+    with np.errstate(all="ignore"):
+        return np.asarray(np.add.reduce(array, axis=None))
 
 
 def _summed(array, axes, keepdim):
@@ -169,7 +171,7 @@ def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
             _summed(array, axes, keepdim),
             np.float32(count) if array.dtype.itemsize < 8 else np.float64(count),
         )
-    return by_rows(np.asarray(out, array.dtype))
+        return by_rows(np.asarray(out, array.dtype))
 
 
 def _mean_gradient(grad, input_shape, dim, keepdim):
@@ -222,7 +224,8 @@ def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     found = kernels.reduced(array, axes, keepdim, "product")
     if found is not None:
         return found
-    return by_rows(np.asarray(_wide(array).prod(axis=axis, keepdims=keepdim), target))
+    with np.errstate(all="ignore"):
+        return by_rows(np.asarray(_wide(array).prod(axis=axis, keepdims=keepdim), target))
 
 
 def _prepared_prod(input, dim=None, keepdim=False):
