@@ -502,7 +502,7 @@ def _log_sum_exp(input: Tensor, dim, keepdim):
     with np.errstate(all="ignore"):
         top = wide.max(axis=axes, keepdims=True)
         top = np.where(np.isfinite(top), top, wide.dtype.type(0))
-        total = np.exp(wide - top).sum(axis=axes, keepdims=keepdim)
+        total = np.exp(wide - top).sum(axis=axes, keepdims=keepdim, dtype=np.float64)
         out = np.log(total) + top.reshape(total.shape)
     return by_rows(np.asarray(out, input.dtype))
 

@@ -1,4 +1,4 @@
-"""Gradients of extremes where an element is NaN, against PyTorch; sums of infinities."""
+"""Reductions of NaN, infinities and long columns, against PyTorch."""
 
 import numpy as np
 import pytest
