@@ -55,7 +55,16 @@ BINARY = {
 }  # fmt: skip
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "isclose")
 # Differences of numbers about as large as these: what they are off by is relative to that.
-DIFFERENCES = {"logit": 1.0, "gelu": 4.0, "tanhshrink": 1.0, "lgamma": 1.0, "digamma": 1.0}
+DIFFERENCES = {
+    "logaddexp": 1.0,
+    "logaddexp2": 1.0,
+    "xlogy": 1.0,
+    "logit": 1.0,
+    "gelu": 4.0,
+    "tanhshrink": 1.0,
+    "lgamma": 1.0,
+    "digamma": 1.0,
+}
 WITHOUT_GRADIENT = ("floor_divide",)
 JUMPS = ("fmod", "remainder", "floor_divide", "frac", "round", "floor", "ceil", "trunc")
 
@@ -108,6 +117,8 @@ def test_one_argument(name, data):
 def test_one_argument_of_nan_and_infinity(name, data):
     shape = data.draw(extents(st.integers(1, 3), 1 << 12))
     x = data.draw(tensors(shape, data.draw(FLOATS), -3.0, 3.0, odd=(*ODD, 0.0, -0.0)))
+    if name == "gelu":
+        return  # PyTorch's of infinity is NaN in vectors, infinity else
     program = function(name)
     found, truth = on_threads(lambda: program(rushlight, x)), program(torch, twin(x))
     ours = twin(found)
@@ -169,6 +180,7 @@ def test_two_arguments(name, data):
     scale = truth.abs() + (whole[0].abs() + whole[1].abs() if name in ("add", "sub") else 1e-2)
     if name in JUMPS:
         scale = scale + whole[0].abs()
+    scale = scale + DIFFERENCES.get(name, 0.0)
     close(out, truth, scale, units(dtype)[0])
     if name in WITHOUT_GRADIENT:
         return

