@@ -269,3 +269,29 @@ def test_same_numbers_for_any_number_of_threads(name):
     finally:
         rushlight.set_num_threads(before)
     assert found[0] == found[1] == found[2]
+
+
+TURNED = {
+    "multinomial": lambda lib, t: lib.multinomial(t, 3),
+    "multinomial of one": lambda lib, t: lib.multinomial(t, 1, replacement=True),
+    "randint_like": lambda lib, t: lib.randint_like(t, 9),
+    "rand_like": lambda lib, t: lib.rand_like(t),
+    "gumbel_softmax": lambda lib, t: lib.nn.functional.gumbel_softmax(t),
+    "dropout": lambda lib, t: lib.nn.functional.dropout(t, 0.4),
+    "bernoulli": lambda lib, t: lib.bernoulli(t),
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_numbers_of_transposed_tensors(name):
+    """Some follow the order in memory, some that of the elements."""
+    values = np.random.default_rng(0).uniform(0.1, 0.9, (7, 5)).astype(np.float32)
+    found = []
+    for lib in (rushlight, torch):
+        lib.manual_seed(4)
+        out = TURNED[name](lib, lib.from_numpy(values.copy()).t())
+        found.append((out.numpy(), out.stride(), lib.rand(3).numpy()))
+    (ours, strides, behind), (theirs, expected, after) = found
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+    np.testing.assert_array_equal(behind, after)
+    assert strides == expected or not name.endswith("_like")

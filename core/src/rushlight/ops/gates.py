@@ -112,7 +112,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
 
     (Jang et al., 2017; Maddison et al., 2017.)
     """
-    noise = -zeros_like(logits.detach()).exponential_().log()
+    noise = -zeros_like(logits.detach().contiguous()).exponential_().log()
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft

@@ -252,13 +252,19 @@ def _check_bounds(low, high):
 
 
 def randint_like(input, low, high=None, *, dtype=None, device=None, **options):
-    """:func:`randint` in the shape, dtype and device of `input`."""
+    """:func:`randint` in the shape, dtype, strides and device of `input`."""
     if high is None:
         low, high = 0, low
     options.update(dtype=dtype or input._dtype, device=device or input._device)
     if input.is_nested:
         return input.with_elements(randint_like(input._elements, low, high, **options))
-    return randint(low, high, tuple(input._array.shape), **options)
+    if stack.levels or input.is_contiguous():
+        return randint(low, high, tuple(input._array.shape), **options)
+    like, tracked = empty_like(input), options.pop("requires_grad", False)
+    order = sorted(range(like.dim()), key=lambda d: -like.stride(d))  # that of its memory
+    made = randint(low, high, tuple(like.shape[d] for d in order), **options)
+    made = made.permute(*[order.index(d) for d in range(like.dim())])
+    return made.requires_grad_() if tracked else made
 
 
 @transformable
@@ -417,11 +423,15 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
         )
     engine = _engine(generator, _place(input._device))
+    # the noise lies in memory as a tensor like the input does
+    like, turned = input if input.is_contiguous() else empty_like(input), rows.shape[::-1]
+    rows_first = like.dim() == 1 or like.is_contiguous()
     with engine.lock:
         if replacement and num_samples > 1:
             found = drawn_indices.with_replacement(engine, rows, num_samples)
         else:
-            rows = rows / engine.exponential(rows.size, 1.0).reshape(rows.shape)
+            noise = engine.exponential(rows.size, 1.0)
+            rows = rows / (noise.reshape(rows.shape) if rows_first else noise.reshape(turned).T)
             found = drawn_indices.largest(rows, num_samples)
     shape = (num_samples,) if input.dim() == 1 else (rows.shape[0], num_samples)
     if type(found) is np.ndarray:
