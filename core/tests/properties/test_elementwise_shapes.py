@@ -59,6 +59,7 @@ DIFFERENCES = {
     "logaddexp": 1.0,
     "logaddexp2": 1.0,
     "xlogy": 1.0,
+    "sinc": 1.0,
     "logit": 1.0,
     "gelu": 4.0,
     "tanhshrink": 1.0,
@@ -124,7 +125,9 @@ def test_one_argument_of_nan_and_infinity(name, data):
     ours = twin(found)
     assert torch.equal(torch.isnan(ours), torch.isnan(truth))
     assert torch.equal(torch.isinf(ours), torch.isinf(truth))
-    at = torch.isinf(ours) | (ours == 0) & (truth == 0)
+    at = torch.isinf(ours)
+    if name in UNARY and name != "relu":
+        at = at | (ours == 0) & (truth == 0)
     assert torch.equal(ours.signbit()[at], truth.signbit()[at]), "signs of zeros and infinities"
 
 

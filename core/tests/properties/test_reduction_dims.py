@@ -118,13 +118,19 @@ def test_norms(order, where, data):
     shape, axes, keepdim = where
     dtype = data.draw(WIDE)
     x = data.draw(tensors(shape, dtype, 0.3, 2.0, grad=True))
-    program = reduction("vector_norm", axes, keepdim, ord=order)
+
+    def program(library, t):
+        if library is rushlight or order in (0, float("inf"), float("-inf")):
+            return reduction("vector_norm", axes, keepdim, ord=order)(library, t)
+        powers = reduction("sum", axes, keepdim)(library, t**order)  # added in pairs
+        return powers ** (1 / order)
+
     if order == 0:
         x = x.detach()
         close(on_threads(lambda: program(rushlight, x)), truth_of(program, [x])[0])
         return
     found, truth, above = differentiated(program, [x], data, dtype)
-    close(found[0], truth[0], truth[0].abs(), 24.0 + 2 * allowed(shape, axes))
+    close(found[0], truth[0], truth[0].abs(), 12.0 + 2 * allowed(shape, axes))
     close(
         found[1],
         truth[1],
