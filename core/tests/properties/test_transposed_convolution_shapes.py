@@ -83,8 +83,9 @@ def check(data, kind, dtype="float32", by_element=True, odd=False):
     has_bias = dtype not in LOW and data.draw(st.booleans())  # in 16 bits it is added afterwards
     bias = data.draw(tensors((o,), dtype, grad=True)) if has_bias else None
     name = f"conv_transpose{len(x_shape) - 2}d"
-    if odd:
+    if odd:  # zeros around gradients meet infinities in the weight's, or not: nobody says
         sprinkled(x, data.draw(st.integers(0, 1000)))
+        w = w.detach()
 
     def compute(lib, x, w, bias):
         return getattr(lib.nn.functional, name)(x, w, bias, *settings)
@@ -93,7 +94,9 @@ def check(data, kind, dtype="float32", by_element=True, odd=False):
     pixels = x_shape[0] * math.prod(x_shape[2:])
     whole = x_shape[0] * math.prod(output_size(*geometry))
     terms = (x_shape[1] * taps, w_shape[1] * taps, pixels, whole)
-    judged(data, compute, (x, w, bias), terms[: 3 + (bias is not None)], by_element)
+    wanted = (True, True, not odd, bias is not None)
+    terms = [n for n, is_wanted in zip(terms, wanted, strict=True) if is_wanted]
+    judged(data, compute, (x, w, bias), terms, by_element)
 
 
 EVERY = st.one_of(upwards(), upwards(1), upwards(3, 8, 7, (1, 2, 3)), by_depth(), doubling())
