@@ -250,6 +250,17 @@ def test_safetensors_round_trip_and_errors(tmp_path):
         safetensors.save_file({"x": 1}, path)
 
 
+@pytest.mark.parametrize("size", [3, 300])
+def test_safetensors_of_tensors_with_other_strides(size, tmp_path):
+    path = tmp_path / "x.safetensors"
+    state = {str(i): rushlight.randn(size, size + 1).t() for i in range(9)}
+    state |= {f"every other {i}": rushlight.randn(2 * size)[::2] for i in range(9)}
+    safetensors.save_file(state, path)
+    loaded = safetensors.load_file(path)
+    assert all(rushlight.equal(loaded[key], value) for key, value in state.items())
+    assert safetensors.load(safetensors.save(state)).keys() == state.keys()
+
+
 def test_safetensors_is_read_by_the_library(tmp_path):
     from safetensors.numpy import load_file
 

@@ -37,10 +37,13 @@ def save(tensors, metadata=None) -> bytes:
     """A dict of tensors as the bytes of a safetensors file."""
     from safetensors import serialize
 
-    return bytes(serialize(_entries(tensors), metadata=metadata))
+    arrays = _arrays(tensors)  # entries know addresses alone: what is copied must stay until then
+    entries = {key: _entry(tensors[key].dtype.name, array) for key, array in arrays.items()}
+    return bytes(serialize(entries, metadata=metadata))
 
 
-def _entries(tensors):
+def _arrays(tensors):
+    """The values of a dict of tensors, one after the other in memory."""
     names, arrays = set(_CODES.values()), {}
     for key, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
@@ -48,7 +51,7 @@ def _entries(tensors):
         if tensor.dtype.name not in names:
             raise ValueError(f"safetensors: '{key}' has dtype {tensor.dtype}, which has no code")
         arrays[key] = np.ascontiguousarray(tensor.detach()._array).reshape(tuple(tensor.shape))
-    return {key: _entry(tensors[key].dtype.name, array) for key, array in arrays.items()}
+    return arrays
 
 
 def _entry(dtype_name, array):
