@@ -205,19 +205,26 @@ typedef struct {
 void PyMem_GetAllocator(int, Allocator *);
 void PyMem_SetAllocator(int, Allocator *);
 
-static Allocator before;
+enum { MEMORY = 1, OBJECTS = 2 }; /* a bytearray's memory is of one of these kinds */
+static Allocator before[OBJECTS + 1];
 
-static void object_free(void *context, void *p) {
+static void free_memory(void *context, void *p) {
   if (fenced(p)) give(p);
-  else before.free(context, p);
+  else before[MEMORY].free(context, p);
 }
 
-void fences_objects(void) { /* a bytearray frees its memory as an object's */
-  enum { OBJECTS = 2 };
-  PyMem_GetAllocator(OBJECTS, &before);
-  Allocator own = before;
-  own.free = object_free;
-  PyMem_SetAllocator(OBJECTS, &own);
+static void free_object(void *context, void *p) {
+  if (fenced(p)) give(p);
+  else before[OBJECTS].free(context, p);
+}
+
+void fences_bytearrays(void) {
+  for (int kind = MEMORY; kind <= OBJECTS; kind++) {
+    PyMem_GetAllocator(kind, &before[kind]);
+    Allocator own = before[kind];
+    own.free = kind == MEMORY ? free_memory : free_object;
+    PyMem_SetAllocator(kind, &own);
+  }
 }
 
 void *fences_exact(size_t size, int zero) { return take(size, 64, zero); }

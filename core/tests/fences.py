@@ -111,7 +111,7 @@ class Fences:
         from rushlight.backends import machine_code, worker_pool
 
         assert not machine_code.compiled_symbols(), "kernels were loaded before the fences"
-        self.library.fences_objects()
+        self.library.fences_bytearrays()
         symbol = worker_pool.scratch.symbol({})
         for name, own in (
             (symbol, "fences_scratch"),

@@ -32,6 +32,11 @@ def extents(draw, dims, elements=1 << 15, least=1):
     return tuple(draw(st.permutations(found)))
 
 
+def some(names, step=5):
+    """Every so many-th of the names, from a drawn one on: all of them have their turns."""
+    return st.integers(0, step - 1).map(lambda first: tuple(names)[first::step])
+
+
 def short(dtype):
     """A dtype's name without its library's."""
     return str(dtype).rpartition(".")[2]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 import rushlight
 
 torch = pytest.importorskip("torch")
 
-from agreement import extents  # noqa: E402
+from agreement import extents, some  # noqa: E402
 from drawn import close, exact, examples, on_threads, tensors  # noqa: E402
 
 YES = st.booleans()
@@ -71,9 +71,15 @@ def stepped(library, name, values, gradients, more):
     return [leaf.detach() for leaf in leaves]
 
 
-@given(st.sampled_from(tuple(OPTIMIZERS)), parameters(), st.data())
-@examples(60)
-def test_steps(name, values, data):
+@given(some(OPTIMIZERS, 4), parameters(), st.data())
+@examples(25)
+def test_steps(names, values, data):
+    for name in names:
+        note(name)
+        try_steps(name, values, data)
+
+
+def try_steps(name, values, data):
     more = {key: data.draw(choice) for key, choice in OPTIMIZERS[name].items()}
     if name == "SGD" and more["momentum"] and not more["dampening"]:
         more["nesterov"] = data.draw(YES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 import rushlight
@@ -20,6 +20,7 @@ from agreement import (  # noqa: E402
     is_low,
     name_of,
     same,
+    some,
     truth_of,
     twin,
 )
@@ -332,3 +333,30 @@ def test_differences_of_neighbours(data):
     if above.numel():
         close(found[1], truth[1], 4 * above.abs().max(), 2.0)
     assert name_of(found[0]) == dtype
+
+
+LONG = st.sampled_from(((1 << 18,), ((1 << 18) + 1,), (2, 131_073), (3, 200_001), (524_289,),
+                        (17, 16_385), (131_073, 2), (65_537, 9), (40_001, 16)))  # fmt: skip
+
+
+@given(some(("sum", "mean", "var", "std", "amax", "any", "all", "vector_norm", "argmin"), 3), LONG,
+       st.integers(-1, 1), st.data())  # fmt: skip
+@examples(12)
+def test_long_rows(names, shape, dim, data):
+    """Rows and columns that several threads share."""
+    x = data.draw(tensors(shape, data.draw(WIDE), 0.0, 2.0))
+    axes = None if dim < 0 else (dim % len(shape),)
+    for name in names:
+        note(name)
+        if name in ("any", "all"):
+            alike(reduction(name, axes, False), x > (1.999 if name == "any" else 1e-5))
+        elif name == "argmin":
+            alike(lambda library, t: library.argmin(t, axes and axes[0]), x)
+        elif name == "amax":
+            alike(reduction(name, axes, False), x)
+        else:
+            found = on_threads(lambda name=name: reduction(name, axes, False)(rushlight, x))
+            truth = reduction(name, axes, False)(torch, exact(x))
+            # PyTorch adds rows of float64 up one after the other, and so do norms of long columns
+            few = counted(shape, axes) ** 0.5 if name in ("vector_norm", "std", "var") else 0.0
+            close(found, truth, truth.abs(), 12.0 + allowed(shape, axes) + 4.0 * few)
