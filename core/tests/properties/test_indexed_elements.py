@@ -99,7 +99,7 @@ def test_slices_read(where, data):
 
 
 @given(places(), MOVED, st.data())
-@examples(60)
+@examples(35)
 def test_elements_of_any_dtype(where, dtype, data):
     """Moved elements keep their bits, whatever their width."""
     shape, dim, count = where

@@ -81,7 +81,7 @@ def trained(x, weight, bias, mean, var, momentum, eps):
 
 
 @given(planes(), st.booleans(), st.data())
-@examples(45)
+@examples(35)
 def test_batches(shape, training, data):
     """Batch normalization, its running statistics, and by given ones."""
     terms, eps = shape[0] * math.prod(shape[2:]), data.draw(EPS)
@@ -131,7 +131,7 @@ def reshaped(row, shape):
 
 
 @given(st.sampled_from(("layer_norm", "rms_norm")), st.data())
-@examples(80)
+@examples(60)
 def test_rows(name, data):
     shape = data.draw(extents(st.integers(1, 4), data.draw(AMOUNTS)))
     last = data.draw(st.integers(1, len(shape)))
@@ -160,7 +160,7 @@ def test_rows(name, data):
 
 
 @given(planes(1), st.data())
-@examples(80)
+@examples(55)
 def test_groups(shape, data):
     """Group normalization, and that of every channel of every image."""
     dtype, eps, c = dtype_for(data, math.prod(shape) // shape[1]), data.draw(EPS), shape[1]

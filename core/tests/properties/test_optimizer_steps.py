@@ -72,7 +72,7 @@ def stepped(library, name, values, gradients, more):
 
 
 @given(some(OPTIMIZERS, 4), parameters(), st.data())
-@examples(25)
+@examples(16)
 def test_steps(names, values, data):
     for name in names:
         note(name)
@@ -101,7 +101,7 @@ def try_steps(name, values, data):
 
 
 @given(parameters(), st.data())
-@examples(60)
+@examples(40)
 def test_clipped_norms(values, data):
     """clip_grad_norm_ by several norms, of gradients too large or not; clip_grad_value_."""
     order = data.draw(st.sampled_from((2.0, 2.0, 1.0, float("inf"), 3.0)))

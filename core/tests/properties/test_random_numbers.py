@@ -16,7 +16,7 @@ from drawn import close, examples, on_threads, sizes, tensors  # noqa: E402
 SEEDS = st.integers(0, 2**31)
 # Fewer than 16 normals are drawn one by one; others in blocks; 16384 by several threads.
 COUNTS = st.one_of(sizes(1025, 0), st.sampled_from((15, 16, 17, 31, 33, 16_383, 16_384, 16_385,
-                                                    16_399, 16_400, 50_007)))  # fmt: skip
+                                                    16_399, 16_400, 50_007, 262_145)))  # fmt: skip
 
 
 @st.composite

@@ -114,7 +114,7 @@ def test_variances(name, where, data):
 @given(
     st.sampled_from((0, 1, 2, 3, 0.5, float("inf"), float("-inf"))), shapes_and_dims(), st.data()
 )
-@examples(90)
+@examples(50)
 def test_norms(order, where, data):
     shape, axes, keepdim = where
     dtype = data.draw(WIDE)
@@ -335,11 +335,12 @@ def test_differences_of_neighbours(data):
     assert name_of(found[0]) == dtype
 
 
+OF_LONG = ("sum", "mean", "var", "std", "amax", "any", "all", "vector_norm", "argmin", "median")
 LONG = st.sampled_from(((1 << 18,), ((1 << 18) + 1,), (2, 131_073), (3, 200_001), (524_289,),
                         (17, 16_385), (131_073, 2), (65_537, 9), (40_001, 16)))  # fmt: skip
 
 
-@given(some(("sum", "mean", "var", "std", "amax", "any", "all", "vector_norm", "argmin"), 3), LONG,
+@given(some(OF_LONG, 3), LONG,
        st.integers(-1, 1), st.data())  # fmt: skip
 @examples(12)
 def test_long_rows(names, shape, dim, data):
@@ -352,6 +353,8 @@ def test_long_rows(names, shape, dim, data):
             alike(reduction(name, axes, False), x > (1.999 if name == "any" else 1e-5))
         elif name == "argmin":
             alike(lambda library, t: library.argmin(t, axes and axes[0]), x)
+        elif name == "median":
+            alike(lambda library, t: library.median(t.flatten(), 0)[0], x)
         elif name == "amax":
             alike(reduction(name, axes, False), x)
         else:

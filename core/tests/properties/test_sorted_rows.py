@@ -130,7 +130,7 @@ def test_search(where, right, data):
 
 
 @given(rows(odd=False), st.data())
-@examples(45)
+@examples(30)
 def test_unique(where, data):
     x, _ = where
     more = {"return_inverse": True, "return_counts": True}
