@@ -3,9 +3,11 @@
 import warnings
 
 import pytest
-from tests.autograd.test_hook_rules import agree, leaf
 
 import rushlight
+
+pytest.importorskip("torch")  # what is imported next needs it
+from tests.autograd.test_hook_rules import agree, leaf  # noqa: E402
 
 
 def the_line_at_fault(x):

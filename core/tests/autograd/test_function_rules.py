@@ -1,9 +1,11 @@
 """What custom functions must keep to, and what their contexts know, against PyTorch."""
 
 import pytest
-from tests.autograd.test_hook_rules import agree, leaf
 
 import rushlight
+
+pytest.importorskip("torch")  # what is imported next needs it
+from tests.autograd.test_hook_rules import agree, leaf  # noqa: E402
 
 
 def made(lib, forward, backward=lambda ctx, *g: g if len(g) > 1 else g[0], **more):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 import rushlight
+
+torch = pytest.importorskip("torch")
 
 VIEWS = {
     "view": lambda x: x.view(-1),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 
 import pytest
-import torch
 
 import rushlight
 from rushlight.autograd import function as functions
+
+torch = pytest.importorskip("torch")
 
 
 class Rounded(functions.InplaceFunction):

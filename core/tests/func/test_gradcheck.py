@@ -3,10 +3,11 @@
 import inspect
 
 import pytest
-import torch
 
 import rushlight
 from rushlight.autograd import Function, gradcheck, gradgradcheck
+
+torch = pytest.importorskip("torch")
 
 X = rushlight.tensor([0.3, -1.2, 2.0], dtype=rushlight.float64, requires_grad=True)
 ALL = {

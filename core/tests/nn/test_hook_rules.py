@@ -4,10 +4,12 @@ import warnings
 from collections import namedtuple
 
 import pytest
-from tests.autograd.test_hook_rules import agree, leaf
 
 import rushlight
 from rushlight import nn
+
+pytest.importorskip("torch")  # what is imported next needs it
+from tests.autograd.test_hook_rules import agree, leaf  # noqa: E402
 
 Pair = namedtuple("Pair", "a b")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 import rushlight
+
+torch = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse:UserWarning")  # PyTorch's, once a process
 

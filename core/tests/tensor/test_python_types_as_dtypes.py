@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 import rushlight
+
+torch = pytest.importorskip("torch")
 
 CALLS = {
     "zeros": lambda L, t: L.zeros(3, dtype=t),

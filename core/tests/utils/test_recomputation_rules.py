@@ -5,9 +5,11 @@ import functools
 import importlib
 
 import pytest
-from tests.autograd.test_hook_rules import agree, leaf
 
 import rushlight
+
+pytest.importorskip("torch")  # what is imported next needs it
+from tests.autograd.test_hook_rules import agree, leaf  # noqa: E402
 
 
 def tools(lib):
