@@ -243,3 +243,18 @@ def test_infinities_and_nan(rng, name):
     pool = getattr(torch.nn.functional, f"max_pool{len(settings[0])}d")
     theirs = pool(torch.tensor(x), *settings).numpy()
     assert np.array_equal(y, theirs, equal_nan=True)
+
+
+@pytest.mark.parametrize("case", [
+    ((1, 40), (2, 2), (1, 1), (1, 0), (2, 1)), ((1, 3), (2, 2), (1, 1), (1, 0), (2, 1)),
+    ((2, 33), (2, 3), (1, 2), (1, 1), (3, 1)), ((30, 1), (3, 2), (1, 1), (1, 1), (1, 2)),
+    ((1, 2, 30), (2, 2, 2), (1, 1, 1), (1, 1, 0), (2, 2, 1)),
+])  # fmt: skip
+@pytest.mark.parametrize("places", [False, True])
+def test_windows_beside_the_image(rng, case, places):
+    size, *settings = case
+    x = rng.standard_normal((2, 3, *size)).astype(np.float32)
+    want, where = pooling._max_pool_forward_reference(x, *settings, False)
+    found, index = pooling.max_pool_forward(x, *settings, False, places)
+    assert np.isneginf(want).any() and np.array_equal(found, want)
+    assert not places or np.array_equal(index, where)

@@ -211,6 +211,11 @@ def _max_reference(input, tables, steps, out):
     for place, window in _window_slices(tables, steps):
         values = input[(..., *window)]
         values = values.reshape(n, c, int(np.prod(values.shape[2:])))
+        if not values.shape[-1]:  # beside the image: torch says where it would begin
+            result[(..., *place)] = -np.inf
+            starts = [part.start for part in window]
+            index[(..., *place)] = np.dot(starts, np.cumprod([1, *input.shape[:2:-1]])[::-1])
+            continue
         best = np.argmax(values, axis=-1)
         nan = np.isnan(values)
         # torch keeps the last NaN it meets
@@ -344,6 +349,7 @@ def max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode, p
     out = _check("max_pool", input.shape, *settings, ceil_mode)
     x = compute_array(input)
     short = kernel_size[-1] <= _FEW_TAPS and dilation[-1] == 1 and stride[-1] <= _FEW_TAPS
+    short = short and not _may_miss(input.shape[2:], out, settings)
     y, index = np.empty((*x.shape[:2], *out), x.dtype), None
     if places or not short:  # the other kernels find places in any case
         index = np.empty(y.shape, np.int64)
@@ -355,6 +361,14 @@ def max_pool_forward(input, kernel_size, stride, padding, dilation, ceil_mode, p
         _run_max(pool, settings, inside, short, x, y, index)
         _keep(key, pool, input.dtype, (y.shape,) if index is None else (y.shape, index.shape))
     return cast(y, input.dtype), index if places else None
+
+
+def _may_miss(size, out, settings):
+    """Whether all taps of some window lie beside the image: dilation steps over a few rows."""
+    return any(
+        d > 1 and p > 0 and (np.subtract(*_max_windows(n, o, k, s, p, d)) >= 0).any()
+        for n, o, k, s, p, d in zip(size, out, *settings, strict=True)
+    )
 
 
 def _joined_rows(shape, settings, out):
