@@ -319,3 +319,18 @@ def test_rows_have_the_same_bits_whatever_is_beside_them(name, dtype):
         for rows in (1, 2, 7, 15, 16, 17, 40):
             for _ in range(6):
                 assert rushlight.equal(getattr(x[:rows], name)(1), many[:rows])
+
+
+@pytest.mark.parametrize("shape", [(2, 131_073), (9, 20_000), (3, 7, 4097)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_long_columns_with_gaps(shape, dtype):
+    dtype, step = getattr(rushlight, dtype), shape[-1]
+    room = (rushlight.rand(step, 2 * math.prod(shape[:-1])) / 4).to(dtype)
+    x = room[:, ::2].t().reshape(shape) if len(shape) < 3 else room[:, ::2].view(
+        step, *shape[:-1]).permute(1, 2, 0)  # fmt: skip
+    assert not x.is_contiguous() and x.stride()[-1] > 1
+    exact = x.to(rushlight.float64).numpy().sum(-1)
+    unit = 2.0**-24 if dtype is rushlight.float32 else 2.0**-8
+    for found in (x.sum(-1), x.mean(-1) * step):
+        close = found.to(rushlight.float64).numpy() / exact - 1
+        assert np.abs(close).max() < 4 * unit

@@ -32,6 +32,7 @@ LONG_HALF = 1 << 20  # elements of half-width rows that are not widened as a who
 BLOCK = 1 << 16  # elements of a block of one long row
 ROWS = 256  # rows of a block whose columns are reduced
 NARROW, WIDE = 64, 512  # rows shorter than the first are taken together, up to the second
+LONG_COLUMN = 256  # elements apart from each other that are copied to be summed
 VECTORED = 256  # elements of rows of floats that are summed as many at once as vectors have lanes
 SHORT = 16  # elements of rows that are summed without loops (longer ones: slower by half)
 _INT64 = np.dtype(np.int64)
@@ -130,8 +131,8 @@ def _sources(shape, dtype):
 
 def totalled(kind, input, axes, keepdim, dtype, shape=None):
     """``f(input)``: the reduction `kind` over `axes` in `dtype`, in the `shape` that follows unless
-    one is given; None where it is left to others (empty arrays and those with gaps in memory,
-    complex numbers, the reference mode)."""
+    one is given; None where it is left to others (empty arrays, few elements or integers with gaps
+    in memory, complex numbers, the reference mode)."""
     if REFERENCE or not input.size or len(input.shape) > 8:
         return None
     if kind in ("max", "min") and dtype != input.dtype:
@@ -143,12 +144,25 @@ def totalled(kind, input, axes, keepdim, dtype, shape=None):
         shape = tuple([1 if i in axes else n for i, n in enumerate(input.shape)
                        if keepdim or i not in axes])  # fmt: skip
     view = _in_memory_order(input, axes)
-    runs = [] if view is None else _runs(*view)
+    if view is None:
+        return _of_a_copy(kind, input, axes, keepdim, dtype, shape)
+    runs = _runs(*view)
     if not any(reduced for _, reduced in runs):
         return None
     divisor = float(math.prod(n for n, reduced in runs if reduced)) if kind == "mean" else 1.0
     calls = _passes(kind, input, runs, (shape, dtype), divisor)
     return None if calls is None else _chain(calls)
+
+
+def _of_a_copy(kind, input, axes, keepdim, dtype, shape):
+    """Sums of long columns of floats with gaps between them or in an order of their own, which
+    NumPy would add up one number after the other, at the cost of their last digits."""
+    nearest = min(range(input.ndim), key=lambda d: (input.shape[d] < 2, input.strides[d]))
+    alone = math.prod(n for d, n in enumerate(input.shape) if d in axes and d != nearest)
+    if KINDS[kind] or alone < LONG_COLUMN or np.dtype(dtype).kind not in "fV":
+        return None
+    call = totalled(kind, np.empty(input.shape, input.dtype), axes, keepdim, dtype, shape)
+    return None if call is None else lambda array: call(np.ascontiguousarray(array))
 
 
 def _passes(kind, source, runs, final, divisor):
