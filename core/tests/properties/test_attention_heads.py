@@ -78,7 +78,7 @@ def work(found):
 
 
 @given(st.data())
-@examples(60)
+@examples(35)
 def test_heads(data):
     dtype = data.draw(DTYPES)
     given, is_shared = data.draw(heads_of(dtype).filter(lambda f: work(f) < 20_000_000))
@@ -98,7 +98,7 @@ def test_heads(data):
 
 
 @given(st.data())
-@examples(15)
+@examples(8)
 def test_long_rows(data):
     """Lengths that take several blocks of rows, and strips of matrix units."""
     length, keys = (data.draw(st.integers(128, 700)) for _ in "lk")
@@ -115,7 +115,7 @@ def test_long_rows(data):
 
 
 @given(st.data())
-@examples(20)
+@examples(12)
 def test_other_numbers_of_dims(data):
     """(L, E), batches without heads, and more dims of batches."""
     lead = data.draw(st.sampled_from(((), (2,), (2, 1, 3), (2, 3, 1, 2))))
@@ -131,7 +131,7 @@ def test_other_numbers_of_dims(data):
 
 
 @given(st.data())
-@examples(20)
+@examples(12)
 def test_values_that_are_not_finite(data):
     """A row of a query that is NaN, an element of a value that is infinite."""
     given, is_shared = data.draw(heads_of("float32", 50))

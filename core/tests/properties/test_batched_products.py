@@ -36,7 +36,7 @@ def batches(draw):
 
 
 @given(st.data())
-@examples(60)
+@examples(50)
 def test_matmul(data):
     left, right, whole = data.draw(batches())
     m, n, k = data.draw(
@@ -64,6 +64,20 @@ def test_bmm(data):
     a = data.draw(tensors((count, m, k), dtype, grad=True))
     b = data.draw(tensors((count, k, n), dtype, grad=True))
     judged(data, lambda lib, a, b: lib.bmm(a, b), (a, b), (k, n, m))
+
+
+@given(st.data())
+@examples(12)
+def test_pairs(data):
+    """bfloat16, of which two neighbours are multiplied at once where there are instructions."""
+    m, n, k = data.draw(
+        st.tuples(*[sizes(200)] * 3).filter(lambda s: 10_000 < math.prod(s) and work(*s))
+    )
+    k += k % 2
+    count = data.draw(st.sampled_from(((), (), (1,), (3,))))
+    a = data.draw(tensors((*count, m, k), "bfloat16", grad=True))
+    b = data.draw(tensors((*count, k, n), "bfloat16", grad=True))
+    judged(data, lambda lib, a, b: a @ b, (a, b), (k, n, m))
 
 
 NUMBERS = st.sampled_from((1, 1, 0.5, 2.0, 0, -1.5))

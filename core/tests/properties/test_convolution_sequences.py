@@ -58,7 +58,7 @@ def draw_values(data, module):
 
 
 @given(st.data())
-@examples(60)
+@examples(40)
 def test_sequences(data):
     geometry = data.draw(KINDS.filter(is_possible))
     has_bias, normalized = data.draw(st.booleans()), data.draw(st.integers(0, 3)) > 0

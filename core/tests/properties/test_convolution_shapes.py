@@ -101,9 +101,9 @@ def transformed(draw):
 def dilated(draw):
     """Images that fall into sub-images."""
     d = draw(st.sampled_from((2, 2, 3, 4)))
-    c, o = (draw(st.integers(32, 48)) for _ in "co")
+    c, o = (draw(st.integers(32, 40)) for _ in "co")
     padding = tuple(d * p for p in draw(each(2, (0, 1, 1, 2))))
-    image = draw(st.tuples(st.integers(2 * d + 2, 36), st.integers(2 * d + 2, 36)))
+    image = draw(st.tuples(st.integers(2 * d + 2, 40), st.integers(20, 40)))
     return Geometry(draw(st.integers(1, 2)), c, image, o, (3, 3), 1, padding, d)
 
 
@@ -128,9 +128,10 @@ def pixels(draw):
 @st.composite
 def patches(draw):
     """Windows that do not overlap."""
-    kernel = draw(each(2, (1, 2, 3, 4, 5, 8, 14, 16)))
+    across = draw(st.sampled_from((1, 2, 3, 4, 5, 7, 8, 8, 14, 16)))
+    kernel = draw(st.sampled_from((1, 2, 4, 8, across))), across
     c, o = draw(st.integers(1, 9)), draw(st.sampled_from((1, 5, 16, 31, 64, 96)))
-    image = tuple(k * draw(st.integers(1, 9)) + draw(st.integers(0, 3)) for k in kernel)
+    image = tuple(k * draw(st.integers(1, 14)) + draw(st.integers(0, 3)) for k in kernel)
     return Geometry(draw(st.integers(1, 3)), c, image, o, kernel, kernel)
 
 
@@ -215,51 +216,51 @@ def convolution(geometry):
     return compute
 
 
-def check(data, kind, dtype="float32", **how):
+def check(data, kind, dtype="float32", most=6_000_000, **how):
     """Draw a geometry and judge it."""
-    geometry = data.draw(kind.filter(is_possible))
+    geometry = data.draw(kind.filter(lambda found: is_possible(found, most)))
     given = arguments(data.draw, geometry, dtype)
     judged(data, convolution(geometry), given, geometry.terms(given[2] is not None), **how)
 
 
 @given(st.data())
-@examples(40)
+@examples(25)
 def test_any_settings(data):
     check(data, general())
 
 
 @given(st.data())
-@examples(25)
+@examples(15)
 def test_one_dim(data):
     check(data, st.one_of(general(1), depthwise(1)))
 
 
 @given(st.data())
-@examples(20)
+@examples(12)
 def test_three_dims(data):
     check(data, st.one_of(general(3), depthwise(3), joined(), whole(3)))
 
 
 @given(st.data())
-@examples(25)
+@examples(15)
 def test_transformed_tiles(data):
     check(data, transformed(), by_element=False)
 
 
 @given(st.data())
-@examples(15)
+@examples(12)
 def test_sub_images(data):
-    check(data, dilated(), by_element=False)
+    check(data, dilated(), most=16_000_000, by_element=False)
 
 
 @given(st.data())
-@examples(30)
+@examples(20)
 def test_many_channels(data):
     check(data, deep(), by_element=False)
 
 
 @given(st.data())
-@examples(25)
+@examples(20)
 def test_products_of_pixels(data):
     check(data, pixels())
 
@@ -271,13 +272,13 @@ def test_patches(data):
 
 
 @given(st.data())
-@examples(30)
+@examples(20)
 def test_planes(data):
     check(data, planes())
 
 
 @given(st.data())
-@examples(30)
+@examples(25)
 def test_depthwise(data):
     check(data, depthwise())
 
@@ -299,19 +300,19 @@ EVERY = st.one_of(general(), general(1), planes(), depthwise(), pixels(), patche
 
 
 @given(st.data())
-@examples(25)
+@examples(15)
 def test_doubles(data):
     check(data, st.one_of(EVERY, general(3)), "float64")
 
 
 @given(st.data())
-@examples(20)
+@examples(15)
 def test_half_width(data):
     check(data, EVERY, data.draw(st.sampled_from(("bfloat16", "float16"))), by_element=False)
 
 
 @given(st.data())
-@examples(40)
+@examples(20)
 def test_inputs_that_are_not_finite(data):
     """Infinite weights mean nothing: zeros around images are multiplied with them or not."""
     geometry = data.draw(st.one_of(EVERY, transformed(), dilated()).filter(is_possible))
@@ -322,7 +323,7 @@ def test_inputs_that_are_not_finite(data):
 
 
 @given(st.data())
-@examples(40)
+@examples(20)
 def test_gradients_that_are_not_finite(data):
     geometry = data.draw(st.one_of(EVERY, transformed(), dilated()).filter(is_possible))
     x, w, _ = arguments(data.draw, geometry, "float32")

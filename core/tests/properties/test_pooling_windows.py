@@ -29,10 +29,13 @@ def windows(draw, largest=True):
     """A shape and windows: sizes, steps, padding, dilation."""
     dims = draw(st.sampled_from((1, 2, 2, 2, 3)))
     kernel = draw(st.one_of(each(dims, (1, 2, 2, 3, 3, 4, 5, 7)), st.just((2,) * dims)))
-    plain = draw(st.booleans())
-    stride = kernel if plain else draw(each(dims, (1, 1, 2, 2, 3, 5)))
-    padding = tuple(draw(st.integers(0, k // 2)) if draw(st.booleans()) else 0 for k in kernel)
-    dilation = draw(each(dims, (1, 1, 1, 2, 3))) if largest else (1,) * dims
+    padding, dilation = (0,) * dims, (1,) * dims
+    if draw(st.booleans()):  # windows side by side, as most programs have them
+        stride = kernel
+    else:
+        stride = draw(each(dims, (1, 1, 2, 2, 3, 5)))
+        padding = tuple(draw(st.integers(0, k // 2)) for k in kernel)
+        dilation = draw(each(dims, (1, 1, 1, 2, 3))) if largest else dilation
     most = {1: 300, 2: 66, 3: 20}[dims]
     reach = [d * (k - 1) + 1 - 2 * p for k, p, d in zip(kernel, padding, dilation, strict=True)]
     size = tuple(max(n, draw(sizes(most))) for n in reach)

@@ -91,7 +91,7 @@ def agree(run, x, states, up, steps):
 
 
 @given(st.data())
-@examples(40)
+@examples(20)
 def test_sequences(data):
     name, (inputs, width), options = data.draw(networks())
     dtype, steps = data.draw(DTYPES), data.draw(st.integers(1, 12))
@@ -105,7 +105,7 @@ def test_sequences(data):
 
 
 @given(st.data())
-@examples(20)
+@examples(10)
 def test_packed_sequences(data):
     name, (inputs, width), options = data.draw(networks())
     lengths = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=12))
@@ -126,7 +126,7 @@ def test_packed_sequences(data):
 
 @pytest.mark.parametrize("name", ["LSTMCell", "GRUCell", "RNNCell"])
 @given(st.data())
-@examples(15)
+@examples(8)
 def test_cells(name, data):
     inputs, width, rows = (data.draw(sizes(40)) for _ in "iwr")
     dtype = data.draw(DTYPES)

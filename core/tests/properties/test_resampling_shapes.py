@@ -69,7 +69,7 @@ def test_nearest(mode, data):
 
 
 @given(st.data())
-@examples(60)
+@examples(50)
 def test_weighted(data):
     dims = data.draw(st.sampled_from((1, 2, 2, 2, 3)))
     shape, settings = draw_change(data, dims)
@@ -120,7 +120,7 @@ def positions(draw, sizes, shape, dtype, aligned):
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @given(st.data())
-@examples(15)
+@examples(8)
 def test_samples(mode, padding, data):
     dims = 2 if mode == "bicubic" else data.draw(st.sampled_from((2, 2, 2, 3)))
     aligned, dtype = data.draw(st.booleans()), data.draw(st.sampled_from(("float32", "float64")))

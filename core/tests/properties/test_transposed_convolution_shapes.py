@@ -103,31 +103,31 @@ EVERY = st.one_of(upwards(), upwards(1), upwards(3, 8, 7, (1, 2, 3)), by_depth()
 
 
 @given(st.data())
-@examples(40)
+@examples(20)
 def test_any_settings(data):
     check(data, st.one_of(upwards(), by_depth(), doubling()))
 
 
 @given(st.data())
-@examples(20)
+@examples(12)
 def test_one_and_three_dims(data):
     check(data, st.one_of(upwards(1, largest=100), upwards(3, 8, 7, (1, 2, 3))))
 
 
 @given(st.data())
-@examples(15)
+@examples(8)
 def test_many_channels(data):
     check(data, wide(), by_element=False)
 
 
 @given(st.data())
-@examples(25)
+@examples(15)
 def test_other_dtypes(data):
     dtype = data.draw(st.sampled_from(("float64", "float64", "bfloat16", "float16")))
     check(data, EVERY, dtype, by_element=False)
 
 
 @given(st.data())
-@examples(20)
+@examples(12)
 def test_inputs_that_are_not_finite(data):
     check(data, EVERY, by_element=False, odd=True)
