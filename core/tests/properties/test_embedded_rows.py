@@ -80,7 +80,8 @@ def test_bags(table, mode, data):
     found, truth, above = differentiated(program, [weight, index, offsets, each], data, dtype)
     many = max(1, index.numel())
     most = float(above.abs().max()) if above.numel() else 0.0
-    close(found[0], truth[0], 4.0 * many if mode == "sum" else 4.0, 4.0 + many**0.25)
+    # a row that comes again and again is rounded to the same side each time
+    close(found[0], truth[0], 4.0 * many if mode == "sum" else 4.0, 4.0 + many / 8)
     # the terms of a row come one after the other, perhaps all of one sign
     counts = torch.bincount(twin(index).reshape(-1), minlength=rows).double()
     terms = counts.max() if counts.numel() else torch.tensor(0.0)

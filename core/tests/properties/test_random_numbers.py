@@ -56,9 +56,9 @@ def test_fills(name, shape, seed, data):
     model = torch.empty_strided(shape, strides, dtype=getattr(torch, dtype))
     getattr(model, name)(*given)
     if name in ("normal_", "exponential_", "log_normal_", "cauchy_"):
-        close(
-            found, model.double(), model.double().abs() + 1.0, 16.0 if name != "cauchy_" else 512.0
-        )
+        # errors of what is in an exponential or beside a pole of the tangent grow
+        units = {"log_normal_": 64.0, "cauchy_": 512.0}.get(name, 16.0)
+        close(found, model.double(), model.double().abs() + 1.0, units)
     else:
         same(found, model)
     same(behind, torch.rand(3))

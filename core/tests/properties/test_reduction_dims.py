@@ -349,6 +349,8 @@ def test_long_rows(names, shape, dim, data):
     axes = None if dim < 0 else (dim % len(shape),)
     for name in names:
         note(name)
+        if name in ("var", "std") and counted(shape, axes) < 16:
+            continue  # two elements may be equal but for their last bits
         if name in ("any", "all"):
             alike(reduction(name, axes, False), x > (1.999 if name == "any" else 1e-5))
         elif name == "argmin":

@@ -45,8 +45,8 @@ def test_softmax(name, data):
         scale = above.abs() + truth[0].exp() * (
             above.abs().sum(dim, True) if shape else above.abs()
         )
-        # a half-width result that is saved has the error of one rounding of itself in its exponent
-        scale = scale * (1 + spread if is_low(dtype) else 1)
+        # the result that is saved has the error of one rounding of itself in its exponent
+        scale = scale * (1 + spread)
     else:
         inner = (above.abs() * truth[0]).sum(dim, True) if shape else above.abs()
         least = 2.0**-14 if dtype == "float16" else 0.0  # of its numbers that are not rounded more
@@ -223,5 +223,6 @@ def test_alignments(data):
         return call.ctc_loss(given, goal, inputs, lengths, blank, reduction, infinite)
 
     found, truth, above = differentiated(program, [x, targets], data, dtype)
+    rough = 4.0 if dtype == "float64" else 1.0  # the truth has errors of its own
     close(found[0], truth[0], 4.0 * steps * (batch if reduction == "sum" else 1), 32.0)
-    close(found[1], truth[1], 3.0 * above.abs().max() + 1e-30, 32.0 + 4 * steps)
+    close(found[1], truth[1], 3.0 * above.abs().max() + 1e-30, (32.0 + 4 * steps) * rough)
