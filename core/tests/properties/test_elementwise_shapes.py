@@ -116,7 +116,7 @@ def try_one_argument(name, data):
 
 
 @given(some(ONE), st.data())
-@examples(12)
+@examples(10)
 def test_one_argument(names, data):
     for name in names:
         note(name)

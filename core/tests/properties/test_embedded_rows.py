@@ -24,7 +24,7 @@ def tables(draw, kinds=FLOATS):
 
 
 @given(tables(), st.data())
-@examples(80)
+@examples(55)
 def test_embedding(table, data):
     """With rows that get no gradient and gradients divided by how often a row occurs."""
     weight, dtype = table
@@ -50,7 +50,7 @@ def test_embedding(table, data):
 
 
 @given(tables(WIDE), st.sampled_from(("sum", "mean", "max")), st.data())
-@examples(80)
+@examples(55)
 def test_bags(table, mode, data):
     """Bags of any sizes, some empty; padding; weights of every sample."""
     weight, dtype = table

@@ -52,7 +52,7 @@ def along(data, shape, dim, count, smaller=True):
 
 
 @given(places(0), st.booleans(), st.data())
-@examples(80)
+@examples(50)
 def test_elements_read(where, smaller, data):
     """gather and take_along_dim, and what comes back to their inputs."""
     shape, dim, count = where
@@ -78,7 +78,7 @@ def sum_of(count, dtype):
 
 
 @given(places(0), st.data())
-@examples(80)
+@examples(50)
 def test_slices_read(where, data):
     """index_select and indexing by a tensor of any dims, negative numbers among it."""
     shape, dim, count = where
@@ -134,7 +134,7 @@ def written(target, index, source):
 
 
 @given(places(), st.data())
-@examples(70)
+@examples(45)
 def test_elements_added(where, data):
     """scatter_add and index_add, out of place and in place, and all their gradients."""
     shape, dim, count = where
@@ -176,7 +176,7 @@ def test_elements_written(where, data):
 
 
 @given(st.sampled_from(("sum", "prod", "mean", "amax", "amin")), places(), st.booleans(), st.data())
-@examples(90)
+@examples(60)
 def test_elements_reduced(way, where, own, data):
     """scatter_reduce, with and without what was there, and its gradients."""
     shape, dim, count = where
@@ -198,7 +198,7 @@ def test_elements_reduced(way, where, own, data):
 
 
 @given(st.booleans(), st.data())
-@examples(60)
+@examples(40)
 def test_places_put(adding, data):
     """index_put by tensors for several dims that broadcast, masks among them."""
     shape = data.draw(extents(st.integers(2, 4), 1 << 13))

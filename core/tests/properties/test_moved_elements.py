@@ -147,7 +147,7 @@ NUMBERS = ("float32", "float64", "bfloat16", "float16", "int64", "int32", "int16
 
 
 @given(st.sampled_from(NUMBERS[:-1]), st.sampled_from(NUMBERS), st.data())
-@examples(150)
+@examples(100)
 def test_converted(source, target, data):
     """Between all dtypes: bits are PyTorch's; of floats to integers where these hold them."""
     shape = data.draw(extents(st.integers(0, 3), data.draw(AMOUNTS), 0))

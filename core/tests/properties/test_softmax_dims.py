@@ -25,7 +25,7 @@ AMOUNTS = st.sampled_from((1 << 12, 1 << 12, 1 << 14, 1 << 16, 1 << 18))
 
 
 @given(st.sampled_from(("softmax", "log_softmax", "softmin")), st.data())
-@examples(60)
+@examples(40)
 def test_softmax(name, data):
     shape = data.draw(extents(st.integers(0, 4), data.draw(AMOUNTS), 0))
     dim = data.draw(st.integers(-len(shape), len(shape) - 1)) if shape else 0
@@ -79,7 +79,7 @@ def classes(draw):
 
 
 @given(st.sampled_from(("cross_entropy", "nll_loss")), classes(), st.data())
-@examples(70)
+@examples(50)
 def test_class_losses(name, shape, data):
     """Of class numbers: weights, targets to ignore, smoothing, the three reductions."""
     dtype, (n, c, *inner) = data.draw(WIDE), shape
@@ -144,7 +144,7 @@ LOSSES = {
 
 
 @given(st.sampled_from(tuple(LOSSES)), st.data())
-@examples(70)
+@examples(50)
 def test_pairs(name, data):
     """Losses of pairs of one shape, or of one that broadcasts; both get gradients."""
     shape = data.draw(extents(st.integers(0, 4), data.draw(AMOUNTS)))
