@@ -114,3 +114,11 @@ def test_twice_as_many_between_neighbours(shape, dtype):
 
 def by_numpy_last(array, taps):
     return resampling._along(array, taps, array.ndim - 1)
+
+
+@pytest.mark.parametrize("taps", [
+    resampling.cubic(9, 27, False, None, False),
+    resampling.antialiased(27, 10, False, None, False, 3),
+])  # fmt: skip
+def test_cubic_weights_add_up_to_one(taps):
+    assert np.abs(taps.weight.sum(1) - 1).max() < 1e-7
