@@ -97,12 +97,12 @@ def judged(
 
 def bounded(data, compute, arguments, scales, units, up=None):
     """Compare ``compute(library, *arguments)`` and its gradients with the truth, for functions that
-    are not linear. ``scales(up, truth)``: what rounding errors of the result, and of each gradient,
-    are so many units of."""
+    are not linear. ``scales(up, sums)``: what rounding errors of the result, and of each gradient,
+    are so many units of; ``sums`` are what the absolute values of ``up`` give."""
     up = gradient_for(data, compute, arguments) if up is None else up
     found = on_threads(lambda: with_gradients(rushlight, compute, arguments, up))
-    truth, _ = true_values(compute, arguments, up, "up")
-    for got, want, scale in zip(found, truth, scales(exact(up), truth), strict=True):
+    truth, sums = true_values(compute, arguments, up, "up")
+    for got, want, scale in zip(found, truth, scales(exact(up), sums), strict=True):
         near(got, want, want.detach().abs() * 0 + scale, units)
     return found
 

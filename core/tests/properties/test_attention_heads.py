@@ -61,7 +61,7 @@ def scales(given, scale=None):
     query, key, value = (exact(a).detach().abs() for a in given[:3])
     factor = scale or query.shape[-1] ** -0.5
 
-    def found(up, truth):
+    def found(up, sums):
         up, most = up.abs(), size_of(value)
         # what a gradient of probabilities is at most, and how many of them there are in one of keys
         change = 2 * float(up.sum(-1).max()) * most * factor if up.numel() else 0.0

@@ -37,9 +37,9 @@ def changes(draw, dims):
     return (*shape[:2], *size), {"scale_factor": factors}
 
 
-def largest_sum(up, truth):
+def largest_sum(up, sums):
     """What a gradient of several elements may be."""
-    return max(size_of(up), size_of(truth[1]))
+    return max(size_of(up), size_of(sums[1]))
 
 
 def draw_change(data, dims):
@@ -86,7 +86,7 @@ def test_weighted(data):
     # positions are rounded before weights are computed of them: errors grow with the sizes
     size = max(shape[2:]) + max(settings.get("size", shape[2:]))
     most = size_of(exact(x))
-    bounded(data, compute, (x,), lambda up, truth: (most, largest_sum(up, truth)), 8 + 2 * size)
+    bounded(data, compute, (x,), lambda up, sums: (most, largest_sum(up, sums)), 8 + 2 * size)
 
 
 @given(st.data())
@@ -133,9 +133,9 @@ def test_samples(mode, padding, data):
     def compute(lib, x, grid):
         return lib.nn.functional.grid_sample(x, grid, mode, padding, aligned)
 
-    def scales(up, truth):
+    def scales(up, sums):
         most, top = size_of(exact(x)), size_of(up)
-        return most, max(top, size_of(truth[1])), most * top * c * max(size)
+        return most, largest_sum(up, sums), most * top * c * max(size)
 
     # an error of a position, as large as the image, is multiplied with differences of elements
     bounded(data, compute, (x, grid), scales, 16 + 8 * max(size))
