@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 from drawn import exact, numpy_dtype, on_threads, sizes, tensors
+from hypothesis import note
 from hypothesis import strategies as st
 
 import rushlight
@@ -35,6 +36,13 @@ def extents(draw, dims, elements=1 << 15, least=1):
 def some(names, step=5):
     """Every so many-th of the names, from a drawn one on: all of them have their turns."""
     return st.integers(0, step - 1).map(lambda first: tuple(names)[first::step])
+
+
+def each(names, data, attempt):
+    """``attempt(name, data)`` for each of some names; the one that fails is noted."""
+    for name in names:
+        note(name)
+        attempt(name, data)
 
 
 def short(dtype):
@@ -110,11 +118,6 @@ def differentiated(program, given, data, dtype):
     above = exact(top)
     leaves = [t for t in wide if isinstance(t, torch.Tensor) and t.requires_grad]
     return found, (truth, *torch.autograd.grad(truth, leaves, above)), above
-
-
-def name_of(tensor):
-    """A rushlight tensor's dtype by name."""
-    return short(tensor.dtype)
 
 
 def is_low(dtype):

@@ -151,6 +151,16 @@ def _bits(tensor):
     return plain.shape, plain.dtype, content
 
 
+def name_of(tensor):
+    """A dtype's name, which both libraries share."""
+    return str(tensor.dtype).rpartition(".")[2]
+
+
+def allowed(terms):
+    """Units of rounding for sums of so many products: a random walk, with room."""
+    return 4.0 + terms**0.5
+
+
 def close(found, truth, scale=None, units=8.0, dtype=None):
     """Whether every element of `found` is within `units` rounding errors of `truth`.
 

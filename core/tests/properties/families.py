@@ -4,17 +4,12 @@ float64, with the gradients of all arguments."""
 from __future__ import annotations
 
 import numpy as np
-from drawn import EPSILON, Layout, close, exact, layouts, on_threads, tensors
+from drawn import EPSILON, Layout, allowed, close, exact, layouts, name_of, on_threads, tensors
 from hypothesis import strategies as st
 
 import rushlight
 
 LOW = ("bfloat16", "float16")
-
-
-def allowed(terms):
-    """Units of rounding for sums of so many products: a random walk, with room."""
-    return 4.0 + terms**0.5
 
 
 def images(dims):
@@ -31,11 +26,6 @@ def sprinkled(tensor, seed, count=2):
             place = tuple(int(rng.integers(n)) for n in tensor.shape)
             tensor[place] = float(rng.choice([np.inf, -np.inf, np.nan]))
     return tensor
-
-
-def name_of(tensor):
-    """A dtype's name, which both libraries share."""
-    return str(tensor.dtype).rpartition(".")[2]
 
 
 def with_gradients(lib, compute, arguments, up=None):

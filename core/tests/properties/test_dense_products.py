@@ -10,14 +10,9 @@ import rushlight
 
 torch = pytest.importorskip("torch")
 
-from drawn import close, exact, examples, on_threads, sizes, tensors  # noqa: E402
+from drawn import allowed, close, exact, examples, on_threads, sizes, tensors  # noqa: E402
 
 DTYPES = st.sampled_from(("float32", "float32", "float64", "bfloat16"))
-
-
-def allowed(terms):
-    """Units of rounding for sums of so many products: a random walk, with room."""
-    return 4.0 + terms**0.5
 
 
 @st.composite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rushlight
@@ -16,9 +16,9 @@ from agreement import (  # noqa: E402
     FLOATS,
     ODD,
     alike,
+    each,
     extents,
     is_low,
-    name_of,
     same,
     short,
     some,
@@ -26,7 +26,7 @@ from agreement import (  # noqa: E402
     truth_of,
     twin,
 )
-from drawn import close, exact, examples, on_threads, tensors  # noqa: E402
+from drawn import close, exact, examples, name_of, on_threads, tensors  # noqa: E402
 
 ANY = (-4.0, 4.0)
 # Functions of one argument: where their arguments lie, and how many roundings a result may be off.
@@ -118,9 +118,7 @@ def try_one_argument(name, data):
 @given(some(ONE), st.data())
 @examples(10)
 def test_one_argument(names, data):
-    for name in names:
-        note(name)
-        try_one_argument(name, data)
+    each(names, data, try_one_argument)
 
 
 def try_one_argument_of_nan_and_infinity(name, data):
@@ -142,9 +140,7 @@ def try_one_argument_of_nan_and_infinity(name, data):
 @given(some(ONE), st.data())
 @examples(20)
 def test_one_argument_of_nan_and_infinity(names, data):
-    for name in names:
-        note(name)
-        try_one_argument_of_nan_and_infinity(name, data)
+    each(names, data, try_one_argument_of_nan_and_infinity)
 
 
 def try_in_place_and_out(name, data):
@@ -166,9 +162,7 @@ def try_in_place_and_out(name, data):
 @given(some(ONE), st.data())
 @examples(25)
 def test_in_place_and_out(names, data):
-    for name in names:
-        note(name)
-        try_in_place_and_out(name, data)
+    each(names, data, try_in_place_and_out)
 
 
 @st.composite
@@ -220,9 +214,7 @@ def try_two_arguments(name, data):
 @given(some(BINARY), st.data())
 @examples(25)
 def test_two_arguments(names, data):
-    for name in names:
-        note(name)
-        try_two_arguments(name, data)
+    each(names, data, try_two_arguments)
 
 
 def try_two_arguments_of_nan_and_infinity(name, data):
@@ -241,9 +233,7 @@ def try_two_arguments_of_nan_and_infinity(name, data):
 @given(some((*BINARY, *COMPARISONS)), st.data())
 @examples(30)
 def test_two_arguments_of_nan_and_infinity(names, data):
-    for name in names:
-        note(name)
-        try_two_arguments_of_nan_and_infinity(name, data)
+    each(names, data, try_two_arguments_of_nan_and_infinity)
 
 
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64")

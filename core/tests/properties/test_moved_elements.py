@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rushlight
 
 torch = pytest.importorskip("torch")
 
-from agreement import FLOATS, ODD, alike, differentiated, extents, name_of, same, some, twin  # noqa: E402
-from drawn import close, examples, on_threads, tensors  # noqa: E402
+from agreement import FLOATS, ODD, alike, differentiated, each, extents, same, some, twin  # noqa: E402
+from drawn import close, examples, name_of, on_threads, tensors  # noqa: E402
 
 AMOUNTS = st.sampled_from((1 << 8, 1 << 12, 1 << 12, 1 << 15, 1 << 17, 1 << 19))
 KINDS = st.sampled_from(("float32", "float32", "float64", "bfloat16", "float16", "int64", "int32",
@@ -105,9 +105,7 @@ REARRANGED = {
 @given(some(REARRANGED, 4), st.data())
 @examples(40)
 def test_rearranged(names, data):
-    for name in names:
-        note(name)
-        try_rearranged(name, data)
+    each(names, data, try_rearranged)
 
 
 def try_rearranged(name, data):

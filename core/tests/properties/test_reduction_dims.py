@@ -18,13 +18,12 @@ from agreement import (  # noqa: E402
     differentiated,
     extents,
     is_low,
-    name_of,
     same,
     some,
     truth_of,
     twin,
 )
-from drawn import close, exact, examples, on_threads, tensors  # noqa: E402
+from drawn import close, exact, examples, name_of, on_threads, tensors  # noqa: E402
 
 # Enough elements for rows and columns that threads share, rarely.
 AMOUNTS = st.sampled_from((1 << 12, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 3 << 18))

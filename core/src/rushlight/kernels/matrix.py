@@ -84,7 +84,7 @@ def _check_features(input, weight):
 
 
 def rows_of(array):
-    """An array as a matrix whose rows are the last dim; there may be no elements."""
+    """An array or a tensor as a matrix whose rows are the last dim; there may be no elements."""
     if array.ndim == 2:
         return array
     return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])

@@ -359,24 +359,17 @@ def _linear_backward(grad, input, weight, needs):
     return tensors_of((back, products, _row_sum(rows) if needs[2] else None))
 
 
-def _rows(tensor):
-    """A tensor as a matrix whose rows are the last dim; there may be no elements."""
-    if tensor.dim() == 2:
-        return tensor
-    return tensor.reshape(math.prod(tensor.shape[:-1]), tensor.shape[-1])
-
-
 @linear.gradients("input", "weight", "bias")
 def linear_gradient(grad, input, weight, input_shape, needs):
     """The three products of the backward pass of a linear layer."""
     if on_arrays(grad, input, weight):
         return _linear_backward(grad._array, input._array, weight._array, needs)
-    rows = _rows(grad)
+    rows = kernels.rows_of(grad)
     grad_input = grad_weight = grad_bias = None
     if needs[0]:
         grad_input = mm(rows, conj_of(weight)).reshape(input_shape)
     if needs[1]:
-        grad_weight = mm(rows.t(), conj_of(_rows(input)))
+        grad_weight = mm(rows.t(), conj_of(kernels.rows_of(input)))
     if needs[2]:
         grad_bias = rows.sum(0)
     return grad_input, grad_weight, grad_bias
@@ -386,7 +379,7 @@ def linear_gradient(grad, input, weight, input_shape, needs):
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input1 @ weight[k] @ input2`` for every output k, plus `bias`."""
     lead = input1.shape[:-1]
-    a, b, outputs = _rows(input1), _rows(input2), weight.shape[0]
+    a, b, outputs = kernels.rows_of(input1), kernels.rows_of(input2), weight.shape[0]
     left = mm(a, weight.permute(1, 0, 2).reshape(a.shape[1], outputs * weight.shape[2]))
     left = left.reshape(a.shape[0], outputs, b.shape[1])
     out = bmm(left, b.unsqueeze(-1)).squeeze(-1).reshape(*lead, outputs)
