@@ -52,7 +52,7 @@ def _step_reference(kind, gates, hidden, cell, weight, bias):
         n = np.tanh(n + r * n_h)
         return n + z * (hidden - n), None, np.concatenate([r, z, n, n_h], 1)
     total = gates + inner
-    return np.tanh(total) if kind == "tanh" else np.maximum(total, 0), None, None
+    return np.tanh(total) if kind == "tanh" else np.where(total < 0, 0, total), None, None
 
 
 def _forward_reference(gates, hidden, cell, weight, bias, kind, backwards):
@@ -86,7 +86,7 @@ def _step_back_reference(kind, whole, dcell, before, cell_before, cell, acts, ou
         dz, dn = whole * (before - n) * z * (1 - z), whole * (1 - z) * (1 - n * n)
         dr = dn * inner * r * (1 - r)
         return np.concatenate([dr, dz, dn], 1), np.concatenate([dr, dz, dn * r], 1), whole * z, None
-    gates = whole * (1 - out * out) if kind == "tanh" else whole * (out > 0)
+    gates = whole * (1 - out * out) if kind == "tanh" else np.where(out <= 0, 0, whole)
     return gates, gates, 0, None
 
 

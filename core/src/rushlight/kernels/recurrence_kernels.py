@@ -278,7 +278,7 @@ def plain_row_back(y, dy, dh, d, width):
         if kind == TANH:
             d[j] = whole * (real(1) - y[j] * y[j])
         else:
-            d[j] = whole if y[j] > real(0) else real(0)
+            d[j] = real(0) if y[j] <= real(0) else whole
 
 
 @range_kernel(wide=True)

@@ -44,15 +44,15 @@ def _limits(input, min_val=-1.0, max_val=1.0):
 
 @elementwise(rule=real_same, domain=nonzero, check=_no_bools)
 def relu(input):
-    """``max(input, 0)``.
+    """``max(input, 0)``; NaN and the sign of zero stay.
 
     >>> rushlight.relu(rushlight.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    return xp.maximum(input, 0)
+    return xp.where(input < 0, 0, input)
 
 
-relu.gradient(input=lambda grad, out: where(out > 0, grad, 0.0))
+relu.gradient(input=lambda grad, out: where(out <= 0, 0.0, grad))
 
 
 @_float(domain=nonzero, inplace="_leaky_relu_")
@@ -66,10 +66,15 @@ leaky_relu.gradient(
 )
 
 
+def _negative(input):
+    """Zero in place of what is positive, for functions that would overflow there."""
+    return xp.where(input > 0, 0, input)
+
+
 @_float(domain=nonzero, inplace="_elu_")
 def elu(input, alpha=1.0):
     """`input` where positive, else ``alpha * (exp(input) - 1)`` (Clevert et al., 2016)."""
-    return xp.where(input > 0, input, alpha * xp.expm1(xp.minimum(input, 0)))
+    return xp.where(input > 0, input, alpha * xp.expm1(_negative(input)))
 
 
 elu.gradient(
@@ -84,7 +89,7 @@ def _exp_negative(input):
 @_float(domain=nonzero, inplace="_celu_")
 def celu(input, alpha=1.0):
     """`input` where positive, else ``alpha * (exp(input / alpha) - 1)``."""
-    return xp.where(input > 0, input, alpha * xp.expm1(xp.minimum(input, 0) / alpha))
+    return xp.where(input > 0, input, alpha * xp.expm1(_negative(input) / alpha))
 
 
 celu.gradient(
@@ -97,7 +102,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 @_float(domain=nonzero, inplace="_selu_")
 def selu(input):
     """The self-normalising exponential unit (Klambauer et al., 2017)."""
-    return _SELU_SCALE * xp.where(input > 0, input, _SELU_ALPHA * xp.expm1(xp.minimum(input, 0)))
+    return _SELU_SCALE * xp.where(input > 0, input, _SELU_ALPHA * xp.expm1(_negative(input)))
 
 
 selu.gradient(
@@ -216,7 +221,7 @@ hardtanh.gradient(
 )
 def relu6(input):
     """``min(max(input, 0), 6)``."""
-    return xp.minimum(xp.maximum(input, 0), 6)
+    return xp.where(input < 0, 0, xp.where(input > 6, 6, input))
 
 
 relu6.gradient(input=lambda grad, input: where((input > 0) & (input < 6), grad, 0.0))

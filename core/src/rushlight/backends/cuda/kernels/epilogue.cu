@@ -12,7 +12,7 @@ finish_product(T* out, const T* bias, i64 total, i64 rows, i64 columns, i64 row_
     i64 column = i % columns, row = i / columns % rows, batch = i / columns / rows;
     i64 at = batch * batch_stride + row * row_stride + column * column_stride;
     A value = (A)out[at] + (A)bias[column];
-    if (kind == 2) value = value > 0 || value != value ? value : (A)0;
+    if (kind == 2) value = value < 0 ? (A)0 : value;
     if (kind == 3) {
       A cube = (A)0.7978845608028654 * (value + (A)0.044715 * value * value * value);
       value = (A)0.5 * value * ((A)1 + tangent(cube));

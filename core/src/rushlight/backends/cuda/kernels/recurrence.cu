@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 plain_step(const T* gates, const A* product, T* out, i64 count, int rectified) {
   for (i64 n = global_thread(); n < count; n += global_threads()) {
     A x = (A)gates[n] + product[n];
-    out[n] = (T)(rectified ? (x > 0 || x != x ? x : (A)0) : tangent(x));
+    out[n] = (T)(rectified ? (x < 0 ? (A)0 : x) : tangent(x));
   }
 }
 
@@ -95,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 plain_step_back(const T* grad, A* carry, const T* out, T* dgates, i64 count, int rectified) {
   for (i64 n = global_thread(); n < count; n += global_threads()) {
     A whole = (A)grad[n] + carry[n], y = (A)out[n];
-    dgates[n] = (T)(rectified ? (y > 0 ? whole : (A)0) : whole * (1 - y * y));
+    dgates[n] = (T)(rectified ? (y <= 0 ? (A)0 : whole) : whole * (1 - y * y));
     carry[n] = 0;
   }
 }

@@ -92,7 +92,7 @@ def _compute(product, a, b, out, bias):
     if product.epilogue != "none":
         result = result + bias.astype(wide)
     if product.epilogue == "relu_bias":
-        result = np.where(result > 0, result, np.where(np.isnan(result), result, wide(0)))
+        result = np.where(result < 0, wide(0), result)
     elif product.epilogue == "gelu_bias":
         result = gelu_tanh(result)
     out[...] = result.astype(product.result_dtype)
