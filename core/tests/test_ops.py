@@ -1,5 +1,15 @@
 """Every op of the table, by the tests that its declaration implies."""
 
+from pathlib import Path
+
+from rushlight.ops._op import TABLE
 from rushlight.testing.ops import generate
 
 generate(globals())
+
+
+def test_files_that_declarations_name_as_their_tests_exist():
+    named = {op.options.get("tested_by") or "" for op in TABLE.values()}
+    files = [name for name in named if name.endswith(".py")]
+    folder = Path(__file__).parent.parent
+    assert files and not [name for name in files if not (folder / name).is_file()]

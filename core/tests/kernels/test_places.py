@@ -194,3 +194,66 @@ def test_elements_far_behind_wrong_indices(count):
     wrapped, failed = run(places.take_rows(x, index, 0, True), x, index - 300)
     np.testing.assert_array_equal(wrapped, x[index], strict=True)
     assert failed == 0
+
+
+def slices_put(start, index, source, dim, way):
+    """What stands in an array after slices are written or added, one after the other."""
+    found = np.moveaxis(start.copy(), dim, 0)
+    source = np.broadcast_to(source, start.shape[:dim] + index.shape + start.shape[dim + 1 :])
+    for place, row in zip(index, np.moveaxis(source, dim, 0), strict=True):
+        found[place] = row if way == places.PUT else found[place] + row
+    return np.moveaxis(found, 0, dim)
+
+
+@pytest.mark.compiled("the reference has one way for all sizes")
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "dim", "count"),
+    [((7,), 0, 11), ((5, 129), 0, 9), ((1, 40), 1, 70), ((3, 6, 2050), 1, 8), ((6, 9001), 0, 7),
+     ((2, 1025, 3), 1, 1300), ((64, 33), 1, 40)],
+)  # fmt: skip
+def test_slices_written_in_place(shape, dim, count, past, threads, monkeypatch):
+    """Repeated indices: the last one counts, on any number of threads, past the caches or not."""
+    monkeypatch.setattr(places, "streams_from", lambda: 1 if past else 1 << 60)
+    monkeypatch.setattr(places, "_into_rows", places.Remembered())
+    draw = np.random.default_rng(4)
+    index = draw.integers(0, shape[dim], count)
+    before = rushlight.get_num_threads()
+    rushlight.set_num_threads(threads)
+    try:
+        for dtype in ("f4", "f8", "i8", "u1", "f2"):
+            start = draw.integers(0, 99, shape).astype(dtype)
+            source = draw.integers(0, 99, (*shape[:dim], count, *shape[dim + 1 :])).astype(dtype)
+            for way in (places.PUT, places.ADD) if dtype in ("f4", "f8") else (places.PUT,):
+                for value in (source, 3):
+                    given = start.copy()
+                    assert places.put_rows(given, index, value, dim, way)
+                    wanted = slices_put(start, index, value, dim, way)
+                    np.testing.assert_array_equal(given, wanted)
+                for wrong in (-1, shape[dim]):
+                    refused, given = index.copy(), start.copy()
+                    refused[-1] = wrong
+                    assert not places.put_rows(given, refused, source, dim, way)
+                    np.testing.assert_array_equal(given, start)
+    finally:
+        rushlight.set_num_threads(before)
+
+
+@pytest.mark.compiled("the reference leaves all of them to NumPy")
+def test_slices_that_are_left_to_others():
+    target, index = np.zeros((4, 6), np.float32), np.array([0, 2])
+    source = np.ones((2, 6), np.float32)
+    refused = [
+        (target.T, index, source.T, 1), (target, index, source[:, ::-1], 0),
+        (target, index, source.astype("f8"), 0), (target, index, source[:1], 0),
+        (target, index.astype("i4"), source, 0), (target, index[:, None], source, 0),
+        (target, index, target[:2], 0), (target, index, 1e40, 0), (target, index, None, 0),
+    ]  # fmt: skip
+    for arguments in refused:
+        assert not places.put_rows(*arguments, places.PUT)
+    assert not target.any()
+    whole = np.zeros((4, 6), np.int64)
+    assert not places.put_rows(whole, index, np.ones((2, 6), np.int64), 0, places.ADD)
+    assert not places.put_rows(whole, index, 0.5, 0, places.PUT)
+    assert not whole.any()

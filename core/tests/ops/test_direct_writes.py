@@ -267,3 +267,89 @@ def test_numbers_written_again_and_again(dtype):
     (product := leaf * 2).clamp_(-1.25, 1.5)
     product.sum().backward()
     assert leaf.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(11,), (6, 50), (3, 4, 5), (700, 40), (5, 70_000)], ids=str)
+def test_slices_in_place(dtype, shape):
+    """index_copy_, index_add_, index_fill_ and assignments to slices, dense and strided."""
+    rng = np.random.default_rng(2)
+    for dim in range(-1, len(shape)):
+        place = rng.permutation(shape[dim])[: max(1, shape[dim] - 1)]
+        extents = list(shape)
+        extents[dim] = len(place)
+        i, j = rushlight.from_numpy(place), torch.from_numpy(place)
+        for turned in (False, True):
+            ours, theirs, _ = both(shape, dtype)
+            source, wanted, _ = both(tuple(extents), dtype, 2)
+            if turned and len(shape) > 1:
+                ours, theirs = ours.transpose(0, 1).clone(), theirs.transpose(0, 1).clone()
+                ours, theirs = ours.transpose(0, 1), theirs.transpose(0, 1)
+            elif turned:
+                source, wanted = source.expand(extents), wanted.expand(extents)
+            check(ours.index_copy_(dim, i, source), theirs.index_copy_(dim, j, wanted))
+            check(ours.index_add_(dim, i, source), theirs.index_add_(dim, j, wanted))
+            check(ours.index_fill_(dim, i[:1], 1), theirs.index_fill_(dim, j[:1], 1))
+            check(rushlight.index_copy(ours, dim, i, source),
+                  torch.index_copy(theirs, dim, j, wanted))  # fmt: skip
+            check(ours.index_fill(dim, i, 0), theirs.index_fill(dim, j, 0))
+            before = (slice(None),) * (dim % len(shape))
+            ours[(*before, i)], theirs[(*before, j)] = source, wanted
+            check(ours, theirs)
+            ours[(*before, i[1:])], theirs[(*before, j[1:])] = 1, 1
+            check(ours, theirs)
+            ours[(*before, -i[:2] - 1)], theirs[(*before, -j[:2] - 1)] = 0, 0
+            check(ours, theirs)
+            ours[(*before, i)], theirs[(*before, j)] = (
+                source[:1].sum().to(ours.dtype),
+                (wanted[:1].sum().to(theirs.dtype)),
+            )
+            check(ours, theirs)
+
+
+@pytest.mark.parametrize("way", ["index_copy_", "index_add_"])
+def test_slices_out_of_range_write_nothing(way):
+    for wrong in (-1, 4):
+        x, index = rushlight.zeros(4, 3000), rushlight.tensor([0, wrong])
+        with pytest.raises(IndexError, match="out of"):
+            getattr(x, way)(0, index, rushlight.ones(2, 3000))
+        assert not x.any() and x._version == 0
+    x = rushlight.zeros(5, 4)
+    with pytest.raises(IndexError, match="out of"):
+        x[:, rushlight.tensor([0, 4])] = 1.0
+    assert not x.any()
+
+
+def test_slices_of_the_target_itself_are_read_first():
+    x = rushlight.arange(6.0).reshape(3, 2)
+    x.index_copy_(0, rushlight.tensor([1, 2, 0]), x)
+    assert x.tolist() == [[4.0, 5.0], [0.0, 1.0], [2.0, 3.0]]
+    x[:, rushlight.tensor([1, 0])] = x
+    assert x.tolist() == [[5.0, 4.0], [1.0, 0.0], [3.0, 2.0]]
+
+
+def test_slices_at_columns_among_other_indices():
+    """Slices with steps, masks, missing trailing dimensions: one tensor among slices."""
+    at = np.array([0, 2])
+    for index in (
+        (slice(1, 3), at), (slice(None, None, 2), at), (at, slice(1, None)),
+        (slice(None), slice(0, 3), np.array([0, -1])), (slice(None), np.array([True, False, True])),
+        (slice(None), np.array([[0, 1], [2, 0]])), (slice(None), slice(None), np.array([3])),
+    ):  # fmt: skip
+        ours, theirs, _ = both((4, 3, 4), "float32")
+        mine = tuple(rushlight.from_numpy(i) if type(i) is np.ndarray else i for i in index)
+        right = tuple(torch.from_numpy(i) if type(i) is np.ndarray else i for i in index)
+        shape = tuple(theirs[right].shape)
+        source, wanted, _ = both(shape, "float32", 3)
+        ours[mine], theirs[right] = source, wanted
+        check(ours, theirs)
+        ours[mine], theirs[right] = 2.5, 2.5
+        check(ours, theirs)
+    for index in ((slice(None), np.array([3])), (slice(None),) * 3 + (at,),
+                  (slice(None), np.array([True, False]))):  # fmt: skip
+
+        def write(library, index=index):
+            items = [library.from_numpy(i) if type(i) is np.ndarray else i for i in index]
+            library.zeros(4, 3, 4)[tuple(items)] = 1.0
+
+        same_error(write)

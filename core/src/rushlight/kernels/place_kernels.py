@@ -21,6 +21,7 @@ from rushlight.backends.kernel_language import (
     u16,
 )
 from rushlight.backends.streaming import LINE, few_bytes, stream_copy
+from rushlight.kernels.block_kernels import move_past, streams
 from rushlight.kernels.places import ADD, LARGEST, MULTIPLY, NARROWED, SHORT_ROWS, SMALLEST
 
 OUT, X, INDEX = 1, 2, 3
@@ -249,6 +250,47 @@ def put_along(args, lo, hi, tid):
                         out[place] = combined(out[place], source[at])
         if failed > 0:
             atomic_add(g[5], failed)
+
+
+@function
+def put_slice(x, source, width):
+    """A piece of a slice, dense in memory: a number everywhere where `single`."""
+    out = array(element, x)
+    new = array(element, source)
+    if single == 1:
+        value = new[0]
+        for c in independent(width):
+            out[c] = combined(out[c], value)
+    elif streams == 1:
+        move_past(source, x, size * width)
+    else:
+        for c in independent(width):
+            out[c] = combined(out[c], new[c])
+
+
+@range_kernel
+def put_rows(args, lo, hi, tid):
+    """OUT[o, INDEX[i], c] = SOURCE[o, i, c], or what the way makes of both, in the order of the
+    indices; nothing at all where one is out of range: items are outer blocks times segments of
+    columns. Constants: failures, extent, number of indices, columns, columns of a segment."""
+    g = array(i64, args)
+    n, m, inner, segment = g[6], g[7], g[8], g[9]
+    index, segments = array(i64, g[INDEX]), (inner + segment - 1) // segment
+    failed = outside(index, 0, m, n)
+    if failed > 0:
+        atomic_add(g[5], failed)
+        return
+    for item in range(lo, hi):
+        outer, column = item // segments, (item % segments) * segment
+        width = min(segment, inner - column)
+        out = g[OUT] + size * (outer * n * inner + column)
+        source = g[4] if single == 1 else g[4] + size * (outer * m * inner + column)
+        if inner == 1:
+            put_inside(index, m, array(element, source), array(element, out))
+        else:
+            for i in range(m):
+                put_slice(out + size * index[i] * inner,
+                          source if single == 1 else source + size * i * inner, width)  # fmt: skip
 
 
 @range_kernel

@@ -12,6 +12,7 @@ import functools
 import math
 
 from rushlight.backends import np, threads
+from rushlight.backends.cpu import streams_from
 from rushlight.backends.memory import address, empty
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, is_floating
 from rushlight.kernels.prepared import (
@@ -31,6 +32,8 @@ __all__ = [
     "put_along",
     "put_flat",
     "put_into",
+    "put_rows",
+    "rows_written_at",
     "take_along",
     "take_rows",
     "triangle",
@@ -45,6 +48,7 @@ SHORT_ROWS = (32, 64, 128)  # bytes of rows that are copied without a loop
 _FAR = 64 << 20  # bytes of indices that no cache keeps until they are read again
 NARROWED = 2048  # indices that a buffer takes
 _UINT16 = np.dtype(np.uint16)
+_COLUMNS = 2048  # of a slice that are written together, at least
 _LARGE = 1 << 15  # numbers beyond it may overflow a narrow dtype
 _NAMES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 
@@ -245,6 +249,11 @@ written_at.first = 16
 def put_into(target, index, source, dim, way):
     """Combine `source`, of the shape of `index` or one number, with `target` along `dim`, in place;
     False, and nothing written, where that is left to others or an index is out of range."""
+    return _put(_into, _plan_into, written_at, target, index, source, dim, way)
+
+
+def _put(remembered, prepare, short, target, index, source, dim, way):
+    """What :func:`put_into` and :func:`put_rows` do, by the plans that `prepare` makes."""
     if type(index) is not np.ndarray:
         return False
     kind, given = type(source), None
@@ -258,17 +267,19 @@ def put_into(target, index, source, dim, way):
     key = *key, dim, way
     array = None if given is None else source
     try:
-        found = _into[key]
+        found = remembered[key]
     except KeyError:
-        found = _into.keep(key, _plan_into(target, index, array, dim, way))
+        found = remembered.keep(key, prepare(target, index, array, dim, way))
     if found is None:
         return False
     plan, looks, known = found
     if given is None:
-        source = np.full(1, source, target.dtype)
+        source = np.array([source], target.dtype)
     else:
-        written_at.miss(known, (target, index, source, target), (dim,))
-    if _meet(target, index) or _meet(target, source):  # they must not change meanwhile
+        short.miss(known, (target, index, source, target), (dim,))
+    if (
+        _meet(target, index) or given is not None and _meet(target, source)
+    ):  # they must not change meanwhile
         return False
     if type(plan) is _Narrow:
         return plan.run(target, index, source)
@@ -279,6 +290,56 @@ def put_into(target, index, source, dim, way):
     if failures.value == before:
         return True
     return bool(((index >= 0) & (index < target.shape[dim])).all())  # else another thread's failure
+
+
+def _segment(outer, inner):
+    """How many columns of a slice go together: many, as memory likes them, but in two pieces where
+    there is one outer block only."""
+    pieces = max(1, inner // _COLUMNS, min(2 // outer, inner // 64))
+    return -(-inner // (16 * pieces)) * 16
+
+
+def _plan_rows(target, index, source, dim, way):
+    """The plan that writes slices for arrays of one layout, and a function of the arrays and the
+    target that does the same, or None; None where that is left to others."""
+    if not target.ndim or index.ndim != 1 or not _fits(target, index):
+        return None
+    if way and target.dtype not in COMPILED_DTYPES:
+        return None
+    single = source is None
+    if not single:
+        expected = (*target.shape[:dim], index.size, *target.shape[dim + 1 :])
+        if source.shape != expected or source.dtype != target.dtype:
+            return None
+        if not source.flags.c_contiguous:
+            return None
+    outer, n, inner = _seen(target.shape, dim)
+    moved = 0 if single or way else source.nbytes
+    streams = int(moved >= streams_from() and inner * target.itemsize >= 4096)
+    kind = {4: "f32", 8: "f64"}[target.itemsize] if way else None
+    code = _kernel("put_rows", target.dtype, kind, way=way, single=int(single), streams=streams)
+    if code is None:
+        return None
+    segment = _segment(outer, inner)
+    items = outer * -(-inner // segment)
+    grain = chunk(items, 2 * outer * index.size * inner // items)
+    words = [ctypes.addressof(failures), n, index.size, inner, segment]
+    plan, known = threads.plan(code, items, grain, [0] * 5 + words), None
+    if not single and not way:
+        known = prepared_into(code, items, grain, (target, index, source), words)
+    return plan, True, known
+
+
+_into_rows = Remembered()
+# Short calls of (target, index, source, target, dim), as `written_at`.
+rows_written_at = Short(4, 5, failures=ctypes.addressof(failures))
+rows_written_at.first = 16
+
+
+def put_rows(target, index, source, dim, way):
+    """:func:`put_into` for slices at a vector of indices: `source` has the shape of `target` but
+    for `dim`, or is one number."""
+    return _put(_into_rows, _plan_rows, rows_written_at, target, index, source, dim, way)
 
 
 def _meet(target, other):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
-from rushlight.dtypes import COMPLEX, FLOAT
-from rushlight.errors import argument_error, shape_text
+from rushlight.errors import shape_text
 from rushlight.kernels import line as lines
 from rushlight.kernels import places, vectors
 from rushlight.ops import place_calls
+from rushlight.ops._assignment import number_or_scalar
 from rushlight.ops._inplace import write_directly, write_out
 from rushlight.ops._op import composite, op
-from rushlight.ops._rules import number_dtype
 from rushlight.ops.arithmetic import conj_number
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros
@@ -384,6 +382,7 @@ def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
 
 
 index_add.cpu(place_calls.adding_rows(index_add.op.body))
+index_add.op.writes = place_calls.writing_rows_into(places.ADD)
 index_add.gradient(
     input=lambda grad: grad,
     source=lambda grad, dim, index, alpha, source_shape: (
@@ -406,6 +405,9 @@ def index_copy(input: Tensor, dim, index: Tensor, source: Tensor):
     return out
 
 
+_put_slices = place_calls.writing_rows_into(places.PUT)
+index_copy.cpu(place_calls.on_a_copy(_put_slices, index_copy.op.body))
+index_copy.op.writes = _put_slices
 index_copy.gradient(
     input=lambda grad, dim, index: grad.index_fill(dim, index, 0),
     source=lambda grad, dim, index, source_shape: grad.index_select(dim, index).reshape(
@@ -431,6 +433,8 @@ def _index_fill(input: Tensor, dim, index: Tensor, value):
 
 
 def _fill_slices(target, dim, index, value):
+    if _put_slices(target, dim, index, value):
+        return True
     quick = type(dim) is int and 0 <= dim < target.ndim and type(index) is np.ndarray
     quick = quick and index.ndim == 1 and index.dtype == np.int64 and index.flags.c_contiguous
     if not (quick and index.size and places.all_inside(index, target.shape[dim])):
@@ -439,44 +443,9 @@ def _fill_slices(target, dim, index, value):
     return True
 
 
+_index_fill.cpu(place_calls.on_a_copy(_put_slices, _index_fill.op.body))
 _index_fill.op.writes = _fill_slices
 _index_fill.gradient(input=lambda grad, dim, index: _index_fill(grad, dim, index, 0))
-
-
-def number_or_scalar(name, input, value):
-    """A value to fill with: a number that fits the dtype, or a 0-d tensor."""
-    if type(value) is float and input._dtype.category >= FLOAT:
-        return value
-    if isinstance(value, Tensor):
-        if value.dim():
-            raise RuntimeError(
-                f"{name} only supports a 0-dimensional value tensor, but got tensor with "
-                f"{value.dim()} dimension(s)."
-            )
-        if value.requires_grad or not readable(value):
-            return value
-        value = value.item()
-    if number_dtype(value) is None:
-        raise argument_error(name, "value", "Number", value)
-    if isinstance(value, complex) and input._dtype.category != COMPLEX:
-        raise RuntimeError(
-            f"{name}: value cannot be converted to type {input._dtype} without overflow: {value}"
-        )
-    return _fitted(name, input._dtype, value)
-
-
-def _fitted(name, dtype, value):
-    """A number that an integer dtype can hold; negative whole numbers wrap in uint8."""
-    if dtype.category >= FLOAT or dtype is dtypes.bool_ or isinstance(value, bool):
-        return value
-    bounds = dtypes.iinfo(dtype)
-    if bounds.min <= value <= bounds.max:
-        return value
-    if isinstance(value, int) and dtype is dtypes.uint8 and -bounds.max <= value < 0:
-        return value & bounds.max
-    raise RuntimeError(
-        f"{name}: value cannot be converted to type {dtype} without overflow: {value}"
-    )
 
 
 @composite(
@@ -507,6 +476,8 @@ def _index_fill_inplace(self, dim, index, value):
     value = number_or_scalar("index_fill_", self, value)
     if isinstance(value, Tensor):
         return self.copy_(index_fill(self, dim, index, value))
+    if write_directly(_index_fill.op, self, (dim, index, value)):
+        return self
     return self._index_fill_(dim, index, value)
 
 

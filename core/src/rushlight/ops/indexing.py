@@ -9,13 +9,23 @@ from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import memory, np
 from rushlight.backends.arrays import cast, dtype_of, is_array
-from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import moving, padding, places, vectors
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops import place_calls
+from rushlight.ops._assignment import written_at
 from rushlight.ops._direct import unrecorded
-from rushlight.ops._inplace import check_writable, is_free, written
+from rushlight.ops._index_forms import (
+    BOOL,
+    WHOLE,
+    WrappedIndex,
+    arrays_of,
+    explain,
+    in_two_steps,
+    normalize,
+    one_among_slices,
+)
+from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._limited import check as check_limited
 from rushlight.ops._op import op
 from rushlight.ops._op import view as declare_view
@@ -26,146 +36,6 @@ from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import empty_iterated, same_order
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
-
-_BASIC = (int, slice, type(None), type(Ellipsis))
-
-
-_LARGE = 3e38  # numbers beyond it may overflow
-_NUMBERS = frozenset({int, float})
-_BOOL = np.dtype(np.bool_)
-_PLACES = frozenset({np.dtype(np.int64), _BOOL})
-
-
-class _WrappedIndex(Exception):
-    """An index holds a tensor of a function transform."""
-
-
-def _plain(item):
-    """One index item as NumPy takes it; tensors become arrays."""
-    if isinstance(item, bool):
-        return np.asarray(item)
-    if isinstance(item, _BASIC):
-        return _plain_slice(item) if isinstance(item, slice) else item
-    if isinstance(item, Tensor):
-        if stack.levels and getattr(item, "_level", None) is not None:
-            raise _WrappedIndex
-        if item._dtype.category >= FLOAT or item._dtype.code >= dtypes.FIRST_LIMITED:
-            raise IndexError(
-                "tensors used as indices must be long, int, byte or bool tensors; got "
-                f"{item._dtype}"
-            )
-        if item._dtype is dtypes.uint8:
-            return item._array != 0
-        if item._array.ndim == 0 and item._dtype is not dtypes.bool_:
-            return int(item._array)
-        return item._array
-    if isinstance(item, (list, tuple, range)):
-        array = np.asarray([i.item() if isinstance(i, Tensor) else i for i in item])
-        return array.astype(np.int64) if array.size == 0 else array
-    if is_array(item):
-        return item
-    if hasattr(item, "__index__"):
-        return item.__index__()
-    raise IndexError(
-        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-        f"indices (got {type(item).__name__})"
-    )
-
-
-def _plain_slice(item):
-    if item.step is not None and _number(item.step) <= 0:
-        raise ValueError("step must be greater than zero")
-    parts = (item.start, item.stop, item.step)
-    return slice(*[None if p is None else _number(p) for p in parts])
-
-
-def _number(value):
-    return int(value.item()) if isinstance(value, Tensor) else value.__index__()
-
-
-_PLAIN_BOUNDS = frozenset({int, type(None)})
-
-
-def normalize(index):
-    """An index as a tuple NumPy takes, and whether it is basic (a view)."""
-    items = index if isinstance(index, tuple) else (index,)
-    if all(map(_is_basic, items)):
-        return items, True
-    plain = tuple(_plain(item) for item in items)
-    return plain, all(isinstance(item, _BASIC) for item in plain)
-
-
-def _is_basic(item):
-    """Whether NumPy reads an index item as we do, and gives a view."""
-    if type(item) is slice:
-        step = item.step
-        return (
-            type(item.start) in _PLAIN_BOUNDS
-            and type(item.stop) in _PLAIN_BOUNDS
-            and (step is None or type(step) is int and step > 0)
-        )
-    return type(item) is int or item is None or item is Ellipsis
-
-
-def _consumed(item):
-    """How many dimensions an index item uses up."""
-    if item is None:
-        return 0
-    return item.ndim if is_array(item) and item.dtype == bool else 1
-
-
-def _in_two_steps(index, ndim):
-    """An index with arrays as a basic one, applied first, and one of arrays and whole slices.
-
-    NumPy counts integers among the advanced indices once there is an array; PyTorch selects first.
-    """
-    used = sum(_consumed(i) for i in index if i is not Ellipsis)
-    whole = slice(None)
-    if not any(i is Ellipsis for i in index):
-        index = (*index, Ellipsis)
-    first, second = [], []
-    for item in index:
-        if item is Ellipsis:
-            rest = max(ndim - used, 0)
-            first += [whole] * rest
-            second += [whole] * rest
-        elif is_array(item) and not (item.dtype == bool and item.ndim == 0):
-            first += [whole] * _consumed(item)
-            second.append(item)
-        elif is_array(item):
-            first.append(None)
-            second.append(item.reshape(1))
-        else:
-            first.append(item)
-            if not isinstance(item, int):
-                second.append(whole)
-    basic = any(i is None or isinstance(i, int) or i != whole for i in first)
-    return (tuple(first) if basic else None), tuple(second)
-
-
-def _explain(error, shape, index):
-    """NumPy's index errors in PyTorch's words."""
-    used = sum(
-        1 if not is_array(i) or i.dtype != bool else i.ndim
-        for i in index
-        if i is not None and i is not Ellipsis
-    )
-    if used > len(shape):
-        return IndexError(f"too many indices for tensor of dimension {len(shape)}")
-    for dim, item in enumerate(i for i in index if i is not None):
-        if item is Ellipsis:
-            break
-        if isinstance(item, int) and not -shape[dim] <= item < shape[dim]:
-            return IndexError(
-                f"index {item} is out of bounds for dimension {dim} with size {shape[dim]}"
-            )
-        if is_array(item) and item.dtype == bool and item.ndim == 1:
-            if item.shape[0] != shape[dim]:
-                return IndexError(
-                    f"The shape of the mask {shape_text(item.shape)} at index {dim} does not match "
-                    f"the shape of the indexed tensor {shape_text(shape)} at index {dim}"
-                )
-    return IndexError(str(error))
 
 
 @declare_view(
@@ -183,7 +53,7 @@ def _slice(input: Tensor, index):
     try:
         out = input[index]
     except IndexError as error:
-        raise _explain(error, input.shape, index) from None
+        raise explain(error, input.shape, index) from None
     return out if is_array(out) else input[(*index, ...)]
 
 
@@ -237,7 +107,7 @@ def _index(input: Tensor, index):
     try:
         return _laid_out(input, index)
     except IndexError as error:
-        raise _explain(error, input.shape, index) from None
+        raise explain(error, input.shape, index) from None
 
 
 def _laid_out(input, index):
@@ -316,7 +186,7 @@ def _write_at(out, index, values, accumulate):
         else:  # no element is shown twice
             out[index] += values
     except IndexError as error:
-        raise _explain(error, out.shape, index) from None
+        raise explain(error, out.shape, index) from None
     except ValueError:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {shape_text(values.shape)} cannot be broadcast "
@@ -339,27 +209,30 @@ _index_put.gradient(
 @op(
     linear=True,
     node="Index",
-    meta=lambda input, index: indexed(input, (index,)),
+    meta=lambda input, index, dim=0: indexed(input, (WHOLE,) * dim + (index,)),
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
 )
-def _index_rows(input: Tensor, index: Tensor):
-    """``input[index]`` for an index of int64: slices along the first dimension."""
+def _index_rows(input: Tensor, index: Tensor, dim=0):
+    """``input[index]`` for an index of int64: slices along a dimension."""
+    at = (WHOLE,) * dim + (index,)
     try:
-        return np.asarray(input[index])
+        return _laid_out(input, at) if dim else np.asarray(input[index])
     except IndexError as error:
-        raise _explain(error, input.shape, (index,)) from None
+        raise explain(error, input.shape, at) from None
 
 
 _index_rows.cpu(
     places.checked(
-        lambda x, i: places.take_rows(x, i, 0, True) if x.ndim and i.ndim else None,
+        lambda x, i, dim=0: places.take_rows(x, i, dim, True) if x.ndim and i.ndim else None,
         _index_rows.op.body,
     )
 )
 _index_rows.gradient(
-    input=lambda grad, input_shape, index: _index_gradient(grad, input_shape, (index._array,))
+    input=lambda grad, input_shape, index, dim: _index_gradient(
+        grad, input_shape, (WHOLE,) * dim + (index._array,)
+    )
 )
 
 
@@ -388,7 +261,7 @@ def _elements(self, index):
     array = self._array
     if type(array) is not np.ndarray or self._node is not None and mode.recording:
         return None
-    found = _arrays_of(index)
+    found = arrays_of(index)
     if not found:
         return None
     try:
@@ -396,6 +269,22 @@ def _elements(self, index):
     except IndexError:
         return None  # said in other words there
     return make.inferred(make.made(np.ascontiguousarray(out), self._dtype))
+
+
+def _slices_at(self, index):
+    """``tensor[:, i]``: one tensor of int64 or a mask of one dimension among slices; None leaves it
+    to the general way."""
+    if self._device is not devices.cpu:
+        return None
+    found = one_among_slices(index, self._array.ndim)
+    if found is None:
+        return None
+    first, dim, at = found
+    if at._array.dtype == BOOL:
+        if len(at._array) != self._array.shape[dim]:
+            return None  # said in other words there
+        at = make_tensor(at._array.nonzero()[0], dtypes.int64)
+    return _index_rows(self if first is None else _slice(self, first), at, dim)
 
 
 def getitem(self, index):
@@ -419,87 +308,28 @@ def getitem(self, index):
                     return out
         if type(index) is tuple and not STATE.levels:
             out = _elements(self, index)
+            out = _slices_at(self, index) if out is None else out
             if out is not None:
                 return out
     try:
         plain, basic = normalize(index)
-    except _WrappedIndex:
+    except WrappedIndex:
         from rushlight.ops._wrappers import getitem as getitem_wrapped
 
         return getitem_wrapped(self, index)
     if basic:
         return _slice(self, plain)
-    first, second = _in_two_steps(plain, self.dim())
+    first, second = in_two_steps(plain, self.dim())
     return _index(self if first is None else _slice(self, first), second)
-
-
-def _places(index):
-    """An index as NumPy takes it where both mean the same by it, else None: basic ones, and one or
-    several tensors of int64 or bool."""
-    kind = type(index)
-    if kind is tuple:
-        return index if all(map(_is_basic, index)) else _arrays_of(index)
-    if kind in EXACT:
-        return index._array if _is_places(index._array) else None
-    return index if _is_basic(index) else None
-
-
-def _arrays_of(index):
-    """The arrays of a tuple of tensors of int64 or bool, or None."""
-    found = tuple([item._array if type(item) in EXACT else None for item in index])
-    return found if all([_is_places(array) for array in found]) else None
-
-
-def _is_places(array):
-    return type(array) is np.ndarray and array.ndim and array.dtype in _PLACES
-
-
-def _written_at(self, index, value):
-    """Write where nothing is recorded and NumPy does the same; False where the general way must do
-    it."""
-    kind = type(value)
-    plain = kind in EXACT
-    if not is_free(self, value if plain else None):
-        return False
-    places = _places(index)
-    if places is None:
-        return False
-    array, dtype = self._array, self._dtype
-    if plain:
-        if value._dtype is not dtype or type(value._array) is not np.ndarray:
-            return False
-        value = value._array
-    elif dtype.category == FLOAT:
-        if kind not in _NUMBERS or not -_LARGE < value < _LARGE or dtype.itemsize == 2:
-            return False  # NumPy would round a half twice
-    elif dtype is not dtypes.int64 or kind is not int:
-        return False
-    try:
-        if plain or type(places) is not np.ndarray or not _filled_where(array, places, value):
-            array[places] = value
-    except (IndexError, ValueError, OverflowError):
-        return False
-    written(self, None)
-    return True
-
-
-def _filled_where(array, mask, value):
-    """Write a number at a mask of leading dimensions; False for other places."""
-    if mask.dtype != _BOOL or mask.shape != array.shape[: mask.ndim]:
-        return False
-    trailing = array.ndim - mask.ndim
-    return written_where(
-        array, mask.reshape(mask.shape + (1,) * trailing) if trailing else mask, value
-    )
 
 
 def setitem(self, index, value):
     """``tensor[index] = value``: numbers and tensors, broadcast."""
-    if type(self) in EXACT and _written_at(self, index, value):
+    if type(self) in EXACT and written_at(self, index, value):
         return
     try:
         plain, basic = normalize(index)
-    except _WrappedIndex:
+    except WrappedIndex:
         importlib.import_module("rushlight.ops._batching_indices").setitem(self, index, value)
         return
     if not isinstance(value, Tensor):
@@ -517,7 +347,7 @@ def setitem(self, index, value):
         target = _slice(self, plain)
         target.copy_(_drop_leading(value, target))
         return
-    first, second = _in_two_steps(plain, self.dim())
+    first, second = in_two_steps(plain, self.dim())
     put(self if first is None else _slice(self, first), second, value, False)
 
 
@@ -579,5 +409,5 @@ from rushlight.ops.gathering import (  # noqa: E402, F401 - they build on what i
     scatter_add,
     take,
 )
-from rushlight.ops.masking import masked_fill, masked_select, written_where  # noqa: E402, F401
+from rushlight.ops.masking import masked_fill, masked_select  # noqa: E402, F401
 from rushlight.ops.taking import take_along_dim  # noqa: E402, F401

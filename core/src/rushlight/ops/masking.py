@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-
 from rushlight.backends import np
 from rushlight.backends.arrays import by_rows, dtype_of
-from rushlight.compiler import xp
 from rushlight.dtypes import bool_
 from rushlight.errors import shape_text
 from rushlight.kernels import vectors
 from rushlight.kernels.execution import COMPILED_DTYPES
+from rushlight.ops._assignment import filling, number_or_scalar, written_where
 from rushlight.ops._inplace import write_directly
 from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros
-from rushlight.ops.gathering import number_or_scalar
 from rushlight.ops.indexing import _index_put
 from rushlight.tensor.tensor import Tensor
 
@@ -62,33 +59,13 @@ def _masked_fill(input: Tensor, mask: Tensor, value):
     return by_rows(np.where(mask, np.asarray(value, input.dtype), input))
 
 
-_LEAST = -(1 << 63)
-_SCALARS = {"f32": "f64", "f64": "f64", "i32": "i64", "i64": "i64"}
-
-
-@functools.cache
-def _filling(short):
-    """The compiled selection for a dtype."""
-    from rushlight.compiler import compile
-
-    inputs = {"input": short, "mask": bool_.short}
-    return compile(
-        lambda input, mask, value: xp.where(mask, value, input),
-        inputs,
-        inputs,
-        {"value": _SCALARS[short]},
-        {},
-        (short,),
-    )
-
-
 def _fill_kernel(input, mask, value):
     """float32 and float64 by one compiled selection."""
     kind = type(value)
     rows = input.flags.c_contiguous and mask.flags.c_contiguous  # as the result has to be
     number = kind is float or kind is int
     if rows and number and input.dtype in COMPILED_DTYPES and mask.dtype == bool:
-        kernel = _filling(dtype_of(input).short)
+        kernel = filling(dtype_of(input).short)
         short = kernel.short
         if short is not None:
             try:
@@ -97,32 +74,6 @@ def _fill_kernel(input, mask, value):
             except ValueError:  # the body says what does not broadcast
                 pass
     return _masked_fill.op.body(input, mask, value)
-
-
-def written_where(target, mask, value):
-    """Write a number into an array where a mask that broadcasts to it is true; False where that is
-    left to others. The number is one that the dtype holds."""
-    name = dtype_of(target).short
-    kind = _SCALARS.get(name)
-    if kind is None or type(mask) is not np.ndarray or mask.dtype != np.bool_:
-        return False
-    if kind == "f64" and type(value) is int:
-        value = float(value)
-    if type(value) is not (float if kind == "f64" else int):
-        return False
-    if kind == "i64" and not _LEAST <= value <= -_LEAST - 1:
-        return False
-    if mask.shape != target.shape:
-        try:
-            if np.broadcast_shapes(mask.shape, target.shape) != target.shape:
-                return False
-        except ValueError:
-            return False
-    kernel = _filling(name)
-    into = kernel.short_into
-    if into is None or into(target, mask, value, target) is NotImplemented:
-        kernel.into((target,), target, mask, value)
-    return True
 
 
 _masked_fill.op.writes = written_where

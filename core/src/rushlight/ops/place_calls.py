@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 
 from rushlight.backends import np
-from rushlight.kernels import places, vectors
+from rushlight.kernels import blocks, places, vectors
 from rushlight.kernels.prepared import Remembered, Short
 from rushlight.tensor.shape import wrap_dim
 
@@ -56,14 +56,39 @@ def writing(way, general):
 def writing_into(way):
     """What writes ``target.op_(dim, index, source)`` into an array; `source` may be a number."""
 
+    return _writing_into(places.put_into, way, places.written_at)
+
+
+def writing_rows_into(way):
+    """The same for slices at a vector of indices."""
+    return _writing_into(places.put_rows, way, places.rows_written_at)
+
+
+def on_a_copy(write, general):
+    """The kernel of an op that gives a copy of its first operand, out of what writes into arrays
+    and the op's body for all other layouts."""
+
+    def call(input, *arguments):
+        if type(input) is np.ndarray and input.flags.c_contiguous:
+            out = blocks.copied(input)
+            out = input.copy() if out is None else out
+            if write(out, *arguments):
+                return out
+        return general(input, *arguments)
+
+    call.general = general
+    return call
+
+
+def _writing_into(put, way, short):
     def write(target, dim, index, source):
         if type(dim) is not int:
             return False
         dim = dim + target.ndim if dim < 0 else dim
-        return 0 <= dim < target.ndim and places.put_into(target, index, source, dim, way)
+        return 0 <= dim < target.ndim and put(target, index, source, dim, way)
 
     if way == places.PUT:  # what may be done twice, where another thread's index is out of range
-        write.known = lambda target, dim, index, source: places.written_at.call(
+        write.known = lambda target, dim, index, source: short.call(
             target, index, source, target, dim
         )
     return write

@@ -539,7 +539,7 @@ def unflatten(input: Tensor, dim, sizes):
     meta=like,
     method=False,
     samples=lambda make: [],
-    tested_by="tests/autograd/test_views.py",
+    tested_by="tests/autograd/test_inplace_views.py",
 )
 def view_scatter(base: Tensor, value: Tensor, path):
     """A copy of `base`, with its strides, in which the view described by `path` holds `value`."""
