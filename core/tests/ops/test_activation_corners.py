@@ -79,3 +79,16 @@ def test_recurrent_relu_follows_relu_at_nan():
         out.sum().backward()
         found.append(signs(out.isnan()) + signs(x.grad.isnan()))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
+@pytest.mark.parametrize("count", [1, 100])
+def test_gradients_of_pairs_with_nan(name, count):
+    found = []
+    for library in (rushlight, torch):
+        nan = float("nan")
+        x = library.tensor([1.0, nan, 2.0, nan, 3.0] * count, requires_grad=True)
+        y = library.tensor([nan, 1.0, 2.0, nan, 4.0] * count, requires_grad=True)
+        getattr(library, name)(x, y).sum().backward()
+        found.append(signs(x.grad) + signs(y.grad))
+    assert found[0] == found[1]

@@ -441,13 +441,13 @@ def maximum(input: Tensor, other: Tensor):
     return xp.maximum(input, other)
 
 
-def _half_where_equal(wins, equal, grad):
-    return where(equal, grad * 0.5, where(wins, grad, 0.0))
+def _half_where_equal(loses, equal, grad):
+    return where(equal, grad * 0.5, where(loses, 0.0, grad))  # all of it at NaN, for both
 
 
 maximum.gradient(
-    input=lambda grad, input, other: _half_where_equal(input > other, input == other, grad),
-    other=lambda grad, input, other: _half_where_equal(other > input, input == other, grad),
+    input=lambda grad, input, other: _half_where_equal(input < other, input == other, grad),
+    other=lambda grad, input, other: _half_where_equal(other < input, input == other, grad),
 )
 
 
@@ -458,8 +458,8 @@ def minimum(input: Tensor, other: Tensor):
 
 
 minimum.gradient(
-    input=lambda grad, input, other: _half_where_equal(input < other, input == other, grad),
-    other=lambda grad, input, other: _half_where_equal(other < input, input == other, grad),
+    input=lambda grad, input, other: _half_where_equal(input > other, input == other, grad),
+    other=lambda grad, input, other: _half_where_equal(other > input, input == other, grad),
 )
 
 
