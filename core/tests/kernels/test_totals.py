@@ -81,6 +81,7 @@ def test_which_orders_are_taken():
 
 
 def test_bfloat16():
+    rushlight.manual_seed(0)
     tensor = rushlight.randn(300, 200).bfloat16()
     exact = tensor.double()
     for axes in ((0,), (1,), (0, 1)):
@@ -334,3 +335,48 @@ def test_long_columns_with_gaps(shape, dtype):
     for found in (x.sum(-1), x.mean(-1) * step):
         close = found.to(rushlight.float64).numpy() / exact - 1
         assert np.abs(close).max() < 4 * unit
+
+
+@pytest.mark.compiled("the reference adds up columns from end to end")
+@pytest.mark.parametrize("count", [2, 3, 17, 1000, 300_001])
+@pytest.mark.parametrize("base", [0.3, 1.0, 1e6])
+def test_variances_of_numbers_that_are_nearly_equal(base, count):
+    """The mean of float32 is rounded by as much as such numbers differ."""
+    draw = np.random.default_rng(count)
+    step = np.spacing(np.float32(base))
+    rows = (np.float32(base) + step * draw.integers(0, 3, (3, count)).astype("f4")).astype("f4")
+    rows[:, 0], rows[:, 1] = base, np.float32(base) + step
+    wanted = rows.astype("f8").var(1, ddof=1)
+    turned = np.ascontiguousarray(rows.T)
+    for found in (
+        rushlight.from_numpy(rows).var(1), rushlight.from_numpy(rows).std(1).double().square(),
+        rushlight.from_numpy(turned).var(0), rushlight.from_numpy(turned).std(0).double().square(),
+        rushlight.from_numpy(turned).t().var(1),
+        rushlight.stack([rushlight.from_numpy(row.copy()).var() for row in rows]),
+    ):  # fmt: skip
+        np.testing.assert_allclose(found.numpy(), wanted, 1e-5)
+
+
+@pytest.mark.compiled("the reference adds up columns from end to end")
+@pytest.mark.parametrize("count", [3, 1000, 300_001])
+def test_equal_numbers_have_no_negative_variance(count):
+    for value in (0.1, 0.3, 1e6, 1.1e-20):
+        x = rushlight.full((2, count), value)
+        for found in (x.std(1), x.std(0), x.std(), x.t().contiguous().std(0), x.var(1)):
+            assert bool((found >= 0).all()) and float(found.max()) <= 1e-6 * value
+
+
+@pytest.mark.compiled("the reference adds up columns from end to end")
+@pytest.mark.parametrize("shape", [(600_000, 2), (9000, 64), (2, 70_000, 3)])
+def test_products_and_norms_of_long_columns(shape):
+    """Columns are not added up from end to end in float32, as NumPy does it."""
+    draw, axis = np.random.default_rng(5), len(shape) - 2
+    x = (1 + 1e-3 * draw.standard_normal(shape)).astype("f4")
+    wide, given = x.astype("f8"), rushlight.from_numpy(x)
+    np.testing.assert_allclose(given.prod(axis).numpy(), wide.prod(axis), 3e-7)
+    norm = rushlight.linalg.vector_norm
+    for order in (1, 2, 3):
+        wanted = (wide**order).sum(axis) ** (1 / order)
+        np.testing.assert_allclose(norm(given, order, dim=axis).numpy(), wanted, 2e-6)
+    np.testing.assert_allclose(given.norm(dim=axis).numpy(), np.sqrt((wide**2).sum(axis)), 2e-6)
+    assert given.mul(2.0).prod(axis).isinf().all()

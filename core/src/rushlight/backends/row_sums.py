@@ -20,11 +20,11 @@ from rushlight.backends.row_extremes import ask_ahead
 __all__ = [
     "DOUBLES",
     "SINGLES",
+    "distances_of_run",
     "largest_of_rows32",
     "means_of_rows",
     "means_of_rows32",
     "squares_of_rows32",
-    "squares_of_run",
     "sum_of_run",
 ]
 
@@ -70,11 +70,26 @@ def _over(builder, kind, length, add):
         add(whole, kind.below(builder, left))
 
 
-def _with_square(builder, kind, total, value, centre, mask):
-    """A sum and (value - centre) ** 2 of the lanes that a mask (or None: all) names."""
+def _apart(builder, kind, value, centre, mask):
+    """value - centre in the lanes that a mask (or None: all) names, zero in others."""
     apart = builder.fsub(value, centre)
-    apart = apart if mask is None else builder.select(mask, apart, kind.zero)
+    return apart if mask is None else builder.select(mask, apart, kind.zero)
+
+
+def _with_square(builder, kind, total, value, centre, mask):
+    """A sum and (value - centre) ** 2."""
+    apart = _apart(builder, kind, value, centre, mask)
     return kind.fma(builder, apart, apart, total)
+
+
+def _with_offset(builder, kind, total, value, centre, mask):
+    """A sum and value - centre."""
+    return builder.fadd(total, _apart(builder, kind, value, centre, mask))
+
+
+def _with_value(builder, kind, total, value, centre, mask):
+    """A sum and the value; lanes that a mask leaves out hold zero."""
+    return builder.fadd(total, value)
 
 
 def _emit_means(builder, values, kind):
@@ -118,32 +133,42 @@ def _emit_largest(builder, values, kind):
     kind.store(builder, found.together(larger), out, kind.below(builder, rows))
 
 
-def _emit_run(builder, values, kind):
-    address, n, *centre = values
-    slots, size = slots_of(builder, kind, BESIDE), kind.size
-    vector, group = size * kind.count, BESIDE * kind.count
-    centre = kind.splat(builder, centre[0]) if centre else None
+def _emit_run(builder, values, kind, steps):
+    address, n, *given = values
+    size, vector, group = kind.size, kind.size * kind.count, BESIDE * kind.count
+    centre = kind.splat(builder, given[0]) if given else None
+    sums = [(step, slots_of(builder, kind, BESIDE)) for step in steps]
 
-    def add(slot, start, mask=None):
-        found, before = kind.load(builder, start, mask), builder.load(slot)
-        if centre is None:
-            builder.store(builder.fadd(before, found), slot)
-        else:
-            builder.store(_with_square(builder, kind, before, found, centre, mask), slot)
+    def add(place, start, mask=None):
+        found = kind.load(builder, start, mask)
+        for step, slots in sums:
+            before = builder.load(slots[place])
+            builder.store(step(builder, kind, before, found, centre, mask), slots[place])
 
     groups = builder.sdiv(n, I64(group))
     with counted_loop(builder, groups) as index:
         start = builder.add(address, builder.mul(index, I64(size * group)))
         ask_ahead(builder, start, size * group)
-        for place, slot in enumerate(slots):
-            add(slot, builder.add(start, I64(vector * place)))
+        for place in range(BESIDE):
+            add(place, builder.add(start, I64(vector * place)))
     done = builder.mul(groups, I64(group))
     rest, left = builder.add(address, builder.mul(done, I64(size))), builder.sub(n, done)
     _over(builder, kind, left, lambda index, *mask: add(
-        slots[0], builder.add(rest, builder.mul(index, I64(vector))), *mask
+        0, builder.add(rest, builder.mul(index, I64(vector))), *mask
     ))  # fmt: skip
-    total = lane_totals(builder, [added(builder, slots)])
-    return builder.extract_element(total, ir.IntType(32)(0))
+    totals = [lane_totals(builder, [added(builder, slots)]) for _, slots in sums]
+    return [builder.extract_element(total, ir.IntType(32)(0)) for total in totals]
+
+
+def _emit_sum(builder, values, kind):
+    return _emit_run(builder, values, kind, [_with_value])[0]
+
+
+def _emit_distances(builder, values, kind):
+    *values, to = values
+    for place, total in enumerate(_emit_run(builder, values, kind, [_with_square, _with_offset])):
+        where = builder.inttoptr(builder.add(to, I64(8 * place)), kind.element.as_pointer())
+        builder.store(total, where)
 
 
 def _piece(name, kind, last, emit):
@@ -151,20 +176,26 @@ def _piece(name, kind, last, emit):
     return Emitted(f"{name}_{kind.label}", None, arguments, lambda b, v: emit(b, v, kind))
 
 
-def _long(name, *centre):
-    """The piece for the type of a kernel's parameter ``element``."""
+def _long(name, emit, arguments, gives):
+    """The piece for the type of a kernel's parameter ``element``; further arguments, and what it
+    gives, as functions of that."""
     return Chosen(
         element,
         {
-            number: Emitted(f"{name}_{kind.label}", number, (i64, i64, *[number for _ in centre]),
-                            functools.partial(_emit_run, kind=kind))
+            number: Emitted(f"{name}_{kind.label}", gives(number),
+                            (i64, i64, *arguments(number)), functools.partial(emit, kind=kind))
             for number, kind in ((f32, SINGLE), (f64, DOUBLE))
         },
     )  # fmt: skip
 
 
-sum_of_run = _long("sum_of_run")  # of a long row: (address, elements)
-squares_of_run = _long("squares_of_run", "centre")  # the same of (x - centre) ** 2
+# Of a long row: (address, elements).
+sum_of_run = _long("sum_of_run", _emit_sum, lambda number: (), lambda number: number)
+# The sums of (x - centre) ** 2 and of x - centre: (address, elements, centre, where both go in
+# words of eight bytes each).
+distances_of_run = _long(
+    "distances_of_run", _emit_distances, lambda number: (number, i64), lambda number: None
+)
 # out[r] = (sum of row r) / divisor:
 # (rows, bytes from one to the next, elements of a row, how many rows, results, divisor)
 means_of_rows = Chosen(

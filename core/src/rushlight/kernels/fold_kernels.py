@@ -45,13 +45,24 @@ def run_sum(x, first, last):
 
 
 @function(reassociate=True)
-def run_squares(x, first, last, centre):
-    """The squared distances of a short run from a centre."""
+def run_squares(x, first, last):
+    """The squares of a short run."""
     total = real(0)
+    for i in range(first, last):
+        value = real(x[i])
+        total += value * value
+    return f64(total)
+
+
+@function(reassociate=True)
+def run_distances(x, first, last, centre):
+    """The squared distances of a short run from a centre, and the distances."""
+    total, offset = real(0), real(0)
     for i in range(first, last):
         apart = x[i] - centre
         total += apart * apart
-    return f64(total)
+        offset += apart
+    return f64(total), f64(offset)
 
 
 @function(reassociate=True)
@@ -64,12 +75,14 @@ def run_product(x, first, last):
 
 
 @function
-def squares(x, n, centre):
-    """Squared distances of a row from a centre, added up run by run."""
-    total = f64(0)
+def distances(x, n, centre):
+    """Squared distances of a row from a centre, added up run by run, and the distances."""
+    total, offset = f64(0), f64(0)
     for start in range(0, n, RUN):
-        total += run_squares(x, start, min(n, start + RUN), centre)
-    return total
+        found, apart = run_distances(x, start, min(n, start + RUN), centre)
+        total += found
+        offset += apart
+    return total, offset
 
 
 @function
@@ -79,6 +92,24 @@ def plain_sum(x, n):
     for start in range(0, n, RUN):
         total += run_sum(x, start, min(n, start + RUN))
     return total
+
+
+@function
+def squares(x, n):
+    """The squares of a row added up run by run."""
+    total = f64(0)
+    for start in range(0, n, RUN):
+        total += run_squares(x, start, min(n, start + RUN))
+    return total
+
+
+@function
+def row_variance(x, n, divisor):
+    """The variance of a row: the centre is rounded, which numbers that differ by as little would
+    show, so that what it is off by is taken off again."""
+    total, offset = distances(x, n, real(plain_sum(x, n) / f64(n)))
+    total -= offset * offset / f64(n)
+    return (f64(0) if total < 0 else total) / divisor
 
 
 @function
@@ -103,12 +134,11 @@ def fold_rows(args, lo, hi, tid):
             if best - best == 0:
                 out[item] = logarithm(total_of_exponentials(x, n, best)) + best
         elif kind == NORM:
-            out[item] = real(square_root(squares(x, n, real(0))))
+            out[item] = real(square_root(squares(x, n)))
         elif kind == SUM:
             out[item] = real(plain_sum(x, n))
         else:
-            mean = real(plain_sum(x, n) / f64(n))
-            found = squares(x, n, mean) / divisor
+            found = row_variance(x, n, divisor)
             out[item] = real(found if kind == VARIANCE else square_root(found))
 
 
@@ -122,6 +152,7 @@ def fold_columns(args, lo, hi, tid):
     n, inner, size = g[N], g[INNER], stored.bits // 8
     divisor = array(f64, args)[DIVISOR]
     total, centre = array(f64, stack(COLUMNS)), array(real, stack(COLUMNS))
+    middle = array(f64, stack(COLUMNS))
     blocks = (inner + COLUMNS - 1) // COLUMNS
     for item in range(lo, hi):
         first = (item % blocks) * COLUMNS
@@ -131,12 +162,13 @@ def fold_columns(args, lo, hi, tid):
         for j in range(count):
             total[j] = f64(1) if kind == PRODUCT else f64(0)
             centre[j] = -infinity(real) if kind == LOG_SUM_EXP else real(0)
+            middle[j] = 0
         if kind == VARIANCE or kind == DEVIATION:
             for i in range(n):
                 for j in range(count):
                     total[j] += f64(x[i * inner + j])
             for j in range(count):
-                centre[j] = real(total[j] / f64(n))
+                middle[j] = total[j] / f64(n)
                 total[j] = 0
         elif kind == LOG_SUM_EXP:
             for i in range(n):
@@ -154,7 +186,7 @@ def fold_columns(args, lo, hi, tid):
                 elif kind == LOG_SUM_EXP:
                     total[j] += f64(exponential(value - centre[j]))
                 else:
-                    apart = f64(value - centre[j])
+                    apart = f64(value) - middle[j]
                     total[j] += apart * apart
         for j in range(count):
             if kind == VARIANCE:

@@ -72,13 +72,11 @@ def reduced(array, axes, keepdims, kind):
     if found is None or found[1] < 8:
         return None
     plan, shape = _plan(kind, dtype, *found)
-    partial = np.empty(shape, np.float64 if found[2] == 1 else dtype)
+    wide = found[2] == 1 or kind == "product"
+    partial = np.empty(shape, np.float64 if wide else dtype)
     threads.run(plan, array, partial)
-    if shape[1] == 1:
-        out = partial[:, 0]
-    elif kind == "product":
-        out = np.multiply.reduce(partial, 1)
-    else:
-        out = np.add.reduce(partial, 1, dtype=np.float64)
+    combine = np.multiply if kind == "product" else np.add
     kept = [1 if i in axes else n for i, n in enumerate(array.shape) if keepdims or i not in axes]
-    return out.astype(dtype, copy=False).reshape(kept)
+    with np.errstate(all="ignore"):  # as of products beyond the dtype
+        out = partial[:, 0] if shape[1] == 1 else combine.reduce(partial, 1, dtype=np.float64)
+        return out.astype(dtype, copy=False).reshape(kept)

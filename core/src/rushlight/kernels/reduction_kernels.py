@@ -62,7 +62,7 @@ def reduce_rows(args, lo, hi, tid):
 
 @range_kernel
 def reduce_columns(args, lo, hi, tid):
-    """Items are blocks of rows times segments of columns."""
+    """Items are blocks of rows times segments of columns; products are float64."""
     g = array(i64, args)
     n, inner, blocks, size = g[N], g[INNER], g[BLOCKS], 4 if real is f32 else 8
     segments = (inner + SEGMENT - 1) // SEGMENT
@@ -73,8 +73,12 @@ def reduce_columns(args, lo, hi, tid):
         column = segment * SEGMENT
         width = min(inner - column, SEGMENT)
         out = array(real, g[OUT] + size * (both * inner + column))
+        products = array(f64, g[OUT] + 8 * (both * inner + column))
         for i in range(width):
-            out[i] = 1 if kind == PRODUCT else 0
+            if kind == PRODUCT:
+                products[i] = 1
+            else:
+                out[i] = 0
         for row in range(first, last):
             x = array(real, g[X] + size * ((outer * n + row) * inner + column))
             for i in range(width):
@@ -83,4 +87,4 @@ def reduce_columns(args, lo, hi, tid):
                 elif kind == SQUARES:
                     out[i] += x[i] * x[i]
                 else:
-                    out[i] = out[i] * x[i]
+                    products[i] = products[i] * f64(x[i])

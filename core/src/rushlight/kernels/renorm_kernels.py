@@ -61,7 +61,7 @@ def renorm_slices(args, lo, hi, tid):
         for i in range(outer):
             x = array(real, g[X] + size * (i * slices + item) * inner)
             if order == 2:
-                total += squares(x, inner, real(0))
+                total += squares(x, inner)
             elif order == 1:
                 total += sizes(x, inner)
             else:

@@ -24,11 +24,18 @@ from rushlight.backends.kernel_language import (
     u16,
     u32,
 )
-from rushlight.backends.row_sums import DOUBLES, SINGLES, means_of_rows, squares_of_run, sum_of_run
+from rushlight.backends.row_sums import (
+    DOUBLES,
+    SINGLES,
+    distances_of_run,
+    means_of_rows,
+    sum_of_run,
+)
 from rushlight.kernels.extreme_kernels import SHORT, SIDE, few_extremes, row_extreme
 
 OUT, X, N, INNER, BLOCKS, FOLD, DIVISOR, SIZE = range(1, 9)
 CENTRE, AFTER_CENTRE = 3, 1  # `squares_rows` has one input more
+ITEMS = 10  # and knows how many blocks there are
 RUN = 4096  # elements of a row that are added up in the type of `middle`
 SEGMENT = 1024  # columns of an item
 
@@ -248,15 +255,20 @@ def total_columns(args, lo, hi, tid):
 
 @range_kernel
 def squares_rows(args, lo, hi, tid):
-    """Squared distances of blocks of rows from their centres (float64), in float64."""
+    """Of blocks of rows the squared distances from their centres (float64), and after those of all
+    blocks the distances themselves, in float64."""
     g = array(i64, args)
     n, blocks, size = g[N + AFTER_CENTRE], g[BLOCKS + AFTER_CENTRE], g[SIZE + AFTER_CENTRE]
-    out, centres = array(f64, g[OUT]), array(f64, g[CENTRE])
+    out, centres, items, memory = array(f64, g[OUT]), array(f64, g[CENTRE]), g[ITEMS], stack(2)
+    found = array(element, memory)
     for item in range(lo, hi):
         first, last = n * (item % blocks) // blocks, n * (item % blocks + 1) // blocks
         x = g[X] + size * ((item // blocks) * n + first)
-        centre, total = element(centres[item // blocks]), f64(0)
+        centre, squares, offsets = element(centres[item // blocks]), f64(0), f64(0)
         for start in range(0, last - first, RUN):
             count = min(i64(RUN), last - first - start)
-            total += f64(squares_of_run(x + size * start, count, centre))
-        out[item] = total
+            distances_of_run(x + size * start, count, centre, memory)
+            squares += f64(found[0])
+            offsets += f64(found[8 // size])
+        out[item] = squares
+        out[items + item] = offsets

@@ -262,20 +262,20 @@ def variance(input, axes, keepdim, divisor):
     outer, blocks = input.size // n, -(-n // BLOCK)
     element = getattr(language, _NAMES[input.dtype.str[1:]])
     code = native.squares_rows.address(element=element, middle=element)
-    centre = np.empty((outer, 1))
-    words = [n, 1, blocks, 1, 0, input.dtype.itemsize]
-    items = outer * blocks
-    squares = prepared(code, items, chunk(items, n // blocks), [input, centre],
-                       [((outer, blocks), FLOAT64)], words)  # fmt: skip
+    centre, items = np.empty((outer, 1)), outer * blocks
+    words = [n, 1, blocks, 1, 0, input.dtype.itemsize, items]
+    sums = prepared(code, items, chunk(items, n // blocks), [input, centre],
+                    [((2, outer, blocks), FLOAT64)], words)  # fmt: skip
     shape = tuple([1 if i in axes else n for i, n in enumerate(input.shape)
                    if keepdim or i not in axes])  # fmt: skip
-    last = _stage("sum", (outer, blocks, 1), 1, 1, _sources((2,), FLOAT64),
-                  (shape, input.dtype), divisor)  # fmt: skip
 
     def call(array):
         centre = mean(array)
         if centre is NotImplemented:
             return centre
-        return last(squares(array, centre.astype(FLOAT64, copy=False)))
+        squares, offsets = sums(array, centre.astype(FLOAT64, copy=False)).sum(-1)
+        # The centre is rounded: numbers that differ by as little would show it.
+        found = squares - offsets * offsets / n
+        return (np.maximum(found, 0) / divisor).astype(input.dtype).reshape(shape)
 
     return call

@@ -15,7 +15,7 @@ from rushlight.ops.comparison import where
 from rushlight.ops.complex_views import real
 from rushlight.ops.eigenvalues import linalg_eigvalsh, linalg_svdvals
 from rushlight.ops.matrix_checks import check_matrix, check_square, epsilon
-from rushlight.ops.reduction import restore
+from rushlight.ops.reduction import _norm2, _summed, restore
 from rushlight.ops.solver import linalg_inv_ex
 from rushlight.tensor.shape import wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
@@ -88,10 +88,12 @@ def linalg_vector_norm(input: Tensor, ord=2, dim=None, keepdim=False, *, dtype=N
     order = float(ord)
     axes = wrap_dims(dim, input.ndim)
     _check_empty("linalg.vector_norm", input.shape, axes, order)
-    values = np.abs(cast(input, target.code))
-    result = BY_CODE[target.to_real().code]
-    values = values.astype(np.float32) if values.dtype.itemsize == 2 else values
+    values, result = cast(input, target.code), BY_CODE[target.to_real().code]
+    if order == 2 and values.dtype.kind == "f" and type(values) is np.ndarray:
+        return _norm2.op.cpu_kernel(values, axes, keepdim)
     with np.errstate(all="ignore"):
+        values = np.abs(values)
+        values = values.astype(np.float32) if values.dtype.itemsize == 2 else values
         found = _power_norm(values, order, axes, keepdim)
     return np.asarray(found, result)
 
@@ -105,10 +107,17 @@ def _power_norm(values, order, axes, keepdim):
     if order == 0:
         return (values != 0).sum(**options)
     if order == 1:
-        return values.sum(**options)
+        return _total(values, axes, keepdim)
     if order == 2:
-        return np.sqrt(np.square(values).sum(**options))
-    return np.power(np.power(values, order).sum(**options), 1.0 / order)
+        return np.sqrt(_total(np.square(values), axes, keepdim))
+    return np.power(_total(np.power(values, order), axes, keepdim), 1.0 / order)
+
+
+def _total(values, axes, keepdim):
+    """Sums; of arrays in memory by the kernels, which do not add up columns from end to end."""
+    if type(values) is np.ndarray:
+        return _summed(values, axes, keepdim)
+    return values.sum(axis=axes, keepdims=keepdim)
 
 
 def _phase(x):

@@ -36,16 +36,32 @@ def _meta_variance(input, dim, _correction, keepdim):
 @op(batching="dims", method=False, samples=_variance_sizes, meta=_meta_variance, node="Var")
 def _variance(input: Tensor, dim, correction, keepdim):
     """The variance of real numbers over dimensions; divided by their count less `correction`."""
+    if type(input) is np.ndarray and not input.flags.c_contiguous:  # added up where it is dense
+        return _variance.op.cpu_kernel(np.array(input, order="C"), dim, correction, keepdim)
     axes = wrap_dims(dim, input.ndim)
     count = math.prod(input.shape[a] for a in axes)
     wide = _wide(input)
     with np.errstate(all="ignore"):
         centred = np.asarray(wide - _summed(wide, axes, True) / wide.dtype.type(count))
-        total = kernels.reduced(centred, tuple(sorted(axes)), keepdim, "squares")
-        if total is None:
-            total = np.square(centred, out=centred).sum(axis=axes, keepdims=keepdim)
+        total, offset = _distances(centred, axes, count)
+        if bool((offset * offset * count > _FAR * total).any()):  # as of numbers nearly equal
+            centred -= offset
+            total, offset = _distances(centred, axes, count)
+        total = np.maximum(total - offset * offset * wide.dtype.type(count), 0)
+        total = total if keepdim else total.squeeze(axes)
         divisor = wide.dtype.type(max(0.0, count - correction))
         return by_rows(np.asarray(np.divide(total, divisor), input.dtype))
+
+
+_FAR = 1e-3  # of the squares: more would be lost with the rounding error of the mean
+
+
+def _distances(centred, axes, count):
+    """The squared distances from a mean that is rounded, and how far that is off."""
+    total = kernels.reduced(centred, tuple(sorted(axes)), True, "squares")
+    if total is None:
+        total = np.square(centred).sum(axis=axes, keepdims=True)
+    return total, _summed(centred, axes, True) / centred.dtype.type(count)
 
 
 def _variance_gradient(grad, input, dim, correction, keepdim):
