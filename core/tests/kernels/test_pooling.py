@@ -9,6 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import rushlight
+
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from layouts import reversed_axes, scattered  # noqa: E402
 
@@ -258,3 +260,29 @@ def test_windows_beside_the_image(rng, case, places):
     found, index = pooling.max_pool_forward(x, *settings, False, places)
     assert np.isneginf(want).any() and np.array_equal(found, want)
     assert not places or np.array_equal(index, where)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("size", "kernel", "stride", "padding", "dilation"),
+    [(1, 2, 2, 1, 2), (2, 2, 1, 1, 3), (1, 3, 1, 1, 2), (5, 2, 2, 1, 7), (4, 3, 2, 1, 2)],
+)
+def test_gradients_of_windows_that_show_nothing(dims, size, kernel, stride, padding, dilation):
+    """A window beside the image passes no gradient on, the others all of theirs. (PyTorch writes
+    that of the former outside of the plane.)"""
+    x = rushlight.randn(2, 3, *(size,) * dims, dtype=rushlight.float64, requires_grad=True)
+    pool = getattr(rushlight.nn.functional, f"max_pool{dims}d")
+    try:
+        y, places = pool(x, kernel, stride, padding, dilation, return_indices=True)
+    except RuntimeError:  # no window fits at all
+        assert size + 2 * padding < dilation * (kernel - 1) + 1
+        return
+    weight = rushlight.rand_like(y).requires_grad_()
+    (grad,) = rushlight.autograd.grad(y, x, weight, create_graph=True)
+    inside = (~y.isinf()).detach()
+    wanted = rushlight.zeros(2, 3, size**dims, dtype=rushlight.float64)
+    seen = places.where(inside, 0).reshape(2, 3, -1)
+    wanted.scatter_add_(2, seen, (weight.detach() * inside).reshape(2, 3, -1))
+    assert rushlight.allclose(grad.reshape(2, 3, -1), wanted)
+    (twice,) = rushlight.autograd.grad(grad.sum(), weight)
+    assert rushlight.equal(twice, inside.double())

@@ -7,6 +7,7 @@ flat positions in the spatial dims of the input.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -53,6 +54,7 @@ __all__ = [
     "adaptive_max_pool_forward",
     "avg_pool_backward",
     "avg_pool_forward",
+    "has_windows_beside",
     "max_pool_backward",
     "max_pool_forward",
 ]
@@ -86,6 +88,15 @@ def _max_windows(size, out, kernel, stride, padding, dilation):
     missing = np.maximum(0, -(start // dilation))
     start = np.where(start < 0, start + missing * dilation, start)
     return start, end
+
+
+@functools.lru_cache(256)
+def has_windows_beside(size, kernel, stride, padding, dilation, ceil_mode):
+    """Whether a window shows nothing of the image, so that its maximum is none of the elements."""
+    settings = kernel, stride, padding, dilation
+    out = output_size(size, *settings, ceil_mode)
+    windows = (_max_windows(*one) for one in zip(size, out, *settings, strict=True))
+    return any(bool((start >= end).any()) for start, end in windows)
 
 
 def _adaptive_windows(size, out):

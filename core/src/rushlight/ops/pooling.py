@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 from rushlight.backends.arrays import dtype_of, meta_array
 from rushlight.errors import shape_text
@@ -11,6 +12,7 @@ from rushlight.ops._direct import is_plain_float, tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import same_length, shaped
+from rushlight.ops.comparison import where
 from rushlight.ops.convolution import spatial
 from rushlight.tensor.tensor import Tensor
 
@@ -98,12 +100,19 @@ def _pick(input, indices):
 _max_unpool.gradient(input=lambda grad, indices: _pick(grad, indices))
 
 
-def _max_gradient(grad, out1, input_shape):
+def _max_gradient(grad, out1, input_shape, kernel_size, stride, padding, dilation, ceil_mode):
+    settings = (kernel_size, stride, padding, dilation)
+    if kernels.has_windows_beside(tuple(input_shape[2:]), *map(tuple, settings), ceil_mode):
+        count = math.prod(input_shape[2:])
+        grad = where((out1 >= 0) & (out1 < count), grad, 0.0)  # their maxima are no elements
+        out1 = out1.clamp(0, count - 1)
     return _max_unpool(grad, out1, input_shape)
 
 
 _max_pool.gradient(input=_max_gradient)
-_adaptive_max_pool.gradient(input=_max_gradient)
+_adaptive_max_pool.gradient(
+    input=lambda grad, out1, input_shape: _max_unpool(grad, out1, input_shape)
+)
 
 
 def _avg_samples(make):
