@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
+import rushlight
 from rushlight.backends import threads
 from rushlight.kernels import resampling
 
@@ -122,3 +125,24 @@ def by_numpy_last(array, taps):
 ])  # fmt: skip
 def test_cubic_weights_add_up_to_one(taps):
     assert np.abs(taps.weight.sum(1) - 1).max() < 1e-7
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_nearest_elements_of_factors_that_leave_or_double_a_size(dims, mode):
+    """PyTorch goes by whole elements in images only; the gradient is that of what was picked."""
+    torch = pytest.importorskip("torch")
+    for size, factor in itertools.product((1, 2, 3, 5, 7), (0.6, 1.0, 1.1, 1.3, 2.0, 2.3)):
+        if int(size * factor) < 1:
+            continue
+        found = []
+        for library in (rushlight, torch):
+            x = library.arange(float(size**dims)).reshape(1, 1, *(size,) * dims)
+            resized = library.nn.functional.interpolate(x, scale_factor=factor, mode=mode)
+            found.append(resized.tolist())
+        assert found[0] == found[1]
+        x = rushlight.arange(float(size**dims)).reshape(1, 1, *(size,) * dims).requires_grad_()
+        out = rushlight.nn.functional.interpolate(x, scale_factor=factor, mode=mode)
+        out.sum().backward()
+        counts = np.bincount(out.detach().numpy().astype(int).ravel(), minlength=x.numel())
+        assert np.array_equal(x.grad.numpy().ravel(), counts)

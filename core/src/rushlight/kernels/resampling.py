@@ -210,12 +210,15 @@ def _scale(size, out, align_corners, factor, real):
 
 
 @lru_cache(256)
-def nearest(size, out, factor, exact):
-    """Taps that pick the nearest element; `exact` measures from the centres of the elements."""
+def nearest(size, out, factor, exact, whole=True):
+    """Taps that pick the nearest element; `exact` measures from the centres of the elements.
+    `whole`: what is as large as the input or twice as large goes by whole elements, whatever the
+    factor, as PyTorch has it for images, but for `exact`."""
     places = np.arange(out)
-    if out == size:
+    whole = whole and not exact
+    if whole and out == size:
         index = places
-    elif out == 2 * size and not exact:
+    elif whole and out == 2 * size:
         index = places // 2
     else:
         scale = np.float32(1.0 / factor) if factor else np.float32(size) / np.float32(out)

@@ -125,11 +125,11 @@ def _check(input, mode, align_corners, antialias):
 
 
 def _maps(input, sizes, factors, mode, align_corners, antialias):
-    double = input._dtype is float64
+    double, image = input._dtype is float64, input.dim() == 4
     maps = []
     for size, out, factor in zip(input._array.shape[2:], sizes, factors, strict=True):
         if mode in _NEAREST:
-            maps.append(kernels.nearest(size, out, factor, mode != "nearest"))
+            maps.append(kernels.nearest(size, out, factor, mode != "nearest", image))
             continue
         settings = (size, out, bool(align_corners), factor, double)
         if antialias:
