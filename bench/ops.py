@@ -75,6 +75,8 @@ EXPRESSIONS = {
     "clamp_": "z.clamp_(-1, 1)", "div_": "z.div_(1.0)", "masked_fill_": "z.masked_fill_(b, 0.0)",
     "scatter_": "z.scatter_(1, j, y)", "scatter_ number": "z.scatter_(1, j, 1.0)",
     "index_fill_": "z.index_fill_(0, r, 0.0)", "x[r] = y": "z.__setitem__(r, y)",
+    "index_copy_": "z.index_copy_(0, r, y)", "index_add_": "z.index_add_(0, r, y)",
+    "x[:, i]": "x[:, i]", "x[:, i] = 0": "z.__setitem__((slice(None), i), 0.0)",
     "x[mask] = 0": "z.__setitem__(b, 0.0)", "x[r, i]": "x[r, i]",
     "cpu": "x.cpu()", "to its device": "x.to(x.device, non_blocking=True)", "size": "x.size()",
     "reshape": "x.reshape(-1)", "flatten": "x.flatten()", "permute": "x.permute(1, 0)",
