@@ -92,3 +92,47 @@ def test_one_matrix_times_many_images(channels, outputs, side):
         out.backward(rushlight.tensor(g))
         want = np.einsum("oc,nohw->nchw", w[:, :, 0, 0].astype(np.float64), g)
         np.testing.assert_allclose(image.grad.numpy(), want, 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize(
+    "settings", [(3, 1, 1, 0, 1, 1), (4, 2, 1, 0, 1, 1), (3, 2, 1, 1, 2, 1), (1, 1, 0, 0, 1, 1)]
+)
+def test_half_width_transposed_convolutions_are_rounded_once(dtype, dims, settings):
+    """The bias is added before sums are rounded: it may take most of them away again."""
+    size, stride, padding, extra, groups, dilation = settings
+    rushlight.manual_seed(3)
+    kind = getattr(rushlight, dtype)
+    x = rushlight.randn(2, 8, *(5,) * dims).to(kind).requires_grad_()
+    w = rushlight.randn(8, 8 // groups, *(size,) * dims).to(kind).requires_grad_()
+    b = (20 * rushlight.randn(8)).to(kind).requires_grad_()
+    transposed = getattr(rushlight.nn.functional, f"conv_transpose{dims}d")
+    rest = stride, padding, extra, groups, dilation
+    found = transposed(x, w, b, *rest)
+    exact = [t.detach().double().requires_grad_() for t in (x, w, b)]
+    wanted = transposed(*exact, *rest)
+    scale = transposed(*(t.detach().abs() for t in exact), *rest)
+    half = 2.0 ** (-8 if dtype == "bfloat16" else -11)
+    tiny = 2.0 ** (-134 if dtype == "bfloat16" else -25)
+    bound = wanted.abs() * half * 1.001 + scale * 1e-6 + tiny
+    assert bool(((found.double() - wanted).abs() <= bound).all())
+    above = rushlight.ones_like(found)
+    ours = rushlight.autograd.grad(found, (x, w, b), above)
+    truths = rushlight.autograd.grad(wanted, exact, above.double())
+    for gradient, truth in zip(ours, truths, strict=True):
+        assert gradient.dtype == kind
+        assert (gradient.double() - truth).abs().max() <= 4 * half * (1 + truth.abs().max())
+
+
+def test_half_width_transposed_convolutions_inside_of_transforms():
+    x, w = rushlight.randn(3, 2, 4, 6).bfloat16(), rushlight.randn(4, 5, 3).bfloat16()
+    b = rushlight.randn(5).bfloat16()
+    transposed = rushlight.nn.functional.conv_transpose1d
+    by_example = rushlight.func.vmap(lambda t: transposed(t, w, b))(x)
+    assert by_example.shape == (3, 2, 5, 8)
+    assert rushlight.allclose(by_example[1].float(), transposed(x[1], w, b).float(), 2e-2, 2e-2)
+    out, moved = rushlight.func.jvp(lambda t: transposed(x[0], w, t), (b,), (b,))
+    assert rushlight.allclose(moved.float(), b.float()[:, None].expand(2, 5, 8))
+    (slope,) = rushlight.func.vjp(lambda t: transposed(x[0], w, t), b)[1](rushlight.ones_like(out))
+    assert rushlight.allclose(slope.float(), rushlight.full((5,), 16.0))

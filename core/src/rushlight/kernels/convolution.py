@@ -36,6 +36,7 @@ from rushlight.kernels.convolution_reference import (
     check_gradient,
     forward_reference,
     input_gradient_reference,
+    transposed_reference,
     weight_gradient_reference,
 )
 from rushlight.kernels.execution import (
@@ -486,6 +487,19 @@ def convolution_input_gradient(grad, weight, input_shape, stride, padding, dilat
         if _run_doubles(grad, weight, None, out, stride, back, dilation, groups, True):
             return out
     return column_convolution.input_gradient(grad, weight, input_shape, *args)
+
+
+@referenced_by(transposed_reference)
+def transposed_convolution(input, weight, bias, shape, stride, padding, dilation, groups):
+    """The transpose of a convolution with a bias, of ``shape``: half-width numbers are rounded
+    once, after the bias."""
+    wide = _wide_dtype(input.dtype) or input.dtype
+    planes = _planes(input.dtype) if wide != input.dtype else 3
+    found = convolution_input_gradient(
+        cast(input, wide), cast(weight, wide), shape, stride, padding, dilation, groups, planes
+    )
+    found += cast(bias, wide).reshape(-1, *(1,) * (len(shape) - 2))
+    return cast(found, input.dtype)
 
 
 def _tile_input_gradient(dy, w, out, stride, padding, dilation, groups, planes=3):

@@ -82,6 +82,14 @@ def input_gradient_reference(grad, weight, input_shape, stride, padding, dilatio
     return crop(wide, input_shape, padding).astype(grad.dtype)
 
 
+def transposed_reference(input, weight, bias, shape, stride, padding, dilation, groups):
+    """The transpose of a convolution, and a bias."""
+    wide = [array.astype(np.float64) for array in (input, weight)]
+    found = input_gradient_reference(*wide, shape, stride, padding, dilation, groups)
+    found = found + bias.astype(np.float64).reshape(-1, *(1,) * (len(shape) - 2))
+    return found.astype(input.dtype)
+
+
 def weight_gradient_reference(grad, input, weight_shape, stride, padding, dilation, groups):
     """The gradient of the weight."""
     kernel, size = weight_shape[2:], grad.shape[2:]

@@ -57,7 +57,7 @@ def _shaped(bias, out):
 
 @rule("_convolution_input")
 def _convolution_input(level, op, values):
-    output, weight, shape, stride, padding, dilation, groups = values
+    output, weight, shape, stride, padding, dilation, groups = values[:7]  # no bias in transforms
     size, settings = level.size, (stride, padding, dilation)
     if not is_batched(weight, level):
         inner = output._inner

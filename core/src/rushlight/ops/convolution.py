@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
+from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import convolution as kernels
+from rushlight.kernels.execution import is_low_precision
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._direct import on_arrays, on_cpu, tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._recording import note
 from rushlight.ops._shape_rules import shaped
 from rushlight.ops.copying import in_format_of
+from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import EXACT, Tensor
 
 
@@ -55,8 +58,21 @@ def _convolution(
         ((make(2, 4, 3), make(4, 2, 3), (2, 4, 7), (2,), (0,), (1,), 2), {}),
     ],
 )
-def _convolution_input(output: Tensor, weight: Tensor, shape, stride, padding, dilation, groups):
-    """The gradient of a convolution's input; also the transposed convolution."""
+def _convolution_input(
+    output: Tensor,
+    weight: Tensor,
+    shape,
+    stride,
+    padding,
+    dilation,
+    groups,
+    bias: Tensor | None = None,
+):
+    """The gradient of a convolution's input; also the transposed convolution, with a bias."""
+    if bias is not None:
+        return kernels.transposed_convolution(
+            output, weight, bias, tuple(shape), stride, padding, dilation, groups
+        )
     return kernels.convolution_input_gradient(
         output, weight, tuple(shape), stride, padding, dilation, groups
     )
@@ -114,6 +130,7 @@ _convolution_input.gradient(
     weight=lambda grad, output, weight_shape, stride, padding, dilation, groups: (
         _convolution_weight(output, grad, weight_shape, stride, padding, dilation, groups)
     ),
+    bias=lambda grad: grad.sum((0, *range(2, grad.dim()))),
 )
 _convolution_weight.gradient(
     output=lambda grad, input, stride, padding, dilation, groups: _convolution(
@@ -334,6 +351,13 @@ def conv3d(
     return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
+def _rounds_once(input):
+    """Whether a bias must be added before half-width sums are rounded; on GPUs and inside of
+    transforms it is added to the result."""
+    plain = not STATE.levels and type(input._array) is np.ndarray
+    return plain and is_low_precision(input._array.dtype)
+
+
 def _transpose(name, count, input, weight, bias, stride, padding, output_padding, groups, dilation):
     _check(name, count, input, weight, bias, groups, transposed=True)
     stride = spatial(stride, count, "stride", name)
@@ -365,9 +389,12 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
         )
     )
     shape = (batched.shape[0], weight.shape[1] * groups, *sizes)
-    out = _convolution_input(batched, weight, shape, stride, padding, dilation, groups)
-    if bias is not None:
-        out = out + bias.reshape(-1, *(1,) * count)
+    settings = shape, stride, padding, dilation, groups
+    if bias is not None and _rounds_once(batched):
+        out = _convolution_input(batched, weight, *settings, bias)
+    else:
+        out = _convolution_input(batched, weight, *settings)
+        out = out if bias is None else out + bias.reshape(-1, *(1,) * count)
     out = in_format_of(batched, out) if count == 2 else out
     return out if batched.dim() == input.dim() else out.squeeze(0)
 
