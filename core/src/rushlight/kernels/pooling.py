@@ -54,7 +54,6 @@ __all__ = [
     "adaptive_max_pool_forward",
     "avg_pool_backward",
     "avg_pool_forward",
-    "has_windows_beside",
     "max_pool_backward",
     "max_pool_forward",
 ]
