@@ -4,11 +4,10 @@ A plane is copied into zero-padded scratch first, split by its strides: pixels (
 become the plane of phase (a, b). There a kernel tap is only an offset, and rows follow each other
 at a fixed pitch, so that a whole plane is one long vector loop (what falls between two rows is
 computed and thrown away): maps of 7 x 7 fill vectors as well as large ones. The gradient of the
-input is the same loop over the gradient with ``stride - 1`` zeros between its pixels and the taps
-turned round; that of the weight is a dot product for each tap. Columns at strides of 1 and 2 go
-row by row over the planes as they are instead, by code emitted for the window
-(:mod:`rushlight.backends.depthwise_rows`), or plane by plane
-(:mod:`rushlight.backends.depthwise_planes`).
+weight is a dot product for each tap. Columns at strides of 1 and 2 go row by row over the planes
+as they are instead, by code emitted for the window (:mod:`rushlight.backends.depthwise_rows`), or
+plane by plane (:mod:`rushlight.backends.depthwise_planes`); so does every gradient of the input,
+over the gradient with ``stride - 1`` zeros between its pixels and the taps turned round.
 Shapes alone decide the chunks. Import at first need: it imports the compiler.
 """
 
@@ -47,7 +46,6 @@ CHUNK_WORK = 65_536  # multiply-adds of a chunk, about
 high, wide = Parameter("high"), Parameter("wide")  # taps
 step_y, step_x = Parameter("step_y"), Parameter("step_x")  # strides
 apart_y, apart_x = Parameter("apart_y"), Parameter("apart_x")  # dilations
-phased = Parameter("phased")  # whether the planes that taps read are split by the strides
 
 
 @function
@@ -81,23 +79,16 @@ def split_plane(g, source, target, pitch, plane):
 def tap_offset(ky, kx, pitch, plane):
     """Where a tap reads, from where its output lies."""
     y, x = ky * apart_y, kx * apart_x
-    if phased == 0:
-        return y * pitch + x
     return (y % step_y * step_x + x % step_x) * plane + y // step_y * pitch + x // step_x
 
 
 @function
-def spread_plane(source, rows, columns, target, pitch, limit, row, column):
-    """Dense rows to the pixels of a grid: (row + i step_y, column + j step_x), inside of its
-    ``limit`` rows and ``pitch`` columns."""
+def spread_plane(source, rows, columns, target, pitch):
+    """Dense rows to the pixels (i step_y, j step_x) of a grid of ``pitch`` columns."""
     dense, grid = array(real, source), array(real, target)
-    first = max(i64(0), (step_x - 1 - column) // step_x)
-    last = min(columns, (pitch - column + step_x - 1) // step_x)
     for i in range(rows):
-        place = row + i * step_y
-        if place >= 0 and place < limit:
-            for j in range(first, last):
-                grid[place * pitch + column + j * step_x] = dense[i * columns + j]
+        for j in range(columns):
+            grid[i * step_y * pitch + j * step_x] = dense[i * columns + j]
 
 
 @function
@@ -148,33 +139,6 @@ def forward_planes(args, lo, hi, tid):
         target = g[Y] + size * item * ho * wo
         copy_rows(row, size * pitch, target, size * wo, ho, size * wo)
     finish(g[EPILOGUE], g[Y] + size * lo * ho * wo, (hi - lo) * ho * wo)
-
-
-@range_kernel
-def input_gradient_planes(args, lo, hi, tid):
-    """Items are input planes (image, channel). X is the gradient, Y what is computed."""
-    g = array(i64, args)
-    size = 4 if real is f32 else 8
-    height, width, multiple = g[H], g[WIDTH], g[O] // g[C]
-    reach_y, reach_x = (high - 1) * apart_y, (wide - 1) * apart_x
-    pitch, rows = width + reach_x, height + reach_y
-    count = (height - 1) * pitch + width
-    grid = scratch(tid, size * (rows * pitch + count + high * wide))
-    memset(grid, i32(0), size * rows * pitch)
-    row = grid + size * rows * pitch
-    turned = array(real, row + size * count)
-    for item in range(lo, hi):
-        image, channel = item // g[C], item % g[C]
-        memset(row, i32(0), size * count)
-        for o in range(channel * multiple, (channel + 1) * multiple):
-            source = g[X] + size * (image * g[O] + o) * g[HO] * g[WO]
-            spread_plane(source, g[HO], g[WO], grid, pitch, rows, reach_y - g[PY], reach_x - g[PX])
-            w = array(real, g[W] + size * o * high * wide)
-            for k in range(high * wide):
-                turned[k] = w[high * wide - 1 - k]
-            add_taps(grid, turned, array(real, row), count, pitch, i64(0))
-        target = g[Y] + size * item * height * width
-        copy_rows(row, size * pitch, target, size * width, height, size * width)
 
 
 @function
@@ -268,7 +232,7 @@ def input_gradient_rows(args, lo, hi, tid):
             o = channel * multiple + i
             p[emitted.SOURCE] = g[X] + size * (image * g[O] + o) * ho * wo
             if step_y > 1 or step_x > 1:
-                spread_plane(p[emitted.SOURCE], ho, wo, grid, columns, rows, i64(0), i64(0))
+                spread_plane(p[emitted.SOURCE], ho, wo, grid, columns)
                 p[emitted.SOURCE] = grid
             w = array(real, g[W] + size * o * taps)
             for k in range(taps):
@@ -313,9 +277,10 @@ def weight_gradient_rows(args, lo, hi, tid):
 # ---- plans ---------------------------------------------------------------------------------------
 
 
-def _plan(kernel, dtype, n, c, image, o, size, taps, stride, padding, dilation, items):
+def _plan(kernels, dtype, n, c, image, o, size, taps, stride, padding, dilation, items):
     words = [0] * N + [n, c, *image, o, *size, *padding, 0]
-    by_rows, emits, strided = _BY_ROWS[kernel]
+    by_rows, emits, kernel = kernels
+    strided = kernel is not None
     if stride[1] in emitted.STRIDES or not strided:
         steps = stride if strided else (1, 1)
         if whole_planes.fits(image, size, taps, stride):
@@ -327,18 +292,17 @@ def _plan(kernel, dtype, n, c, image, o, size, taps, stride, padding, dilation, 
         kernel = by_rows
     code = kernel.address(
         real=language_type(dtype), high=taps[0], wide=taps[1], step_y=stride[0], step_x=stride[1],
-        apart_y=dilation[0], apart_x=dilation[1], phased=int(kernel is not input_gradient_planes),
+        apart_y=dilation[0], apart_x=dilation[1],
     )  # fmt: skip
     work = n * o * max(size[0] * size[1], image[0] * image[1]) * taps[0] * taps[1] // items
     return threads.plan(code, items, chunk(items, work, CHUNK_WORK), words)
 
 
-# The kernel that goes row by row, the code it calls, and whether that follows the strides.
-_BY_ROWS = {
-    forward_planes: (forward_rows, "forward", True),
-    input_gradient_planes: (input_gradient_rows, "forward", False),
-    weight_gradient_planes: (weight_gradient_rows, "weight", True),
-}
+# The kernel that goes row by row, the code it calls, and the kernel for strides that there is no
+# such code for; None where rows are spread over a grid instead.
+_FORWARD = forward_rows, "forward", forward_planes
+_INPUT_GRADIENT = input_gradient_rows, "forward", None
+_WEIGHT_GRADIENT = weight_gradient_rows, "weight", weight_gradient_planes
 
 
 class Forward:
@@ -347,7 +311,7 @@ class Forward:
     epilogues = "all"
 
     def __init__(self, dtype, n, c, image, o, size, taps, *window):
-        self.plan = _plan(forward_planes, dtype, n, c, image, o, size, taps, *window, n * o)
+        self.plan = _plan(_FORWARD, dtype, n, c, image, o, size, taps, *window, n * o)
 
     def run(self, x, w, y, bias, epilogue=None):
         """Write the convolution of x and w, plus bias (or None), into y, the epilogue behind it;
@@ -359,8 +323,7 @@ class InputGradient:
     """Plan of the gradient of the input: ``run(dy, w, dx)``."""
 
     def __init__(self, dtype, n, c, image, o, size, taps, *window):
-        kernel = input_gradient_planes
-        self.plan = _plan(kernel, dtype, n, c, image, o, size, taps, *window, n * c)
+        self.plan = _plan(_INPUT_GRADIENT, dtype, n, c, image, o, size, taps, *window, n * c)
 
     def run(self, dy, w, dx):
         """Write the gradient of the input into dx; all dense."""
@@ -371,7 +334,7 @@ class WeightGradient:
     """Plan of the gradient of the weight: ``run(x, dy, dw)``."""
 
     def __init__(self, dtype, n, c, image, o, size, taps, *window):
-        self.plan = _plan(weight_gradient_planes, dtype, n, c, image, o, size, taps, *window, o)
+        self.plan = _plan(_WEIGHT_GRADIENT, dtype, n, c, image, o, size, taps, *window, o)
 
     def run(self, x, dy, dw):
         """Write the gradient of the weight into dw; all dense."""
