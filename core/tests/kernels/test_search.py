@@ -24,10 +24,23 @@ def test_one_sequence(dtype, n, count, right):
         values[0, ::3] += 0.5
         special = np.array([np.nan, np.inf, -np.inf], dtype)[:count]
         values[0, : special.size] = special
-    wanted = np.searchsorted(sequence, values, "right" if right else "left")
+        wanted = search.halved(sequence, values, right)
+    else:
+        wanted = np.searchsorted(sequence, values, "right" if right else "left")
     for _ in range(2):
         found = search.places(sequence, values, right)
         np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 3, 31, 1000])
+def test_halving_finds_the_places_of_numbers(n, right):
+    draw = np.random.default_rng(n)
+    sequence = np.sort(draw.integers(-50, 50, n)).astype("f4")
+    values = np.concatenate([draw.integers(-60, 60, 99), [np.inf, -np.inf, 0.5]]).astype("f4")
+    wanted = np.searchsorted(sequence, values, "right" if right else "left")
+    for find in (search.halved, search.places):
+        np.testing.assert_array_equal(find(sequence, values, right), wanted, strict=True)
 
 
 @pytest.mark.parametrize("right", [False, True])

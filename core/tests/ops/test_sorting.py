@@ -1,5 +1,7 @@
 """Order, medians, places in sorted sequences, distinct values, counts."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -154,3 +156,34 @@ def test_histograms():
     both("histogramdd", x, [3, 4])
     with pytest.raises(RuntimeError, match="max must be larger"):
         rushlight.histc(rushlight.ones(3), min=2, max=1)
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_places_in_sequences_that_hold_nan(dtype, right):
+    """PyTorch halves the sequence, and takes NaN in it for less than everything it is asked for,
+    NaN for more than everything in it."""
+    nan, inf = float("nan"), float("inf")
+    sequences = [list(s) for n in range(1, 5) for s in itertools.product((nan, 0, 1, 2), repeat=n)]
+    draw = np.random.default_rng(0)
+    for n in (7, 16, 33, 100):
+        long = np.sort(draw.standard_normal(n))
+        long[draw.integers(0, n, 1 + n // 8)] = nan
+        sequences += [long.tolist(), np.sort(long).tolist()]
+    sought = [nan, -inf, -1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, inf]
+    for sequence in sequences:
+        found = []
+        for library in (rushlight, torch):
+            kind = getattr(library, dtype)
+            s, x = library.tensor(sequence, dtype=kind), library.tensor(sought, dtype=kind)
+            gaps = s if library is torch else library.stack([s, s], -1)[:, 0]  # torch warns
+            found.append(
+                [
+                    library.searchsorted(s, x, right=right).tolist(),
+                    library.bucketize(x, s, right=right).tolist(),
+                    library.searchsorted(gaps, x, right=right).tolist(),
+                    library.searchsorted(s, x[0], right=right).tolist(),
+                    library.searchsorted(s.repeat(2, 1), x.reshape(2, 5), right=right).tolist(),
+                ]
+            )
+        assert found[0] == found[1], sequence

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from rushlight.backends import np
 from rushlight.kernels.execution import ORDERED_TYPES, REFERENCE, chunk
 from rushlight.kernels.prepared import Remembered, prepared
 
-__all__ = ["places"]
+__all__ = ["halved", "places"]
 
 _INT64 = np.dtype(np.int64)
 _known = Remembered()
@@ -34,8 +36,8 @@ def _prepare(sequence, values, right):
 
 def places(sequence, values, right):
     """How many elements of a sorted sequence (or of each last dimension of one) come before each
-    value, or are equal to it where ``right``; NaN is the largest. None where that is left to
-    others: dtypes other than float32, float64, int32 and int64, arrays that are not dense."""
+    value, or are equal to it where ``right``, as :func:`halved` finds it. None where that is left
+    to others: dtypes other than float32, float64, int32 and int64, arrays that are not dense."""
     key = sequence.shape, values.shape, sequence.strides, values.strides, values.dtype, bool(right)
     key = (*key, sequence.dtype)
     try:
@@ -44,3 +46,23 @@ def places(sequence, values, right):
         call = _known.keep(key, _prepare(sequence, values, right))
     found = NotImplemented if call is None else call(sequence, values)
     return None if found is NotImplemented else found
+
+
+def halved(sequence, values, right):
+    """:func:`places` of any arrays. What may be the place is halved by the element in its middle:
+    an element that is not surely behind a value, as NaN never is, lies before it."""
+    n = sequence.shape[-1]
+    flat = sequence.reshape(-1)
+    rows = math.prod(sequence.shape[:-1])
+    wanted = values.reshape(rows, -1) if values.size else values.reshape(rows, 0)
+    first = np.arange(rows)[:, None] * n
+    place, rest = np.zeros(wanted.shape, np.int64), np.full(wanted.shape, n)
+    for _ in range(n.bit_length()):
+        half = rest >> 1
+        middle = place + half
+        with np.errstate(invalid="ignore"):
+            found = flat[first + np.minimum(middle, n - 1)]
+            behind = found > wanted if right else found >= wanted
+        goes = ~behind & (rest > 0)
+        place, rest = np.where(goes, middle + 1, place), np.where(goes, rest - half - 1, half)
+    return place.reshape(values.shape)

@@ -450,6 +450,15 @@ def _check_sequence(sequence, values, side, right, sorter):
         )
 
 
+def _places(sequence, values, right):
+    """Places on the CPU; of dtypes of 8 and 16 bits as those of wider ones."""
+    wide = {1: np.int32, 2: np.float32 if sequence.dtype.kind in "fV" else np.int32}
+    dtype, shape = wide.get(sequence.dtype.itemsize, sequence.dtype), values.shape
+    sequence, values = (np.ascontiguousarray(a, dtype) for a in (sequence, values))
+    found = search.places(sequence, values, right)
+    return (search.halved(sequence, values, right) if found is None else found).reshape(shape)
+
+
 def _meta_searchsorted(sorted_sequence, input, out_int32, right, side, sorter):
     return input.shape, dtypes.int32 if out_int32 else dtypes.int64
 
@@ -471,9 +480,8 @@ def _searchsorted(
     if sorter is not None:
         sorted_sequence = np.take_along_axis(sorted_sequence, sorter, -1)
     if type(input) is np.ndarray:
-        found = search.places(sorted_sequence, input, way == "right")
-        if found is not None:
-            return found.astype(np.int32) if out_int32 else found
+        found = _places(sorted_sequence, input, way == "right")
+        return found.astype(np.int32) if out_int32 else found
     if sorted_sequence.ndim == 1:
         found = np.searchsorted(sorted_sequence, input, way)
     else:
