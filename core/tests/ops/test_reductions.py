@@ -66,3 +66,40 @@ def test_order_of_bfloat16_with_nan():
     x = rushlight.tensor([2.0, float("nan"), 1.0, 3.0]).bfloat16()
     assert x.sort().indices.tolist() == [2, 0, 3, 1]
     assert x.median(0).indices == 1 and x.nanmedian() == 2.0
+
+
+NAN = float("nan")
+
+
+WITH_NAN = [
+    [1, NAN, NAN],
+    [NAN, 1, 2],
+    [NAN],
+    [3, NAN, 3],
+    [[1, NAN], [NAN, 2]],
+    [[5, 5], [NAN, 2]],
+]
+EXTREMES = {
+    "amax": lambda L, x: L.amax(x),
+    "amin over none named": lambda L, x: x.amin(()),
+    "amin over all": lambda L, x: x.amin(tuple(range(x.dim()))),
+    "amax over one": lambda L, x: x.amax(-1, True),
+    "max": lambda L, x: x.max(),
+    "min": lambda L, x: L.min(x),
+    "max over one": lambda L, x: x.max(-1).values,
+    "aminmax": lambda L, x: 2 * L.aminmax(x).min + L.aminmax(x).max,
+    "aminmax over one": lambda L, x: x.aminmax(dim=0).max,
+}
+
+
+@pytest.mark.parametrize("values", [*WITH_NAN, [1, 3, 3], [[2, 1], [1, 2]]], ids=str)
+@pytest.mark.parametrize("name", list(EXTREMES))
+def test_gradients_of_extremes_that_are_nan(name, values):
+    found = []
+    for library in (rushlight, torch):
+        x = library.tensor(values, dtype=library.float64, requires_grad=True)
+        y = EXTREMES[name](library, x)
+        (grad,) = library.autograd.grad(y, x, library.full_like(y, 3.0))
+        found.append([y.detach().numpy(), grad.numpy()])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)

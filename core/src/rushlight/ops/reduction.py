@@ -260,7 +260,7 @@ prod.gradient(input=_prod_gradient)
 
 def _refuse_empty(name, array, dim, axes):
     if builtins.any(array.shape[a] == 0 for a in axes):
-        error = RuntimeError if dim == () else IndexError
+        error = RuntimeError if dim is None or dim == () else IndexError
         raise error(
             f"{name}(): Expected reduction dim to have non-zero size (specify the dim with keyword "
             f"'dim'); input has shape {list(array.shape)}"
@@ -269,10 +269,10 @@ def _refuse_empty(name, array, dim, axes):
 
 def _share_ties(grad, input, out, dim, keepdim):
     """The gradient of an extreme, shared equally by the elements that attain it. That of NaN is NaN
-    for all elements or, where it is that of the whole tensor, shared by those that are NaN."""
+    for all elements or, where `max` and `min` were asked (`dim` is None), shared by the NaN."""
     shape = tuple(input.shape)
     mask = input == restore(out, shape, dim, keepdim)
-    if dim == () and readable(out) and bool((out != out).any()):
+    if dim is None and readable(out) and bool((out != out).any()):
         mask = input != input
     count = mask.sum(dim if shape else None, bool(shape))
     return where(mask, restore(grad, shape, dim, keepdim) / count, 0.0 / count.to(grad.dtype))
@@ -352,7 +352,7 @@ def _extreme(kind):
 
     def call(input, *args, out=None, **kwargs):
         if not args and not kwargs and out is None and type(input) in EXACT:
-            return pick(input)
+            return pick(input, None)
         if out is not None:
             return _written(kind, call(input, *args, **kwargs), out)
         if not isinstance(input, Tensor):
@@ -364,7 +364,7 @@ def _extreme(kind):
             binary = arithmetic.maximum if kind == "max" else arithmetic.minimum
             return binary(input, *args, **kwargs)
         if not args and not kwargs:
-            return pick(input)
+            return pick(input, None)
         if not args and "dim" not in kwargs and "axis" not in kwargs:
             raise TypeError(f"{kind}() received {list(kwargs)}, expected dim, keepdim or other")
         return (_max_dim if kind == "max" else _min_dim)(input, *args, **kwargs)

@@ -507,8 +507,7 @@ def searchsorted(
     sorted_sequence: Tensor, input, *, out_int32=False, right=False, side=None, sorter=None
 ):
     """Where each element of `input` (or a number) would be inserted into the (last dimension of a)
-    sorted sequence: before equal elements, or after them with ``right=True``. NaN is the largest
-    number, in the sequence too (where PyTorch's answer depends on how it halves the sequence).
+    sorted sequence: before equal elements, or after them with ``right=True``.
 
     >>> rushlight.searchsorted(rushlight.tensor([1, 3, 5]), rushlight.tensor([3, 4]))
     tensor([1, 2])
