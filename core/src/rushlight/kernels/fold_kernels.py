@@ -45,16 +45,6 @@ def run_sum(x, first, last):
 
 
 @function(reassociate=True)
-def run_squares(x, first, last):
-    """The squares of a short run."""
-    total = real(0)
-    for i in range(first, last):
-        value = real(x[i])
-        total += value * value
-    return f64(total)
-
-
-@function(reassociate=True)
 def run_distances(x, first, last, centre):
     """The squared distances of a short run from a centre, and the distances."""
     total, offset = real(0), real(0)
@@ -97,9 +87,7 @@ def plain_sum(x, n):
 @function
 def squares(x, n):
     """The squares of a row added up run by run."""
-    total = f64(0)
-    for start in range(0, n, RUN):
-        total += run_squares(x, start, min(n, start + RUN))
+    total, offset = distances(x, n, real(0))
     return total
 
 

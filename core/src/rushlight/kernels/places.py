@@ -277,9 +277,8 @@ def _put(remembered, prepare, short, target, index, source, dim, way):
         source = np.array([source], target.dtype)
     else:
         short.miss(known, (target, index, source, target), (dim,))
-    if (
-        _meet(target, index) or given is not None and _meet(target, source)
-    ):  # they must not change meanwhile
+    # What is read must not change meanwhile; the array of one number is new.
+    if _meet(target, index) or given is not None and _meet(target, source):
         return False
     if type(plan) is _Narrow:
         return plan.run(target, index, source)

@@ -13,11 +13,11 @@ from rushlight.errors import argument_error
 from rushlight.kernels import places as rows
 from rushlight.ops._index_forms import (
     BOOL,
-    WHOLE,
     arrays_of,
     is_basic,
     is_places,
     one_among_slices,
+    slices,
 )
 from rushlight.ops._inplace import is_free, written
 from rushlight.ops._rules import number_dtype
@@ -170,7 +170,7 @@ def _write_slices(self, first, dim, index, value):
     array, places, value = self._array, index._array, _array_of(value)
     array = array if first is None else array[first]
     if places.ndim != 1 or not rows.put_rows(array, places, value, dim, rows.PUT):
-        array[(WHOLE,) * dim + (places,)] = value
+        array[slices(dim, places)] = value
     return True
 
 

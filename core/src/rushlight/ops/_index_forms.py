@@ -159,6 +159,11 @@ def is_places(array):
     return type(array) is np.ndarray and array.ndim and array.dtype in _PLACES
 
 
+def slices(dim, index):
+    """The NumPy index of slices along `dim`."""
+    return (WHOLE,) * dim + (index,)
+
+
 def one_among_slices(index, ndim):
     """``(slices, dim, tensor)`` for a tuple of one tensor of int64, or one mask of one dimension,
     among slices and perhaps an ellipsis: what is to be applied first (None for nothing), then at

@@ -9,6 +9,7 @@ from rushlight.kernels import line as lines
 from rushlight.kernels import places, vectors
 from rushlight.ops import place_calls
 from rushlight.ops._assignment import number_or_scalar
+from rushlight.ops._index_forms import slices
 from rushlight.ops._inplace import write_directly, write_out
 from rushlight.ops._op import composite, op
 from rushlight.ops.arithmetic import conj_number
@@ -319,11 +320,6 @@ def _check_slices(name, input, dim, index, source):
             f"dimension. Got self.shape = {shape_text(input.shape)} source.shape = "
             f"{shape_text(source.shape)}"
         )
-
-
-def slices(dim, index):
-    """The NumPy index of slices along `dim`."""
-    return (slice(None),) * dim + (index,)
 
 
 def _select_samples(make):

@@ -17,13 +17,13 @@ from rushlight.ops._assignment import written_at
 from rushlight.ops._direct import unrecorded
 from rushlight.ops._index_forms import (
     BOOL,
-    WHOLE,
     WrappedIndex,
     arrays_of,
     explain,
     in_two_steps,
     normalize,
     one_among_slices,
+    slices,
 )
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._limited import check as check_limited
@@ -209,14 +209,14 @@ _index_put.gradient(
 @op(
     linear=True,
     node="Index",
-    meta=lambda input, index, dim=0: indexed(input, (WHOLE,) * dim + (index,)),
+    meta=lambda input, index, dim=0: indexed(input, slices(dim, index)),
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
 )
 def _index_rows(input: Tensor, index: Tensor, dim=0):
     """``input[index]`` for an index of int64: slices along a dimension."""
-    at = (WHOLE,) * dim + (index,)
+    at = slices(dim, index)
     try:
         return _laid_out(input, at) if dim else np.asarray(input[index])
     except IndexError as error:
@@ -231,7 +231,7 @@ _index_rows.cpu(
 )
 _index_rows.gradient(
     input=lambda grad, input_shape, index, dim: _index_gradient(
-        grad, input_shape, (WHOLE,) * dim + (index._array,)
+        grad, input_shape, slices(dim, index._array)
     )
 )
 

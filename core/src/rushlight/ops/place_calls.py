@@ -8,6 +8,7 @@ import ctypes
 from rushlight.backends import np
 from rushlight.kernels import blocks, places, vectors
 from rushlight.kernels.prepared import Remembered, Short
+from rushlight.ops._index_forms import WHOLE
 from rushlight.tensor.shape import wrap_dim
 
 
@@ -153,12 +154,9 @@ def added_slices(input, index, source):
     if len(index) == 1 and type(index[0]) is np.ndarray and index[0].dtype == np.bool_:
         return vectors.added_at_mask(input, index[0], source)
     others = (item for d, item in enumerate(index) if d != dim)
-    if type(index[dim]) is not np.ndarray or any(item != _WHOLE for item in others):
+    if type(index[dim]) is not np.ndarray or any(item != WHOLE for item in others):
         return None
     return _slices(input, index[dim], source, dim)
-
-
-_WHOLE = slice(None)
 
 
 def _with_source(prepare, general):

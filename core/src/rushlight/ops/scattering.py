@@ -8,6 +8,7 @@ from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import by_rows, dtype_of
 from rushlight.ops import place_calls
+from rushlight.ops._index_forms import slices
 from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros, zeros_like
@@ -19,7 +20,6 @@ from rushlight.ops.gathering import (
     line,
     meta_like_input,
     scattered,
-    slices,
     take,
 )
 from rushlight.ops.masking import broadcast, check_mask
