@@ -54,6 +54,22 @@ def test_max_pool(case, dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("case", [
+    ((2, 3, 1, 40), (2, 2), (1, 1), (1, 0), (2, 1)), ((1, 2, 30, 1), (3, 2), (1, 1), (1, 1), (1, 2)),
+    ((1, 2, 1, 2, 30), (2, 2, 2), (1, 1, 1), (1, 1, 0), (2, 2, 1)),
+], ids=lambda case: str(case[0]))  # fmt: skip
+def test_windows_beside_the_image(case, dtype):
+    """They give the lowest number, and where they would begin."""
+    shape, *settings = case
+    x = draw(shape, dtype)
+    found = both_orders(lambda: pooling.max_pool_forward(on_device(x), *settings, False))
+    expected = cpu_pooling.max_pool_forward(x, *settings, False)
+    assert np.isneginf(expected[0].astype(np.float32)).any()
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("case", POOLS, ids=lambda case: str(case[0]))
 @pytest.mark.parametrize(("counts", "divisor"), [(True, None), (False, None), (True, 3)])
 def test_average_pool(case, dtype, counts, divisor):

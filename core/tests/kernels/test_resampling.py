@@ -127,22 +127,34 @@ def test_cubic_weights_add_up_to_one(taps):
     assert np.abs(taps.weight.sum(1) - 1).max() < 1e-7
 
 
-@pytest.mark.parametrize("dims", [1, 2, 3])
+SPANS = {1: (1, 2, 3, 5, 7, 130), 2: (1, 2, 3, 5, 7, 40, 64, 70), 3: (1, 2, 3, 5, 7)}
+LAST = {4: "channels_last", 5: "channels_last_3d"}
+
+
+def enlarged(library, size, dims, channels, last, dtype, factor, mode, grad=False):
+    """An image of numbers from 0 on and the same resized by a factor."""
+    shape = (1, channels, *(size,) * dims)
+    x = library.arange(float(channels * size**dims), dtype=getattr(library, dtype)).reshape(shape)
+    if last:
+        x = x.contiguous(memory_format=getattr(library, LAST[dims + 2]))
+    x.requires_grad_(grad)
+    return x, library.nn.functional.interpolate(x, scale_factor=factor, mode=mode)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dims, last", [(1, False), (2, False), (2, True), (3, False), (3, True)])
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
-def test_nearest_elements_of_factors_that_leave_or_double_a_size(dims, mode):
-    """PyTorch goes by whole elements in images only; the gradient is that of what was picked."""
+def test_nearest_elements_of_factors_that_leave_or_double_a_size(dims, last, mode, dtype):
+    """PyTorch goes by sizes in images of at most 128 rows and columns together and where four or
+    more channels lie last; the gradient is that of what was picked."""
     torch = pytest.importorskip("torch")
-    for size, factor in itertools.product((1, 2, 3, 5, 7), (0.6, 1.0, 1.1, 1.3, 2.0, 2.3)):
+    factors = (0.6, 1.0, 1.01, 1.1, 1.3, 2.0, 2.3)
+    for size, factor, channels in itertools.product(SPANS[dims], factors, (1, 4)):
         if int(size * factor) < 1:
             continue
-        found = []
-        for library in (rushlight, torch):
-            x = library.arange(float(size**dims)).reshape(1, 1, *(size,) * dims)
-            resized = library.nn.functional.interpolate(x, scale_factor=factor, mode=mode)
-            found.append(resized.tolist())
-        assert found[0] == found[1]
-        x = rushlight.arange(float(size**dims)).reshape(1, 1, *(size,) * dims).requires_grad_()
-        out = rushlight.nn.functional.interpolate(x, scale_factor=factor, mode=mode)
+        given = size, dims, channels, last, dtype, factor, mode
+        x, out = enlarged(rushlight, *given, grad=True)
+        assert np.array_equal(out.detach().numpy(), enlarged(torch, *given)[1].numpy()), given
         out.sum().backward()
         counts = np.bincount(out.detach().numpy().astype(int).ravel(), minlength=x.numel())
         assert np.array_equal(x.grad.numpy().ravel(), counts)

@@ -307,6 +307,31 @@ def test_slices_in_place(dtype, shape):
             check(ours, theirs)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_written_to_slices_again_and_again(dtype):
+    """Each number is its own, zeros have their sign, and calls that were met before refuse what
+    the first ones refuse."""
+    place = np.array([2, 0])
+    i, j = rushlight.from_numpy(place), torch.from_numpy(place)
+    for value in (1, 0.0, -0.0, True, 3, 0, 1.0, 2.5, 40_000):
+        for _ in range(3):
+            ours, theirs, _ = both((4, 5), dtype)
+            if dtype != "uint8" or value != 40_000:  # which is too large
+                check(ours.index_fill_(1, i, value), theirs.index_fill_(1, j, value))
+                ours[:, -i - 1], theirs[:, -j - 1] = value, value
+                ours[i], theirs[j] = value, value
+            check(ours, theirs)
+            assert np.array_equal(ours.double().signbit().numpy(), theirs.double().signbit().numpy())
+    with pytest.raises(IndexError, match="out of"):
+        ours.index_fill_(1, i + 3, 1)
+    check(ours, theirs)
+    if dtype == "int64":
+        same = rushlight.tensor([1, 0, 2])
+        for _ in range(3):
+            assert same.index_fill_(0, same, 1).tolist() == [1, 1, 1]
+            same.copy_(rushlight.tensor([1, 0, 2]))
+
+
 @pytest.mark.parametrize("way", ["index_copy_", "index_add_"])
 def test_slices_out_of_range_write_nothing(way):
     for wrong in (-1, 4):

@@ -18,7 +18,8 @@ import rushlight
 
 EXAMPLES = float(os.environ.get("RUSHLIGHT_PROPERTY_EXAMPLES", "1"))  # times as many
 THREADS = (1, 2, 5)
-EPSILON = {"float32": 2.0**-24, "float64": 2.0**-53, "bfloat16": 2.0**-8, "float16": 2.0**-11}
+EPSILON = {"float32": 2.0**-24, "float64": 2.0**-53, "bfloat16": 2.0**-8, "float16": 2.0**-11,
+           "complex64": 2.0**-24, "complex128": 2.0**-53}  # fmt: skip
 LEAST = {"float16": 2.0**-25}  # a rounding error of the smallest numbers
 _NUMPY = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
 
@@ -94,6 +95,7 @@ def tensors(draw, shape, dtype="float32", low=None, high=None, layout=None, grad
         values = rng.integers(0 if low is None else low, 10 if high is None else high, shape)
     elif low is None:
         values = rng.standard_normal(shape)
+        values = values + 1j * rng.standard_normal(shape) if kind == "c" else values
     else:
         values = rng.uniform(low, high, shape)
     if odd and draw(st.integers(0, 2)) == 0:
@@ -113,11 +115,15 @@ def as_tensor(array):
 
 
 def exact(tensor):
-    """The same values as PyTorch's float64 (integers as int64), to compute the truth with."""
+    """The same values as PyTorch's float64 (complex128, integers as int64), to compute the truth
+    with."""
     import torch
 
     plain = tensor.detach()
-    if plain.dtype.is_floating_point:
+    if plain.is_complex():
+        wide = plain.to(rushlight.complex128).resolve_conj().contiguous()
+        made = torch.from_numpy(wide.numpy().copy())
+    elif plain.dtype.is_floating_point:
         made = torch.from_numpy(plain.to(rushlight.float64).contiguous().numpy().copy())
     else:
         made = torch.from_numpy(plain.contiguous().numpy().copy())
@@ -145,7 +151,7 @@ def _flat(value):
 
 
 def _bits(tensor):
-    plain = tensor.detach().contiguous()
+    plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
     whole = plain.ndim and plain.numel()
     content = plain.view(rushlight.uint8).numpy().tobytes() if whole else str(plain.tolist())
     return plain.shape, plain.dtype, content
@@ -161,16 +167,22 @@ def allowed(terms):
     return 4.0 + terms**0.5
 
 
+def wide(tensor):
+    """The values as NumPy's float64 or complex128."""
+    plain = tensor.detach().resolve_conj()
+    return plain.to(rushlight.complex128 if plain.is_complex() else rushlight.float64).numpy()
+
+
 def close(found, truth, scale=None, units=8.0, dtype=None):
     """Whether every element of `found` is within `units` rounding errors of `truth`.
 
     One rounding error is that of the result's dtype (or `dtype`'s) times `scale`: a number or a
     float64 tensor (what the absolute values add up to, say); by default the largest of `truth`.
-    NaN and infinities must be where `truth` has them.
+    NaN and infinities must be where `truth` has them. Errors of complex numbers are distances.
     """
     name = str(dtype or found.dtype).rpartition(".")[2]
-    got = found.detach().to(rushlight.float64).numpy()
-    want = truth.detach().double().numpy(force=True)
+    got, want = wide(found), truth.detach()
+    want = (want.cdouble().resolve_conj() if want.is_complex() else want.double()).numpy(force=True)
     assert got.shape == want.shape, (got.shape, want.shape)
     if not want.size:
         return

@@ -131,6 +131,44 @@ def test_other_numbers_of_dims(data):
 
 
 @given(st.data())
+@examples(25)
+def test_dropout(data):
+    """Probabilities that dropout leaves are divided by their share, the others are zeros; which
+    ones depends on the seed and on their number alone, also where gradients need them again."""
+    dtype, share = data.draw(DTYPES), data.draw(st.sampled_from((0.1, 0.5, 0.9)))
+    given, is_shared = data.draw(heads_of(dtype, 80).filter(lambda f: work(f) < 2_000_000))
+    query, key, _ = given
+    causal, seed = data.draw(st.booleans()), data.draw(st.integers(0, 999))
+
+    def dropped(query, key, value, causal):
+        rushlight.manual_seed(seed)
+        return rushlight.nn.functional.scaled_dot_product_attention(
+            query, key, value, None, share, causal, enable_gqa=is_shared
+        )
+
+    with rushlight.no_grad():
+        one = rushlight.eye(key.shape[2], dtype=query.dtype).expand(*key.shape[:2], -1, -1)
+        kept = exact(dropped(query * 0, key * 0, one, False) != 0)
+    if kept.numel() > 2000:
+        assert abs(float(kept.double().mean()) - (1 - share)) < 0.05
+
+    def compute(lib, query, key, value):
+        if lib is rushlight:
+            return dropped(query, key, value, causal)
+        heads = query.shape[1] // key.shape[1]
+        key, value = (a.repeat_interleave(heads, 1) for a in (key, value))
+        scores = query * query.shape[-1] ** -0.5 @ key.mT
+        if causal:
+            scores = scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(), -math.inf)
+        return scores.softmax(-1) * kept / (1 - share) @ value
+
+    def larger(up, sums):
+        return [scale / (1 - share) for scale in scales(given)(up, sums)]
+
+    bounded(data, compute, given, larger, units(*key.shape[:1:-1]))
+
+
+@given(st.data())
 @examples(12)
 def test_values_that_are_not_finite(data):
     """A row of a query that is NaN, an element of a value that is infinite."""

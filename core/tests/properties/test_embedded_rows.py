@@ -49,6 +49,29 @@ def test_embedding(table, data):
     close(found[1], truth[1], sums, 4.0 + (2.0 if is_low(dtype) else most / 2))
 
 
+@given(tables(), st.data())
+@examples(40)
+def test_sparse_gradients(table, data):
+    """The same rows, in their order, as PyTorch's sparse gradients have, and what they add up to."""
+    weight, dtype = table
+    rows = weight.shape[0]
+    shape = data.draw(extents(st.integers(0, 3), 1 << 9, 0))
+    index = data.draw(tensors(shape, "int64", 0, rows)).clone()
+    padding = data.draw(st.one_of(st.none(), st.integers(-rows, rows - 1)))
+    if not shape:
+        padding = None  # PyTorch fails for one index
+    top = data.draw(tensors((*index.shape, weight.shape[1]), dtype))
+
+    def gradient(lib, w, i, up):
+        out = lib.nn.functional.embedding(i, w, padding_idx=padding, sparse=True)
+        (found,) = lib.autograd.grad(out, w, up)
+        assert found.layout == lib.sparse_coo
+        return found._indices(), found._values()
+
+    found = on_threads(lambda: gradient(rushlight, weight, index, top))
+    same(found, gradient(torch, twin(weight), twin(index), twin(top)))
+
+
 @given(tables(WIDE), st.sampled_from(("sum", "mean", "max")), st.data())
 @examples(55)
 def test_bags(table, mode, data):

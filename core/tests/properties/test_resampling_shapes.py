@@ -57,7 +57,7 @@ def interpolation(**settings):
 @given(st.data())
 @examples(30)
 def test_nearest(mode, data):
-    """PyTorch takes size for factor where one is the other, in two dims and going back alone."""
+    """Gradients of PyTorch's pick other elements than it does by some factors, but for small images."""
     dims = data.draw(st.integers(1, 3))
     shape, settings = draw_change(data, dims)
     if dims != 2 and isinstance(settings.get("scale_factor"), tuple):

@@ -82,14 +82,15 @@ def classes(draw):
 @examples(50)
 def test_class_losses(name, shape, data):
     """Of class numbers: weights, targets to ignore, smoothing, the three reductions."""
-    dtype, (n, c, *inner) = data.draw(WIDE), shape
+    dtype, (n, c, *inner) = data.draw(FLOATS), shape
     x = data.draw(tensors(shape, dtype, -4.0, 4.0, grad=True))
     ignored = data.draw(st.sampled_from((-100, -100, 0, -1)))
     target = data.draw(tensors((n, *inner), "int64", 0, c)).clone()
     if data.draw(st.booleans()):
         target = target.masked_fill(target % 3 == 1, ignored)
     weight = data.draw(st.one_of(st.none(), tensors((c,), dtype, 0.2, 2.0)))
-    reduction = data.draw(st.sampled_from(("mean", "sum", "none")))
+    few_enough = dtype != "float16" or target.numel() < 2000  # their sum is a number
+    reduction = data.draw(st.sampled_from(("mean", "none", *["sum"] * few_enough)))
     more = {"ignore_index": ignored, "reduction": reduction}
     if name == "cross_entropy":
         more["label_smoothing"] = data.draw(st.sampled_from((0.0, 0.0, 0.1, 0.7)))
@@ -104,10 +105,11 @@ def test_class_losses(name, shape, data):
     if reduction == "sum":
         size = size * terms
     most = float(above.abs().max()) if above.numel() else 0.0
-    close(found[0], truth[0], size, 4.0 + min(terms, 4096) ** 0.5 / 2)
+    few = 1.0 if is_low(dtype) else 4.0 + min(terms, 4096) ** 0.5 / 2
+    close(found[0], truth[0], size, few)
     kept = max(1, int((target != ignored).sum()))
     share = 4.0 * most / (kept * 0.2 if reduction == "mean" else 1)
-    close(found[1], truth[1], share, 16.0 + c**0.5)
+    close(found[1], truth[1], share, 2.0 if is_low(dtype) else 16.0 + c**0.5)
 
 
 @given(classes(), st.data())

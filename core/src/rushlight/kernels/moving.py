@@ -206,11 +206,13 @@ def _joined_blocks(arrays, outer, shape, steps):
 
 
 def _woven(arrays, count, shape):
-    """The same where every array gives one element in turn."""
+    """The same where every array gives one element in turn; None for elements of 16 bytes."""
     from rushlight.kernels import moving_kernels as native
 
     first = arrays[0]
     code = _kernel("weave", first.dtype, ways=len(arrays))
+    if code is None:
+        return None
     items = -(-count // native.WOVEN)
     grain = chunk(items, native.WOVEN * len(arrays))
     return prepared(code, items, grain, arrays, [(tuple(shape), first.dtype)], [count])

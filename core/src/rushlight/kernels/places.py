@@ -252,16 +252,21 @@ def put_into(target, index, source, dim, way):
     return _put(_into, _plan_into, written_at, target, index, source, dim, way)
 
 
+def is_plain(value, dtype):
+    """Whether a number is one that every array of the dtype takes as it is, or rounded."""
+    kind = type(value)
+    plain = kind is int or kind is float and is_floating(dtype)
+    return plain and -_LARGE < value < _LARGE
+
+
 def _put(remembered, prepare, short, target, index, source, dim, way):
     """What :func:`put_into` and :func:`put_rows` do, by the plans that `prepare` makes."""
     if type(index) is not np.ndarray:
         return False
-    kind, given = type(source), None
-    if kind is np.ndarray:
+    given = None
+    if type(source) is np.ndarray:
         given = source.shape, source.strides, source.dtype
-    elif kind is not int and not (kind is float and is_floating(target.dtype)):
-        return False
-    elif not -_LARGE < source < _LARGE:
+    elif not is_plain(source, target.dtype):
         return False
     key = target.shape, target.strides, target.dtype, index.shape, index.strides, index.dtype, given
     key = *key, dim, way
@@ -275,8 +280,7 @@ def _put(remembered, prepare, short, target, index, source, dim, way):
     plan, looks, known = found
     if given is None:
         source = np.array([source], target.dtype)
-    else:
-        short.miss(known, (target, index, source, target), (dim,))
+    short.miss(known, (target, index, source, target), (dim,))
     # What is read must not change meanwhile; the array of one number is new.
     if _meet(target, index) or given is not None and _meet(target, source):
         return False
@@ -324,13 +328,14 @@ def _plan_rows(target, index, source, dim, way):
     grain = chunk(items, 2 * outer * index.size * inner // items)
     words = [ctypes.addressof(failures), n, index.size, inner, segment]
     plan, known = threads.plan(code, items, grain, [0] * 5 + words), None
-    if not single and not way:
-        known = prepared_into(code, items, grain, (target, index, source), words)
+    if not way:
+        values = np.empty(1, target.dtype) if single else source
+        known = prepared_into(code, items, grain, (target, index, values), words)
     return plan, True, known
 
 
 _into_rows = Remembered()
-# Short calls of (target, index, source, target, dim), as `written_at`.
+# Short calls of (target, index, source, target, dim), as `written_at`; a number as one element.
 rows_written_at = Short(4, 5, failures=ctypes.addressof(failures))
 rows_written_at.first = 16
 

@@ -210,22 +210,18 @@ def _scale(size, out, align_corners, factor, real):
 
 
 @lru_cache(256)
-def nearest(size, out, factor, exact, whole=True):
+def nearest(size, out, factor, exact, whole=False, real=np.float32):
     """Taps that pick the nearest element; `exact` measures from the centres of the elements.
     `whole`: what is as large as the input or twice as large goes by whole elements, whatever the
-    factor, as PyTorch has it for images, but for `exact`."""
+    factor, but for `exact`. `real`: what a factor is kept in; positions are rounded to float32."""
     places = np.arange(out)
-    whole = whole and not exact
-    if whole and out == size:
+    if whole and not exact and out == size:
         index = places
-    elif whole and out == 2 * size:
+    elif whole and not exact and out == 2 * size:
         index = places // 2
     else:
-        scale = np.float32(1.0 / factor) if factor else np.float32(size) / np.float32(out)
-        if exact:
-            source = ((places + 0.5) * np.float64(scale)).astype(np.float32)
-        else:
-            source = places.astype(np.float32) * scale
+        scale = np.float64(_scale(size, out, False, factor, real))
+        source = ((places + 0.5 * exact) * scale).astype(np.float32)
         index = np.minimum(np.floor(source).astype(np.int64), size - 1)
     return Taps(index[:, None], None, size)
 

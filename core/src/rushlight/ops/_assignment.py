@@ -21,6 +21,7 @@ from rushlight.ops._index_forms import (
 )
 from rushlight.ops._inplace import is_free, written
 from rushlight.ops._rules import number_dtype
+from rushlight.ops.place_calls import written_slices
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -163,10 +164,8 @@ def _array_of(value):
 
 def _write_slices(self, first, dim, index, value):
     """Write at an index of one tensor among slices, those that are not whole taken `first`."""
-    if first is None and type(value) in EXACT:
-        known = rows.rows_written_at.call(self, index, value, self, dim)
-        if known is not NotImplemented:
-            return True
+    if first is None and written_slices(self, dim, index, value) is not NotImplemented:
+        return True
     array, places, value = self._array, index._array, _array_of(value)
     array = array if first is None else array[first]
     if places.ndim != 1 or not rows.put_rows(array, places, value, dim, rows.PUT):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 
+from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT, float64, uint8
 from rushlight.errors import shape_text
 from rushlight.kernels import resampling as kernels
 from rushlight.ops._doors import PLAIN_ITEMS
 from rushlight.ops._op import composite, op
+from rushlight.tensor.memory_format import channels_last, channels_last_3d
 from rushlight.tensor.tensor import Tensor
 
 PLAIN_ITEMS.add(kernels.Taps)
@@ -124,12 +126,24 @@ def _check(input, mode, align_corners, antialias):
         raise NotImplementedError(f'"interpolate" ({mode}) not implemented for {input._dtype}')
 
 
+def _by_sizes(input, sizes):
+    """Whether nearest elements go by sizes, whatever the factor, where a size stays or doubles, and
+    by float32 factors else: so PyTorch's kernels have it for small images, and for four or more
+    channels that lie last."""
+    if len(sizes) == 2 and sum(sizes) <= 128:
+        return True
+    last = {2: channels_last, 3: channels_last_3d}.get(len(sizes))
+    return last is not None and input.shape[1] > 3 and input.is_contiguous(memory_format=last)
+
+
 def _maps(input, sizes, factors, mode, align_corners, antialias):
-    double, image = input._dtype is float64, input.dim() == 4
-    maps = []
+    double, maps = input._dtype is float64, []
+    if mode in _NEAREST:
+        by_sizes = _by_sizes(input, sizes)
+        real = np.float64 if double and not by_sizes else np.float32
     for size, out, factor in zip(input._array.shape[2:], sizes, factors, strict=True):
         if mode in _NEAREST:
-            maps.append(kernels.nearest(size, out, factor, mode != "nearest", image))
+            maps.append(kernels.nearest(size, out, factor, mode != "nearest", by_sizes, real))
             continue
         settings = (size, out, bool(align_corners), factor, double)
         if antialias:

@@ -4,12 +4,17 @@ op's body."""
 from __future__ import annotations
 
 import ctypes
+import functools
+import math
 
 from rushlight.backends import np
 from rushlight.kernels import blocks, places, vectors
 from rushlight.kernels.prepared import Remembered, Short
+from rushlight.ops._direct import tensor_of
 from rushlight.ops._index_forms import WHOLE
 from rushlight.tensor.shape import wrap_dim
+
+_NUMBERS = frozenset({int, float})
 
 
 def along(general, wrap=False):
@@ -62,7 +67,26 @@ def writing_into(way):
 
 def writing_rows_into(way):
     """The same for slices at a vector of indices."""
-    return _writing_into(places.put_rows, way, places.rows_written_at)
+    write = _writing_into(places.put_rows, way, places.rows_written_at)
+    if way == places.PUT:
+        write.known = written_slices
+    return write
+
+
+def written_slices(target, dim, index, source):
+    """Write slices, or a number, where machine code knows the layouts, else NotImplemented."""
+    if type(source) in _NUMBERS:
+        dtype = target._array.dtype
+        if not places.is_plain(source, dtype):
+            return NotImplemented
+        source = _single(source, math.copysign(1.0, source), dtype)
+    return places.rows_written_at.call(target, index, source, target, dim)
+
+
+@functools.lru_cache(256, typed=True)
+def _single(value, sign, dtype):
+    """A number, zeros with their sign, as a tensor of one element."""
+    return tensor_of(np.array([value], dtype))
 
 
 def on_a_copy(write, general):

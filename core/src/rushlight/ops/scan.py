@@ -54,7 +54,8 @@ def _accumulate(function, input, dim, dtype):
     if function is not np.cumsum and function is not np.cumprod:
         found = None
     else:
-        found = line.scanned(array, axis, function is np.cumprod)
+        dense = np.ascontiguousarray(array) if type(array) is np.ndarray else array
+        found = line.scanned(dense, axis, function is np.cumprod)
     if found is not None:
         return by_rows(found)
     with np.errstate(all="ignore"):

@@ -16,6 +16,15 @@ template <>
 __device__ __forceinline__ double infinity<double>() {
   return __longlong_as_double(0x7ff0000000000000ll);
 }
+// What no value is below.
+template <class E>
+__device__ __forceinline__ E lowest();
+template <>
+__device__ __forceinline__ float lowest<float>() { return -infinity<float>(); }
+template <>
+__device__ __forceinline__ double lowest<double>() { return -infinity<double>(); }
+template <>
+__device__ __forceinline__ i64 lowest<i64>() { return (i64)1 << 63; }
 
 __device__ __forceinline__ float exponential(float x) { return expf(x); }
 __device__ __forceinline__ double exponential(double x) { return exp(x); }

@@ -11,6 +11,11 @@ struct Windows {
   __device__ __forceinline__ i64 start(int d, i64 o) const {
     return adaptive ? o * size[d] / out[d] : o * stride[d] - padding[d];
   }
+  // The first place of a window that is not before the image.
+  __device__ __forceinline__ i64 inside(int d, i64 o) const {
+    i64 low = start(d, o);
+    return low < 0 ? low + (dilation[d] - 1 - low) / dilation[d] * dilation[d] : low;
+  }
   // End of a window without clipping.
   __device__ __forceinline__ i64 end(int d, i64 o) const {
     return adaptive ? ((o + 1) * size[d] + out[d] - 1) / out[d]
@@ -44,6 +49,12 @@ struct Windows {
   }
 };
 
+// The least value of T: the maximum of a window beside the image.
+__device__ __forceinline__ A least() {
+  if ((A)0.5 != (A)0) return lowest<A>();
+  return (A)(T)(A)-1 > (A)0 ? (A)0 : (A)(lowest<i64>() >> (64 - 8 * sizeof(T)));
+}
+
 extern "C" __global__ void __launch_bounds__(256, 1)
 max_forward(const T* input, T* output, i64* places, Windows w) {
   i64 total = w.planes * w.out[0] * w.out[1] * w.out[2];
@@ -52,20 +63,19 @@ max_forward(const T* input, T* output, i64* places, Windows w) {
     rest /= w.out[1];
     i64 z = rest % w.out[0], plane = rest / w.out[0];
     const T* at = input + plane * w.size[0] * w.size[1] * w.size[2];
-    A best = 0;
-    i64 place = -1, z1 = w.end(0, z), y1 = w.end(1, y), x1 = w.end(2, x);
+    i64 z0 = w.inside(0, z), y0 = w.inside(1, y), x0 = w.inside(2, x);
+    i64 z1 = w.end(0, z), y1 = w.end(1, y), x1 = w.end(2, x);
     z1 = z1 < w.size[0] ? z1 : w.size[0];
     y1 = y1 < w.size[1] ? y1 : w.size[1];
     x1 = x1 < w.size[2] ? x1 : w.size[2];
-    for (i64 a = w.start(0, z); a < z1; a += w.dilation[0]) {
-      if (a < 0) continue;
-      for (i64 b = w.start(1, y); b < y1; b += w.dilation[1]) {
-        if (b < 0) continue;
-        for (i64 c = w.start(2, x); c < x1; c += w.dilation[2]) {
-          if (c < 0) continue;
+    A best = least();
+    i64 place = (z0 * w.size[1] + y0) * w.size[2] + x0;
+    for (i64 a = z0; a < z1; a += w.dilation[0]) {
+      for (i64 b = y0; b < y1; b += w.dilation[1]) {
+        for (i64 c = x0; c < x1; c += w.dilation[2]) {
           i64 here = (a * w.size[1] + b) * w.size[2] + c;
           A value = (A)at[here];
-          if (place < 0 || value > best || value != value) {
+          if (value > best || value != value) {
             best = value;
             place = here;
           }

@@ -14,14 +14,6 @@
 typedef T_wide A;
 
 template <class E>
-__device__ __forceinline__ E lowest();
-template <>
-__device__ __forceinline__ float lowest<float>() { return -infinity<float>(); }
-template <>
-__device__ __forceinline__ double lowest<double>() { return -infinity<double>(); }
-template <>
-__device__ __forceinline__ i64 lowest<i64>() { return (i64)1 << 63; }
-template <class E>
 __device__ __forceinline__ E highest() { return -lowest<E>(); }
 template <>
 __device__ __forceinline__ i64 highest<i64>() { return ~lowest<i64>(); }
