@@ -53,7 +53,7 @@ def test_what_is_turned(monkeypatch):
             found.clear()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int16"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int16", "complex128"])
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 def test_elements_in_turn(count, dtype):
     arrays = [

@@ -109,6 +109,7 @@ def test_class_losses(name, shape, data):
     close(found[0], truth[0], size, few)
     kept = max(1, int((target != ignored).sum()))
     share = 4.0 * most / (kept * 0.2 if reduction == "mean" else 1)
+    share += 2.0**-15 if dtype == "float16" else 0.0  # its smallest numbers are rounded twice
     close(found[1], truth[1], share, 2.0 if is_low(dtype) else 16.0 + c**0.5)
 
 
