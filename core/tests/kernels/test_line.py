@@ -31,6 +31,20 @@ def test_scans(rng, dtype, shape):
         assert np.allclose(found, np.cumprod(near, axis, dtype=np.float64), rtol=2 * bound)
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_running_sums_of_arrays_with_gaps_are_added_in_float64(rng, name):
+    """Transposed, reversed and sliced: within a rounding of every result."""
+    base = (rng.random((600, 700)) + (0.5 if name == "cumprod" else 1.0)).astype(np.float32)
+    base = np.where(base > 1, 1 / base, base).astype(np.float32) if name == "cumprod" else base
+    for view in (base.T, base[1:, 3:], base[:, ::2], base.reshape(60, 70, 100).transpose(2, 0, 1)):
+        for axis in range(view.ndim):
+            wanted = getattr(np, name)(view, axis, dtype=np.float64)
+            found = getattr(rushlight, name)(rushlight.from_numpy(view), axis)
+            assert found.is_contiguous()
+            error = np.abs(found.numpy() - wanted)
+            assert np.all(error <= 2.0**-23 * np.abs(wanted) + 1e-37)
+
+
 def test_scan_of_nan_and_infinity(rng):
     x = rng.standard_normal((2, 4000)).astype(np.float32)
     x[0, 100], x[1, 3999] = np.nan, np.inf

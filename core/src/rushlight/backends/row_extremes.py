@@ -11,6 +11,7 @@ import functools
 
 from llvmlite import ir
 
+from rushlight.backends.cpu import has_two_wide_units
 from rushlight.backends.element_vectors import alignment_is_argument
 from rushlight.backends.kernel_language import Emitted, f32, f64, i64
 from rushlight.backends.kernel_values import counted_loop, ir_type
@@ -110,7 +111,10 @@ def lane_order(order):
 
 
 def ask_ahead(builder, address, count):
-    """Ask for the lines of so many bytes, AHEAD of those at an address."""
+    """Ask for the lines of so many bytes, AHEAD of those at an address, where two units wait for
+    them. A Zen 4 asks early enough by itself; with this, extremes take it a third to half longer."""
+    if not has_two_wide_units():
+        return
     for offset in range(0, count, LINE_BYTES):
         prefetch(builder, builder.add(address, I64(AHEAD + offset)))
 

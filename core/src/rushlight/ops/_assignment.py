@@ -13,6 +13,7 @@ from rushlight.errors import argument_error
 from rushlight.kernels import places as rows
 from rushlight.ops._index_forms import (
     BOOL,
+    alone,
     arrays_of,
     is_basic,
     is_places,
@@ -138,6 +139,9 @@ def _assigned(self, index, value):
     """Write into an array; False, and nothing written, where NumPy may read the index otherwise."""
     array, kind = self._array, type(index)
     if kind is tuple and not all(map(is_basic, index)):
+        found = alone(index)
+        if found and written_slices(self, *found, value) is not NotImplemented:
+            return True
         places = arrays_of(index)
         if places is None:
             found = one_among_slices(index, array.ndim)

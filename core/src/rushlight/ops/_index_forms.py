@@ -164,6 +164,20 @@ def slices(dim, index):
     return (WHOLE,) * dim + (index,)
 
 
+def alone(index):
+    """``(dim, tensor)`` for a tuple of one tensor among whole slices, else None: at a glance, what
+    kind of tensor is not looked at."""
+    found = None
+    for dim, item in enumerate(index):
+        if type(item) in EXACT:
+            if found is not None:
+                return None
+            found = dim, item
+        elif type(item) is not slice or item != WHOLE:
+            return None
+    return found
+
+
 def one_among_slices(index, ndim):
     """``(slices, dim, tensor)`` for a tuple of one tensor of int64, or one mask of one dimension,
     among slices and perhaps an ellipsis: what is to be applied first (None for nothing), then at

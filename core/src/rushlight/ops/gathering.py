@@ -440,6 +440,7 @@ def _fill_slices(target, dim, index, value):
 
 
 _index_fill.cpu(place_calls.on_a_copy(_put_slices, _index_fill.op.body))
+_fill_slices.known = _put_slices.known
 _index_fill.op.writes = _fill_slices
 _index_fill.gradient(input=lambda grad, dim, index: _index_fill(grad, dim, index, 0))
 
