@@ -159,7 +159,8 @@ def test_dropout(data):
         key, value = (a.repeat_interleave(heads, 1) for a in (key, value))
         scores = query * query.shape[-1] ** -0.5 @ key.mT
         if causal:
-            scores = scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(), -math.inf)
+            unseen = torch.ones_like(scores, dtype=torch.bool).triu(1)
+            scores = scores.masked_fill(unseen, -math.inf)
         return scores.softmax(-1) * kept / (1 - share) @ value
 
     def larger(up, sums):

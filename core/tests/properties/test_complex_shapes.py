@@ -16,8 +16,10 @@ from families import size_of  # noqa: E402
 
 COMPLEX = st.sampled_from(("complex64", "complex64", "complex128"))
 # Away from zero, where quotients and roots are moderate.
-UNARY = ("exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "angle", "conj", "reciprocal", "square",
-         "sigmoid", "sinh", "cosh", "neg", "real", "imag", "sgn", "rsqrt", "exp2", "log1p")  # fmt: skip
+UNARY = (
+    "exp", "log", "sqrt", "sin", "cos", "tanh", "abs", "angle", "conj", "reciprocal", "square",
+    "sigmoid", "sinh", "cosh", "neg", "real", "imag", "sgn", "rsqrt", "exp2", "log1p",
+)  # fmt: skip
 BINARY = ("add", "sub", "mul", "div", "pow")
 AMOUNTS = st.sampled_from((1 << 8, 1 << 11, 1 << 14))
 

@@ -52,7 +52,7 @@ def test_embedding(table, data):
 @given(tables(), st.data())
 @examples(40)
 def test_sparse_gradients(table, data):
-    """The same rows, in their order, as PyTorch's sparse gradients have, and what they add up to."""
+    """The same rows, in the same order, as PyTorch's sparse gradients have."""
     weight, dtype = table
     rows = weight.shape[0]
     shape = data.draw(extents(st.integers(0, 3), 1 << 9, 0))

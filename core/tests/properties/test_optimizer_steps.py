@@ -109,7 +109,8 @@ def try_steps(name, values, data):
     truth = stepped(torch, name, values, gradients, more)
     for ours, right in zip(found, truth, strict=True):
         low = is_low(name_of(ours))
-        close(ours, right, right.abs() + (1.0 if low else 2.0), 1.2 * len(gradients) if low else 32.0)
+        units = 1.2 * len(gradients) if low else 32.0
+        close(ours, right, right.abs() + (1.0 if low else 2.0), units)
 
 
 @given(parameters(), st.data())

@@ -57,7 +57,7 @@ def interpolation(**settings):
 @given(st.data())
 @examples(30)
 def test_nearest(mode, data):
-    """Gradients of PyTorch's pick other elements than it does by some factors, but for small images."""
+    """In small images: of others PyTorch's gradients go to other elements, by some factors."""
     dims = data.draw(st.integers(1, 3))
     shape, settings = draw_change(data, dims)
     if dims != 2 and isinstance(settings.get("scale_factor"), tuple):

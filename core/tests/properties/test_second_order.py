@@ -262,7 +262,7 @@ FAMILIES = {f.__name__: f for f in (
 @given(st.sampled_from(tuple(FAMILIES)), st.data())
 @examples(150)
 def test_families(name, data):
-    """Sums of a few hundred products at most: errors are small beside the largest second gradient."""
+    """Sums of a few hundred products: errors are small beside the largest second gradient."""
     dtype = data.draw(WIDE)
     program, given = FAMILIES[name](data, dtype)
     pairs, above, weights = compared(program, given, data, dtype)

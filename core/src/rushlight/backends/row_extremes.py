@@ -112,7 +112,7 @@ def lane_order(order):
 
 def ask_ahead(builder, address, count):
     """Ask for the lines of so many bytes, AHEAD of those at an address, where two units wait for
-    them. A Zen 4 asks early enough by itself; with this, extremes take it a third to half longer."""
+    them. A Zen 4 does as well by itself, and takes a third to half longer for extremes with it."""
     if not has_two_wide_units():
         return
     for offset in range(0, count, LINE_BYTES):
