@@ -34,7 +34,7 @@ from rushlight.backends.llvm_door import (
  METADATA_NAME, GRAD_NAME, TENSOR_HOOKS, HOOKS, PRE_HOOKS, LEAF_HOOKS, POST_HOOKS, INDEX_NAME,
  NUMBERS_NAME, LIST, BYTEARRAY, ITEMSIZE_AT) = range(55)  # fmt: skip
 BASE_AT, SIZE_AT = 48, 16  # of an array, of a list
-FEW = 16  # views in a storage's list, above which the list looks after itself
+FEW = 16  # views in a storage's list, above which it looks after itself when it has doubled
 DECLARATIONS = """declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyDict_GetItemWithError(ptr, ptr)
@@ -207,7 +207,8 @@ def _check_shared(f, array, own):
 
 
 def _note_in_storage(f, storage, out):
-    """A weak reference in the storage's list; a long list is left to the storage's own method."""
+    """A weak reference in the storage's list; whenever a long list has doubled, it is left to the
+    storage's own method, which drops the views that are gone."""
     place, done = f.slot_of(storage, VIEWS_AT), f.name("noted")
     none, views, long = f.word(NONE), f.slot(), f.name("long")
     short, first, listed = f.name("short"), f.name("first"), f.name("listed")
@@ -223,7 +224,9 @@ def _note_in_storage(f, storage, out):
     f.do(f"br label %{short}")
     f.lines.append(f"{listed}:")
     count = f.field(f.load(views, 0, "ptr"), SIZE_AT)
-    f.do(f"br i1 {f.compare('sge', count, FEW)}, label %{long}, label %{short}")
+    double = f.value(f"and i64 {count}, {f.value(f'add i64 {count}, -1')}")
+    full = f.value(f"and i1 {f.compare('eq', double, 0)}, {f.compare('sge', count, FEW)}")
+    f.do(f"br i1 {full}, label %{long}, label %{short}")
     f.lines.append(f"{long}:")
     method = f.word(ADD_VIEW)
     nothing = f.call("ptr", "(ptr, ...) @PyObject_CallFunctionObjArgs",

@@ -272,14 +272,13 @@ def one_of_many(name):
 def _many_views(op, base, arrays, values):
     outs, reason, step = [], one_of_many(op.name), (op, values[1:])
     plain = type(base) in EXACT and not mode.inference
+    view, inference = make.view, mode.inference
     for array in arrays:
-        out = NotImplemented
-        if plain and type(array) is ndarray:
-            out = make.view(base, array, step)
+        out = view(base, array, step) if plain and type(array) is ndarray else NotImplemented
         if out is NotImplemented:
             out = make_tensor(array, base._dtype, base._device)
             link(out, base, op, values)
-        if mode.inference:
+        if inference:
             make.seen(base, out)
         out._path = ()
         out._writable = reason

@@ -338,6 +338,8 @@ def unbind(input: Tensor, dim=0):
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, input.ndim)
+    if type(input) is np.ndarray and input.ndim > 1:
+        return list(np.moveaxis(input, dim, 0) if dim else input)
     lead = (slice(None),) * dim
     return [input[(*lead, i, ...)] for i in range(input.shape[dim])]
 
