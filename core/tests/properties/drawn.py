@@ -120,11 +120,8 @@ def exact(tensor):
     import torch
 
     plain = tensor.detach()
-    if plain.is_complex():
-        wide = plain.to(rushlight.complex128).resolve_conj().contiguous()
-        made = torch.from_numpy(wide.numpy().copy())
-    elif plain.dtype.is_floating_point:
-        made = torch.from_numpy(plain.to(rushlight.float64).contiguous().numpy().copy())
+    if plain.is_complex() or plain.dtype.is_floating_point:
+        made = torch.from_numpy(np.array(wide(plain), order="C"))
     else:
         made = torch.from_numpy(plain.contiguous().numpy().copy())
         made = made if made.dtype == torch.bool else made.to(torch.int64)

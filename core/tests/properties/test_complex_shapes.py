@@ -11,7 +11,7 @@ import rushlight
 torch = pytest.importorskip("torch")
 
 from agreement import differentiated, each, extents, some  # noqa: E402
-from drawn import close, examples, tensors  # noqa: E402
+from drawn import close, examples, name_of, tensors  # noqa: E402
 from families import size_of  # noqa: E402
 
 COMPLEX = st.sampled_from(("complex64", "complex64", "complex128"))
@@ -24,34 +24,28 @@ BINARY = ("add", "sub", "mul", "div", "pow")
 AMOUNTS = st.sampled_from((1 << 8, 1 << 11, 1 << 14))
 
 
-def away_from_zero(draw, shape, dtype, grad=True):
+def away_from_zero(draw, shape, dtype):
     """Numbers whose real parts lie in [0.4, 1.6), imaginary ones in [-0.8, 0.8), in any layout."""
-    made = draw(tensors(shape, dtype, grad=False))
+    made = draw(tensors(shape, dtype))
     with rushlight.no_grad():
         made.copy_(rushlight.complex(1.0 + 0.6 * made.real.tanh(), 0.8 * made.imag.tanh()))
-    return made.requires_grad_(grad)
+    return made.requires_grad_()
 
 
-def judged(program, given, data, dtype, terms=1, units=32.0):
+def judged(program, given, data, terms=1):
     """Compare the result and all gradients with the truth, beside the largest of what comes in."""
-    found, truth, above = differentiated(program, given, data, dtype_of(program, given, dtype))
-    least = size_of(above)
-    size = size_of(truth[0])
-    close(found[0], truth[0], size, units + terms**0.5)
-    for ours, right in zip(found[1:], truth[1:], strict=True):
-        close(ours, right, size_of(right) + least, units + terms**0.5)
-
-
-def dtype_of(program, given, dtype):
-    """The dtype of a result: real for a few functions of complex numbers."""
     with rushlight.no_grad():
-        return str(program(rushlight, *given).dtype).rpartition(".")[2]
+        dtype = name_of(program(rushlight, *given))  # real for a few functions of complex numbers
+    found, truth, above = differentiated(program, given, data, dtype)
+    close(found[0], truth[0], size_of(truth[0]), 32.0 + terms**0.5)
+    for ours, right in zip(found[1:], truth[1:], strict=True):
+        close(ours, right, size_of(right) + size_of(above), 32.0 + terms**0.5)
 
 
 def try_one_argument(name, data):
     dtype, shape = data.draw(COMPLEX), data.draw(extents(st.integers(0, 4), data.draw(AMOUNTS), 0))
     x = away_from_zero(data.draw, shape, dtype)
-    judged(lambda lib, t: getattr(lib, name)(t), [x], data, dtype)
+    judged(lambda lib, t: getattr(lib, name)(t), [x], data)
 
 
 @given(some(UNARY), st.data())
@@ -69,7 +63,7 @@ def try_two_arguments(name, data):
     if data.draw(st.integers(0, 3)) == 0:  # one of them real
         given[1] = given[1].detach().real.clone().requires_grad_()
     terms = max(1, rushlight.Size(shape).numel())
-    judged(lambda lib, a, b: getattr(lib, name)(a, b), given, data, dtype, terms)
+    judged(lambda lib, a, b: getattr(lib, name)(a, b), given, data, terms)
 
 
 @given(some(BINARY, 2), st.data())
@@ -86,7 +80,7 @@ def test_products(data):
     lead = data.draw(st.sampled_from((((), ()), ((3,), (3,)), ((2, 1), (3,)))))
     a = data.draw(tensors((*lead[0], n, k), dtype, grad=True))
     b = data.draw(tensors((*lead[1], m, k), dtype, grad=True))
-    judged(lambda lib, x, y: x @ y.mH, [a, b], data, dtype, k)
+    judged(lambda lib, x, y: x @ y.mH, [a, b], data, k)
 
 
 @given(st.sampled_from(("sum", "mean", "prod", "cumsum", "norm")), st.data())
@@ -98,7 +92,7 @@ def test_reductions(name, data):
     x = away_from_zero(data.draw, shape, dtype)
     if name == "prod":
         x = (x.detach() / x.detach().abs()).requires_grad_()
-    judged(lambda lib, t: getattr(lib, name)(t, dim=dim), [x], data, dtype, shape[dim])
+    judged(lambda lib, t: getattr(lib, name)(t, dim=dim), [x], data, shape[dim])
 
 
 @given(st.sampled_from(("fft", "ifft", "rfft", "irfft", "fft2", "fftn")), st.data())
@@ -117,7 +111,7 @@ def test_fourier_transforms(name, data):
         more["n"] = data.draw(st.one_of(st.none(), st.integers(1, 70)))
     if name == "irfft" and more["n"] is None and shape[more["dim"]] == 1:
         return
-    judged(lambda lib, t: getattr(lib.fft, name)(t, **more), [x], data, dtype, 64)
+    judged(lambda lib, t: getattr(lib.fft, name)(t, **more), [x], data, 64)
 
 
 @given(st.data())
@@ -138,4 +132,4 @@ def test_moved_elements(data):
         lambda lib, a, b, i: a.masked_fill(a.abs() > 1.0, 2.0) * b,
     )
     program = data.draw(st.sampled_from(kinds))
-    judged(program, [x, y, index], data, dtype, 50)
+    judged(program, [x, y, index], data, 50)

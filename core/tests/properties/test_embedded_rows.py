@@ -23,15 +23,19 @@ def tables(draw, kinds=FLOATS):
     return draw(tensors((rows, draw(WIDTHS)), dtype, grad=True)), dtype
 
 
+def lookups(data, rows, elements, dtypes=("int64",)):
+    """An index of rows, of any number of dims, and a row that gets no gradient, or None."""
+    shape = data.draw(extents(st.integers(0, 3), elements, 0))
+    index = data.draw(tensors(shape, data.draw(st.sampled_from(dtypes)), 0, rows))
+    return index, data.draw(st.one_of(st.none(), st.integers(-rows, rows - 1)))
+
+
 @given(tables(), st.data())
 @examples(55)
 def test_embedding(table, data):
     """With rows that get no gradient and gradients divided by how often a row occurs."""
     weight, dtype = table
-    rows = weight.shape[0]
-    shape = data.draw(extents(st.integers(0, 3), 1 << 11, 0))
-    index = data.draw(tensors(shape, data.draw(st.sampled_from(("int64", "int32"))), 0, rows))
-    padding = data.draw(st.one_of(st.none(), st.integers(-rows, rows - 1)))
+    index, padding = lookups(data, weight.shape[0], 1 << 11, ("int64", "int32"))
     often = data.draw(st.booleans())
     kept = index.to(rushlight.int64)
 
@@ -54,11 +58,9 @@ def test_embedding(table, data):
 def test_sparse_gradients(table, data):
     """The same rows, in the same order, as PyTorch's sparse gradients have."""
     weight, dtype = table
-    rows = weight.shape[0]
-    shape = data.draw(extents(st.integers(0, 3), 1 << 9, 0))
-    index = data.draw(tensors(shape, "int64", 0, rows)).clone()
-    padding = data.draw(st.one_of(st.none(), st.integers(-rows, rows - 1)))
-    if not shape:
+    index, padding = lookups(data, weight.shape[0], 1 << 9)
+    index = index.clone()
+    if not index.ndim:
         padding = None  # PyTorch fails for one index
     top = data.draw(tensors((*index.shape, weight.shape[1]), dtype))
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rushlight
 
 torch = pytest.importorskip("torch")
 
-from agreement import extents, is_low, some  # noqa: E402
+from agreement import each, extents, is_low, some  # noqa: E402
 from drawn import close, exact, examples, name_of, on_threads, tensors  # noqa: E402
 
 YES = st.booleans()
@@ -76,18 +76,14 @@ def stepped(library, name, values, gradients, more):
 @given(some(OPTIMIZERS, 4), parameters(), st.data())
 @examples(16)
 def test_steps(names, values, data):
-    for name in names:
-        note(name)
-        try_steps(name, values, data)
+    each(names, data, lambda name, data: try_steps(name, values, data))
 
 
 @given(some(OPTIMIZERS, 4), parameters(dtypes=LOW), st.data())
 @examples(16)
 def test_steps_of_half_width(names, values, data):
     """Every step rounds parameters once, and what is kept of gradients too."""
-    for name in names:
-        note(name)
-        try_steps(name, values, data)
+    each(names, data, lambda name, data: try_steps(name, values, data))
 
 
 def try_steps(name, values, data):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +12,8 @@ torch = pytest.importorskip("torch")
 
 from agreement import WIDE, each, extents, some, tops  # noqa: E402
 from drawn import close, exact, examples, on_threads, tensors  # noqa: E402
+from families import size_of  # noqa: E402
+from test_attention_heads import by_formula  # noqa: E402
 from test_elementwise_shapes import (  # noqa: E402
     ACTIVATIONS,
     BINARY,
@@ -42,8 +42,8 @@ def second(library, program, given, top, weights):
 
 
 def compared(program, given, data, dtype):
-    """Second gradients of rushlight and the truth, pair by pair (None: zeros), and the largest
-    products of what came in."""
+    """Second gradients of rushlight and the truth, pair by pair (None: zeros), the gradient that
+    came in and the weights of first gradients, in float64."""
     wide = [exact(t) if isinstance(t, rushlight.Tensor) else t for t in given]
     shape = tuple(program(torch, *wide).shape)
     top = data.draw(tops(shape, dtype))
@@ -85,8 +85,7 @@ def try_two_arguments(name, data):
     dtype, bounds = data.draw(WIDE), BINARY[name]
     a, b = data.draw(operands(*bounds, dtype))
     pairs, above, weights = compared(function(name), [a, b], data, dtype)
-    size = above.abs().max() if above.numel() else 0.0
-    most = sum(float(w.abs().max()) if w.numel() else 0.0 for w in weights)
+    size, most = size_of(above), sum(map(size_of, weights))
     for (ours, right), factor in zip(pairs, (size, size, 1.0), strict=True):
         terms = max(1, above.numel() // max(1, right.numel()))
         # sums over what was repeated, of terms as large as second derivatives get here
@@ -98,11 +97,6 @@ def try_two_arguments(name, data):
 @examples(12)
 def test_two_arguments(names, data):
     each(names, data, try_two_arguments)
-
-
-def shape_of(data, dims, elements=1 << 10):
-    """A shape without zeros."""
-    return data.draw(extents(dims, elements))
 
 
 def leaf(data, shape, dtype, *bounds):
@@ -148,27 +142,26 @@ def convolution(data, dtype):
 def softmax(data, dtype):
     """Softmax and its logarithm over a dim."""
     name = data.draw(st.sampled_from(("softmax", "log_softmax")))
-    shape = shape_of(data, st.integers(1, 3))
+    shape = data.draw(extents(st.integers(1, 3), 1 << 10))
     dim = data.draw(st.integers(0, len(shape) - 1))
     return (lambda lib, x: getattr(lib, name)(x, dim)), [leaf(data, shape, dtype, -3.0, 3.0)]
 
 
 def reduction(data, dtype):
     """Sums, products, deviations and norms over dims."""
-    shape = shape_of(data, st.integers(1, 3), 1 << 8)
+    shape = data.draw(extents(st.integers(1, 3), 1 << 8))
     dim = data.draw(st.integers(0, len(shape) - 1))
     names = ["sum", "mean", "prod", "logsumexp", "cumsum", "cumprod", "amax", "norm", "nansum"]
     names += ["var", "std"] if shape[dim] > 2 else []
     name = data.draw(st.sampled_from(names))
     low, high = (0.8, 1.2) if name in ("prod", "cumprod") else (0.3, 2.0)
-    more = {"dim": dim}
-    return (lambda lib, x: getattr(lib, name)(x, **more)), [leaf(data, shape, dtype, low, high)]
+    return (lambda lib, x: getattr(lib, name)(x, dim=dim)), [leaf(data, shape, dtype, low, high)]
 
 
 def normalization(data, dtype):
     """Batches in training, groups, rows."""
     n, c = data.draw(st.integers(2, 4)), data.draw(st.sampled_from((2, 4, 6)))
-    *inner, last = shape_of(data, st.integers(1, 2), 1 << 6)
+    *inner, last = data.draw(extents(st.integers(1, 2), 1 << 6))
     # deviations of a few are small at times, and second gradients very large
     shape = (n, c, *inner, max(last, 4))
     name = data.draw(st.sampled_from(("batch_norm", "group_norm", "layer_norm", "rms_norm")))
@@ -189,7 +182,7 @@ def normalization(data, dtype):
 
 def losses(data, dtype):
     """Losses of classes, and of pairs."""
-    shape, name = shape_of(data, 2), data.draw(st.sampled_from((
+    shape, name = data.draw(extents(2, 1 << 10)), data.draw(st.sampled_from((
         "cross_entropy", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div",
         "binary_cross_entropy_with_logits", "soft_margin_loss")))  # fmt: skip
     usual = "batchmean" if name == "kl_div" else "mean"
@@ -245,11 +238,7 @@ def attention(data, dtype):
     def program(lib, q, k, v):
         if lib is rushlight:
             return lib.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
-        scores = q * width**-0.5 @ k.mT  # PyTorch's own has no second gradient
-        if causal:
-            unseen = lib.ones(length, length, dtype=lib.bool).triu(1)
-            scores = scores.masked_fill(unseen, -math.inf)
-        return scores.softmax(-1) @ v
+        return by_formula(q, k, v, causal)
 
     return program, given
 
@@ -265,8 +254,6 @@ def test_families(name, data):
     """Sums of a few hundred products: errors are small beside the largest second gradient."""
     dtype = data.draw(WIDE)
     program, given = FAMILIES[name](data, dtype)
-    pairs, above, weights = compared(program, given, data, dtype)
-    least = float(above.abs().max()) if above.numel() else 0.0
+    pairs, above, _ = compared(program, given, data, dtype)
     for ours, right in pairs:
-        size = float(right.abs().max()) if right.numel() else 0.0
-        close(ours, right, size + least, 512.0)
+        close(ours, right, size_of(right) + size_of(above), 512.0)

@@ -214,10 +214,10 @@ def nearest(size, out, factor, exact, whole=False, real=np.float32):
     """Taps that pick the nearest element; `exact` measures from the centres of the elements.
     `whole`: what is as large as the input or twice as large goes by whole elements, whatever the
     factor, but for `exact`. `real`: what a factor is kept in; positions are rounded to float32."""
-    places = np.arange(out)
-    if whole and not exact and out == size:
+    places, whole = np.arange(out), whole and not exact
+    if whole and out == size:
         index = places
-    elif whole and not exact and out == 2 * size:
+    elif whole and out == 2 * size:
         index = places // 2
     else:
         scale = np.float64(_scale(size, out, False, factor, real))

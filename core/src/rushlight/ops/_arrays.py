@@ -271,8 +271,8 @@ def one_of_many(name):
 
 def _many_views(op, base, arrays, values):
     outs, reason, step = [], one_of_many(op.name), (op, values[1:])
-    plain = type(base) in EXACT and not mode.inference
     view, inference = make.view, mode.inference
+    plain = type(base) in EXACT and not inference
     for array in arrays:
         out = view(base, array, step) if plain and type(array) is ndarray else NotImplemented
         if out is NotImplemented:

@@ -22,12 +22,11 @@ from rushlight.ops._index_forms import (
 )
 from rushlight.ops._inplace import is_free, written
 from rushlight.ops._rules import number_dtype
-from rushlight.ops.place_calls import written_slices
+from rushlight.ops.place_calls import NUMBERS, written_slices
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import EXACT, Tensor
 
 _LARGE = 3e38  # numbers beyond it may overflow
-_NUMBERS = frozenset({int, float})
 _LEAST = -(1 << 63)
 _SCALARS = {"f32": "f64", "f64": "f64", "i32": "i64", "i64": "i64"}
 
@@ -122,7 +121,7 @@ def written_at(self, index, value):
         if value._dtype is not dtype or type(value._array) is not np.ndarray:
             return False
     elif dtype.category == FLOAT:
-        if kind not in _NUMBERS or not -_LARGE < value < _LARGE or dtype.itemsize == 2:
+        if kind not in NUMBERS or not -_LARGE < value < _LARGE or dtype.itemsize == 2:
             return False  # NumPy would round a half twice
     elif dtype is not dtypes.int64 or kind is not int:
         return False

@@ -136,15 +136,18 @@ def _by_sizes(input, sizes):
     return last is not None and input.shape[1] > 3 and input.is_contiguous(memory_format=last)
 
 
+def _nearest_maps(input, sizes, factors, exact):
+    by_sizes = _by_sizes(input, sizes)
+    real = np.float64 if input._dtype is float64 and not by_sizes else np.float32
+    given = zip(input._array.shape[2:], sizes, factors, strict=True)
+    return tuple([kernels.nearest(*one, exact, by_sizes, real) for one in given])
+
+
 def _maps(input, sizes, factors, mode, align_corners, antialias):
-    double, maps = input._dtype is float64, []
     if mode in _NEAREST:
-        by_sizes = _by_sizes(input, sizes)
-        real = np.float64 if double and not by_sizes else np.float32
+        return _nearest_maps(input, sizes, factors, mode != "nearest")
+    double, maps = input._dtype is float64, []
     for size, out, factor in zip(input._array.shape[2:], sizes, factors, strict=True):
-        if mode in _NEAREST:
-            maps.append(kernels.nearest(size, out, factor, mode != "nearest", by_sizes, real))
-            continue
         settings = (size, out, bool(align_corners), factor, double)
         if antialias:
             maps.append(kernels.antialiased(*settings, 3 if mode == "bicubic" else 1))

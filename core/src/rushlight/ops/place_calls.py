@@ -14,7 +14,7 @@ from rushlight.ops._direct import tensor_of
 from rushlight.ops._index_forms import WHOLE
 from rushlight.tensor.shape import wrap_dim
 
-_NUMBERS = frozenset({int, float})
+NUMBERS = frozenset({int, float})
 
 
 def along(general, wrap=False):
@@ -75,7 +75,7 @@ def writing_rows_into(way):
 
 def written_slices(target, dim, index, source):
     """Write slices, or a number, where machine code knows the layouts, else NotImplemented."""
-    if type(source) in _NUMBERS:
+    if type(source) in NUMBERS:
         dtype = target._array.dtype
         if not places.is_plain(source, dtype):
             return NotImplemented

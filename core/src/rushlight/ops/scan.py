@@ -8,6 +8,7 @@ from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import by_rows, cast, dtype_of
 from rushlight.kernels import line
+from rushlight.kernels.execution import COMPILED_DTYPES
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._op import op
@@ -54,7 +55,8 @@ def _accumulate(function, input, dim, dtype):
     if function is not np.cumsum and function is not np.cumprod:
         found = None
     else:
-        dense = np.ascontiguousarray(array) if type(array) is np.ndarray else array
+        compiled = type(array) is np.ndarray and array.dtype in COMPILED_DTYPES
+        dense = np.ascontiguousarray(array) if compiled else array
         found = line.scanned(dense, axis, function is np.cumprod)
     if found is not None:
         return by_rows(found)
