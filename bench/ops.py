@@ -2,7 +2,8 @@
 
 python bench/ops.py [--pairs 5] [--seconds 0.05] [--threads N] [OP ...]
 
-Every process times all ops (or those named) at 1e3, 1e5 and 1e7 elements and prints one JSON line.
+A process of each library times all ops (or those named) at 1e3, 1e5 and 1e7 elements; the two take
+turns at every op. A pair of processes is followed by a new one.
 Writes bench/results/ops.json and ops.md when no op is named.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import json
 import math
 import statistics
@@ -20,6 +22,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 SIZES = (1_000, 100_000, 10_000_000)
+PAUSE = 0.03  # seconds; PyTorch's threads look for work up to 9 ms before they go to sleep
 
 # One expression per op. x, y: (rows, columns) of float32; v: the columns; b: bool; i: int64 below
 # the columns, one for each row; j: int64 like x below the columns; n: natural numbers like x.
@@ -146,42 +149,76 @@ def fastest(call, seconds):
     return best
 
 
-def one_process(name, seconds, threads, wanted):
-    """Print ``{op: [seconds at each size]}`` as JSON."""
+def serve(name, seconds, threads):
+    """Answer every line ``size, op`` of the input by the seconds of one call."""
     library = importlib.import_module(name)
     importlib.import_module(f"{name}.nn.functional")
     if threads:
         library.set_num_threads(threads)
-    found = {op: [] for op in wanted}
+    known = 0
     with library.no_grad():
-        for size in SIZES:
-            names = arguments(library, size)
-            for op in wanted:
-                call = eval(f"lambda: {EXPRESSIONS[op]}", names)  # noqa: S307 - our own text
-                found[op].append(fastest(call, seconds))
-    print(json.dumps(found))
+        for line in sys.stdin:
+            size, op = json.loads(line)
+            if size != known:
+                names, known = None, size  # what one size needed is freed before the next
+                names = arguments(library, size)
+            call = eval(f"lambda: {EXPRESSIONS[op]}", names)  # noqa: S307 - our own text
+            print(json.dumps(fastest(call, seconds)), flush=True)
+
+
+class Timer:
+    """A process that times one library's ops when it is asked, and sleeps meanwhile."""
+
+    def __init__(self, library, seconds, threads):
+        command = [sys.executable, __file__, "--serve", library, "--seconds", str(seconds),
+                   "--threads", str(threads)]  # fmt: skip
+        self.library = library
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def seconds(self, size, op):
+        time.sleep(PAUSE)
+        try:
+            self.process.stdin.write(json.dumps([size, op]) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # what it has to say stands on its standard error; the line below is empty
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"bench/ops.py: {self.library} failed at {op}, {size} elements")
+        return json.loads(line)
 
 
 def compared(pairs, seconds, threads, wanted):
-    """``{op: [(ours, theirs, ratio) at each size]}``: medians of alternating processes, and of the
-    ratios of their pairs."""
-    samples = {"rushlight": [], "torch": []}
+    """``{op: [(ours, theirs, ratio) at each size]}``: medians over pairs of processes, and of the
+    ratios of the pairs.
+
+    The two take turns at every op. Machines are shared: for seconds or minutes they run at two
+    thirds of their speed, which would meet one of two processes that ran one after the other.
+    """
+    samples = {}
     for number in range(pairs):
-        order = ("rushlight", "torch") if number % 2 == 0 else ("torch", "rushlight")
-        for library in order:
-            command = [sys.executable, __file__, "--one", library, "--seconds", str(seconds),
-                       "--threads", str(threads), *wanted]  # fmt: skip
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise SystemExit(f"bench/ops.py on {library} failed:\n{done.stderr}")
-            samples[library].append(json.loads(done.stdout.splitlines()[-1]))
+        with (
+            Timer("rushlight", seconds, threads) as ours, Timer("torch", seconds, threads) as theirs
+        ):  # fmt: skip
+            for place, op in itertools.product(range(len(SIZES)), wanted):
+                turn = (ours, theirs) if number % 2 == 0 else (theirs, ours)
+                found = {timer: timer.seconds(SIZES[place], op) for timer in turn}
+                samples.setdefault((op, place), []).append((found[ours], found[theirs]))
     rows = {}
-    for op in wanted:
-        rows[op] = []
-        for place in range(len(SIZES)):
-            ours, theirs = ([s[op][place] for s in samples[k]] for k in ("rushlight", "torch"))
-            ratios = [b / a for a, b in zip(ours, theirs, strict=True)]
-            rows[op].append(tuple(map(statistics.median, (ours, theirs, ratios))))
+    for (op, _), pairs_of in samples.items():
+        ratios = [b / a for a, b in pairs_of]
+        cell = (*(statistics.median(side) for side in zip(*pairs_of, strict=True)),
+                statistics.median(ratios))  # fmt: skip
+        rows.setdefault(op, []).append(cell)
     return rows
 
 
@@ -192,8 +229,8 @@ def markdown(rows, place, pairs):
     lines = [
         f"# Ops: ours against PyTorch {place['torch']}", "",
         f"{place['processor']}, {place['cores']} cores, Python {place['python']}; {pairs} pairs of "
-        "alternating processes, nothing recorded. Ratio: PyTorch's time over ours, median of the "
-        "pairs. A star: one of the hundred ops that most programs use.",
+        "processes that take turns at every op, nothing recorded. Ratio: PyTorch's time over ours, "
+        "median of the pairs. A star: one of the hundred ops that most programs use.",
         "", "| op | ours 1e3 | ratio | ours 1e5 | ratio | ours 1e7 | ratio |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]  # fmt: skip
@@ -237,11 +274,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.05)
     parser.add_argument("--threads", type=int, default=0, help="0: each library's own choice")
     parser.add_argument("--name", default="ops", help="of the files in bench/results")
-    parser.add_argument("--one", metavar="LIBRARY")
+    parser.add_argument("--serve", metavar="LIBRARY")
     options = parser.parse_args()
     wanted = options.ops or list(EXPRESSIONS)
-    if options.one:
-        one_process(options.one, options.seconds, options.threads, wanted)
+    if options.serve:
+        serve(options.serve, options.seconds, options.threads)
         return
     from run import machine
 

@@ -82,6 +82,26 @@ def test_large_memory_is_left_to_others():
     assert construction.fresh((2,), FLOAT, rushlight.float32, None, -1) is NotImplemented
 
 
+def test_large_memory_that_nobody_fills_starts_on_a_cache_line():
+    least = memory.ALIGNED_FROM // 4
+    for shape in ((least,), (3, least), (1, least + 1, 2, 1), (1 << 22,)):
+        made = construction.fresh(shape, FLOAT, rushlight.float32, None)
+        alike = construction.alike(made, None)
+        for array in (made._array, alike._array):
+            want = np.empty(shape, np.float32)
+            assert array.shape == shape and array.strides == want.strides
+            assert array.flags.c_contiguous and array.flags.writeable and array.flags.aligned
+            assert array.dtype is FLOAT and array.ctypes.data % 64 == 0
+        alike._array[...], made._array[...] = 1, 2  # they do not share memory
+        assert (alike._array == 1).all()
+    assert construction.fresh((1 << 29,), FLOAT, rushlight.float32, None) is NotImplemented
+    for marked in ("fresh", "alike"):
+        arguments = (made,) if marked == "alike" else (made.shape, FLOAT, rushlight.float32)
+        assert getattr(construction, marked)(*arguments, ...) is NotImplemented
+    assert (rushlight.full((3, least), 2.5) == 2.5).all()
+    assert (rushlight.full_like(rushlight.empty(3, least), 2.5) == 2.5).all()
+
+
 def test_other_layouts_are_left_to_others():
     x = rushlight.ones(4, 6)
     odd = construction.made(np.lib.stride_tricks.as_strided(x._array, (1, 6), (4, 4)), x.dtype)
@@ -153,6 +173,8 @@ def test_nothing_is_kept():
     for _ in range(2000):
         construction.fresh(sizes, FLOAT, rushlight.float32, None)
         construction.fresh(sizes, FLOAT, rushlight.float32, unit)
+        construction.fresh((20, 1000), FLOAT, rushlight.float32, None)
+        construction.fresh(sizes, FLOAT, rushlight.float32, ...)
         construction.alike(x, False)
         construction.alike(x, unit)
         construction.fresh(sizes, FLOAT, rushlight.float32, unit, 7)

@@ -5,11 +5,13 @@
 ``rl_alike``   (source, unit): the same with the sizes and the dtype of a plain tensor that lies row
                by row
 
-A `unit` of None leaves the memory as it is, False makes it zeros, and an array has all elements be
-its first one; with `every`, each so-many-th element only, from the first on, among zeros.
+A `unit` of None or Ellipsis leaves the memory as it is, False makes it zeros, and an array has all
+elements be its first one; with `every`, each so-many-th element only, from the first on, among
+zeros.
 
 METH_FASTCALL functions over the plan of :mod:`rushlight.backends.llvm_tensors`. They are for small
-tensors; larger ones, which threads fill, and whatever is unusual are answered NotImplemented.
+tensors unless the unit is None; larger ones, which threads fill, and whatever is unusual are
+answered NotImplemented.
 """
 
 from __future__ import annotations
@@ -80,15 +82,16 @@ def _number(f, x):
     return value
 
 
-def _bytes(f, dims, shape, width):
-    """How many bytes so many elements have; from ALIGNED_FROM on it is not for here."""
+def _bytes(f, dims, shape, width, unit):
+    """How many bytes so many elements have; from ALIGNED_FROM on, what is filled is not for here."""
     total = f.slot()
+    limit = f.choose(f.compare("eq", unit, f.word(words.NONE), "ptr"), 1 << 31, ALIGNED_FROM)
     f.store(width, total)
     with f.loop(dims) as d:
         n = f.load(shape, d)
-        f.exit_if(f.compare("uge", n, ALIGNED_FROM), "fallback")
+        f.exit_if(f.compare("uge", n, limit), "fallback")
         f.store(f.multiply(f.load(total), n), total)
-        f.exit_if(f.compare("uge", f.load(total), ALIGNED_FROM), "fallback")
+        f.exit_if(f.compare("uge", f.load(total), limit), "fallback")
     return f.load(total)
 
 
@@ -122,7 +125,8 @@ def _scatter(f, unit, start, size, width, every):
 def _filled(f, array, unit, size, width, every=None):
     """What `unit` asks for, in the memory of a new array."""
     start, done = f.field(array, DATA_AT, "ptr"), f.name("filled")
-    f.exit_if(f.compare("eq", unit, f.word(words.NONE), "ptr"), done)
+    for as_it_is in (words.NONE, words.ELLIPSIS):
+        f.exit_if(f.compare("eq", unit, f.word(as_it_is), "ptr"), done)
     zero, other = f.name("zero"), f.name("other")
     is_zero = f.compare("eq", unit, f.word(words.FALSE), "ptr")
     f.do(f"br i1 {is_zero}, label %{zero}, label %{other}")
@@ -142,9 +146,8 @@ def _filled(f, array, unit, size, width, every=None):
 def _made(f, kind, dtype, dims, shape, unit, every=None):
     """The function's result: a tensor of new memory. What `unit` is has been checked."""
     width = _number(f, f.load(f.slot_of(dtype, words.ITEMSIZE_AT), 0, "ptr"))
-    size = _bytes(f, dims, shape, width)
-    array = f.array_of(f.word(words.ARRAY_TYPE), kind, dims, shape)
-    f.exit_if(f.compare("eq", array, "null", "ptr"), "failed")
+    size = _bytes(f, dims, shape, width, unit)
+    array = f.new_array(f.word(words.ARRAY_TYPE), kind, dims, shape, "null", size)
     _filled(f, array, unit, size, width, every)
     out = f.made(array, dtype, f.word(words.NONE))
     f.call("void", "@Py_DecRef", f"ptr {array}")
@@ -153,11 +156,11 @@ def _made(f, kind, dtype, dims, shape, unit, every=None):
 
 
 def _check_unit(f, unit):
-    """None, False or an array of NumPy's own."""
+    """None, Ellipsis, False or an array of NumPy's own."""
     fits = f.compare("eq", unit, f.word(words.NONE), "ptr")
-    zero = f.compare("eq", unit, f.word(words.FALSE), "ptr")
-    either = f.value(f"or i1 {fits}, {zero}")
-    with f.when(f.value(f"xor i1 {either}, true")):
+    for mark in (words.ELLIPSIS, words.FALSE):
+        fits = f.value(f"or i1 {fits}, {f.compare('eq', unit, f.word(mark), 'ptr')}")
+    with f.when(f.value(f"xor i1 {fits}, true")):
         f.check_arrays(unit)
 
 

@@ -85,6 +85,42 @@ class Builtin(Function):
             f"i32 {flags}, ptr null",
         )
 
+    def new_array(self, kind, dtype, dims, shape, strides, size):
+        """A new array of the type `kind` and of `size` bytes, owned by the caller; one that is
+        large starts on a cache line."""
+        holder, data = self.slot(), self.slot()
+        self.store("null", holder, 0, "ptr")
+        self.store("null", data, 0, "ptr")
+        with self.when(self.compare("uge", size, ALIGNED_FROM)):
+            room = self.add(size, 64)
+            memory = self.call("ptr", "@PyByteArray_FromStringAndSize", f"ptr null, i64 {room}")
+            self.exit_if(self.compare("eq", memory, "null", "ptr"), "failed")
+            start = self.address(self.call("ptr", "@PyByteArray_AsString", f"ptr {memory}"))
+            aligned = self.value(f"and i64 {self.add(start, 63)}, -64")
+            self.store(memory, holder, 0, "ptr")
+            self.store(self.pointer(aligned), data, 0, "ptr")
+        memory, start = self.load(holder, 0, "ptr"), self.load(data, 0, "ptr")
+        own = self.compare("eq", memory, "null", "ptr")
+        flags = self.value(f"select i1 {own}, i32 0, i32 {CONTIGUOUS | ALIGNED | WRITEABLE}")
+        out = self.array_of(kind, dtype, dims, shape, strides, start, flags)
+        kept, lost, ready = self.name("kept"), self.name("lost"), self.name("ready")
+        self.exit_if(self.compare("eq", out, "null", "ptr"), lost)
+        self.do(f"br i1 {own}, label %{ready}, label %{kept}")
+        self.lines.append(f"{kept}:")
+        refused = self.call("i32", "@rl_set_base", f"ptr {out}, ptr {memory}")  # takes `memory`
+        unset = self.compare("ne", refused, 0, "i32")
+        dropped = self.name("dropped")
+        self.do(f"br i1 {unset}, label %{dropped}, label %{ready}")
+        self.lines.append(f"{dropped}:")
+        self.call("void", "@Py_DecRef", f"ptr {out}")
+        self.do("br label %failed")
+        self.lines.append(f"{lost}:")
+        self.exit_if(own, "failed")
+        self.call("void", "@Py_DecRef", f"ptr {memory}")
+        self.do("br label %failed")
+        self.lines.append(f"{ready}:")
+        return out
+
 
 class _Door(Builtin):
     """What the two functions share."""
@@ -138,41 +174,10 @@ class _Door(Builtin):
                 self.exit_if(self.compare("ne", error, "null", "ptr"), "failed")
             self.store(word, self.table, self.add(first_slot, p))
 
-    def new_array(self, dims, shape, strides, size, dtype=None):
-        """A fresh array of `size` bytes, owned by the caller of the door."""
-        holder, data = self.slot(), self.slot()
-        self.store("null", holder, 0, "ptr")
-        self.store("null", data, 0, "ptr")
-        with self.when(self.compare("uge", size, ALIGNED_FROM)):
-            room = self.add(size, 64)
-            memory = self.call("ptr", "@PyByteArray_FromStringAndSize", f"ptr null, i64 {room}")
-            self.exit_if(self.compare("eq", memory, "null", "ptr"), "failed")
-            start = self.address(self.call("ptr", "@PyByteArray_AsString", f"ptr {memory}"))
-            aligned = self.value(f"and i64 {self.add(start, 63)}, -64")
-            self.store(memory, holder, 0, "ptr")
-            self.store(self.pointer(aligned), data, 0, "ptr")
-        dtype = dtype or self.pointer(self.load(self.plan, OUT))
-        memory, start = self.load(holder, 0, "ptr"), self.load(data, 0, "ptr")
-        own = self.compare("eq", memory, "null", "ptr")
-        flags = self.value(f"select i1 {own}, i32 0, i32 {CONTIGUOUS | ALIGNED | WRITEABLE}")
-        out = self.array_of(self.pointer(self.type), dtype, dims, shape, strides, start, flags)
-        kept, lost, ready = self.name("kept"), self.name("lost"), self.name("ready")
-        self.exit_if(self.compare("eq", out, "null", "ptr"), lost)
-        self.do(f"br i1 {own}, label %{ready}, label %{kept}")
-        self.lines.append(f"{kept}:")
-        refused = self.call("i32", "@rl_set_base", f"ptr {out}, ptr {memory}")  # takes `memory`
-        unset = self.compare("ne", refused, 0, "i32")
-        dropped = self.name("dropped")
-        self.do(f"br i1 {unset}, label %{dropped}, label %{ready}")
-        self.lines.append(f"{dropped}:")
-        self.call("void", "@Py_DecRef", f"ptr {out}")
-        self.do("br label %failed")
-        self.lines.append(f"{lost}:")
-        self.exit_if(own, "failed")
-        self.call("void", "@Py_DecRef", f"ptr {memory}")
-        self.do("br label %failed")
-        self.lines.append(f"{ready}:")
-        return out
+    def result_of(self, *layout):
+        """A new array of the plan's dtype."""
+        dtype = self.pointer(self.load(self.plan, OUT))
+        return self.new_array(self.pointer(self.type), dtype, *layout)
 
 
 def _fast():
@@ -228,7 +233,7 @@ def _fast():
     f.do(f"br label %{ready}")
     f.lines.append(f"{fresh}:")
     size = f.multiply(n, f.load(f.at(f.plan, f.add(f.inputs, FAST_DTYPES))))
-    f.store(f.new_array(dims, shape, "null", size), result, 0, "ptr")
+    f.store(f.result_of(dims, shape, "null", size), result, 0, "ptr")
     f.label(ready)
     out = f.load(result, 0, "ptr")
     f.store(f.load(f.plan, DESCRIPTOR), f.table)
@@ -330,7 +335,7 @@ def _layout():
     f.do(f"br label %{ready}")
     f.lines.append(f"{fresh}:")
     strides = f.at(f.plan, STRIDES)
-    made = f.new_array(f.load(f.plan, DIMS), f.at(f.plan, SHAPE), strides, f.load(f.plan, BYTES))
+    made = f.result_of(f.load(f.plan, DIMS), f.at(f.plan, SHAPE), strides, f.load(f.plan, BYTES))
     f.store(f.field(made, DATA_AT), f.table, 1)
     f.store(made, result, 0, "ptr")
     f.label(ready)
@@ -391,7 +396,7 @@ def _room():
         size = f.multiply(size, extent)
         f.exit_if(f.compare("ugt", size, 1 << 46), "fallback")
         f.store(size, total)
-    out = f.new_array(dims, shape, strides, f.load(total), dtype)
+    out = f.new_array(f.pointer(f.type), dtype, dims, shape, strides, f.load(total))
     f.do(f"ret ptr {out}")
     return f.finish()
 

@@ -67,6 +67,8 @@ declare ptr @PyLong_FromLongLong(i64)
 declare ptr @PyFloat_FromDouble(double)
 declare ptr @rl_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare i32 @rl_set_base(ptr, ptr)
+declare ptr @PyByteArray_FromStringAndSize(ptr, i64)
+declare ptr @PyByteArray_AsString(ptr)
 @_Py_NotImplementedStruct = external global i8"""
 
 

@@ -28,9 +28,10 @@ def _one(dtype):
 
 
 def _unit(fill, dtype):
-    """What machine code fills new memory with: for 0, 1 and None; any other number comes later."""
+    """What machine code fills new memory with; numbers but 0 and 1 come later, which is for small
+    tensors."""
     if type(fill) is not int:
-        return None
+        return None if fill is None else ...
     return _one(dtype) if fill else False
 
 
