@@ -11,6 +11,7 @@ import pytest
 import rushlight
 from rushlight.backends import threads
 from rushlight.kernels import totals
+from rushlight.kernels.prepared import of_copies
 
 SHAPES = [(223, 448), (5000, 1), (1, 5003), (17, 5, 9, 11), (40000, 3), (3, 100_001),
           (1000, 1100), (12_500, 2, 4), (3, 2, 5)]  # fmt: skip
@@ -75,9 +76,71 @@ def test_which_orders_are_taken():
         found = totals.totalled("sum", array.T, axes, False, array.dtype)
         assert (found is not None) is taken
     assert totals.totalled("sum", array[0].T, (1,), False, array.dtype) is not None
-    assert totals.totalled("sum", array[:, ::2].T, (1, 2), False, array.dtype) is None
-    wide = np.broadcast_to(array[:, :1], (4, 5, 6))
-    assert totals.totalled("sum", wide, (1, 2), False, array.dtype) is None
+    spaced = array[:, ::2, 1:]
+    for axes, taken in (((2,), True), ((0,), False), ((1, 2), True), ((1,), True)):
+        found = totals.totalled("sum", spaced, axes, False, array.dtype)
+        assert (found is not None) is taken
+    assert totals.totalled("sum", spaced[::-1], (2,), False, array.dtype) is None
+
+
+PARTS = [slice(None), slice(1, None), slice(None, None, 2), slice(1, None, 3)]
+
+
+@pytest.mark.parametrize("shape", [(90, 700), (33, 40, 50), (9, 20, 7, 30), (40_000, 7)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int32", "bool", "float16"])
+def test_gaps(shape, dtype):
+    """Parts of arrays, over any dimensions; what lies between their elements is not read."""
+    draw = np.random.default_rng(0)
+    bound = {"float32": 1e-6, "float64": 1e-13, "float16": 2e-3}.get(dtype, 0)
+    for parts in itertools.product(PARTS, repeat=len(shape)):
+        if len(shape) == 4 and draw.random() < 0.8:
+            continue
+        room = np.full(shape, np.nan if bound else 99).astype(dtype)
+        array = room[parts]
+        array[...] = draw.standard_normal(array.shape) * 3
+        exact = array.astype(np.float64) if bound else array
+        tensor = rushlight.from_numpy(array)
+        assert tensor.data_ptr() == array.ctypes.data
+        for name, axes in itertools.product(EXACT, subsets(len(shape))):
+            if name == "mean" and not bound:
+                continue
+            keep = bool(draw.integers(2))
+            found = getattr(tensor, name)(axes, keep)
+            assert found.is_contiguous()
+            wanted = EXACT[name](exact, axis=axes, keepdims=keep)
+            scale = np.abs(exact).sum(axis=axes, keepdims=keep) if name == "sum" else 3
+            assert found.numpy().shape == wanted.shape
+            if name in ("amax", "amin") or not bound:
+                assert np.array_equal(found.numpy(), wanted)
+            else:
+                assert np.max(np.abs(found.numpy() - wanted) / (scale + 1e-30)) <= bound
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_special_numbers_with_gaps(step, number):
+    room = np.random.default_rng(1).standard_normal((60, 3 * 301)).astype(np.float32)
+    for place in (0, 3, 299, 300):
+        array = room.copy()[:, : 301 * step : step]
+        array[17, place] = number
+        tensor = rushlight.from_numpy(array)
+        for axes in ((0,), (1,), (0, 1)):
+            for name, exact in EXACT.items():
+                found = getattr(tensor, name)(axes).numpy()
+                wanted = exact(array.astype(np.float64), axis=axes)
+                assert np.array_equal(np.isnan(found), np.isnan(wanted))
+                assert np.array_equal(np.isinf(found), np.isinf(wanted))
+
+
+@pytest.mark.compiled("the reference copies nothing")
+def test_arrays_of_few_elements_that_seem_many_are_not_copied():
+    tensor = rushlight.ones(1, 3).expand(1 << 28, 3)[:, :2]
+    assert rushlight.any(tensor[:1000]).item()
+    prepared = of_copies(lambda array: (lambda dense: dense.sum()) if array.flags.c_contiguous
+                         else None)  # fmt: skip
+    assert prepared(tensor._array) is None
+    spaced = np.arange(12.0).reshape(3, 4)[:, ::2]
+    assert prepared(spaced)(spaced) == 30
 
 
 def test_bfloat16():
@@ -168,7 +231,7 @@ def test_same_bits_for_any_number_of_threads(shape, offset):
 
 def test_left_to_others():
     array = np.ones((64, 100), np.float32)
-    assert totals.totalled("sum", array[:, ::2], (0,), False, array.dtype) is None
+    assert totals.totalled("sum", array[::-1], (0,), False, array.dtype) is None
     assert totals.totalled("sum", array[:0], (0,), False, array.dtype) is None
     assert totals.totalled("sum", array.astype(np.complex64), (0,), False, array.dtype) is None
     assert np.array_equal(rushlight.from_numpy(array.T).sum(0).numpy(), np.full(64, 100.0))
@@ -322,6 +385,7 @@ def test_rows_have_the_same_bits_whatever_is_beside_them(name, dtype):
                 assert rushlight.equal(getattr(x[:rows], name)(1), many[:rows])
 
 
+@pytest.mark.compiled("the reference adds up columns from end to end")
 @pytest.mark.parametrize("shape", [(2, 131_073), (9, 20_000), (3, 7, 4097)], ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_long_columns_with_gaps(shape, dtype):

@@ -108,6 +108,8 @@ spin_pause = Builtin("spin_pause")
 masked = Builtin("masked")
 # `for i in independent(n)`: such a loop over any number of elements: blocks, then what masked does.
 independent = Builtin("independent")
+# `for i in scattered(n)`: one element at a time, where LLVM would gather vectors that do not pay.
+scattered = Builtin("scattered")
 static = Builtin("static")  # `for i in static(4)`: unrolled, i is a constant in the body
 infinity = Builtin("infinity")  # infinity(real)
 quiet_nan = Builtin("quiet_nan")

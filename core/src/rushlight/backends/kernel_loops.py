@@ -28,6 +28,8 @@ def rounds(kind):
     """
     if kind == "range":
         return [(1, None)]
+    if kind == "scattered":
+        return [(1, _width(1))]
     lanes = vector_length()
     blocks = [(4 * lanes, ())] if kind == "independent" else []
     if lanes == 16:
@@ -85,7 +87,7 @@ class Loops:
 
     def statement_For(self, node):
         """A counted loop of one of the kinds, or an unrolled one."""
-        call, kinds = node.iter, ("range", "masked", "independent")
+        call, kinds = node.iter, ("range", "masked", "independent", "scattered")
         if not isinstance(call, ast.Call) or not isinstance(node.target, ast.Name):
             self.fail(node, "for loops run over range(...) or static(...)")
         name = call.func.id
@@ -105,7 +107,7 @@ class Loops:
             self.scope.locals[node.target.id] = (self.slot(i64), i64)
         for size, promise in rounds(name):
             end = self._end_of_blocks(start, stop, size) if size > 1 else stop
-            self._counted(node, start, end, step, promise)
+            self._counted(node, start, end, step, promise, name != "scattered")
             start = end
 
     def _end_of_blocks(self, start, stop, size):
@@ -115,8 +117,9 @@ class Loops:
         count = self.b.select(self.b.icmp_signed(">", count, zero), count, zero)
         return self.b.add(start, self.b.and_(count, mask))
 
-    def _counted(self, node, start, stop, step, promise):
-        """A loop, about which LLVM is promised `promise`."""
+    def _counted(self, node, start, stop, step, promise, apart):
+        """A loop, about which LLVM is promised `promise`; `apart`: that its rounds touch no memory
+        of each other too."""
         counter = self.slot(i64)
         self.b.store(start, counter)
         slot, _ = self.scope.locals[node.target.id]
@@ -131,20 +134,21 @@ class Loops:
         self.b.store(self.b.add(self.b.load(counter), step, flags=("nsw",)), counter)
         latch, outer = self.b.branch(head), self.group
         if promise is not None:
-            self.group = AccessGroup(self.module)
-            self._describe(latch, promise)
+            self.group = AccessGroup(self.module) if apart else outer
+            self._describe(latch, promise, apart)
         self.b.position_at_end(body)
         self.b.store(index, slot)
         self.loop_body(node, again, after)
         self.group = outer
 
-    def _describe(self, latch, promise):
+    def _describe(self, latch, promise, apart):
         """Say of a loop, by its last branch, that its rounds touch no memory of each other, and how
         wide its vectors are to be. Else LLVM compares addresses, rounded up to vectors, and takes
         one element at a time where small arrays lie side by side: sums would depend on where the
         memory happens to be."""
-        module = self.module
-        marks = [module.add_metadata(["llvm.loop.parallel_accesses", self.group])]
+        module, marks = self.module, []
+        if apart:
+            marks.append(module.add_metadata(["llvm.loop.parallel_accesses", self.group]))
         for name, kind, value in promise:
             marks.append(module.add_metadata([name, ir.Constant(kind, value)]))
         loop = ir.values.MDValue(module, marks, str(len(module.metadata)))

@@ -83,7 +83,7 @@ def _number(f, x):
 
 
 def _bytes(f, dims, shape, width, unit):
-    """How many bytes so many elements have; from ALIGNED_FROM on, what is filled is not for here."""
+    """How many bytes so many elements have: less than ALIGNED_FROM, unless nothing fills them."""
     total = f.slot()
     limit = f.choose(f.compare("eq", unit, f.word(words.NONE), "ptr"), 1 << 31, ALIGNED_FROM)
     f.store(width, total)

@@ -15,6 +15,7 @@ import struct
 from rushlight.backends import np, threads
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
 from rushlight.backends.memory import empty
+from rushlight.kernels.execution import REFERENCE
 
 __all__ = [
     "Remembered",
@@ -23,6 +24,7 @@ __all__ = [
     "by_layouts",
     "called",
     "nothing",
+    "of_copies",
     "prepared",
     "stays",
     "word_of",
@@ -223,6 +225,35 @@ class Short:
             alone = found.__name__ == "layout"
             self.known.note(arrays, attributes, found, dtypes[0] if alone else tuple(dtypes))
             self.call = self.known.function
+
+
+def of_copies(prepare):
+    """`prepare`, and where it knows nothing for an array with gaps between its elements, or in
+    another order, a function of a dense copy. Only where results do not take after their strides.
+    """
+
+    def prepared_or_copied(input, *attributes):
+        found = prepare(input, *attributes)
+        if found is not None or REFERENCE or input.flags.c_contiguous or not input.size:
+            return found
+        if any(not step and n > 1 for n, step in zip(input.shape, input.strides, strict=True)):
+            return None  # fewer elements than it seems
+        found = prepare(np.empty(input.shape, input.dtype), *attributes)
+        return None if found is None else _of_copy(found, input)
+
+    return prepared_or_copied
+
+
+def _of_copy(call, input):
+    from rushlight.kernels import moving
+
+    copy = moving.copied(input, input.shape, input.strides, 0, input.shape)
+
+    def copied(array):
+        dense = NotImplemented if copy is None else copy(array)
+        return call(np.ascontiguousarray(array) if dense is NotImplemented else dense)
+
+    return copied
 
 
 def by_layout(prepare, general, count=None):

@@ -74,7 +74,7 @@ def reduce_small(args, lo, hi, tid):
     elif element is f32 or element is f64:
         if inner == 1 and n <= VECTORED:
             divisor = element(n) if kind == MEAN else element(1)
-            means_in_vectors(g[X], n, i64(0), outer, g[OUT], divisor)
+            means_in_vectors(g[X], size_of() * n, n, i64(0), outer, g[OUT], divisor)
             return
     for o in range(outer):
         x = array(element, g[X] + size_of() * o * n * inner)

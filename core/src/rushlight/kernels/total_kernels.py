@@ -20,6 +20,7 @@ from rushlight.backends.kernel_language import (
     minimum,
     quiet_nan,
     range_kernel,
+    scattered,
     stack,
     u16,
     u32,
@@ -36,6 +37,10 @@ from rushlight.kernels.extreme_kernels import SHORT, SIDE, few_extremes, row_ext
 OUT, X, N, INNER, BLOCKS, FOLD, DIVISOR, SIZE = range(1, 9)
 CENTRE, AFTER_CENTRE = 3, 1  # `squares_rows` has one input more
 ITEMS = 10  # and knows how many blocks there are
+# Of an array with gaps: the extent of the dimension before n, bytes from one of its places to the
+# next, and of the dimension before that; bytes from one of the n to the next; elements from one of
+# `inner` to the next.
+EXTENT, NEAR, FAR, STEP, ACROSS = range(9, 14)
 RUN = 4096  # elements of a row that are added up in the type of `middle`
 SEGMENT = 1024  # columns of an item
 
@@ -46,6 +51,8 @@ result = Parameter("result")
 # Elements of a row to be summed where they are few, IN_VECTORS for many rows at once, else 0.
 narrow = Parameter("narrow")
 IN_VECTORS = -1
+gaps = Parameter("gaps")  # 1: the array lies as those words say
+spread = Parameter("spread")  # from element to element of a row, 0: as those words say
 half = Parameter("half")  # 1: what has 16 bits is float16, 0: bfloat16
 
 
@@ -54,8 +61,8 @@ def widened(value):
     """An element as a number of the arithmetic's type."""
     if element is u16:
         if half == 1:
-            return widened_from_half(u32(value))
-        return bitcast(f32, u32(value) << 16)
+            return middle(widened_from_half(u32(value)))
+        return middle(bitcast(f32, u32(value) << 16))
     return middle(value)
 
 
@@ -130,13 +137,53 @@ def accumulator():
     return middle(0)
 
 
+@function
+def stride_of(g):
+    """From element to element of a row; a constant where code for it pays."""
+    if spread:
+        return spread
+    return g[ACROSS]
+
+
 @function(reassociate=True)
-def row_result(address, n, divisor):
+def apart_in_vectors(address, n):
+    """The result of a run of elements as far apart as the code says."""
+    x = array(element, address)
+    found = middle(0) if kind == SUM else widened(x[0])
+    for i in range(n):
+        found = combined(found, widened(x[i * spread]))
+    return found
+
+
+@function
+def apart(address, n, stride):
+    """The result of a run of elements with gaps between them."""
+    x = array(element, address)
+    found = middle(0) if kind == SUM else widened(x[0])
+    second, third, fourth = found, found, found  # results that do not wait for each other
+    whole = n - n % 4
+    for i in scattered(0, whole, 4):
+        found = combined(found, widened(x[i * stride]))
+        second = combined(second, widened(x[(i + 1) * stride]))
+        third = combined(third, widened(x[(i + 2) * stride]))
+        fourth = combined(fourth, widened(x[(i + 3) * stride]))
+    for i in range(whole, n):
+        found = combined(found, widened(x[i * stride]))
+    return combined(combined(found, second), combined(third, fourth))
+
+
+@function(reassociate=True)
+def row_result(address, n, divisor, stride):
     """What becomes of one row or block of it."""
     if kind == SUM:
         x, total = array(element, address), accumulator()
         for start in range(0, n, RUN):
-            if element is middle and (element is f32 or element is f64):
+            if spread != 1:
+                size = 2 if element is u16 else element.bits // 8
+                first = address + size * stride * start
+                count = min(i64(RUN), n - start)
+                part = apart_in_vectors(first, count) if spread else apart(first, count, stride)
+            elif element is middle and (element is f32 or element is f64):
                 part = sum_of_run(address + element.bits // 8 * start, min(i64(RUN), n - start))
             else:
                 part = run_total(x, start, min(n, start + RUN))
@@ -147,16 +194,26 @@ def row_result(address, n, divisor):
         if middle is f32 or middle is f64:
             return stored(total / divisor)
         return total
+    if spread != 1:
+        return stored(apart_in_vectors(address, n) if spread else apart(address, n, stride))
     return stored(extreme(address, n))
 
 
 @function
-def means_in_vectors(x, n, lo, hi, out, divisor):
-    """Sums of rows lo..hi-1 of float32 or float64, over a divisor."""
+def place_of(g, outer):
+    """Where the elements begin that go to a place of the result."""
+    if gaps:
+        return g[X] + outer // g[EXTENT] * g[FAR] + outer % g[EXTENT] * g[NEAR]
+    return g[X] + g[SIZE] * g[N] * g[INNER] * outer
+
+
+@function
+def means_in_vectors(x, row, n, lo, hi, out, divisor):
+    """Sums of rows lo..hi-1 of float32 or float64, `row` bytes apart, over a divisor."""
     size, together = element.bits // 8, SINGLES if element is f32 else DOUBLES
     for first in range(lo, hi, together):
         rows = min(i64(together), hi - first)
-        means_of_rows(x + size * n * first, size * n, n, rows, out + size * first, divisor)
+        means_of_rows(x + row * first, row, n, rows, out + size * first, divisor)
 
 
 @range_kernel(reassociate=True)
@@ -165,7 +222,8 @@ def total_rows(args, lo, hi, tid):
     g = array(i64, args)
     n, blocks, size = g[N], g[BLOCKS], g[SIZE]
     out, divisor = array(result, g[OUT]), array(f64, args)[DIVISOR]
-    if kind != SUM and element is not u16 and result is element:
+    stride = stride_of(g)
+    if kind != SUM and element is not u16 and result is element and gaps == 0:
         if n <= SHORT:
             for first in range(lo, hi, SIDE):
                 x, best = (
@@ -175,7 +233,8 @@ def total_rows(args, lo, hi, tid):
                 few_extremes(x, 1, n, n, min(SIDE, hi - first), best)
             return
     if narrow == IN_VECTORS:
-        means_in_vectors(g[X], n, lo, hi, g[OUT], element(divisor))
+        row = g[NEAR] if gaps else size * n
+        means_in_vectors(g[X], row, n, lo, hi, g[OUT], element(divisor))
     elif narrow > 0:  # a loop of known length is no loop
         for item in range(lo, hi):
             total = run_total(array(element, g[X] + size * narrow * item), 0, narrow)
@@ -185,29 +244,31 @@ def total_rows(args, lo, hi, tid):
                 out[item] = total
     elif blocks == 1:  # no divisions: rows may be short
         for item in range(lo, hi):
-            out[item] = row_result(g[X] + size * item * n, n, divisor)
+            out[item] = row_result(place_of(g, item), n, divisor, stride)
     else:
         for item in range(lo, hi):
             block, row = item % blocks, item // blocks
             first, last = n * block // blocks, n * (block + 1) // blocks
-            out[item] = row_result(g[X] + size * (row * n + first), last - first, divisor)
+            start = place_of(g, row) + size * stride * first
+            out[item] = row_result(start, last - first, divisor, stride)
 
 
 @function(reassociate=True)
-def add_row(acc, address, width):
+def add_row(acc, address, width, stride):
     """One row more."""
     x = array(element, address)
     for j in range(width):
-        acc[j] = combined(acc[j], widened(x[j]))
+        acc[j] = combined(acc[j], widened(x[j * stride]))
 
 
 @function(reassociate=True)
-def add_rows(acc, address, step, width):
+def add_rows(acc, address, step, width, stride):
     """Four rows more: one trip of the results to the first cache and back."""
     a, b = array(element, address), array(element, address + step)
     c, d = array(element, address + 2 * step), array(element, address + 3 * step)
     for j in range(width):
-        left, right = combined(widened(a[j]), widened(b[j])), combined(widened(c[j]), widened(d[j]))
+        i = j * stride
+        left, right = combined(widened(a[i]), widened(b[i])), combined(widened(c[i]), widened(d[i]))
         acc[j] = combined(acc[j], combined(left, right))
 
 
@@ -221,25 +282,25 @@ def total_columns(args, lo, hi, tid):
     n, inner, blocks, fold, size = g[N], g[INNER], g[BLOCKS], g[FOLD], g[SIZE]
     divisor = array(f64, args)[DIVISOR]
     acc = array(middle, stack(SEGMENT))
-    wide = inner * fold
+    wide, stride = inner * fold, stride_of(g)
     segments = (wide + SEGMENT - 1) // SEGMENT
     for item in range(lo, hi):
         both, column = item // segments, (item % segments) * SEGMENT
         block, outer = both % blocks, both // blocks
         first, last = n * block // blocks, n * (block + 1) // blocks
-        width, step = min(wide - column, SEGMENT), size * wide
-        x = g[X] + size * ((outer * n + first) * inner + column)
+        width, step = min(wide - column, SEGMENT), g[STEP] if gaps else size * wide
+        x = place_of(g, outer) + (step if gaps else size * inner) * first + size * stride * column
         count = (last - first) // fold
         start = array(element, x)
         for j in range(width):
-            acc[j] = middle(0) if kind == SUM else widened(start[j])
+            acc[j] = middle(0) if kind == SUM else widened(start[j * stride])
         whole = count - count % 4
         for i in range(0, whole, 4):
-            add_rows(acc, x + step * i, step, width)
+            add_rows(acc, x + step * i, step, width, stride)
         for i in range(whole, count):
-            add_row(acc, x + step * i, width)
+            add_row(acc, x + step * i, width, stride)
         if fold > 1:
-            add_row(acc, x + step * count, ((last - first) % fold) * inner)
+            add_row(acc, x + step * count, ((last - first) % fold) * inner, 1)
             width = inner
             for f in range(1, fold):
                 for j in range(inner):

@@ -32,7 +32,6 @@ LONG_HALF = 1 << 20  # elements of half-width rows that are not widened as a who
 BLOCK = 1 << 16  # elements of a block of one long row
 ROWS = 256  # rows of a block whose columns are reduced
 NARROW, WIDE = 64, 512  # rows shorter than the first are taken together, up to the second
-LONG_COLUMN = 256  # elements apart from each other that are copied to be summed
 VECTORED = 256  # elements of rows of floats that are summed as many at once as vectors have lanes
 SHORT = 16  # elements of rows that are summed without loops (longer ones: slower by half)
 _INT64 = np.dtype(np.int64)
@@ -84,19 +83,47 @@ def _runs(shape, axes):
     return runs
 
 
-def _split(outer, n, inner):
+def _spaced_runs(input, axes):
+    """The runs of an array with gaps between its elements, from the widest step to the narrowest,
+    and where its elements lie: (place of the run to be reduced first, words for the kernel). No
+    runs where it lies in a way that no kernel knows."""
+    order = [d for d in range(input.ndim) if input.shape[d] > 1]
+    order.sort(key=lambda d: -input.strides[d])
+    kept = [d for d in order if d not in axes]
+    if kept != sorted(kept) or any(input.strides[d] < 0 for d in order):
+        return [], None
+    runs, steps = [], []
+    for d in order:
+        n, step, reduced = input.shape[d], input.strides[d], d in axes
+        if runs and runs[-1][1] == reduced and steps[-1] == n * step:
+            runs[-1][0] *= n
+            steps[-1] = step
+        else:
+            runs.append([n, reduced])
+            steps.append(step)
+    place = len(runs) - 1
+    place -= place > 0 and not runs[place][1]  # columns
+    if not 0 <= place <= 2 or not runs[place][1] or any(step % input.itemsize for step in steps):
+        return [], None
+    extent, near = (runs[place - 1][0], steps[place - 1]) if place else (1, 0)
+    far = steps[0] if place == 2 else 0
+    return runs, (place, [extent, near, far, steps[place], steps[-1] // input.itemsize])
+
+
+def _split(outer, n, inner, spaced):
     """Blocks of the reduced rows, and how many short ones are taken as one."""
     size = outer * n * inner
     if inner == 1:
         return (1 if outer >= 16 or size <= ALONE else max(1, -(-n // BLOCK))), 1
-    fold = max(1, min(n, WIDE // inner)) if inner < NARROW else 1
+    fold = max(1, min(n, WIDE // inner)) if inner < NARROW and not spaced else 1
     if size <= ALONE or outer * -(-inner // 1024) >= 16:
         return 1, fold
     return -(-n // max(ROWS, BLOCK // min(inner, 1024))), fold
 
 
-def _stage(kind, view, blocks, fold, source, out, divisor):
-    """A call of one pass; `out` is (shape, dtype) of its result."""
+def _stage(kind, view, blocks, fold, source, out, divisor, gaps=()):
+    """A call of one pass; `out` is (shape, dtype) of its result. `gaps`: words for a source that
+    has some."""
     from rushlight.backends import half_floats
     from rushlight.backends import kernel_language as language
     from rushlight.kernels import total_kernels as native
@@ -109,16 +136,21 @@ def _stage(kind, view, blocks, fold, source, out, divisor):
     kernel, more = native.total_columns, {}
     if inner == 1:
         kernel, few = native.total_rows, kind in ("sum", "mean") and blocks == 1
-        more = {"narrow": n if few and n <= SHORT else 0}
+        few = few and not (gaps and (gaps[0] != outer or gaps[4] != 1))
+        more = {"narrow": n if few and n <= SHORT and not gaps else 0}
         if few and source.dtype == out[1] in (FLOAT32, FLOAT64) and n <= VECTORED:
             more = {"narrow": native.IN_VECTORS}
+    if gaps:
+        if middle == "f32" and kind in ("sum", "mean") and 1 < inner < NARROW:
+            middle = "f64"  # where rows are not taken together, columns are long
+        more |= {"gaps": 1, "spread": gaps[4] if gaps[4] in (1, 2) else 0}
     code = kernel.address(
         element=getattr(language, element), middle=getattr(language, middle),
         result=getattr(language, _types(out[1], True)[0]), half=half, kind=KINDS[kind],
-        largest=int(kind == "max"), **more,
+        largest=int(kind == "max"), **{"gaps": 0, "spread": 1, **more},
     )  # fmt: skip
     items = outer * blocks * -(-inner * fold // native.SEGMENT)
-    words = [n, inner, blocks, fold, word_of(divisor), source.dtype.itemsize]
+    words = [n, inner, blocks, fold, word_of(divisor), source.dtype.itemsize, *gaps]
     work = -(-outer * n * inner // items)
     grain = items if outer * n * inner <= TOGETHER else chunk(items, work)
     return prepared(code, items, grain, [source], [out], words)
@@ -143,36 +175,28 @@ def totalled(kind, input, axes, keepdim, dtype, shape=None):
     if shape is None:
         shape = tuple([1 if i in axes else n for i, n in enumerate(input.shape)
                        if keepdim or i not in axes])  # fmt: skip
-    view = _in_memory_order(input, axes)
-    if view is None:
-        return _of_a_copy(kind, input, axes, keepdim, dtype, shape)
-    runs = _runs(*view)
+    view, gaps = _in_memory_order(input, axes), None
+    if view is not None:
+        runs = _runs(*view)
+    else:
+        runs, gaps = _spaced_runs(input, axes)
     if not any(reduced for _, reduced in runs):
         return None
     divisor = float(math.prod(n for n, reduced in runs if reduced)) if kind == "mean" else 1.0
-    calls = _passes(kind, input, runs, (shape, dtype), divisor)
+    calls = _passes(kind, input, runs, (shape, dtype), divisor, gaps)
     return None if calls is None else _chain(calls)
 
 
-def _of_a_copy(kind, input, axes, keepdim, dtype, shape):
-    """Sums of long columns of floats with gaps between them or in an order of their own, which
-    NumPy would add up one number after the other, at the cost of their last digits."""
-    nearest = min(range(input.ndim), key=lambda d: (input.shape[d] < 2, input.strides[d]))
-    alone = math.prod(n for d, n in enumerate(input.shape) if d in axes and d != nearest)
-    if KINDS[kind] or alone < LONG_COLUMN or np.dtype(dtype).kind not in "fV":
-        return None
-    call = totalled(kind, np.empty(input.shape, input.dtype), axes, keepdim, dtype, shape)
-    return None if call is None else lambda array: call(np.ascontiguousarray(array))
-
-
-def _passes(kind, source, runs, final, divisor):
-    """The calls for runs of dimensions, the longest reduced one first."""
+def _passes(kind, source, runs, final, divisor, gaps=None):
+    """The calls for runs of dimensions, the longest reduced one first but where there are gaps."""
     is_sum, calls = KINDS[kind] == 0, []
     while any(reduced for _, reduced in runs):
-        place = max((n, i) for i, (n, reduced) in enumerate(runs) if reduced)[1]
+        longest = max((n, i) for i, (n, reduced) in enumerate(runs) if reduced)[1]
+        place, words = gaps or (longest, ())
+        gaps = None
         outer = math.prod(n for n, _ in runs[:place])
         n, inner = runs[place][0], math.prod(n for n, _ in runs[place + 1 :])
-        blocks, fold = _split(outer, n, inner)
+        blocks, fold = _split(outer, n, inner, words)
         runs = runs[:place] + ([[blocks, True]] if blocks > 1 else []) + runs[place + 1 :]
         runs = _joined(runs)
         last = not any(reduced for _, reduced in runs)
@@ -184,7 +208,8 @@ def _passes(kind, source, runs, final, divisor):
         elif source.dtype in _HALVES:
             between = FLOAT32
         out = final if last else ((outer * blocks, inner), between)
-        call = _stage(kind, (outer, n, inner), blocks, fold, source, out, divisor if last else 1.0)
+        divided = divisor if last else 1.0
+        call = _stage(kind, (outer, n, inner), blocks, fold, source, out, divided, words)
         if call is None:
             return None
         calls.append(call)

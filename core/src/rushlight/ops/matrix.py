@@ -13,7 +13,7 @@ from rushlight.kernels import matrix as kernels
 from rushlight.kernels import totals, vectors
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import FLOAT32, is_low_precision
-from rushlight.kernels.prepared import by_layout, by_layouts
+from rushlight.kernels.prepared import by_layout, by_layouts, of_copies
 from rushlight.ops._direct import on_arrays, tensors_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
@@ -343,7 +343,7 @@ def _prepared_row_sum(rows):
 
 
 # The sum of all rows, numbers of low precision added in float32 and rounded once.
-_row_sum = by_layout(_prepared_row_sum, _numpys_row_sum)
+_row_sum = by_layout(of_copies(_prepared_row_sum), _numpys_row_sum)
 
 
 def _linear_backward(grad, input, weight, needs):

@@ -14,7 +14,7 @@ from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
 from rushlight.errors import argument_error
 from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
-from rushlight.kernels.prepared import by_layout
+from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._op import TABLE, Whole, composite, op
 from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, truth
@@ -145,7 +145,7 @@ def _prepared_sum(input, dim=None, keepdim=False):
     return totals.totalled("sum", input, wrap_dims(dim, input.ndim), keepdim, target)
 
 
-sum.cpu(by_layout(_prepared_sum, sum.op.body, count=3))
+sum.cpu(by_layout(of_copies(_prepared_sum), sum.op.body, count=3))
 
 
 def _need_float(name, array, dtype):
@@ -190,7 +190,7 @@ def _prepared_mean(input, dim=None, keepdim=False):
     return totals.totalled("mean", input, wrap_dims(dim, input.ndim), keepdim, input.dtype)
 
 
-mean.cpu(by_layout(_prepared_mean, mean.op.body, count=3))
+mean.cpu(by_layout(of_copies(_prepared_mean), mean.op.body, count=3))
 
 
 @composite()
@@ -235,7 +235,7 @@ def _prepared_prod(input, dim=None, keepdim=False):
     return folds.folded("product", input, axes, keepdim)
 
 
-_prod_by_layout = by_layout(_prepared_prod, prod.op.body)
+_prod_by_layout = by_layout(of_copies(_prepared_prod), prod.op.body)
 
 
 def _prod_kernel(input, dim=None, keepdim=False, dtype=None):
@@ -311,8 +311,8 @@ def _prepared_extreme(kind):
     return prepare
 
 
-amax.cpu(by_layout(_prepared_extreme("max"), amax.op.body))
-amin.cpu(by_layout(_prepared_extreme("min"), amin.op.body))
+amax.cpu(by_layout(of_copies(_prepared_extreme("max")), amax.op.body))
+amin.cpu(by_layout(of_copies(_prepared_extreme("min")), amin.op.body))
 
 
 def _index_sizes(make):
@@ -469,8 +469,8 @@ def _prepared_truth(every):
     return prepare
 
 
-all.cpu(by_layout(_prepared_truth(True), all.op.body))
-any.cpu(by_layout(_prepared_truth(False), any.op.body))
+all.cpu(by_layout(of_copies(_prepared_truth(True)), all.op.body))
+any.cpu(by_layout(of_copies(_prepared_truth(False)), any.op.body))
 
 
 @op(
@@ -517,7 +517,7 @@ def _prepared_log_sum_exp(input, dim, keepdim):
     return folds.folded("logsumexp", input, wrap_dims(dim, input.ndim), keepdim)
 
 
-_log_sum_exp.cpu(by_layout(_prepared_log_sum_exp, _log_sum_exp.op.body))
+_log_sum_exp.cpu(by_layout(of_copies(_prepared_log_sum_exp), _log_sum_exp.op.body))
 _log_sum_exp.gradient(input=_log_sum_exp_gradient)
 
 
@@ -566,7 +566,7 @@ def _prepared_norm(input, dim=None, keepdim=False):
     return folds.folded("norm", input, wrap_dims(dim, input.ndim), keepdim)
 
 
-_norm2.cpu(by_layout(_prepared_norm, _norm2.op.body))
+_norm2.cpu(by_layout(of_copies(_prepared_norm), _norm2.op.body))
 _norm2.gradient(input=_norm2_gradient)
 
 

@@ -9,7 +9,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import by_rows, cast, dtype_of
 from rushlight.kernels import line
 from rushlight.kernels.execution import COMPILED_DTYPES
-from rushlight.kernels.prepared import by_layout
+from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._op import op
 from rushlight.ops._rules import refuse_unordered
@@ -24,7 +24,7 @@ from rushlight.tensor.tensor import Tensor
 def _by_layout(general, product):
     """Running sums (or products) of dense floats by one call, others by the op's body."""
     scanned = by_layout(
-        lambda x, dim: line.prepare_scan(x, wrap_dim(dim, x.ndim), product),
+        of_copies(lambda x, dim: line.prepare_scan(x, wrap_dim(dim, x.ndim), product)),
         lambda x, dim: general(x, dim),
         count=2,
     )
@@ -130,7 +130,7 @@ def _extremes_by_layout(is_largest, general):
         axis = wrap_dim(dim, input.ndim)
         return line.prepare_extreme(input, axis, is_largest) if input.ndim else None
 
-    return by_layout(prepare, general)
+    return by_layout(of_copies(prepare), general)
 
 
 def _scatter_back(grad, out1, input_shape, dim):
@@ -228,7 +228,7 @@ def _logcumsumexp_gradient(grad, input, out, dim):
 
 logcumsumexp.cpu(
     by_layout(
-        lambda x, dim: line.prepare_log_sums(x, wrap_dim(dim, x.ndim)),
+        of_copies(lambda x, dim: line.prepare_log_sums(x, wrap_dim(dim, x.ndim))),
         logcumsumexp.op.body,
         count=2,
     )

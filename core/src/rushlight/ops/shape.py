@@ -9,7 +9,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import as_dtype
 from rushlight.errors import shape_text
 from rushlight.kernels import totals
-from rushlight.kernels.prepared import by_layout
+from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._fast import positional
 from rushlight.ops._known_views import ShortView
 from rushlight.ops._op import Sizes, composite, op
@@ -297,7 +297,7 @@ def _prepared_sum_to_size(input, size):
     return totals.totalled("sum", input, (*range(lead), *apart), True, input.dtype, size)
 
 
-sum_to_size.cpu(by_layout(_prepared_sum_to_size, sum_to_size.op.body))
+sum_to_size.cpu(by_layout(of_copies(_prepared_sum_to_size), sum_to_size.op.body))
 sum_to_size.gradient(input=lambda grad, input_shape: grad.expand(input_shape))
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from rushlight.backends import np
 from rushlight.kernels import totals
 from rushlight.kernels.execution import HALF_DTYPES
-from rushlight.kernels.prepared import by_layout
+from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.kernels.small_reduction import small
 from rushlight.ops import reduction
 from rushlight.tensor.shape import wrap_dim
@@ -58,19 +57,12 @@ def _selecting(body, largest, places_only):
         half = input.dtype in HALF_DTYPES
         if not input.ndim or (dim is None and (keepdim or not half)):
             return None
-        if not half:
+        if dim is not None:
             return totals.selected(largest, input, wrap_dim(dim, input.ndim), keepdim, places_only)
-        dense = np.ascontiguousarray(input)
-        dense = dense.reshape(-1) if dim is None else dense
-        axis = wrap_dim(0 if dim is None else dim, dense.ndim)
-        found = totals.selected(largest, dense, axis, keepdim, places_only)
-        if found is None or dense is input:
-            return found
-        if dim is None:
-            return lambda array: found(np.ascontiguousarray(array).reshape(-1))
-        return lambda array: found(np.ascontiguousarray(array))
+        found = totals.selected(largest, input.reshape(-1), 0, keepdim, places_only)
+        return None if found is None else lambda array: found(array.reshape(-1))
 
-    return by_layout(prepare, body)
+    return by_layout(of_copies(prepare), body)
 
 
 for _op, _largest, _only in (

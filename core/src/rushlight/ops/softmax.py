@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight.autograd.mode import mode
 from rushlight.backends.arrays import dtype_of
 from rushlight.kernels import softmax as kernels
-from rushlight.kernels.prepared import by_layout
+from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import real_floating_only
 from rushlight.ops._shape_rules import like
@@ -83,8 +83,8 @@ def _sum(tensor, dim):
     return tensor.sum(dim, True)
 
 
-_softmax.cpu(by_layout(kernels.prepare_softmax, _softmax.op.body))
-_log_softmax.cpu(by_layout(kernels.prepare_log_softmax, _log_softmax.op.body))
+_softmax.cpu(by_layout(of_copies(kernels.prepare_softmax), _softmax.op.body))
+_log_softmax.cpu(by_layout(of_copies(kernels.prepare_log_softmax), _log_softmax.op.body))
 _softmax.gradient(input=_softmax_gradient)
 _log_softmax.gradient(input=_log_softmax_gradient)
 

@@ -12,7 +12,7 @@ from rushlight.backends.cpu import compresses_slowly
 from rushlight.errors import argument_error, shape_text
 from rushlight.kernels import line, ordering, search
 from rushlight.kernels.execution import REFERENCE
-from rushlight.kernels.prepared import by_layout
+from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._op import Whole, composite, op
 from rushlight.ops._rules import refuse_unordered, result_type
 from rushlight.ops._shape_rules import chosen, chosen_after
@@ -155,7 +155,7 @@ def _prepared_top(input, k, dim, largest, sorted):
     return line.prepare_top(input, k, largest) if dim in (-1, input.ndim - 1) else None
 
 
-_tops = by_layout(_prepared_top, topk.op.body)
+_tops = by_layout(of_copies(_prepared_top), topk.op.body)
 
 
 def _topk_kernel(input, k, dim=-1, largest=True, sorted=True):

@@ -9,7 +9,7 @@ from rushlight.backends.arrays import by_rows, dtype_of
 from rushlight.errors import argument_error
 from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
-from rushlight.kernels.prepared import by_layout
+from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._attributes import whole
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import reduced_shape
@@ -85,7 +85,7 @@ def _prepared_variance(input, dim, correction, keepdim):
     return totals.variance(input, axes, keepdim, divisor) if found is None else found
 
 
-_variance.cpu(by_layout(_prepared_variance, _variance.op.body))
+_variance.cpu(by_layout(of_copies(_prepared_variance), _variance.op.body))
 _variance.gradient(input=_variance_gradient)
 
 
