@@ -246,6 +246,33 @@ def test_layouts_of_rows_against_an_element_each(n, limit, in_place, driver, nar
     assert (found.driver, found.narrow) == (driver, narrow)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 50, 700])
+@pytest.mark.parametrize("n", [16, 31, 32, 33, 47, 63, 64, 65, 95, 127, 129, 511, 1025])
+def test_rows_in_place(n, rows):
+    """Rests of many rows are done together; what lies between the rows stays as it is."""
+    strides = [(4 * n + 20, 4), (4 * n + 20, 4)]
+    driver = "flat" if rows == 1 else "rows" if n >= 32 else "packed"
+    assert plan((rows, n), strides, [4] * 2, 1, 1 << 14, True).driver == driver
+    rng = np.random.default_rng(n)
+    body = lambda x, y: (x * y + 3, x - y)  # noqa: E731
+    kernel = compile(body, XY, XY, {}, {}, ("f32", "f32"))
+    double = compile(lambda x: x * 2 + 1, {"x": "f32"}, {"x": "f32"}, {}, {}, ("f32",))
+    for columns in (n, n + 5):
+        x, y = (rng.standard_normal((rows, columns)).astype(np.float32) for _ in range(2))
+        for _ in range(2):  # the first call plans
+            one, two = x.copy(), y.copy()
+            wanted = body(x[:, :n], y[:, :n])
+            kernel.into((one[:, :n], two[:, :n]), one[:, :n], two[:, :n])
+            np.testing.assert_allclose(one[:, :n], wanted[0], rtol=1e-6, atol=1e-6)
+            np.testing.assert_array_equal(two[:, :n], wanted[1])
+            np.testing.assert_array_equal(one[:, n:], x[:, n:])
+            np.testing.assert_array_equal(two[:, n:], y[:, n:])
+            one = x.copy()
+            double.into((one[:, :n],), one[:, :n])
+            np.testing.assert_allclose(one[:, :n], x[:, :n] * 2 + 1, rtol=1e-6, atol=1e-6)
+            np.testing.assert_array_equal(one[:, n:], x[:, n:])
+
+
 @pytest.mark.parametrize(
     ("n", "driver"), [(7, "packed"), (20, "packed"), (40, "packed"), (200, "rows")]
 )

@@ -31,14 +31,6 @@ def is_array(value) -> bool:
     return isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__")
 
 
-def by_rows(array):
-    """The array, copied where its elements do not lie row by row: results of NumPy follow the
-    order of their inputs' memory, those of PyTorch's reductions do not."""
-    if type(array) is not _ndarray or array.flags.c_contiguous:
-        return array
-    return np.ascontiguousarray(array)
-
-
 def meta_array(shape, array_dtype) -> MetaArray:
     """A meta array of any size; it costs one element of memory."""
     return np.broadcast_to(np.zeros((), array_dtype), shape).view(MetaArray)

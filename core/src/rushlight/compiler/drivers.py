@@ -182,6 +182,53 @@ def tail() -> str:
     return f.text()
 
 
+def tails() -> str:
+    """The last `left` elements of rows that are written in place, whose whole blocks are done: on
+    copies, of as many rows at once as a buffer holds. No operand is one element for a row."""
+    f = Function(
+        "void",
+        "rl_tails",
+        "ptr %descriptor, ptr %pointers, ptr %steps, i64 %rows, i64 %whole, i64 %left, "
+        "ptr %scalars",
+        "noinline",
+    )
+    blocks, shift = f.load("%descriptor", 0, "ptr"), f.load("%descriptor", 1)
+    operands, outputs = f.load("%descriptor", 2), f.load("%descriptor", 3)
+    sizes, lanes = f.at("%descriptor", DESCRIPTOR_SIZES), f.value(f"shl i64 1, {shift}")
+    passed = f.value(f"alloca i64, i64 {operands}, align 8")
+    buffers = f.value(f"alloca i8, i64 {f.multiply(operands, 8 * BLOCK)}, align 64")
+    together = f.divide(BLOCK, "%left")[0]
+    with f.loop("%rows", 0, together) as first:
+        rest = f.subtract("%rows", first)
+        count = f.choose(f.compare("slt", rest, together), rest, together)
+        total = f.multiply(count, "%left")
+        n = f.choose(f.compare("slt", total, lanes), lanes, total)
+
+        def copies(j, inward, count=count, first=first):
+            size, step = f.load(sizes, j), f.load("%steps", j)
+            width, buffer = f.multiply("%left", size), f.load(passed, j)
+            start = f.add(f.load("%pointers", j), f.multiply("%whole", size))
+            start = f.add(start, f.multiply(first, step))
+            with f.loop(count) as r:
+                inside = f.pointer(f.add(buffer, f.multiply(r, width)))
+                outside = f.pointer(f.add(start, f.multiply(r, step)))
+                target, source = (inside, outside) if inward else (outside, inside)
+                f.call("ptr", "@memcpy", f"ptr {target}, ptr {source}, i64 {width}")
+
+        with f.loop(operands) as j:
+            buffer = f.at(buffers, f.multiply(j, 8 * BLOCK), "i8")
+            f.store(f.address(buffer), passed, j)
+            with f.when(f.compare("ne", n, total)):
+                f.call("ptr", "@memset", f"ptr {buffer}, i32 0, i64 {f.multiply(lanes, 8)}")
+        with f.loop(operands, outputs) as j:
+            copies(j, True)
+        f.call("void", blocks, row(passed, n, "%scalars"))
+        with f.loop(outputs) as j:
+            copies(j, False)
+    f.do("ret void")
+    return f.text()
+
+
 def flat() -> str:
     """Elements lo..hi; from 0 the table's own addresses serve."""
     f = Function("void", "rl_flat", PARAMETERS)
@@ -249,6 +296,21 @@ def _is_in_step(f, call, inner, twice):
     return f.value(f"and i1 {fits}, {ends}")
 
 
+def _is_in_two_steps(f, call, inner, twice):
+    """Whether many rows of so many elements are done at once but for their last ones, which
+    :func:`tails` does: they are written in place, and no operand is one element for a row."""
+    shift = f.load(call.descriptor, 1)
+    steps = f.at(f.at(call.descriptor, DESCRIPTOR_SIZES), call.operands)
+    several = f.compare("ne", f.value(f"lshr i64 {inner}, {shift}"), 0)
+    found = f.slot()
+    both = f.value(f"and i1 {several}, {f.compare('eq', twice, 0)}")
+    f.store(f.value(f"zext i1 {both} to i64"), found)
+    with f.loop(call.operands) as j:
+        with f.when(f.compare("eq", f.load(steps, j), 0)):
+            f.store(0, found)
+    return f.compare("ne", f.load(found), 0)
+
+
 def rows() -> str:
     """Rows lo..hi; addresses move by equal steps along the last outer dimension, then like an
     odometer."""
@@ -274,6 +336,10 @@ def rows() -> str:
 
     twice = call.apart(pointers)
     in_step = _is_in_step(f, call, inner, twice)
+    in_two = f.value(f"xor i1 {in_step}, true")
+    in_two = f.value(f"and i1 {in_two}, {_is_in_two_steps(f, call, inner, twice)}")
+    shift = f.load(call.descriptor, 1)
+    whole = f.value(f"shl i64 {f.value(f'lshr i64 {inner}, {shift}')}, {shift}")
     f.store(f.subtract("%hi", "%lo"), left)
     again, end = f.name("again"), f.name("end")
     f.label(again)
@@ -286,7 +352,16 @@ def rows() -> str:
         arguments = f"ptr {pointers}, i64 {inner}, ptr {call.scalars}, i64 {some}, ptr {steps}"
         f.call("void", blocks, arguments)
         move(last, some)
-    with f.loop(f.choose(in_step, 0, some)):
+    with f.when(in_two):
+        blocks = f.load(call.descriptor, 0, "ptr")
+        arguments = f"ptr {pointers}, i64 {whole}, ptr {call.scalars}, i64 {some}, ptr {steps}"
+        f.call("void", blocks, arguments)
+        arguments = f"ptr {call.descriptor}, ptr {pointers}, ptr {steps}, i64 {some}"
+        rest = f.subtract(inner, whole)
+        f.call("void", "@rl_tails", f"{arguments}, i64 {whole}, i64 {rest}, ptr {call.scalars}")
+        move(last, some)
+    together = f.value(f"or i1 {in_step}, {in_two}")
+    with f.loop(f.choose(together, 0, some)):
         call.run(pointers, inner, twice)
         move(last, 1)
     f.store(f.subtract(extent, 1), coordinates, last)

@@ -206,12 +206,12 @@ def plan(shape, strides, sizes, outputs, limit, in_place=False):
 
 def _are_rows(inner, scalars, limit, in_place):
     """Whether rows of so many elements are done where they are: not where they are short, nor where
-    each has a rest which must not be computed twice."""
+    each has a rest which must not be computed twice and cannot be done together with others."""
     cheap = limit >= CHEAP_LIMIT and bool(scalars)
     if inner < (LEAST_ROW if cheap else SHORT_ROW):
         return False
     rest = inner % (LEAST_ROW if inner < SHORT_ROW else SHORT_ROW)
-    return not (in_place and rest and inner < LONG_REST)
+    return not (in_place and rest and scalars and inner < LONG_REST)
 
 
 def _words(extent, strides):

@@ -29,9 +29,9 @@ def _drivers():
     key = target.key("drivers")
     marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
     parts = (
-        drivers.run, drivers.apart, drivers.tail, drivers.flat, drivers.rows, packing.copy_run,
-        packing.copy_rows, packing.copy_block, packing.packed, repeats.double_block,
-        repeats.repeats, tiling.copy_tile, tiling.tiles,
+        drivers.run, drivers.apart, drivers.tail, drivers.tails, drivers.flat, drivers.rows,
+        packing.copy_run, packing.copy_rows, packing.copy_block, packing.packed,
+        repeats.double_block, repeats.repeats, tiling.copy_tile, tiling.tiles,
     )  # fmt: skip
 
     def text():

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 
 from rushlight.backends import np
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.places import failures
 from rushlight.kernels.prepared import Remembered, called, prepared
@@ -129,7 +130,7 @@ def ctc_compiled(log_probs, labels, input_lengths, target_lengths, blank, derive
     or a label is out of range."""
     if REFERENCE or log_probs.dtype not in COMPILED_DTYPES or not log_probs.size:
         return None
-    x = log_probs if log_probs.flags.c_contiguous else np.ascontiguousarray(log_probs)
+    x = by_rows(log_probs)
     labels = np.ascontiguousarray(labels, _INT64)
     key = x.shape, x.dtype, labels.shape, blank, derived
     found = _calls.get(key)

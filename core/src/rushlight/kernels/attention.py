@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import FLOAT32, referenced_by
 
 __all__ = ["attention_backward", "attention_forward"]
@@ -75,11 +76,11 @@ def _rows(array):
     """An array whose last dim is dense."""
     if array.strides[-1] == 4 or array.shape[-1] == 1:
         return array
-    return np.ascontiguousarray(array)
+    return by_rows(array)
 
 
 def _dense(array):
-    return None if array is None else np.ascontiguousarray(array)
+    return None if array is None else by_rows(array)
 
 
 def _full_mask(mask, query, key):

@@ -10,6 +10,7 @@ import math
 
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import compute_array, language_type
 from rushlight.kernels.matrix import matmul
 
@@ -130,7 +131,7 @@ def _input_gradient_by_taps(grad, weight, input_shape, stride, padding, dilation
             for tap, window in taps(kernel, size, stride, dilation):
                 part = columns[(slice(None), slice(None), *tap)]
                 wide[(slice(first, first + step), slice(None), *window)] += part
-    return np.ascontiguousarray(crop(wide, input_shape, padding))
+    return by_rows(crop(wide, input_shape, padding))
 
 
 def weight_gradient(grad, input, weight_shape, stride, padding, dilation, groups):

@@ -16,6 +16,7 @@ from rushlight.backends.kernel_language import (
     square_root,
     stack,
 )
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import Remembered, called, prepared
 
@@ -171,7 +172,7 @@ def euclidean(x1, x2):
     dtypes, batches, the reference mode."""
     if REFERENCE or x1.ndim != 2 or x2.ndim != 2 or x1.dtype not in COMPILED_DTYPES:
         return None
-    turned, x1 = np.ascontiguousarray(x2.T), np.ascontiguousarray(x1)
+    turned, x1 = by_rows(x2.T), by_rows(x1)
     key = x1.shape, turned.shape, x1.dtype
     call = _known.get(key)
     if call is None:
@@ -199,7 +200,7 @@ def prepare_pairs(x):
     def pairs(x):
         turned = np.zeros((length, padded), dtype)
         turned[:, :count] = x.T
-        return called(call, (np.ascontiguousarray(x), turned))
+        return called(call, (by_rows(x), turned))
 
     return pairs
 
@@ -210,7 +211,7 @@ def pairs_gradient(grad, x, out):
     same = grad.dtype is x.dtype is out.dtype
     if REFERENCE or not same or x.dtype not in COMPILED_DTYPES or x.ndim != 2 or not x.size:
         return None
-    arrays = [np.ascontiguousarray(a) for a in (grad, x, out)]
+    arrays = [by_rows(a) for a in (grad, x, out)]
     key = "gradient", x.shape, x.dtype
     call = _known.get(key)
     if call is None:

@@ -18,6 +18,7 @@ from rushlight.backends.kernel_language import (
 )
 from rushlight.backends.memory import empty
 from rushlight.backends.worker_pool import memcpy
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import chunk, compute_array, language_type, referenced_by
 
@@ -282,7 +283,7 @@ def embedding_forward(weight, indices):
     """
     _check_table(weight)
     flat = _flat_indices(indices)
-    table = weight if weight.flags.c_contiguous else np.ascontiguousarray(weight)
+    table = by_rows(weight)
     out = empty((*indices.shape, weight.shape[1]), weight.dtype)
     if out.size == 0:
         _check_range(flat, len(weight))

@@ -57,7 +57,11 @@ def compute_array(array):
         from rushlight.kernels.conversion import cast
 
         array = cast(array, compute_dtype(array.dtype))
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+    if array.flags.c_contiguous:
+        return array
+    from rushlight.kernels.assignment import by_rows
+
+    return by_rows(array)
 
 
 def language_type(dtype):

@@ -11,6 +11,7 @@ import math
 
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import REFERENCE, chunk
 from rushlight.kernels.long_fourier import complex_long, divided, real_long, real_long_back
 from rushlight.kernels.prepared import Remembered, called
@@ -77,7 +78,7 @@ def real_rows(x, factor, whole=False, ends=1.0):
     found = complex_rows(x.astype(COMPLEX), True, factor)
     if found is None or whole:
         return found
-    found = np.ascontiguousarray(found[..., : n // 2 + 1])
+    found = by_rows(found[..., : n // 2 + 1])
     found[..., 0] *= ends
     return found
 
@@ -105,10 +106,10 @@ def _factor(norm, n, forward):
 def _over(x, axes, forward, norm):
     """Transforms of complex numbers over several axes, the last one first; None as above."""
     for axis in reversed(axes):
-        dense, factor = np.ascontiguousarray(x), _factor(norm, x.shape[axis], forward)
+        dense, factor = by_rows(x), _factor(norm, x.shape[axis], forward)
         found = None if _is_last(x, axis) else complex_columns(dense, axis, forward, factor)
         if found is None:
-            turned = np.ascontiguousarray(dense.swapaxes(axis, -1))
+            turned = by_rows(dense.swapaxes(axis, -1))
             found = complex_rows(turned, forward, factor)
             if found is None:
                 return None
@@ -127,7 +128,7 @@ def transform(x, axes, norm):
         found = None
         if x.dtype == REAL and axes and _is_last(x, axes[-1]):
             factor = _factor(norm, x.shape[-1], True)
-            found = real_rows(np.ascontiguousarray(x), factor, whole=True)
+            found = real_rows(by_rows(x), factor, whole=True)
             if found is not None:
                 found = _over(found, axes[:-1], True, norm)
         if found is None:
@@ -146,7 +147,7 @@ def transform_back(x, axes, norm):
 def real_transform(x, axes, norm):
     """:func:`numpy.fft.rfftn`; the last axis is the last of all."""
     if type(x) is np.ndarray and x.dtype == REAL:
-        found = real_rows(np.ascontiguousarray(x), _factor(norm, x.shape[-1], True))
+        found = real_rows(by_rows(x), _factor(norm, x.shape[-1], True))
         if found is not None:
             found = _over(found, axes[:-1], True, norm)
         if found is not None:
@@ -161,7 +162,7 @@ def real_transform_back(x, axes, size, norm):
         cut = x[..., :need] if have >= need else None
         found = None
         if cut is not None:
-            found = rows_back(np.ascontiguousarray(cut), size, _factor(norm, size, False))
+            found = rows_back(by_rows(cut), size, _factor(norm, size, False))
         if found is not None:
             return found
     return np.fft.irfftn(x, axes=axes, s=(size,), norm=norm)
@@ -174,7 +175,7 @@ def half_transposed(x, axes, norm):
     size = x.shape[axis]
     if type(x) is np.ndarray and x.dtype == REAL and _is_last(x, axis):
         factor = 2 * _factor(norm, size, True)
-        found = real_rows(np.ascontiguousarray(x), factor, ends=0.5)
+        found = real_rows(by_rows(x), factor, ends=0.5)
     if found is None:
         found = real_transform(x, axes, norm)
         found[_middle(axis, size)] *= 2
@@ -188,7 +189,7 @@ def half_transposed_back(x, axes, size, norm):
     if type(x) is np.ndarray and x.dtype == COMPLEX and _is_last(x, axis):
         if x.shape[axis] == size // 2 + 1:
             factor = 0.5 * _factor(norm, size, False)
-            found = rows_back(np.ascontiguousarray(x), size, factor, ends=2.0)
+            found = rows_back(by_rows(x), size, factor, ends=2.0)
     if found is None:
         x = x.copy()
         x[_middle(axis, size)] *= 0.5

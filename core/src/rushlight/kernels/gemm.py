@@ -29,6 +29,7 @@ from rushlight.backends.microkernel import (
     START_C,
 )
 from rushlight.backends.openblas import NO_TRANSPOSE, ROW_MAJOR, TRANSPOSE, dgemm, sgemm
+from rushlight.kernels import assignment
 from rushlight.kernels.execution import language_type
 from rushlight.kernels.precision import planes_of_float32
 
@@ -285,9 +286,9 @@ class Product:
             epilogue.run(out)
             return
         if self.copy_a:
-            a = np.ascontiguousarray(a)
+            a = assignment.by_rows(a)
         if self.copy_b:
-            b = np.ascontiguousarray(b)
+            b = assignment.by_rows(b)
         if self.split is not None:
             by_rows = self.by_rows and bias is not None
             self.split.run(a, b, out, None if by_rows else bias)
@@ -360,9 +361,9 @@ class BatchProduct:
     def run(self, a, b, out):
         """Write the products into a dense ``out``."""
         if self.copy_a:
-            a = np.ascontiguousarray(a)
+            a = assignment.by_rows(a)
         if self.copy_b:
-            b = np.ascontiguousarray(b)
+            b = assignment.by_rows(b)
         threads.run(self.words, a, b, out)
 
 
@@ -382,4 +383,4 @@ def _offsets(shape, strides, batch):
         if length > 1:
             steps = np.arange(length, dtype=np.int64) * stride
             total += steps.reshape([-1] + [1] * (len(batch) - extra - dim - 1))
-    return np.ascontiguousarray(total.reshape(-1))
+    return assignment.by_rows(total.reshape(-1))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import Remembered, called, prepared
 
@@ -65,7 +66,7 @@ def _call(name, shape, grid_shape, dtype, settings, arrays):
     found = _calls.get(key)
     if found is None:
         found = _calls.keep(key, _prepare(name, shape, grid_shape, dtype, *settings))
-    dense = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays]
+    dense = [by_rows(a) for a in arrays]
     return called(found, dense)
 
 

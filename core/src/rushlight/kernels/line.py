@@ -10,6 +10,7 @@ import functools
 import math
 
 from rushlight.backends import np, threads
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.prepared import Remembered, called, prepared
 
@@ -106,9 +107,9 @@ def prepare_log_sums(array, axis):
     if not array.ndim:
         return None
     code, items, grain, words = _log_sums(array, axis, "rows", "columns")
-    outputs, dense = [(array.shape, array.dtype)], np.ascontiguousarray(array)
+    outputs, dense = [(array.shape, array.dtype)], by_rows(array)
     call = prepared(code, items, grain, [dense], outputs, words)
-    return call if dense is array else lambda x: called(call, (np.ascontiguousarray(x),))
+    return call if dense is array else lambda x: called(call, (by_rows(x),))
 
 
 _gradients = Remembered()
@@ -121,7 +122,7 @@ def log_sums_gradient(grad, input, out, axis):
         return None
     if grad.dtype is not dtype or out.dtype is not dtype:
         return None
-    arrays = [np.ascontiguousarray(a) for a in (grad, input, out)]
+    arrays = [by_rows(a) for a in (grad, input, out)]
     key = input.shape, dtype, axis
     call = _gradients.get(key)
     if call is None:
@@ -148,10 +149,10 @@ def prepare_differences(array, axis, back):
     kernel = native.differences_back if back else native.differences
     code = kernel.address(real=language_type(array.dtype))
     grain = chunk(outer * blocks, min(inner * n, native.RUN))
-    outputs, dense = [(tuple(shape), array.dtype)], np.ascontiguousarray(array)
+    outputs, dense = [(tuple(shape), array.dtype)], by_rows(array)
     words = [(n - 1) * inner, inner, blocks]
     call = prepared(code, outer * blocks, grain, [dense], outputs, words)
-    return call if dense is array else lambda x: called(call, (np.ascontiguousarray(x),))
+    return call if dense is array else lambda x: called(call, (by_rows(x),))
 
 
 def prepare_others(array, grad, axis):

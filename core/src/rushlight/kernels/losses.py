@@ -23,6 +23,7 @@ from rushlight.backends.kernel_language import (
 )
 from rushlight.backends.memory import empty
 from rushlight.kernels import places, plane_losses
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     COMPILED_DTYPES,
@@ -384,7 +385,7 @@ def _like_input(rows, input):
         return rows
     if input.ndim > 2 and rows.shape != input.shape:
         rows = rows.reshape(input.shape[0], *input.shape[2:], input.shape[1])
-        rows = np.ascontiguousarray(np.moveaxis(rows, -1, 1))
+        rows = by_rows(np.moveaxis(rows, -1, 1))
     return cast(rows.reshape(input.shape), input.dtype)
 
 

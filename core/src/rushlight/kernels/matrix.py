@@ -6,6 +6,7 @@ import math
 
 from rushlight.backends import np
 from rushlight.backends.memory import empty
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     COMPILED_DTYPES,
@@ -299,7 +300,7 @@ def addmm(input, a, b, beta=1, alpha=1):
     shape = (a.shape[0], b.shape[1])
     plain = _is_plain(a, b) and input.dtype is a.dtype and alpha == 1 and beta == 1
     if plain and input.ndim == 1 and input.shape[0] == shape[1]:
-        return _product(a, b, None, np.ascontiguousarray(input))
+        return _product(a, b, None, by_rows(input))
     if plain:
         out = empty(shape, a.dtype)
         out[...] = input
@@ -355,7 +356,7 @@ def linear(input, weight, bias=None):
         return cast(linear(cast(input, wide), cast(weight, wide), wide_bias), dtype)
     flat = rows_of(input)
     if bias is not None and not bias.flags.c_contiguous:
-        bias = np.ascontiguousarray(bias)
+        bias = by_rows(bias)
     if flat.size * weight.shape[0] <= _TINY:
         out = np.dot(flat, weight.T)
         if bias is not None:

@@ -7,6 +7,7 @@ import functools
 
 from rushlight.backends import np
 from rushlight.backends.kernel_language import Parameter, stored
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import compute_array, compute_dtype, floating_types, is_floating
 
 __all__ = [
@@ -46,7 +47,7 @@ def dense(array):
     """The array as the kernels take it: dense rows of a dtype they read."""
     if not is_floating(array.dtype):
         return compute_array(array)
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+    return by_rows(array)
 
 
 def row_in(row, dtype):

@@ -11,6 +11,7 @@ import functools
 import math
 
 from rushlight.backends import np
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, language_type
 from rushlight.kernels.moving import merged
 from rushlight.kernels.prepared import LIMIT, Remembered, called, prepared
@@ -57,8 +58,11 @@ def _last(shape, count=_DIMS):
 
 
 def surrounded(input, pad):
-    """``f(input, value)``: a number around a dense array; negative amounts crop."""
-    return _surrounded(input, pad) if input.flags.c_contiguous else None
+    """``f(input, value)``: a number around an array that lies row by row, gaps or not; negative
+    amounts crop."""
+    steps = [s for s, n in zip(input.strides, input.shape, strict=True) if n > 1]
+    rows = input.flags.c_contiguous or input.shape[-1] > 1 and steps == sorted(steps, reverse=True)
+    return _surrounded(input, pad) if rows else None
 
 
 def _surrounded(input, pad):
@@ -94,8 +98,8 @@ def unsliced(values, dims):
     found = _surrounded(values, tuple(pad))
     if found is not None or values.flags.c_contiguous:
         return found
-    dense = surrounded(np.ascontiguousarray(values), tuple(pad))
-    return dense and (lambda values, value: dense(np.ascontiguousarray(values), value))
+    dense = surrounded(by_rows(values), tuple(pad))
+    return dense and (lambda values, value: dense(by_rows(values), value))
 
 
 @functools.lru_cache(LIMIT)
@@ -118,7 +122,7 @@ def continued(input, pad, mode):
     key = "continued", input.shape, input.dtype, pad
     found = _calls.get(key)
     places = _places(mode, _last(input.shape), pad)
-    input = np.ascontiguousarray(input)
+    input = by_rows(input)
     if found is None:
         shape = _padded_shape(input.shape, pad)
         code, rows = _address("continue_rows", input.dtype), math.prod(shape[:-1])
@@ -136,7 +140,7 @@ def collected(grad, sizes, pad, mode):
     dims = len(sizes)  # an image is no larger than what is padded: items are images
     own, wide = _last(sizes, dims), _last(grad.shape, dims)
     places = _places(mode, own, pad)
-    grad = np.ascontiguousarray(grad)
+    grad = by_rows(grad)
     if found is None:
         code, lead = _address("collect_rows", grad.dtype), grad.shape[:-dims]
         images = math.prod(lead)

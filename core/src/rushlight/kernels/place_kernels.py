@@ -25,7 +25,8 @@ from rushlight.kernels.block_kernels import move_past, streams
 from rushlight.kernels.places import ADD, LARGEST, MULTIPLY, NARROWED, SHORT_ROWS, SMALLEST
 
 OUT, X, INDEX = 1, 2, 3
-ROW_WORDS = 4  # failures, length that indices go through, number of indices, elements of a row
+ROW_WORDS = 4  # failures, length that indices go through, number of indices, elements of a row;
+# of reading, bytes from one outer block to the next, and of rows from one to the next
 
 SEGMENT = 1024  # columns of an item
 LOOKED_AT = 1024  # indices
@@ -91,7 +92,7 @@ def take_rows(args, lo, hi, tid):
     while item < hi:
         first, outer = item % m, item // m
         last, failed = min(m, first + hi - item), i64(0)
-        x, at = g[X] + size * outer * n * inner, item - first
+        x, at = g[X] + g[8] * outer, item - first
         if inner == 1:
             indices, out = array(i64, g[INDEX] + 8 * first), array(element, g[OUT] + size * item)
             failed = take_elements(array(element, x), indices, out, last - first, n)
@@ -101,7 +102,7 @@ def take_rows(args, lo, hi, tid):
                 if place < 0:
                     failed += 1
                 else:
-                    row, to = x + size * place * inner, g[OUT] + size * (at + i) * inner
+                    row, to = x + g[9] * place, g[OUT] + size * (at + i) * inner
                     if width > 0:
                         copied(row, to)
                     else:
@@ -149,7 +150,7 @@ def take_along(args, lo, hi, tid):
     n, m, inner = g[5], g[6], g[7]
     for item in range(lo, hi):
         index = array(i64, g[INDEX] + 8 * item * m * inner)
-        x = array(element, g[X] + size * item * n * inner)
+        x = array(element, g[X] + g[8] * item)
         out = array(element, g[OUT] + size * item * m * inner)
         failed = i64(0)
         if inner == 1:

@@ -15,6 +15,7 @@ from rushlight.backends import np, threads
 from rushlight.backends.cpu import streams_from
 from rushlight.backends.memory import address, empty
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, is_floating
+from rushlight.kernels.moving import merged
 from rushlight.kernels.prepared import (
     LIMIT,
     Remembered,
@@ -65,26 +66,45 @@ def _kernel(name, dtype, kind=None, **parameters):
 
 
 def _fits(input, index):
-    dense = input.flags.c_contiguous and index.flags.c_contiguous
-    return dense and index.dtype == _INT64 and input.size and index.size
+    return input.flags.c_contiguous and input.size and _are_indices(index)
 
 
 def _seen(shape, dim):
     return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
 
 
+def _are_indices(index):
+    return index.dtype == _INT64 and index.flags.c_contiguous and index.size
+
+
+def _steps(input, dim, rows):
+    """Bytes from one block of the dimensions from `dim` on to the next, `rows` (and from one slice
+    of it to the next): None where that is no single step, or where slices, or without `rows`
+    blocks, are not dense."""
+    dense, last = input.itemsize, dim + 1 if rows else dim
+    for n, step in zip(input.shape[: last - 1 : -1], input.strides[: last - 1 : -1], strict=True):
+        if n != 1 and step != dense:
+            return None
+        dense *= n
+    extents, steps = merged(input.shape[:dim], input.strides[:dim])
+    return None if len(extents) > 1 else (*(steps or (0,)), *input.strides[dim:last])
+
+
 def take_rows(input, index, dim, wrap=False):
     """``f(input, index)``: slices along `dim` at an index of any shape, which takes its place."""
-    if not input.ndim or not _fits(input, index):
+    if not input.size or not input.ndim or not _are_indices(index):
         return None
     outer, n, inner = _seen(input.shape, dim)
+    steps = _steps(input, dim, True)
+    if steps is None or inner == 1 and steps[1] != input.itemsize:
+        return None
     width = inner * input.itemsize
     width = width if width in SHORT_ROWS else 0
     code = _kernel("take_rows", input.dtype, wrap=int(wrap), width=width)
     if code is None:
         return None
     shape = (*input.shape[:dim], *index.shape, *input.shape[dim + 1 :])
-    words = [ctypes.addressof(failures), n, index.size, inner]
+    words = [ctypes.addressof(failures), n, index.size, inner, *steps]
     items = outer * index.size
     return prepared(code, items, chunk(items, inner), [input, index], [(shape, input.dtype)], words)
 
@@ -97,13 +117,16 @@ def _beside(index, input, dim):
 
 def take_along(input, index, dim, wrap=False):
     """``f(input, index)``: elements along `dim` at an index of the other extents of `input`."""
-    if not input.ndim or not _fits(input, index) or not _beside(index, input, dim):
+    if not input.size or not input.ndim or not _are_indices(index):
+        return None
+    steps = _steps(input, dim, False)
+    if steps is None or not _beside(index, input, dim):
         return None
     code = _kernel("take_along", input.dtype, wrap=int(wrap))
     if code is None:
         return None
     outer, n, inner = _seen(input.shape, dim)
-    words = [ctypes.addressof(failures), n, index.shape[dim], inner]
+    words = [ctypes.addressof(failures), n, index.shape[dim], inner, *steps]
     grain = chunk(outer, 2 * index.size // outer, _SCATTERED)
     return prepared(code, outer, grain, [input, index], [(index.shape, input.dtype)], words)
 
@@ -113,7 +136,7 @@ def take_flat(input, index):
     code = _kernel("take_along", input.dtype, wrap=1) if _fits(input, index) else None
     if code is None:
         return None
-    words = [ctypes.addressof(failures), input.size, index.size, 1]
+    words = [ctypes.addressof(failures), input.size, index.size, 1, 0]
     return prepared(code, 1, 1, [input, index], [(index.shape, input.dtype)], words)
 
 

@@ -227,31 +227,46 @@ class Short:
             self.call = self.known.function
 
 
-def of_copies(prepare):
-    """`prepare`, and where it knows nothing for an array with gaps between its elements, or in
-    another order, a function of a dense copy. Only where results do not take after their strides.
-    """
+def of_copies(prepare, count=1):
+    """`prepare`, and where it knows nothing for arrays (its first `count` arguments) with gaps
+    between their elements, or in another order, a function of dense copies. Only where results do
+    not take after their strides."""
 
-    def prepared_or_copied(input, *attributes):
-        found = prepare(input, *attributes)
-        if found is not None or REFERENCE or input.flags.c_contiguous or not input.size:
+    def prepared_or_copied(*arguments):
+        found, arrays = prepare(*arguments), arguments[:count]
+        if found is not None or REFERENCE or all(a.flags.c_contiguous for a in arrays):
             return found
-        if any(not step and n > 1 for n, step in zip(input.shape, input.strides, strict=True)):
-            return None  # fewer elements than it seems
-        found = prepare(np.empty(input.shape, input.dtype), *attributes)
-        return None if found is None else _of_copy(found, input)
+        if any(_seems_large(a) or not a.size for a in arrays):
+            return None
+        dense = [a if a.flags.c_contiguous else np.empty(a.shape, a.dtype) for a in arrays]
+        found = prepare(*dense, *arguments[count:])
+        if found is None:
+            return None
+        copies = [_copy(a) for a in arrays]
+        if count == 1:
+            (copy,) = copies
+            return lambda array: found(copy(array))
+        return lambda *given: found(*[copy(a) for copy, a in zip(copies, given, strict=True)])
 
     return prepared_or_copied
 
 
-def _of_copy(call, input):
-    from rushlight.kernels import moving
+def _seems_large(array):
+    """Whether an array has fewer elements in memory than it seems."""
+    return any(not s and n > 1 for n, s in zip(array.shape, array.strides, strict=True))
 
-    copy = moving.copied(input, input.shape, input.strides, 0, input.shape)
+
+def _copy(array):
+    """``f(array)``: a dense copy of an array of this layout, or the array itself."""
+    from rushlight.kernels import assignment, moving
+
+    if array.flags.c_contiguous:
+        return lambda array: array
+    copy = moving.copied(array, array.shape, array.strides, 0, array.shape)
 
     def copied(array):
         dense = NotImplemented if copy is None else copy(array)
-        return call(np.ascontiguousarray(array) if dense is NotImplemented else dense)
+        return assignment.by_rows(array) if dense is NotImplemented else dense
 
     return copied
 

@@ -12,6 +12,7 @@ import functools
 
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
     COMPILED_DTYPES,
@@ -147,7 +148,7 @@ def _each(dtype, arrays):
 
 
 def _dense(array):
-    return None if array is None else np.ascontiguousarray(array)
+    return None if array is None else by_rows(array)
 
 
 def _is_compiled(gates, hidden, weight):

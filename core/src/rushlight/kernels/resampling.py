@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk
 
 _SMALL = 2048  # elements of a result below which NumPy is as fast
@@ -107,7 +108,7 @@ def resample(input, maps):
     array = _planes(array, maps)
     if dtype.kind == "u" and not moved:
         array = np.clip(np.floor(array + 0.5), 0, 255)
-    return np.ascontiguousarray(array.astype(dtype, copy=False))
+    return by_rows(array.astype(dtype, copy=False))
 
 
 def _planes(array, maps):
@@ -135,7 +136,7 @@ def _compiled(array, down, across):
     rows, columns = (n if m is None else len(m) for n, m in ((height, down), (width, across)))
     own = (*array.shape[:-2], rows, columns) if array.ndim > 3 else (*array.shape[:-1], columns)
     out = empty(own, array.dtype)
-    threads.run(plan, np.ascontiguousarray(array), out)
+    threads.run(plan, by_rows(array), out)
     return out
 
 

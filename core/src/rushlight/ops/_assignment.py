@@ -11,6 +11,8 @@ from rushlight.compiler import xp
 from rushlight.dtypes import COMPLEX, FLOAT, bool_
 from rushlight.errors import argument_error
 from rushlight.kernels import places as rows
+from rushlight.kernels.assignment import written as written_to
+from rushlight.kernels.blocks import LEAST
 from rushlight.ops._index_forms import (
     BOOL,
     alone,
@@ -155,10 +157,19 @@ def _assigned(self, index, value):
         if type(value) in EXACT or not _filled_where(array, places, value):
             array[places] = _array_of(value)
     elif kind is tuple or is_basic(index):
-        array[index] = _array_of(value)
+        _write_basic(array, index, _array_of(value))
     else:
         return False
     return True
+
+
+def _write_basic(array, index, value):
+    """Write where a basic index shows an array: by all threads where that is much."""
+    if array.nbytes >= LEAST:
+        shown = array[index]
+        if type(shown) is np.ndarray and written_to(shown, value):
+            return
+    array[index] = value
 
 
 def _array_of(value):

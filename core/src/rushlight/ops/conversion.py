@@ -9,9 +9,9 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of, meta_array
 from rushlight.errors import shape_text
-from rushlight.kernels import blocks, conversion, vectors
+from rushlight.kernels import assignment, blocks, conversion, vectors
 from rushlight.kernels.conversion import converted
-from rushlight.kernels.prepared import by_layout
+from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._inplace import check_writable, is_free, written
 from rushlight.ops._op import composite, op
 from rushlight.ops._recording import record
@@ -25,6 +25,8 @@ from rushlight.tensor.memory_format import (
     channels_last_3d,
     check_format,
     contiguous_format,
+    empty_like,
+    goes_by_rows,
     is_laid_out,
     lies_by_rows,
     preserve_format,
@@ -49,13 +51,30 @@ def _cast(input: Tensor, dtype):
 
 
 def _prepared_cast(input, dtype):
-    target = BY_CODE[dtype.code]
-    if not lies_by_rows(input):
-        return None
+    if lies_by_rows(input):
+        return _prepared_rows(input, BY_CODE[dtype.code])
+    if input.nbytes < blocks.LEAST and goes_by_rows(input):
+        return _prepared_copy(input, BY_CODE[dtype.code])
+    return None
+
+
+def _prepared_rows(input, target):
     return conversion.prepare(input, target) or vectors.converted(input, target)
 
 
-_cast.cpu(by_layout(_prepared_cast, _cast.op.body))
+_prepared_copy = of_copies(_prepared_rows)
+
+
+def _cast_where_it_lies(input, dtype):
+    """Arrays in an order of their own, or with gaps."""
+    if type(input) is np.ndarray and input.nbytes >= blocks.LEAST and not lies_by_rows(input):
+        out = empty_like(input, BY_CODE[dtype.code])
+        if assignment.written(out, input):
+            return out
+    return _cast.op.body(input, dtype)
+
+
+_cast.cpu(by_layout(_prepared_cast, _cast_where_it_lies))
 _cast.op.node_name = "ToCopyBackward0"
 _cast.gradient(input=lambda grad: grad)  # the engine casts a gradient to its input's dtype
 
@@ -286,7 +305,7 @@ def _copied_plainly(self, src):
     elif not target.flags.writeable:
         return False
     elif not blocks.copy(target, values):
-        target[...] = values
+        assignment.write(target, values)
     storage_of(self).version += 1
     return True
 
@@ -322,7 +341,8 @@ def copy_(self, src, non_blocking=False):
     if self._device.type != "meta":
         if src._device is not self._device:
             value = _placed(src, value, self._device, non_blocking)
-        self._array[...] = cast(value, self._dtype.code)
+        if type(self._array) is not np.ndarray or not assignment.written(self._array, value):
+            self._array[...] = cast(value, self._dtype.code)
     written(self, node)
     return self
 
@@ -353,7 +373,7 @@ def fill_(self, value):
         and -_LARGE < value < _LARGE
         and is_free(self)
     ):
-        if not blocks.fill(self._array, value):
+        if not blocks.fill(self._array, value) and not assignment.written(self._array, value):
             self._array.fill(value)
         written(self, None)
         return self
@@ -378,8 +398,10 @@ def fill_(self, value):
         node = record(_fill.op, (self,), [None, value], (out,))
     if self._device.type != "meta":
         array, value = self._array, dtypes.held(value, self._dtype)
-        if type(array) is not np.ndarray or not blocks.fill(array, value):
+        if type(array) is not np.ndarray:
             array[...] = value
+        elif not blocks.fill(array, value):
+            assignment.write(array, value)
     written(self, node)
     return self
 
@@ -392,7 +414,7 @@ def zero_(self):
         free = not mode.recording or self._node is None and self._base is None
         if free and type(array) is np.ndarray and array.flags.writeable:
             if make.cleared(array) is NotImplemented:
-                if not blocks.fill(array, 0):
+                if not blocks.fill(array, 0) and not assignment.written(array, 0):
                     array.fill(0)
             storage = self._storage
             if storage is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
-from rushlight.kernels import blocks, moving
+from rushlight.kernels import assignment, blocks, moving
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import composite, op
 from rushlight.tensor.memory_format import (
@@ -13,12 +13,13 @@ from rushlight.tensor.memory_format import (
     check_format,
     contiguous_format,
     copied,
-    dense_strides,
+    empty_in,
+    empty_like,
+    goes_by_rows,
     is_laid_out,
     lies_by_rows,
     preserve_format,
 )
-from rushlight.tensor.shape import contiguous_strides
 from rushlight.tensor.tensor import Tensor
 
 _ndarray = np.ndarray
@@ -34,22 +35,24 @@ def clone(input: Tensor, *, memory_format=None):
     return copied(input, check_format("clone", memory_format))
 
 
-def _goes_by_rows(input):
-    """Whether a copy of an array that is not contiguous lies row by row."""
-    steps = dense_strides(input.shape, input.strides, input.itemsize, 1)
-    return steps == contiguous_strides(input.shape)
-
-
 def _prepared_clone(input, chosen):
     if input.flags.c_contiguous and chosen is preserve_format:
         return None
     if chosen is not contiguous_format:
-        if chosen is not preserve_format or not _goes_by_rows(input):
+        if chosen is not preserve_format or not goes_by_rows(input):
             return None
     return moving.copied(input, input.shape, input.strides, 0, input.shape)
 
 
-turned = by_layout(_prepared_clone, copied)
+def _copied(input, chosen):
+    """A copy in a format, by all threads where it is large."""
+    like = chosen is preserve_format
+    out = empty_like(input, input.dtype) if like else empty_in(input.shape, input.dtype, chosen)
+    assignment.write(out, input)
+    return out
+
+
+turned = by_layout(_prepared_clone, _copied)
 turned.short.whole = True  # where a format is given; others are copied by NumPy
 
 

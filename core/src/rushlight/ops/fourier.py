@@ -10,6 +10,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT, as_dtype, complex64, default, float32
 from rushlight.kernels import fourier
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import by_layout, nothing
 from rushlight.ops._direct import tensor_of
 from rushlight.ops._op import composite, op
@@ -49,11 +50,11 @@ def _walked(input, dims, function, **options):
     if type(input) is not np.ndarray or not dims:
         return function(input, axes=dims, **options)
     if input.flags.c_contiguous and dims == tuple(range(input.ndim - len(dims), input.ndim)):
-        return np.ascontiguousarray(function(input, axes=dims, **options))
+        return by_rows(function(input, axes=dims, **options))
     others = _by_stride(input, [d for d in range(input.ndim) if d not in dims])
     order = (*others, *dims)
     axes = tuple(range(len(others), input.ndim))
-    found = np.ascontiguousarray(function(input.transpose(order), axes=axes, **options))
+    found = by_rows(function(input.transpose(order), axes=axes, **options))
     return found.transpose(np.argsort(order))
 
 

@@ -7,6 +7,8 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import line as lines
 from rushlight.kernels import places, vectors
+from rushlight.kernels.assignment import by_rows, written
+from rushlight.kernels.blocks import LEAST
 from rushlight.ops import place_calls
 from rushlight.ops._assignment import number_or_scalar
 from rushlight.ops._index_forms import slices
@@ -528,8 +530,12 @@ def _nonzero(input: Tensor):
 
 
 def _nonzero_kernel(input):
-    """Dense bools by one kernel."""
-    found = vectors.nonzero(input)
+    """Bools by one kernel, others as such."""
+    truth = by_rows(input)
+    if truth.dtype != bool and truth.nbytes >= LEAST:
+        truth = np.empty(input.shape, bool)
+        truth = truth if written(truth, input) else input
+    found = vectors.nonzero(truth)
     return _nonzero.op.body(input) if found is None else found
 
 

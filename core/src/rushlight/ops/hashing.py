@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rushlight.backends import np
-from rushlight.backends.arrays import by_rows, cast
+from rushlight.backends.arrays import cast
 from rushlight.dtypes import float64, int64, uint64
+from rushlight.kernels.assignment import by_rows
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import reduced_shape
 from rushlight.tensor.shape import wrap_dims

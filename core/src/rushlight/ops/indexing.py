@@ -11,6 +11,7 @@ from rushlight.backends import memory, np
 from rushlight.backends.arrays import cast, dtype_of, is_array
 from rushlight.errors import shape_text
 from rushlight.kernels import moving, padding, places, vectors
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops import place_calls
 from rushlight.ops._assignment import written_at
@@ -268,7 +269,7 @@ def _elements(self, index):
         out = array[found]
     except IndexError:
         return None  # said in other words there
-    return make.inferred(make.made(np.ascontiguousarray(out), self._dtype))
+    return make.inferred(make.made(by_rows(out), self._dtype))
 
 
 def _slices_at(self, index):

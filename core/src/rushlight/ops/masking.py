@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from rushlight.backends import np
-from rushlight.backends.arrays import by_rows, dtype_of
+from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import bool_
 from rushlight.errors import shape_text
 from rushlight.kernels import vectors
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import COMPILED_DTYPES
 from rushlight.ops._assignment import filling, number_or_scalar, written_where
 from rushlight.ops._inplace import write_directly
@@ -62,15 +63,16 @@ def _masked_fill(input: Tensor, mask: Tensor, value):
 def _fill_kernel(input, mask, value):
     """float32 and float64 by one compiled selection."""
     kind = type(value)
-    rows = input.flags.c_contiguous and mask.flags.c_contiguous  # as the result has to be
     number = kind is float or kind is int
-    if rows and number and input.dtype in COMPILED_DTYPES and mask.dtype == bool:
+    if number and input.dtype in COMPILED_DTYPES and mask.dtype == bool:
         kernel = filling(dtype_of(input).short)
         short = kernel.short
         if short is not None:
             try:
                 found = short(input, mask, float(value))
-                return kernel(input, mask, float(value)) if found is NotImplemented else found
+                if found is NotImplemented:
+                    found = kernel(input, mask, float(value))
+                return by_rows(found)
             except ValueError:  # the body says what does not broadcast
                 pass
     return _masked_fill.op.body(input, mask, value)

@@ -7,6 +7,7 @@ from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import refuse_limited
 from rushlight.errors import shape_text
 from rushlight.kernels import padding as kernels
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._op import op
 from rushlight.ops._shape_rules import padded
@@ -101,7 +102,7 @@ def _collected(input: Tensor, sizes, pad, mode):
         out = np.zeros((size, *moved.shape[1:]), input.dtype)
         np.add.at(out, index, moved)
         input = np.moveaxis(out, 0, dim)
-    return np.ascontiguousarray(input)
+    return by_rows(input)
 
 
 def _kernel_or(compiled, general):

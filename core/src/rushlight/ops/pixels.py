@@ -6,6 +6,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import pixels as kernels
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import composite, op
 from rushlight.ops.copying import in_format_of
@@ -48,7 +49,7 @@ def _shuffled(input: Tensor, factor):
     *lead, c, h, w = input.shape
     split = input.reshape(*lead, c // factor**2, factor, factor, h, w)
     turned = np.moveaxis(split, (-4, -3), (-3, -1))
-    return np.ascontiguousarray(turned).reshape(*lead, c // factor**2, h * factor, w * factor)
+    return by_rows(turned).reshape(*lead, c // factor**2, h * factor, w * factor)
 
 
 @op(
@@ -64,7 +65,7 @@ def _unshuffled(input: Tensor, factor):
     *lead, c, h, w = input.shape
     split = input.reshape(*lead, c, h // factor, factor, w // factor, factor)
     turned = np.moveaxis(split, (-3, -1), (-4, -3))
-    return np.ascontiguousarray(turned).reshape(*lead, c * factor**2, h // factor, w // factor)
+    return by_rows(turned).reshape(*lead, c * factor**2, h // factor, w // factor)
 
 
 def _kernel_or(compiled, general):
@@ -92,7 +93,7 @@ def _dealt(input: Tensor, groups):
     """:func:`channel_shuffle` by one kernel."""
     n, c = input.shape[:2]
     split = np.swapaxes(input.reshape(n, groups, c // groups, -1), 1, 2)
-    return np.ascontiguousarray(split).reshape(input.shape)
+    return by_rows(split).reshape(input.shape)
 
 
 _dealt.cpu(by_layout(kernels.prepare_dealt, _dealt.op.body, count=2))

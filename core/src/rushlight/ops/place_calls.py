@@ -9,20 +9,24 @@ import math
 
 from rushlight.backends import np
 from rushlight.kernels import blocks, places, vectors
-from rushlight.kernels.prepared import Remembered, Short
+from rushlight.kernels.prepared import Remembered, Short, of_copies
 from rushlight.ops._direct import tensor_of
 from rushlight.ops._index_forms import WHOLE
 from rushlight.tensor.shape import wrap_dim
 
 NUMBERS = frozenset({int, float})
+_MANY = 4  # times as many elements as are read that are not copied for that
 
 
 def along(general, wrap=False):
     """The kernel of ``op(input, dim, index)`` that reads elements along a dimension."""
 
     def prepare(input, index, dim):
+        if not input.flags.c_contiguous and input.size > _MANY * index.size:
+            return None
         return places.take_along(input, index, wrap_dim(dim, input.ndim), wrap)
 
+    prepare = of_copies(prepare, 2)
     taken = places.checked(prepare, lambda input, index, dim: general(input, dim, index), 3)
 
     def call(input, dim, index, sparse_grad=False):
@@ -39,6 +43,7 @@ def rows(general):
         dim = wrap_dim(dim, input.ndim)
         return places.take_rows(input, index, dim) if index.ndim == 1 else None
 
+    prepare = of_copies(prepare, 2)
     taken = places.checked(prepare, lambda input, index, dim: general(input, dim, index), 3)
 
     def call(input, dim, index):
@@ -185,8 +190,9 @@ def added_slices(input, index, source):
 
 def _with_source(prepare, general):
     """A kernel of ``(input, dim, index, source)`` by one call of the three arrays."""
+    dense = of_copies(prepare, 3)
     written = _of_three(
-        lambda input, index, source, dim: prepare(input, index, source, wrap_dim(dim, input.ndim)),
+        lambda input, index, source, dim: dense(input, index, source, wrap_dim(dim, input.ndim)),
         lambda input, index, source, dim: general(input, dim, index, source),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.line import prepare_others
 from rushlight.kernels.prepared import by_layouts
 from rushlight.ops._direct import on_arrays, tensor_of
@@ -26,7 +26,7 @@ def prod_gradient(grad, input, dim, keepdim):
         return input * restore(grad, tuple(input.shape), dim, keepdim)
     if on_arrays(grad, input):
         dim = wrap_dim(dim, input.dim())
-        found = _others(input._array, np.ascontiguousarray(grad._array), dim)
+        found = _others(input._array, by_rows(grad._array), dim)
         if found is not None:
             return tensor_of(found)
     before = _exclusive_product(input, dim)

@@ -9,11 +9,12 @@ from typing import NamedTuple
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE, by_rows, cast, dtype_of
+from rushlight.backends.arrays import BY_CODE, cast, dtype_of
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
 from rushlight.errors import argument_error
 from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._op import TABLE, Whole, composite, op
 from rushlight.ops._rules import refuse_unordered

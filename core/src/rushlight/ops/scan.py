@@ -6,8 +6,9 @@ import math
 
 from rushlight import dtypes
 from rushlight.backends import np
-from rushlight.backends.arrays import by_rows, cast, dtype_of
+from rushlight.backends.arrays import cast, dtype_of
 from rushlight.kernels import line
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import COMPILED_DTYPES
 from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._direct import on_arrays, tensor_of

@@ -6,7 +6,8 @@ import math
 
 from rushlight import dtypes
 from rushlight.backends import np
-from rushlight.backends.arrays import by_rows, dtype_of
+from rushlight.backends.arrays import dtype_of
+from rushlight.kernels.assignment import by_rows
 from rushlight.ops import place_calls
 from rushlight.ops._index_forms import slices
 from rushlight.ops._op import composite, op

@@ -11,6 +11,7 @@ from rushlight.backends.arrays import bfloat16, dtype_of
 from rushlight.backends.cpu import compresses_slowly
 from rushlight.errors import argument_error, shape_text
 from rushlight.kernels import line, ordering, search
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import REFERENCE
 from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._op import Whole, composite, op
@@ -38,7 +39,7 @@ def _ordered_along(array, axis, descending):
         return ordering.ordered(array, descending)
     if array.shape[axis] < _MOVED:
         return None
-    rows = np.ascontiguousarray(np.moveaxis(array, axis, -1))
+    rows = by_rows(np.moveaxis(array, axis, -1))
     found = ordering.ordered(rows, descending)
     return found and tuple([np.moveaxis(part, -1, axis) for part in found])
 

@@ -8,6 +8,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.dtypes import COMPLEX, FLOAT
 from rushlight.errors import shape_text
+from rushlight.kernels.assignment import by_rows
 from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import view_as_real
 from rushlight.ops.fourier import _fft_c2c, _fft_c2r, _fft_r2c
@@ -33,7 +34,7 @@ def _overlap_add(frames: Tensor, hop, length):
         for i in range(blocks):
             part = frames[..., i * hop : min((i + 1) * hop, size)]
             out[..., i : i + count, : part.shape[-1]] += part
-    return np.ascontiguousarray(out.reshape(*frames.shape[:-2], rows * hop)[..., :length])
+    return by_rows(out.reshape(*frames.shape[:-2], rows * hop)[..., :length])
 
 
 _overlap_add.gradient(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.kernels import squared_errors
-from rushlight.kernels.prepared import by_layouts
+from rushlight.kernels.prepared import by_layouts, of_copies
 from rushlight.ops._domains import real
 from rushlight.ops._op import op
 from rushlight.ops._rules import real_floating_only
@@ -80,7 +80,7 @@ def _squared_errors(input: Tensor, target: Tensor, mean):
     return np.asarray(_divided(total, difference.size) if mean else total, input.dtype)
 
 
-_squared_errors.cpu(by_layouts(squared_errors.total, _squared_errors.op.body))
+_squared_errors.cpu(by_layouts(of_copies(squared_errors.total, 2), _squared_errors.op.body))
 _TOTAL = _squared_errors.op.cpu_kernel.short
 _squared_errors.op.node_name = "MseLossBackward0"
 

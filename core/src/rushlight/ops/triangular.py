@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from rushlight.backends import np
-from rushlight.backends.arrays import by_rows, dtype_of
+from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import moving
-from rushlight.kernels.prepared import by_layout
+from rushlight.kernels.assignment import by_rows
+from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import diagonals, like
 from rushlight.ops.slicing import diagonal_gradient
@@ -36,7 +37,7 @@ def tril(input: Tensor, diagonal=0):
     return by_rows(np.tril(input, diagonal))
 
 
-tril.cpu(by_layout(lambda x, k=0: moving.triangle(x, k, True), tril.op.body))
+tril.cpu(by_layout(of_copies(lambda x, k=0: moving.triangle(x, k, True)), tril.op.body))
 tril.gradient(input=lambda grad, diagonal: grad.tril(diagonal))
 
 
@@ -53,7 +54,7 @@ def triu(input: Tensor, diagonal=0):
     return by_rows(np.triu(input, diagonal))
 
 
-triu.cpu(by_layout(lambda x, k=0: moving.triangle(x, k, False), triu.op.body))
+triu.cpu(by_layout(of_copies(lambda x, k=0: moving.triangle(x, k, False)), triu.op.body))
 triu.gradient(input=lambda grad, diagonal: grad.triu(diagonal))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rushlight.backends import np
-from rushlight.backends.arrays import by_rows
 from rushlight.kernels import moving
-from rushlight.kernels.prepared import by_layout
+from rushlight.kernels.assignment import by_rows
+from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._op import Sizes, op
 from rushlight.ops._shape_rules import like
-from rushlight.tensor.memory_format import empty_iterated
+from rushlight.tensor.memory_format import empty_iterated, goes_by_rows
 from rushlight.tensor.memory_format import follow as format_of
 from rushlight.tensor.shape import wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
@@ -73,11 +73,14 @@ def _prepared_roll(input, shifts, dims=()):
     """One dimension of a dense array: two pieces of every row change places."""
     if type(shifts) is tuple and type(dims) is tuple and len(shifts) == len(dims) == 1:
         (shifts,), (dims,) = shifts, dims
-    if type(shifts) is not int or type(dims) is not int or not input.flags.c_contiguous:
+    if type(shifts) is not int or type(dims) is not int or not input.ndim:
         return None
-    return moving.rolled(input, shifts, wrap_dim(dims, input.ndim)) if input.ndim else None
+    return _rolled(input, shifts, wrap_dim(dims, input.ndim)) if goes_by_rows(input) else None
 
 
+_rolled = of_copies(
+    lambda x, shift, dim: moving.rolled(x, shift, dim) if x.flags.c_contiguous else None
+)
 roll.cpu(by_layout(_prepared_roll, roll.op.body))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np
-from rushlight.backends.arrays import by_rows, dtype_of
+from rushlight.backends.arrays import dtype_of
 from rushlight.errors import argument_error
 from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
+from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._attributes import whole
 from rushlight.ops._op import composite, op

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from rushlight.backends import memory, np
+from rushlight.tensor.shape import contiguous_strides
 
 
 class memory_format:  # noqa: N801 - PyTorch's public name
@@ -219,6 +220,12 @@ def empty_iterated(shape, dtype, operands):
     order = iterated(shape, operands)
     made = memory.empty(tuple(shape[d] for d in order), dtype)
     return made.transpose(np.argsort(order))
+
+
+def goes_by_rows(input):
+    """Whether a copy of an array that is not contiguous lies row by row."""
+    steps = dense_strides(input.shape, input.strides, input.itemsize, 1)
+    return steps == contiguous_strides(input.shape)
 
 
 def as_input(array, result):
