@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -257,3 +259,37 @@ def test_slices_that_are_left_to_others():
     assert not places.put_rows(whole, index, np.ones((2, 6), np.int64), 0, places.ADD)
     assert not places.put_rows(whole, index, 0.5, 0, places.PUT)
     assert not whole.any()
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (40, 90), (6, 30, 50), (3, 4, 20, 30)], ids=str)
+def test_read_where_they_lie(shape):
+    """Parts of tensors and tensors in another order; what lies beside them is never read."""
+    draw = np.random.default_rng(len(shape))
+    for order in itertools.permutations(range(len(shape))):
+        for parts in itertools.product([slice(None), slice(1, None), slice(None, None, 2)],
+                                       repeat=len(shape)):  # fmt: skip
+            if draw.random() < 0.9 and len(shape) > 2:
+                continue
+            room = np.full(shape, np.nan, np.float32)
+            array = room[parts].transpose(order)
+            array[...] = draw.standard_normal(array.shape)
+            tensor, dim = rushlight.from_numpy(array), int(draw.integers(len(shape)))
+            index = draw.integers(0, array.shape[dim], 5)
+            found = tensor.index_select(dim, rushlight.from_numpy(index))
+            np.testing.assert_array_equal(found.numpy(), array.take(index, dim))
+            assert found.is_contiguous()
+            places = draw.integers(
+                0, array.shape[dim], [3 if d == dim else n for d, n in enumerate(array.shape)]
+            )
+            wanted = np.take_along_axis(array, places, dim)
+            for given in (places, np.asfortranarray(places)):
+                found = tensor.gather(dim, rushlight.from_numpy(given))
+                np.testing.assert_array_equal(found.numpy(), wanted)
+            added = tensor.scatter_add(dim, rushlight.from_numpy(places),
+                                       rushlight.from_numpy(wanted))  # fmt: skip
+            sums, at = array.copy(), list(np.indices(places.shape))
+            at[dim] = places
+            np.add.at(sums, tuple(at), wanted)
+            np.testing.assert_allclose(added.numpy(), sums, rtol=1e-5, atol=1e-5)
+            with pytest.raises((IndexError, RuntimeError), match="index"):
+                tensor.index_select(dim, rushlight.tensor([array.shape[dim]]))

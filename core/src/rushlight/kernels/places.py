@@ -82,7 +82,8 @@ def _steps(input, dim, rows):
     of it to the next): None where that is no single step, or where slices, or without `rows`
     blocks, are not dense."""
     dense, last = input.itemsize, dim + 1 if rows else dim
-    for n, step in zip(input.shape[: last - 1 : -1], input.strides[: last - 1 : -1], strict=True):
+    inner = zip(reversed(input.shape[last:]), reversed(input.strides[last:]), strict=True)
+    for n, step in inner:
         if n != 1 and step != dense:
             return None
         dense *= n

@@ -74,7 +74,9 @@ def _cast_where_it_lies(input, dtype):
     return _cast.op.body(input, dtype)
 
 
-_cast.cpu(by_layout(_prepared_cast, _cast_where_it_lies))
+_cast_kernel = by_layout(_prepared_cast, _cast_where_it_lies)
+_cast_kernel.general = _cast.op.body
+_cast.cpu(_cast_kernel)
 _cast.op.node_name = "ToCopyBackward0"
 _cast.gradient(input=lambda grad: grad)  # the engine casts a gradient to its input's dtype
 
