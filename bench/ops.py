@@ -25,7 +25,8 @@ SIZES = (1_000, 100_000, 10_000_000)
 PAUSE = 0.03  # seconds; PyTorch's threads look for work up to 9 ms before they go to sleep
 
 # One expression per op. x, y: (rows, columns) of float32; v: the columns; b: bool; i: int64 below
-# the columns, one for each row; j: int64 like x below the columns; n: natural numbers like x.
+# the columns, one for each row; j: int64 like x below the columns; n: natural numbers like x; h, k:
+# two thirds of the columns of tensors; f: int64 like h below its columns.
 UNARY = (
     "abs neg exp log sqrt rsqrt sigmoid tanh relu sin cos floor round sign square reciprocal "
     "isnan erf log1p exp2"
@@ -99,6 +100,13 @@ EXPRESSIONS = {
     "scatter": "x.scatter(1, j, y)", "isclose": "L.isclose(x, y)", "narrow": "x.narrow(0, 1, 2)",
     "select": "x.select(0, 1)", "dot": "L.dot(v, v)", "amax 1": "x.amax(1)", "diag": "x.diag()",
     "l1_loss": "F.l1_loss(x, y)", "smooth_l1_loss": "F.smooth_l1_loss(x, y)",
+    "part: sum 1": "h.sum(1)", "part: sum 0": "h.sum(0)", "part: mean": "h.mean()",
+    "part: amax 1": "h.amax(1)", "part: softmax": "h.softmax(1)", "part: add": "h + k",
+    "part: mul_": "h.mul_(1.0)", "part: copy_": "h.copy_(k)", "part: zero_": "h.zero_()",
+    "part: clone": "h.clone()", "part: to half": "h.half()", "part: to double": "h.double()",
+    "part: gather": "k.gather(1, f)", "part: index_select": "k.index_select(0, r)",
+    "part: pad": "F.pad(k, (1, 1))", "part: mse_loss": "F.mse_loss(h, k)",
+    "every other: sum 1": "x[:, ::2].sum(1)", "every other: clone": "x[:, ::2].clone()",
 }  # fmt: skip
 
 # The hundred that most of a sample of public repositories use, as methods or functions; products of
@@ -128,6 +136,9 @@ def arguments(library, size):
         "i": library.randint(0, columns, (rows,)), "r": library.randint(0, rows, (rows,)),
         "j": library.randint(0, columns, (rows, columns)), "o": library.ones(()),
         "n": library.randint(0, 1000, (rows, columns)), "a": x.numpy().copy(),
+        "h": library.randn(rows, columns)[:, : columns * 2 // 3],
+        "k": library.randn(rows, columns)[:, columns // 3 :][:, : columns * 2 // 3],
+        "f": library.randint(0, columns * 2 // 3, (rows, columns * 2 // 3)),
     }  # fmt: skip
 
 

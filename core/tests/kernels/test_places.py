@@ -213,7 +213,7 @@ def slices_put(start, index, source, dim, way):
 @pytest.mark.parametrize(
     ("shape", "dim", "count"),
     [((7,), 0, 11), ((5, 129), 0, 9), ((1, 40), 1, 70), ((3, 6, 2050), 1, 8), ((6, 9001), 0, 7),
-     ((2, 1025, 3), 1, 1300), ((64, 33), 1, 40)],
+     ((2, 1025, 3), 1, 1300), ((64, 33), 1, 40), ((3, 70_001), 0, 4)],
 )  # fmt: skip
 def test_slices_written_in_place(shape, dim, count, past, threads, monkeypatch):
     """Repeated indices: the last one counts, on any number of threads, past the caches or not."""

@@ -272,17 +272,20 @@ def put_slice(x, source, width):
 @range_kernel
 def put_rows(args, lo, hi, tid):
     """OUT[o, INDEX[i], c] = SOURCE[o, i, c], or what the way makes of both, in the order of the
-    indices; nothing at all where one is out of range: items are outer blocks times segments of
-    columns. Constants: failures, extent, number of indices, columns, columns of a segment."""
+    indices; nothing at all where one is out of range: items are outer blocks times bands of slices
+    times segments of columns. Constants: failures, extent, number of indices, columns, columns of a
+    segment, bands."""
     g = array(i64, args)
-    n, m, inner, segment = g[6], g[7], g[8], g[9]
+    n, m, inner, segment, bands = g[6], g[7], g[8], g[9], g[10]
     index, segments = array(i64, g[INDEX]), (inner + segment - 1) // segment
     failed = outside(index, 0, m, n)
     if failed > 0:
         atomic_add(g[5], failed)
         return
     for item in range(lo, hi):
-        outer, column = item // segments, (item % segments) * segment
+        both, column = item // segments, (item % segments) * segment
+        outer, band = both // bands, both % bands
+        first, last = n * band // bands, n * (band + 1) // bands
         width = min(segment, inner - column)
         out = g[OUT] + size * (outer * n * inner + column)
         source = g[4] if single == 1 else g[4] + size * (outer * m * inner + column)
@@ -290,8 +293,10 @@ def put_rows(args, lo, hi, tid):
             put_inside(index, m, array(element, source), array(element, out))
         else:
             for i in range(m):
-                put_slice(out + size * index[i] * inner,
-                          source if single == 1 else source + size * i * inner, width)  # fmt: skip
+                if (index[i] >= first) & (index[i] < last):
+                    put_slice(out + size * index[i] * inner,
+                              source if single == 1 else source + size * i * inner,
+                              width)  # fmt: skip
 
 
 @range_kernel

@@ -50,6 +50,7 @@ _FAR = 64 << 20  # bytes of indices that no cache keeps until they are read agai
 NARROWED = 2048  # indices that a buffer takes
 _UINT16 = np.dtype(np.uint16)
 _COLUMNS = 2048  # of a slice that are written together, at least
+_PAGE, _LONG_SLICE, _BANDS = 1 << 12, 1 << 18, 16  # bytes of slices that are written whole, in bands
 _LARGE = 1 << 15  # numbers beyond it may overflow a narrow dtype
 _NAMES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 
@@ -319,9 +320,18 @@ def _put(remembered, prepare, short, target, index, source, dim, way):
     return bool(((index >= 0) & (index < target.shape[dim])).all())  # else another thread's failure
 
 
+def _parts(outer, inner, itemsize):
+    """How many columns of a slice go together, and in how many bands the slices are. Memory likes
+    whole slices (an addition of 40 MB to such of 18 KB took 3.6 ms by one thread, 7.0 to halves of
+    them), unless they are so long that their pieces are long too."""
+    if _PAGE <= inner * itemsize < _LONG_SLICE:
+        return inner, -(-_BANDS // outer)
+    return _segment(outer, inner), 1
+
+
 def _segment(outer, inner):
-    """How many columns of a slice go together: many, as memory likes them, but in two pieces where
-    there is one outer block only."""
+    """How many columns of a slice go together: many, but in two pieces where there is one outer
+    block only."""
     pieces = max(1, inner // _COLUMNS, min(2 // outer, inner // 64))
     return -(-inner // (16 * pieces)) * 16
 
@@ -347,10 +357,10 @@ def _plan_rows(target, index, source, dim, way):
     code = _kernel("put_rows", target.dtype, kind, way=way, single=int(single), streams=streams)
     if code is None:
         return None
-    segment = _segment(outer, inner)
-    items = outer * -(-inner // segment)
+    segment, bands = _parts(outer, inner, target.itemsize)
+    items = outer * bands * -(-inner // segment)
     grain = chunk(items, 2 * outer * index.size * inner // items)
-    words = [ctypes.addressof(failures), n, index.size, inner, segment]
+    words = [ctypes.addressof(failures), n, index.size, inner, segment, bands]
     plan, known = threads.plan(code, items, grain, [0] * 5 + words), None
     if not way:
         values = np.empty(1, target.dtype) if single else source
