@@ -50,7 +50,8 @@ _FAR = 64 << 20  # bytes of indices that no cache keeps until they are read agai
 NARROWED = 2048  # indices that a buffer takes
 _UINT16 = np.dtype(np.uint16)
 _COLUMNS = 2048  # of a slice that are written together, at least
-_PAGE, _LONG_SLICE, _BANDS = 1 << 12, 1 << 18, 16  # bytes of slices that are written whole, in bands
+# Slices of so many bytes, but not more, are written whole, in so many bands.
+_PAGE, _LONG_SLICE, _BANDS = 1 << 12, 1 << 18, 16
 _LARGE = 1 << 15  # numbers beyond it may overflow a narrow dtype
 _NAMES = {1: "u8", 2: "u16", 4: "i32", 8: "i64"}
 
