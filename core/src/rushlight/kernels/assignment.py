@@ -12,9 +12,9 @@ from rushlight.backends import memory, np, threads
 from rushlight.backends.arrays import bfloat16
 from rushlight.kernels.blocks import LEAST
 from rushlight.kernels.execution import REFERENCE, chunk
-from rushlight.kernels.prepared import Remembered
+from rushlight.kernels.prepared import Remembered, prepared
 
-__all__ = ["by_rows", "write", "written"]
+__all__ = ["by_rows", "converted", "write", "written"]
 
 _OUTER = 3  # runs beside the innermost
 _LOOK = 10_000  # steps of the search for elements that two arrays share
@@ -63,8 +63,9 @@ def _runs(target, source):
     return found or [(1, target.itemsize, source.itemsize)]
 
 
-def _plan(target, source):
-    """The plan for arrays of one layout; None where that is left to NumPy."""
+def _job(target, source):
+    """The kernel, its items, their grain and its constants for arrays of one layout; None where
+    that is left to NumPy."""
     types, runs = _types(source.dtype, target.dtype), _runs(target, source)
     if types is None or runs is None or len(runs) > _OUTER + 1:
         return None
@@ -89,7 +90,26 @@ def _plan(target, source):
     pieces = -(-n // _PIECE)
     words = [n, to, step, *extents[1:], *into, *out_of, pieces]
     items = math.prod(extents) * pieces
-    return threads.plan(code, items, chunk(items, n // pieces), [0, 0, 0, *words])
+    return code, items, chunk(items, n // pieces), words
+
+
+def _plan(target, source):
+    job = _job(target, source)
+    if job is None:
+        return None
+    *job, words = job
+    return threads.plan(*job, [0, 0, 0, *words])
+
+
+def converted(input, dtype):
+    """``f(input)``: a copy that lies row by row, in a dtype, by one call (see :mod:`.prepared`)."""
+    if REFERENCE or not input.size or input.ndim > 8:
+        return None
+    job = _job(np.empty(input.shape, dtype), input)
+    if job is None:
+        return None
+    *job, words = job
+    return prepared(*job, [input], [(input.shape, dtype)], words)
 
 
 def _meet(target, source):

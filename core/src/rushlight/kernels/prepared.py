@@ -263,6 +263,7 @@ def _copy(array):
     if array.flags.c_contiguous:
         return lambda array: array
     copy = moving.copied(array, array.shape, array.strides, 0, array.shape)
+    copy = copy or assignment.converted(array, array.dtype)
 
     def copied(array):
         dense = NotImplemented if copy is None else copy(array)

@@ -11,7 +11,7 @@ from rushlight.backends.arrays import BY_CODE, cast, dtype_of, meta_array
 from rushlight.errors import shape_text
 from rushlight.kernels import assignment, blocks, conversion, vectors
 from rushlight.kernels.conversion import converted
-from rushlight.kernels.prepared import by_layout, of_copies
+from rushlight.kernels.prepared import by_layout
 from rushlight.ops._inplace import check_writable, is_free, written
 from rushlight.ops._op import composite, op
 from rushlight.ops._recording import record
@@ -51,18 +51,10 @@ def _cast(input: Tensor, dtype):
 
 
 def _prepared_cast(input, dtype):
+    target = BY_CODE[dtype.code]
     if lies_by_rows(input):
-        return _prepared_rows(input, BY_CODE[dtype.code])
-    if input.nbytes < blocks.LEAST and goes_by_rows(input):
-        return _prepared_copy(input, BY_CODE[dtype.code])
-    return None
-
-
-def _prepared_rows(input, target):
-    return conversion.prepare(input, target) or vectors.converted(input, target)
-
-
-_prepared_copy = of_copies(_prepared_rows)
+        return conversion.prepare(input, target) or vectors.converted(input, target)
+    return assignment.converted(input, target) if goes_by_rows(input) else None
 
 
 def _cast_where_it_lies(input, dtype):

@@ -41,7 +41,8 @@ def _prepared_clone(input, chosen):
     if chosen is not contiguous_format:
         if chosen is not preserve_format or not goes_by_rows(input):
             return None
-    return moving.copied(input, input.shape, input.strides, 0, input.shape)
+    found = moving.copied(input, input.shape, input.strides, 0, input.shape)
+    return assignment.converted(input, input.dtype) if found is None else found
 
 
 def _copied(input, chosen):
