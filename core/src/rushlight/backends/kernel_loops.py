@@ -22,9 +22,10 @@ def _width(lanes):
 
 def rounds(kind):
     """The loops that together are one of a kind: ``(elements of a block, promise)`` each; a promise
-    is None where rounds may depend on each other. Wide blocks are LLVM's own choice. With AVX-512
-    masked vectors do the rest. Without, they cost more than they save (AMD takes tens of cycles to
-    store with a mask, bytes and half words are taken apart on all): vectors, then shorter ones.
+    is None where rounds may depend on each other (those of "scattered" may too). Wide blocks are
+    LLVM's own choice. With AVX-512 masked vectors do the rest. Without, they cost more than they
+    save (AMD takes tens of cycles to store with a mask, bytes and half words are taken apart on
+    all): vectors, then shorter ones.
     """
     if kind == "range":
         return [(1, None)]

@@ -286,24 +286,20 @@ def advance(f, dims, shape, coordinates, move):
         move(d, f.choose(wraps, f.subtract(1, extent), 1))
 
 
-def _is_in_step(f, call, inner, twice):
+def _is_in_step(f, whole, inner, twice):
     """Whether the blocks function may do several rows of so many elements by itself: they have a
     whole block, and the last one may compute some elements twice or need not."""
-    shift = f.load(call.descriptor, 1)
-    whole = f.value(f"shl i64 {f.value(f'lshr i64 {inner}, {shift}')}, {shift}")
     fits = f.compare("ne", whole, 0)
     ends = f.value(f"or i1 {f.compare('eq', whole, inner)}, {f.compare('ne', twice, 0)}")
     return f.value(f"and i1 {fits}, {ends}")
 
 
-def _is_in_two_steps(f, call, inner, twice):
-    """Whether many rows of so many elements are done at once but for their last ones, which
-    :func:`tails` does: they are written in place, and no operand is one element for a row."""
-    shift = f.load(call.descriptor, 1)
+def _is_in_two_steps(f, call, whole, twice):
+    """Whether the whole blocks of many rows are done at once, and their last elements by
+    :func:`tails`: they are written in place, and no operand is one element for a row."""
     steps = f.at(f.at(call.descriptor, DESCRIPTOR_SIZES), call.operands)
-    several = f.compare("ne", f.value(f"lshr i64 {inner}, {shift}"), 0)
     found = f.slot()
-    both = f.value(f"and i1 {several}, {f.compare('eq', twice, 0)}")
+    both = f.value(f"and i1 {f.compare('ne', whole, 0)}, {f.compare('eq', twice, 0)}")
     f.store(f.value(f"zext i1 {both} to i64"), found)
     with f.loop(call.operands) as j:
         with f.when(f.compare("eq", f.load(steps, j), 0)):
@@ -335,11 +331,11 @@ def rows() -> str:
             f.store(f.add(f.load(pointers, j), f.multiply(stride, steps)), pointers, j)
 
     twice = call.apart(pointers)
-    in_step = _is_in_step(f, call, inner, twice)
-    in_two = f.value(f"xor i1 {in_step}, true")
-    in_two = f.value(f"and i1 {in_two}, {_is_in_two_steps(f, call, inner, twice)}")
     shift = f.load(call.descriptor, 1)
     whole = f.value(f"shl i64 {f.value(f'lshr i64 {inner}, {shift}')}, {shift}")
+    in_step = _is_in_step(f, whole, inner, twice)
+    in_two = f.value(f"xor i1 {in_step}, true")
+    in_two = f.value(f"and i1 {in_two}, {_is_in_two_steps(f, call, whole, twice)}")
     f.store(f.subtract("%hi", "%lo"), left)
     again, end = f.name("again"), f.name("end")
     f.label(again)

@@ -10,11 +10,12 @@ import math
 
 from rushlight.backends import memory, np, threads
 from rushlight.backends.arrays import bfloat16
+from rushlight.kernels import moving
 from rushlight.kernels.blocks import LEAST
 from rushlight.kernels.execution import REFERENCE, chunk
 from rushlight.kernels.prepared import Remembered, prepared
 
-__all__ = ["by_rows", "converted", "write", "written"]
+__all__ = ["by_rows", "converted", "copied", "write", "written"]
 
 _OUTER = 3  # runs beside the innermost
 _LOOK = 10_000  # steps of the search for elements that two arrays share
@@ -90,14 +91,14 @@ def _job(target, source):
     pieces = -(-n // _PIECE)
     words = [n, to, step, *extents[1:], *into, *out_of, pieces]
     items = math.prod(extents) * pieces
-    return code, items, chunk(items, n // pieces), words
+    return (code, items, chunk(items, n // pieces)), words
 
 
 def _plan(target, source):
-    job = _job(target, source)
-    if job is None:
+    found = _job(target, source)
+    if found is None:
         return None
-    *job, words = job
+    job, words = found
     return threads.plan(*job, [0, 0, 0, *words])
 
 
@@ -105,11 +106,17 @@ def converted(input, dtype):
     """``f(input)``: a copy that lies row by row, in a dtype, by one call (see :mod:`.prepared`)."""
     if REFERENCE or not input.size or input.ndim > 8:
         return None
-    job = _job(np.empty(input.shape, dtype), input)
-    if job is None:
+    found = _job(np.empty(input.shape, dtype), input)
+    if found is None:
         return None
-    *job, words = job
+    job, words = found
     return prepared(*job, [input], [(input.shape, dtype)], words)
+
+
+def copied(input):
+    """``f(input)``: a copy that lies row by row, by one call; or None."""
+    found = moving.copied(input, input.shape, input.strides, 0, input.shape)
+    return converted(input, input.dtype) if found is None else found
 
 
 def _meet(target, source):
@@ -145,8 +152,8 @@ def written(target, source):
 
 
 def by_rows(array):
-    """The array, copied where its elements do not lie row by row: results of NumPy follow the
-    order of their inputs' memory, those of PyTorch's reductions do not."""
+    """The array (or None), copied where its elements do not lie row by row: results of NumPy follow
+    the order of their inputs' memory, those of PyTorch's reductions do not."""
     if type(array) is not np.ndarray or array.flags.c_contiguous:
         return array
     out = memory.empty(array.shape, array.dtype)

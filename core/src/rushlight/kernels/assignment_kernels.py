@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from rushlight.backends.half_floats import (
-    from_float16,
-    rounded_to_half,
-    to_bfloat16,
-    to_float16,
-    widened_from_half,
-)
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
-    bitcast,
     element,
     f32,
     f64,
@@ -22,9 +14,8 @@ from rushlight.backends.kernel_language import (
     range_kernel,
     scattered,
     u8,
-    u16,
-    u32,
 )
+from rushlight.kernels.conversion_kernels import half_of, single_of
 
 # Argument words: both arrays; elements of a row, its steps (in elements); the last two of the three
 # outer extents; the steps of these in bytes, of the target and of the source; pieces of a row.
@@ -32,39 +23,18 @@ OUT, X, COUNT, TO, FROM, MIDDLE, LAST, INTO, OUT_OF, PIECES = 1, 2, 3, 4, 5, 6, 
 
 origin = Parameter("origin")  # the source's type
 narrowed = Parameter("narrowed")  # what is half-width: 1 the source, 2 the target, 0 neither
-half = Parameter("half")  # 0: bfloat16, 1: float16, 2: float16 by the processor's instruction
 truth = Parameter("truth")  # 1: whether elements are not zero
 to_step = Parameter("to_step")  # of rows, where there is a loop for it, else -1
 from_step = Parameter("from_step")
 
 
 @function
-def widened(bits):
-    """A half-width number as float32."""
-    if half == 2:
-        return widened_from_half(u32(bits))
-    if half == 1:
-        return bitcast(f32, from_float16(u32(bits)))
-    return bitcast(f32, u32(bits) << 16)
-
-
-@function
-def rounded(value):
-    """The bits of a float32 as a half-width number."""
-    if half == 2:
-        return u16(rounded_to_half(value))
-    if half == 1:
-        return u16(to_float16(bitcast(u32, value)))
-    return u16(to_bfloat16(bitcast(u32, value)))
-
-
-@function
 def changed(value):
     """An element as the target holds it; floats become uint8 by way of int64, as elsewhere."""
     if narrowed == 1:
-        return widened(value)
+        return single_of(value)
     if narrowed == 2:
-        return rounded(value)
+        return half_of(value)
     if truth == 1:
         return u8(value != origin(0))
     if element is u8 and (origin is f32 or origin is f64):

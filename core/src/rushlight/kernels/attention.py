@@ -79,10 +79,6 @@ def _rows(array):
     return by_rows(array)
 
 
-def _dense(array):
-    return None if array is None else by_rows(array)
-
-
 def _full_mask(mask, query, key):
     """A mask as an array of all heads and rows, by strides of 0 where it is the same."""
     if mask is None:
@@ -229,7 +225,7 @@ def attention_forward(query, key, value, mask, causal, scale, kept=None):
         out[...], sums[...] = 0, np.inf
         return out, sums
     setting = (query, key, value, out, mask), causal, False, kept is not None
-    arguments = query, key, value, out, sums, mask, float(scale), _dense(kept)
+    arguments = query, key, value, out, sums, mask, float(scale), by_rows(kept)
     _planned(*setting).run(setting, *arguments)
     return out, sums
 
@@ -249,6 +245,6 @@ def attention_backward(grad, query, key, value, mask, out, log_sums, causal, sca
         dq[...], dk[...], dv[...] = 0, 0, 0
         return dq, dk, dv
     setting = (query, key, value, out, mask, grad, dq, dk, dv), causal, True, kept is not None
-    arguments = query, key, value, out, _dense(log_sums), mask, float(scale), _dense(kept)
+    arguments = query, key, value, out, by_rows(log_sums), mask, float(scale), by_rows(kept)
     _planned(*setting).run(setting, *arguments, rest=(grad, dq, dk, dv))
     return dq, dk, dv

@@ -18,6 +18,7 @@ from rushlight.backends.kernel_language import (
     array,
     bitcast,
     f32,
+    function,
     i64,
     range_kernel,
     u16,
@@ -31,31 +32,41 @@ half = Parameter("half")  # 1: float16, 0: bfloat16, 2: float16 by the processor
 BLOCK = 4096
 
 
+@function
+def half_of(value):
+    """The bits of a float32 as a half-width number."""
+    if half == 2:
+        return u16(rounded_to_half(value))
+    if half == 1:
+        return u16(to_float16(bitcast(u32, value)))
+    return u16(to_bfloat16(bitcast(u32, value)))
+
+
+@function
+def single_of(bits):
+    """A half-width number as float32."""
+    if half == 2:
+        return widened_from_half(u32(bits))
+    if half == 1:
+        return bitcast(f32, from_float16(u32(bits)))
+    return bitcast(f32, u32(bits) << 16)
+
+
 @range_kernel
 def narrowed(args, lo, hi, tid):
     """Items are blocks: float32 to 16 bits."""
     g = array(i64, args)
-    x, out = array(u32, g[X]), array(u16, g[OUT])
+    x, out = array(f32, g[X]), array(u16, g[OUT])
     last = min(hi * BLOCK, g[SIZE])
     for i in range(lo * BLOCK, last):
-        if half == 2:
-            out[i] = u16(rounded_to_half(bitcast(f32, x[i])))
-        elif half == 1:
-            out[i] = u16(to_float16(x[i]))
-        else:
-            out[i] = u16(to_bfloat16(x[i]))
+        out[i] = half_of(x[i])
 
 
 @range_kernel
 def widened(args, lo, hi, tid):
     """Items are blocks: 16 bits to float32."""
     g = array(i64, args)
-    x, out = array(u16, g[X]), array(u32, g[OUT])
+    x, out = array(u16, g[X]), array(f32, g[OUT])
     last = min(hi * BLOCK, g[SIZE])
     for i in range(lo * BLOCK, last):
-        if half == 2:
-            out[i] = bitcast(u32, widened_from_half(u32(x[i])))
-        elif half == 1:
-            out[i] = from_float16(u32(x[i]))
-        else:
-            out[i] = u32(x[i]) << 16
+        out[i] = single_of(x[i])

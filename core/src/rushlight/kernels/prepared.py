@@ -258,12 +258,11 @@ def _seems_large(array):
 
 def _copy(array):
     """``f(array)``: a dense copy of an array of this layout, or the array itself."""
-    from rushlight.kernels import assignment, moving
+    from rushlight.kernels import assignment
 
     if array.flags.c_contiguous:
         return lambda array: array
-    copy = moving.copied(array, array.shape, array.strides, 0, array.shape)
-    copy = copy or assignment.converted(array, array.dtype)
+    copy = assignment.copied(array)
 
     def copied(array):
         dense = NotImplemented if copy is None else copy(array)

@@ -147,10 +147,6 @@ def _each(dtype, arrays):
     return tuple(None if array is None else cast(array, dtype) for array in arrays)
 
 
-def _dense(array):
-    return None if array is None else by_rows(array)
-
-
 def _is_compiled(gates, hidden, weight):
     dtype = gates.dtype
     return dtype == hidden.dtype == weight.dtype and dtype in COMPILED_DTYPES and gates.size > 0
@@ -179,8 +175,8 @@ def recurrence_forward(gates, hidden, cell, weight, bias, kind, backwards):
         cells, last = empty(out.shape, dtype), np.empty((rows, width), dtype)
     count = threads.get_num_threads()
     plan = _plan(kind, steps, rows, width, backwards, False, dtype, count)
-    threads.run(plan, _dense(gates), _dense(hidden), _dense(cell), _dense(weight), out, last, acts,
-                cells, _dense(bias))  # fmt: skip
+    threads.run(plan, by_rows(gates), by_rows(hidden), by_rows(cell), by_rows(weight), out, last,
+                acts, cells, by_rows(bias))  # fmt: skip
     return out, last, acts, cells
 
 
@@ -194,9 +190,10 @@ def _steps_back(grad, grad_cell, hidden, cell, weight, saved, kind, backwards):
     dhidden = np.empty((rows, width), dtype)
     dcell = np.empty((rows, width), dtype) if kind == "lstm" else None
     plan = _plan(kind, steps, rows, width, backwards, True, dtype, threads.get_num_threads())
-    threads.run(plan, None, _dense(hidden),
-                _dense(cell), _dense(weight), _dense(out), None, _dense(acts), _dense(cells), None,
-                _dense(grad), _dense(grad_cell), dgates, dfrom, dhidden, dcell)  # fmt: skip
+    threads.run(plan, None, by_rows(hidden),
+                by_rows(cell), by_rows(weight), by_rows(out), None, by_rows(acts),
+                by_rows(cells), None, by_rows(grad), by_rows(grad_cell), dgates, dfrom, dhidden,
+                dcell)  # fmt: skip
     return dgates, dfrom, dhidden, dcell
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
-from rushlight.kernels import assignment, blocks, moving
+from rushlight.kernels import assignment, blocks
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import composite, op
 from rushlight.tensor.memory_format import (
@@ -41,8 +41,7 @@ def _prepared_clone(input, chosen):
     if chosen is not contiguous_format:
         if chosen is not preserve_format or not goes_by_rows(input):
             return None
-    found = moving.copied(input, input.shape, input.strides, 0, input.shape)
-    return assignment.converted(input, input.dtype) if found is None else found
+    return assignment.copied(input)
 
 
 def _copied(input, chosen):

@@ -531,11 +531,11 @@ def _nonzero(input: Tensor):
 
 def _nonzero_kernel(input):
     """Bools by one kernel, others as such."""
-    truth = by_rows(input)
-    if truth.dtype != bool and truth.nbytes >= LEAST:
+    truth = input
+    if input.dtype != bool and input.size >= LEAST:
         truth = np.empty(input.shape, bool)
         truth = truth if written(truth, input) else input
-    found = vectors.nonzero(truth)
+    found = vectors.nonzero(by_rows(truth)) if truth.dtype == bool else None
     return _nonzero.op.body(input) if found is None else found
 
 
