@@ -1,4 +1,4 @@
-"""Kernels by shape, ours against PyTorch, in separate processes in turn.
+"""Kernels by shape, ours against PyTorch, in separate processes that take turns at every case.
 
 python bench/kernels.py [--pairs 5] [--seconds 0.15] [--name kernels] [GROUP ...]
 
@@ -14,12 +14,10 @@ import importlib
 import json
 import math
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 
-from ops import fastest
 from shapes import all_cases
+from turns import fastest, in_turn, medians, serve
 
 FOLDER = Path(__file__).parent
 
@@ -30,38 +28,26 @@ def chosen(names):
     return {g: c for g, c in groups.items() if not names or any(g.startswith(n) for n in names)}
 
 
-def one_process(name, seconds, groups):
-    """Print ``{group: {case: seconds}}`` as JSON."""
+def one_process(name, seconds):
+    """Answer questions about one library."""
     library = importlib.import_module(name)
     importlib.import_module(f"{name}.optim")
-    found = {}
-    for group, cases in groups.items():
-        found[group] = {}
-        for case, make in cases.items():
-            library.manual_seed(0)
-            found[group][case] = fastest(make(library), seconds)
-    print(json.dumps(found))
+    groups = all_cases()
+
+    def timed(group, case):
+        library.manual_seed(0)
+        return fastest(groups[group][case](library), seconds)
+
+    serve(timed)
 
 
 def compared(pairs, seconds, names):
-    """``{group: {case: (ours, theirs, ratio)}}`` from the fastest of alternating processes."""
-    samples = {"rushlight": [], "torch": []}
-    for number in range(pairs):
-        order = ("rushlight", "torch") if number % 2 == 0 else ("torch", "rushlight")
-        for library in order:
-            command = [sys.executable, __file__, "--one", library, "--seconds", str(seconds),
-                       *names]  # fmt: skip
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise SystemExit(f"bench/kernels.py on {library} failed:\n{done.stderr}")
-            samples[library].append(json.loads(done.stdout.splitlines()[-1]))
-        print(f"pair {number + 1} of {pairs}", file=sys.stderr, flush=True)
+    """``{group: {case: (ours, theirs, ratio)}}``: medians over pairs of processes, and of the
+    ratios of the pairs."""
+    questions = [(group, case) for group, cases in chosen(names).items() for case in cases]
     rows = {}
-    for group, cases in samples["torch"][0].items():
-        rows[group] = {}
-        for case in cases:
-            ours, theirs = (min(s[group][case] for s in samples[k]) for k in ("rushlight", "torch"))
-            rows[group][case] = (ours, theirs, theirs / ours)
+    for (group, case), found in in_turn(__file__, questions, pairs, seconds=seconds).items():
+        rows.setdefault(group, {})[case] = medians(found)
     return rows
 
 
@@ -71,8 +57,9 @@ def markdown(rows, place, pairs):
 
     lines = [
         f"# Kernels by shape: ours against PyTorch {place['torch']}", "",
-        f"{place['processor']}, {place['cores']} cores, Python {place['python']}; the fastest of "
-        f"{pairs} alternating processes each. Ratio: PyTorch's time over ours.",
+        f"{place['processor']}, {place['cores']} cores, Python {place['python']}; {pairs} pairs "
+        "of processes that take turns at every case. Ratio: PyTorch's time over ours, median of "
+        "the pairs.",
     ]  # fmt: skip
     for group, cases in rows.items():
         mean = math.exp(statistics.fmean(math.log(ratio) for *_, ratio in cases.values()))
@@ -94,12 +81,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.15)
     parser.add_argument("--name", default="kernels", help="of the files in bench/results")
     parser.add_argument("--avx2", action="store_true", help="hold both sides to 256-bit vectors")
-    parser.add_argument("--one", metavar="LIBRARY")
+    parser.add_argument("--serve", metavar="LIBRARY")
     options = parser.parse_args()
     if options.avx2:
         hold_to_avx2()
-    if options.one:
-        one_process(options.one, options.seconds, chosen(options.groups))
+    if options.serve:
+        one_process(options.serve, options.seconds)
         return
 
     rows, place = compared(options.pairs, options.seconds, options.groups), machine()

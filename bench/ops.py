@@ -15,14 +15,12 @@ import itertools
 import json
 import math
 import statistics
-import subprocess
-import sys
-import time
 from pathlib import Path
+
+from turns import fastest, in_turn, medians, serve
 
 FOLDER = Path(__file__).parent
 SIZES = (1_000, 100_000, 10_000_000)
-PAUSE = 0.03  # seconds; PyTorch's threads look for work up to 9 ms before they go to sleep
 
 # One expression per op. x, y: (rows, columns) of float32; v: the columns; b: bool; i: int64 below
 # the columns, one for each row; j: int64 like x below the columns; n: natural numbers like x; h, k:
@@ -142,94 +140,39 @@ def arguments(library, size):
     }  # fmt: skip
 
 
-def fastest(call, seconds):
-    """The shortest time of a call, among blocks of about a hundred microseconds."""
-    call()
-    start = time.perf_counter()
-    call()
-    once = max(time.perf_counter() - start, 1e-7)
-    inner = max(1, int(1e-4 / once))
-    end, best = time.perf_counter() + seconds, math.inf
-    count = 0
-    while time.perf_counter() < end or count < 3:
-        start = time.perf_counter()
-        for _ in range(inner):
-            call()
-        best = min(best, (time.perf_counter() - start) / inner)
-        count += 1
-    return best
+def timed(library, seconds):
+    """``f(size, op)``: the seconds of one call."""
+    known, names = 0, None
+
+    def of(size, op):
+        nonlocal known, names
+        if size != known:
+            names, known = None, size  # what one size needed is freed before the next
+            names = arguments(library, size)
+        call = eval(f"lambda: {EXPRESSIONS[op]}", names)  # noqa: S307 - our own text
+        return fastest(call, seconds)
+
+    return of
 
 
-def serve(name, seconds, threads):
-    """Answer every line ``size, op`` of the input by the seconds of one call."""
+def one_process(name, seconds, threads):
+    """Answer questions about one library."""
     library = importlib.import_module(name)
     importlib.import_module(f"{name}.nn.functional")
     if threads:
         library.set_num_threads(threads)
-    known = 0
     with library.no_grad():
-        for line in sys.stdin:
-            size, op = json.loads(line)
-            if size != known:
-                names, known = None, size  # what one size needed is freed before the next
-                names = arguments(library, size)
-            call = eval(f"lambda: {EXPRESSIONS[op]}", names)  # noqa: S307 - our own text
-            print(json.dumps(fastest(call, seconds)), flush=True)
-
-
-class Timer:
-    """A process that times one library's ops when it is asked, and sleeps meanwhile."""
-
-    def __init__(self, library, seconds, threads):
-        command = [sys.executable, __file__, "--serve", library, "--seconds", str(seconds),
-                   "--threads", str(threads)]  # fmt: skip
-        self.library = library
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.communicate()
-
-    def seconds(self, size, op):
-        time.sleep(PAUSE)
-        try:
-            self.process.stdin.write(json.dumps([size, op]) + "\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # what it has to say stands on its standard error; the line below is empty
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit(f"bench/ops.py: {self.library} failed at {op}, {size} elements")
-        return json.loads(line)
+        serve(timed(library, seconds))
 
 
 def compared(pairs, seconds, threads, wanted):
     """``{op: [(ours, theirs, ratio) at each size]}``: medians over pairs of processes, and of the
-    ratios of the pairs.
-
-    The two take turns at every op. Machines are shared: for seconds or minutes they run at two
-    thirds of their speed, which would meet one of two processes that ran one after the other.
-    """
-    samples = {}
-    for number in range(pairs):
-        with (
-            Timer("rushlight", seconds, threads) as ours, Timer("torch", seconds, threads) as theirs
-        ):  # fmt: skip
-            for place, op in itertools.product(range(len(SIZES)), wanted):
-                turn = (ours, theirs) if number % 2 == 0 else (theirs, ours)
-                found = {timer: timer.seconds(SIZES[place], op) for timer in turn}
-                samples.setdefault((op, place), []).append((found[ours], found[theirs]))
+    ratios of the pairs."""
+    questions = list(itertools.product(SIZES, wanted))
+    samples = in_turn(__file__, questions, pairs, seconds=seconds, threads=threads)
     rows = {}
-    for (op, _), pairs_of in samples.items():
-        ratios = [b / a for a, b in pairs_of]
-        cell = (*(statistics.median(side) for side in zip(*pairs_of, strict=True)),
-                statistics.median(ratios))  # fmt: skip
-        rows.setdefault(op, []).append(cell)
+    for (_, op), pairs_of in samples.items():
+        rows.setdefault(op, []).append(medians(pairs_of))
     return rows
 
 
@@ -289,7 +232,7 @@ def main():
     options = parser.parse_args()
     wanted = options.ops or list(EXPRESSIONS)
     if options.serve:
-        serve(options.serve, options.seconds, options.threads)
+        one_process(options.serve, options.seconds, options.threads)
         return
     from run import machine
 

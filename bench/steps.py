@@ -46,6 +46,7 @@ MODELS = {
 # What is timed: a training step of each model, and its forward pass and loss in eval mode.
 CASES = [*MODELS, *(f"{name}, inference" for name in MODELS if not name.endswith("inference"))]
 VARIANTS = ("fused", "channels_last", "compile")
+VARIANTS_EVERY = 3  # pairs: their processes take turns with some of the others
 LOSSES = 2  # that are compared, before and after the first step: rounding grows at every step
 TOLERANCE = 2e-3  # relative; float32 sums in another order
 
@@ -61,6 +62,8 @@ def prepared(library, name, variant):
         return evaluation(library, model, loss_of, variant)
     options = {"fused": True} if variant == "fused" else {}
     if name == "DCGAN":
+        for part in model:
+            transform(library, part, variant)
         optimizers = [library.optim.Adam(m.parameters(), 2e-4, (0.5, 0.999), **options)
                       for m in model]  # fmt: skip
         return lambda: loss_of(optimizers)
@@ -136,18 +139,36 @@ def run(name, library, variant, seconds):
     return json.loads(done.stdout.splitlines()[-1]) if not done.returncode else None
 
 
-def compared(name, pairs, seconds):
+def applicable(name, variants):
+    """Of PyTorch's other ways of running a model those that a model has."""
+    inapt = set()
+    if not MODELS[name.removesuffix(", inference")].startswith("images"):
+        inapt.add("channels_last")
+    if name.endswith("inference"):
+        inapt.add("fused")
+    return [variant for variant in variants if variant not in inapt]
+
+
+def compared(name, pairs, seconds, variants=()):
     """The row of one model: times of alternating processes, losses checked."""
     times = {"rushlight": [], "torch": []}
     losses, memory = {}, {}
     for library in times:
         run(name, library, "default", 0.05)  # fills caches of compiled kernels
+    others = {
+        variant: []
+        for variant in applicable(name, variants)
+        if run(name, "torch", variant, 0.05) is not None
+    }
     for number in range(pairs):
         order = ("rushlight", "torch") if number % 2 == 0 else ("torch", "rushlight")
         for library in order:
             found = run(name, library, "default", seconds)
             times[library].append(found["time"])
             losses[library], memory[library] = found["losses"], found["memory"]
+        if number % VARIANTS_EVERY == 0:
+            for variant, measured in others.items():
+                measured.append(run(name, "torch", variant, seconds)["time"])
     from run import summary
 
     row = summary(times)
@@ -156,26 +177,17 @@ def compared(name, pairs, seconds):
         math.isclose(a, b, rel_tol=TOLERANCE)
         for a, b in zip(losses["rushlight"], losses["torch"], strict=True)
     )
+    if variants:
+        add_variants(row, times, others)
     return row
 
 
-def add_variants(name, row, seconds, variants):
-    """PyTorch's other ways of running a model; the best of three processes of each."""
-    row["variants"] = {}
-    for variant in variants:
-        images = MODELS[name.removesuffix(", inference")].startswith("images")
-        if (
-            variant == "channels_last"
-            and not images
-            or variant == "fused"
-            and name.endswith("inference")
-        ):
-            continue
-        found = [run(name, "torch", variant, seconds) for _ in range(3)]
-        if None not in found:
-            row["variants"][variant] = min(f["time"] for f in found)
-    best = min([row["fastest"]["torch"], *row["variants"].values()])
-    row["against_best"] = best / row["fastest"]["ours"]
+def add_variants(row, times, others):
+    """Ours against the fastest of PyTorch's ways, by the fastest process of each in the same
+    rounds."""
+    ours, default = (min(found[::VARIANTS_EVERY]) for found in times.values())
+    row["variants"] = {variant: min(found) for variant, found in others.items()}
+    row["against_best"] = min([default, *row["variants"].values()]) / ours
 
 
 def geometric(values):
@@ -194,6 +206,8 @@ def totals(rows):
         "steps above 50 ms": [r for r in training.values() if r["torch"] > 50e-3],
     }
     found = {name: geometric(r["ratio"] for r in group) for name, group in groups.items()}
+    best = [r["against_best"] for r in rows.values() if "against_best" in r]
+    found["all against PyTorch's best"] = geometric(best)
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -211,9 +225,12 @@ def markdown(report):
 
     place = report["machine"]
     tried = sorted({v for row in report["steps"].values() for v in row.get("variants", ())})
-    best = (
-        f" PyTorch's best, by fastest times: of its default, {', '.join(tried)}." if tried else ""
-    )
+    best = ""
+    if tried:
+        best = (
+            f" PyTorch's best: of its default, {', '.join(tried)}, in turn with every third pair; "
+            "by the fastest process of each in these rounds."
+        )
     lines = [
         f"# Whole steps: ours against PyTorch {place['torch']}", "",
         f"{place['processor']}, {place['cores']} cores, Python {place['python']}; "
@@ -302,11 +319,9 @@ def main():
     for name in options.models or CASES:
         if name in rows:
             continue
-        rows[name] = compared(name, pairs, options.seconds)
-        if variants:
-            add_variants(name, rows[name], options.seconds, variants)
-        row = rows[name]
-        print(f"{name}: {row['ratio']:.2f} ({row['ours'] * 1e3:.3g} ms)", flush=True)
+        row = rows[name] = compared(name, pairs, options.seconds, variants)
+        best = f", best {row['against_best']:.2f}" if variants else ""
+        print(f"{name}: {row['ratio']:.2f} ({row['ours'] * 1e3:.3g} ms){best}", flush=True)
         if options.resume:
             options.resume.write_text(json.dumps(rows))
 

@@ -15,7 +15,7 @@ from packages import ROOT
 
 
 def main(arguments):
-    known = {path.stem for path in (ROOT / "bench").glob("*.py")} - {"cases", "shapes"}
+    known = {path.stem for path in (ROOT / "bench").glob("*.py")} - {"cases", "shapes", "turns"}
     chosen = list(itertools.takewhile(known.__contains__, arguments))
     for name in chosen or ["run"]:
         command = [sys.executable, str(ROOT / "bench" / f"{name}.py"), *arguments[len(chosen) :]]
