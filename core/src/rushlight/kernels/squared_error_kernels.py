@@ -14,7 +14,8 @@ from rushlight.backends.kernel_language import (
     real,
 )
 
-OUT, X = 1, 2
+OUT, X, Y, N, DIVISOR, ROWS, COUNT, STEP = range(1, 9)
+BLOCKS = 3  # the constants of `added` begin here
 RUN = 4096  # elements that are added up in the arrays' own precision
 BLOCK = 65_536  # elements of an item
 
@@ -31,21 +32,46 @@ def run_of_squares(x, y, n):
     return f64(total)
 
 
+@function
+def squares_between(x, y, n):
+    """The squared differences of elements next to each other at two addresses."""
+    size, total = 4 if real is f32 else 8, f64(0)
+    for start in range(0, n, RUN):
+        at, count = size * start, min(i64(RUN), n - start)
+        total += run_of_squares(array(real, x + at), array(real, y + at), count)
+    return total
+
+
+@function
+def keep(g, args, item, total):
+    """Write the sum of an item, or the result where there is but one."""
+    if single == 1:
+        array(real, g[OUT])[0] = real(total / array(f64, args)[DIVISOR])
+    else:
+        array(f64, g[OUT])[item] = total
+
+
 @range_kernel
 def squares(args, lo, hi, tid):
     """Items are blocks of two arrays: the sums of their squared differences, in float64. Constants:
     elements, divisor."""
     g, size = array(i64, args), 4 if real is f32 else 8
-    n, y = g[4], g[3]
     for item in range(lo, hi):
-        first, last, total = item * BLOCK, min(n, (item + 1) * BLOCK), f64(0)
-        for start in range(first, last, RUN):
-            at, count = size * start, min(i64(RUN), last - start)
-            total += run_of_squares(array(real, g[X] + at), array(real, y + at), count)
-        if single == 1:
-            array(real, g[OUT])[0] = real(total / array(f64, args)[5])
-        else:
-            array(f64, g[OUT])[item] = total
+        first, last = item * BLOCK, min(g[N], (item + 1) * BLOCK)
+        at = size * first
+        keep(g, args, item, squares_between(g[X] + at, g[Y] + at, last - first))
+
+
+@range_kernel
+def squares_of_rows(args, lo, hi, tid):
+    """The same of rows that lie apart; items are blocks of rows. Constants: elements of a row,
+    divisor, rows, rows of a block, bytes from row to row of each array."""
+    g = array(i64, args)
+    for item in range(lo, hi):
+        first, last, total = item * g[COUNT], min(g[ROWS], (item + 1) * g[COUNT]), f64(0)
+        for row in range(first, last):
+            total += squares_between(g[X] + row * g[STEP], g[Y] + row * g[STEP + 1], g[N])
+        keep(g, args, item, total)
 
 
 @range_kernel
@@ -53,6 +79,6 @@ def added(args, lo, hi, tid):
     """The sums of blocks, one after the other, over a divisor. Constants: blocks, divisor."""
     g, total = array(i64, args), f64(0)
     parts = array(f64, g[X])
-    for block in range(g[3]):
+    for block in range(g[BLOCKS]):
         total += parts[block]
-    array(real, g[OUT])[0] = real(total / array(f64, args)[4])
+    array(real, g[OUT])[0] = real(total / array(f64, args)[BLOCKS + 1])
