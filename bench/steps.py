@@ -155,11 +155,9 @@ def compared(name, pairs, seconds, variants=()):
     losses, memory = {}, {}
     for library in times:
         run(name, library, "default", 0.05)  # fills caches of compiled kernels
-    others = {
-        variant: []
-        for variant in applicable(name, variants)
-        if run(name, "torch", variant, 0.05) is not None
-    }
+    others = {variant: [] for variant in applicable(name, variants)}
+    for variant in others:
+        run(name, "torch", variant, 0.05)  # the same of `compile`
     for number in range(pairs):
         order = ("rushlight", "torch") if number % 2 == 0 else ("torch", "rushlight")
         for library in order:
@@ -168,7 +166,7 @@ def compared(name, pairs, seconds, variants=()):
             losses[library], memory[library] = found["losses"], found["memory"]
         if number % VARIANTS_EVERY == 0:
             for variant, measured in others.items():
-                measured.append(run(name, "torch", variant, seconds)["time"])
+                measured.append(run(name, "torch", variant, seconds))
     from run import summary
 
     row = summary(times)
@@ -184,9 +182,13 @@ def compared(name, pairs, seconds, variants=()):
 
 def add_variants(row, times, others):
     """Ours against the fastest of PyTorch's ways, by the fastest process of each in the same
-    rounds."""
+    rounds; ways that fail do not count."""
     ours, default = (min(found[::VARIANTS_EVERY]) for found in times.values())
-    row["variants"] = {variant: min(found) for variant, found in others.items()}
+    row["variants"] = {
+        variant: min(f["time"] for f in found)
+        for variant, found in others.items()
+        if None not in found
+    }
     row["against_best"] = min([default, *row["variants"].values()]) / ours
 
 
@@ -228,8 +230,8 @@ def markdown(report):
     best = ""
     if tried:
         best = (
-            f" PyTorch's best: of its default, {', '.join(tried)}, in turn with every third pair; "
-            "by the fastest process of each in these rounds."
+            f" PyTorch's best: of its default, {', '.join(tried)}, in turn with one pair "
+            f"of {VARIANTS_EVERY}; by the fastest process of each in these rounds."
         )
     lines = [
         f"# Whole steps: ours against PyTorch {place['torch']}", "",
