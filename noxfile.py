@@ -27,9 +27,12 @@ NVRTC = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-
 
 
 def install(session: nox.Session, *more: str, folders: tuple[str, ...] = FOLDERS) -> None:
-    """Install packages of this repository from their folders, editable, and what else is named."""
+    """Install packages of this repository from their folders, editable, and what else is named.
+
+    pip says what it does: the first command of a newcomer must not be silent for a minute.
+    """
     editable = [word for folder in folders for word in ("-e", f"./{folder}")]
-    session.install(*editable, *more)
+    session.install(*editable, *more, silent=False)
 
 
 def outside(session: nox.Session, *command: str) -> None:

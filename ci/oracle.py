@@ -49,6 +49,7 @@ def install() -> bool:
     if imports():
         return True
     command = installer()
+    print(f"installing the tests' oracle, {REQUIREMENT}, where pip finds it", flush=True)
     wheel = subprocess.run([*command, "--no-deps", REQUIREMENT], capture_output=True)
     if wheel.returncode:
         return False

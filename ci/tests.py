@@ -9,6 +9,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 from packages import PACKAGES, Package, package_named
@@ -16,6 +18,7 @@ from packages import PACKAGES, Package, package_named
 NO_TESTS_COLLECTED = 5
 LONG = "core"  # the package whose tests take minutes
 PROCESSES = 2
+SILENCE = 8  # seconds without a whole line until one says how far the tests are
 
 
 def split(arguments: list[str]) -> tuple[list[Package], list[str]]:
@@ -37,6 +40,34 @@ def shared(package: Package, arguments: list[str]) -> list[str]:
     return ["-n", str(PROCESSES), "--dist", "loadfile"]
 
 
+class Output:
+    """What pytest prints, passed on as it comes; a line of its own where none has come for long."""
+
+    def __init__(self, package: Package):
+        self.name, self.start, self.closing, self.line = package.folder, time.monotonic(), "", ""
+        self.last, self.done = self.start, threading.Event()
+
+    def follow(self, stream) -> None:
+        """Pass on a stream to its end."""
+        threading.Thread(target=self._speak, daemon=True).start()
+        while text := stream.read1(4096).decode(errors="replace"):
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            *lines, self.line = (self.line + text).split("\n")
+            for line in lines:
+                self.last = time.monotonic()
+                if re.search(r"\b(passed|failed|errors?|skipped|no tests ran)\b.* in \d", line):
+                    self.closing = line.strip("= \n")
+        self.done.set()
+
+    def _speak(self) -> None:
+        while not self.done.wait(1):
+            now = time.monotonic()
+            if now - self.last > SILENCE:
+                self.last = now
+                print(f"\n[{self.name}: {now - self.start:.0f} s, tests are running]", flush=True)
+
+
 def run(package: Package, arguments: list[str], environment: dict[str, str]) -> tuple[int, str]:
     """Run one package's tests; return the exit status and pytest's closing line."""
     command = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5"]
@@ -47,16 +78,10 @@ def run(package: Package, arguments: list[str], environment: dict[str, str]) -> 
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
     )
-    closing = "no output"
-    for line in process.stdout:
-        sys.stdout.write(line)
-        sys.stdout.flush()
-        if re.search(r"\b(passed|failed|errors?|skipped|no tests ran)\b.* in \d", line):
-            closing = line.strip("= \n")
-    return process.wait(), closing
+    output = Output(package)
+    output.follow(process.stdout)
+    return process.wait(), output.closing or "no output"
 
 
 def verdict(status: int) -> str:
