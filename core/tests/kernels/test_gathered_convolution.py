@@ -8,6 +8,7 @@ import pytest
 
 from rushlight.backends import matrix_units, threads
 from rushlight.kernels import convolution
+from rushlight.kernels import convolution_reference as reference
 from rushlight.kernels.execution import REFERENCE
 
 if REFERENCE or not matrix_units.available():
@@ -70,7 +71,7 @@ def test_forward(rng, case, limit, monkeypatch):
     for b, wide_b in ((None, None), (bias, wide[2])):
         room, y = guarded(dy.shape)
         plan.run(x, w, y, b)
-        exact = convolution._forward_reference(*wide[:2], wide_b, stride, padding, dilation, 1)
+        exact = reference.forward_reference(*wide[:2], wide_b, stride, padding, dilation, 1)
         check(room, y, exact)
 
 
@@ -83,8 +84,8 @@ def test_input_gradient(rng, case):
     room, dx = guarded(x.shape)
     plan.run(dy, w, dx, None)
     wide = dy.astype(np.float64), w.astype(np.float64)
-    reference = convolution._input_gradient_reference
-    check(room, dx, reference(*wide, x.shape, stride, padding, dilation, 1))
+    exactly = reference.input_gradient_reference
+    check(room, dx, exactly(*wide, x.shape, stride, padding, dilation, 1))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -100,8 +101,8 @@ def test_weight_gradient(rng, case, limit, monkeypatch):
     room, dw = guarded(w.shape)
     plan.run(x, dy, dw)
     wide = dy.astype(np.float64), x.astype(np.float64)
-    reference = convolution._weight_gradient_reference
-    check(room, dw, reference(*wide, w.shape, stride, padding, dilation, 1))
+    exactly = reference.weight_gradient_reference
+    check(room, dw, exactly(*wide, w.shape, stride, padding, dilation, 1))
 
 
 BIG = (4, 64, (7, 7), 128, (3, 3), (1, 1), (1, 1), (1, 1))
@@ -123,7 +124,7 @@ def test_values_that_cannot_be_split(rng, value, where):
     (x if where == "x" else w)[1, 2, 1, 1] = value
     options = BIG[5:8]
     with np.errstate(all="ignore"):
-        exact = convolution._forward_reference(
+        exact = reference.forward_reference(
             x.astype(np.float64), w.astype(np.float64), None, *options, 1
         ).astype(np.float32)
         result = convolution.convolution_forward(x, w, None, *options, 1)
@@ -135,7 +136,7 @@ def test_values_that_cannot_be_split(rng, value, where):
         with np.errstate(all="ignore"):
             found = convolution.convolution_weight_gradient(dy, x, w.shape, *options, 1)
             wide = dy.astype(np.float64), x.astype(np.float64)
-            exact = convolution._weight_gradient_reference(*wide, w.shape, *options, 1)
+            exact = reference.weight_gradient_reference(*wide, w.shape, *options, 1)
         np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
 
 
@@ -193,11 +194,11 @@ def test_bfloat16(rng, case):
     wide = {id(v): v.astype(np.float64) for v in (x, w, dy)}
     pairs = [
         (convolution.convolution_forward(x, w, None, *options),
-         convolution._forward_reference(wide[id(x)], wide[id(w)], None, *options)),
+         reference.forward_reference(wide[id(x)], wide[id(w)], None, *options)),
         (convolution.convolution_input_gradient(dy, w, x.shape, *options),
-         convolution._input_gradient_reference(wide[id(dy)], wide[id(w)], x.shape, *options)),
+         reference.input_gradient_reference(wide[id(dy)], wide[id(w)], x.shape, *options)),
         (convolution.convolution_weight_gradient(dy, x, w.shape, *options),
-         convolution._weight_gradient_reference(wide[id(dy)], wide[id(x)], w.shape, *options)),
+         reference.weight_gradient_reference(wide[id(dy)], wide[id(x)], w.shape, *options)),
     ]  # fmt: skip
     for result, exact in pairs:
         assert result.dtype == ml_dtypes.bfloat16

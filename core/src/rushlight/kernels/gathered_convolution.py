@@ -17,6 +17,7 @@ from rushlight.backends import np, threads
 from rushlight.backends.kernel_language import array, i64, range_kernel, stack
 from rushlight.backends.matrix_units import SIDE, TILE
 from rushlight.backends.memory import empty, zeros
+from rushlight.kernels import padding as borders
 from rushlight.kernels import split_products as sp
 from rushlight.kernels.gathered_packing import gather_block, gathering
 from rushlight.kernels.prepared import by_layout
@@ -164,7 +165,7 @@ def _tap_offsets(kernel, dilation, width):
 def _prepared_padding(x, padding):
     """For :func:`by_layout`: a copy with zeros around."""
     (py, px) = padding
-    pad = padding.surrounded(x, (px, px, py, py))
+    pad = borders.surrounded(x, (px, px, py, py))
     return None if pad is None else lambda x: pad(x, 0.0)
 
 
