@@ -305,6 +305,46 @@ def undocumented(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, 
                 yield from undocumented(node.body, f"{prefix}{node.name}.")
 
 
+def _is_module(name: str) -> bool:
+    """Whether a dotted name is a module of one of the packages."""
+    first, *rest = name.split(".")
+    for package in PACKAGES:
+        if package.module == first:
+            path = package.source.joinpath(*rest)
+            return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+    return False
+
+
+def _imported_modules(source: Source) -> set[str]:
+    """Names of a file's top level that are modules."""
+    found = set()
+    for node in source.tree.body:
+        if isinstance(node, ast.Import):
+            found.update(each.asname or each.name.partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.update(
+                each.asname or each.name
+                for each in node.names
+                if _is_module(f"{node.module}.{each.name}")
+            )
+    return found
+
+
+def check_hidden_modules(source: Source) -> Iterator[Violation]:
+    """A parameter or a local name that hides an imported module: who means the module gets it."""
+    modules = _imported_modules(source)
+    for function in ast.walk(source.tree):
+        if not isinstance(function, Function | ast.Lambda):
+            continue
+        given = function.args
+        names = {a.arg: a.lineno for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.setdefault(node.id, node.lineno)
+        for name in sorted(modules & names.keys()):
+            yield Violation("hides", source.name, names[name], f"{name!r} hides an imported module")
+
+
 def check_documented(source: Source) -> Iterator[Violation]:
     """Every module and public name says what it is."""
     if not source.tree.body:
@@ -354,6 +394,7 @@ CHECKS = (
     check_sizes,
     check_file_name,
     check_statements,
+    check_hidden_modules,
     check_documented,
     check_all_names,
 )

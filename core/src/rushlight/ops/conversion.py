@@ -17,7 +17,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import like
-from rushlight.tensor import construction as make
+from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import (
     as_input,
@@ -191,7 +191,7 @@ def _converter(name, dtype):
         if self._node is None and not STATE.modes:
             out = known.call(self, dtype)
             if out is not NotImplemented:
-                return make.inferred(out) if STATE.inference else out
+                return construction.inferred(out) if STATE.inference else out
         return _converted(self, dtype)
 
     convert.__name__ = name
@@ -407,7 +407,7 @@ def zero_(self):
         array = self._array
         free = not mode.recording or self._node is None and self._base is None
         if free and type(array) is np.ndarray and array.flags.writeable:
-            if make.cleared(array) is NotImplemented:
+            if construction.cleared(array) is NotImplemented:
                 if not blocks.fill(array, 0) and not assignment.written(array, 0):
                     array.fill(0)
             storage = self._storage

@@ -6,7 +6,8 @@ from rushlight import dtypes
 from rushlight.autograd.mode import mode as recording
 from rushlight.autograd.mode import no_grad
 from rushlight.kernels import embedding as kernels
-from rushlight.kernels import places, vectors
+from rushlight.kernels import places as index_kernels
+from rushlight.kernels import vectors
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._direct import on_cpu, tensor_of, translated
 from rushlight.ops._op import op
@@ -37,10 +38,12 @@ def _embedding_backward(output: Tensor, indices: Tensor, count, padding_idx, sca
 
 
 def _prepared_rows(weight, indices):
-    return places.take_rows(weight, indices, 0) if weight.ndim == 2 and indices.ndim else None
+    return (
+        index_kernels.take_rows(weight, indices, 0) if weight.ndim == 2 and indices.ndim else None
+    )
 
 
-_rows = places.checked(_prepared_rows, kernels.embedding_forward, 2)
+_rows = index_kernels.checked(_prepared_rows, kernels.embedding_forward, 2)
 _rows.short.others = True  # what the gradient is made with
 
 
@@ -388,9 +391,9 @@ def _hot(classes, count):
         call = _hot_calls.keep(key, vectors.one_hot(classes, count))
     if call is None:
         return None
-    before = places.failures.value
+    before = index_kernels.failures.value
     found = call(classes)
-    return None if found is NotImplemented or places.failures.value != before else found
+    return None if found is NotImplemented or index_kernels.failures.value != before else found
 
 
 def one_hot(tensor, num_classes=-1):

@@ -16,7 +16,7 @@ from rushlight.ops._direct import tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops.complex_views import real
 from rushlight.ops.joining import cat
-from rushlight.tensor import construction as make
+from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -336,7 +336,7 @@ def _at_once(calls, input, n, dim, norm):
     place = _PLACES.get(norm)
     out = calls.short.call(input, dim, place)
     if out is not NotImplemented:
-        return make.inferred(out)
+        return construction.inferred(out)
     found = NotImplemented if place is None else calls(array, dim, place)
     return found if found is NotImplemented else tensor_of(found)
 

@@ -6,7 +6,8 @@ from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.errors import shape_text
 from rushlight.kernels import line as lines
-from rushlight.kernels import places, vectors
+from rushlight.kernels import places as index_kernels
+from rushlight.kernels import vectors
 from rushlight.kernels.assignment import by_rows, written
 from rushlight.kernels.blocks import LEAST
 from rushlight.ops import place_calls
@@ -183,8 +184,8 @@ def _scatter(input: Tensor, dim, index: Tensor, src: Tensor):
     return scattered("scatter", input, dim, index, src, _assign)
 
 
-_scatter.cpu(place_calls.writing(places.PUT, _scatter.op.body))
-_scatter.op.writes = place_calls.writing_into(places.PUT)
+_scatter.cpu(place_calls.writing(index_kernels.PUT, _scatter.op.body))
+_scatter.op.writes = place_calls.writing_into(index_kernels.PUT)
 
 
 def _padded(grad, src_shape):
@@ -218,8 +219,8 @@ def _scatter_multiply(input: Tensor, dim, index: Tensor, src: Tensor):
     return scattered("scatter", input, dim, index, src, _multiply)
 
 
-_scatter_multiply.cpu(place_calls.writing(places.MULTIPLY, _scatter_multiply.op.body))
-_scatter_multiply.op.writes = place_calls.writing_into(places.MULTIPLY)
+_scatter_multiply.cpu(place_calls.writing(index_kernels.MULTIPLY, _scatter_multiply.op.body))
+_scatter_multiply.op.writes = place_calls.writing_into(index_kernels.MULTIPLY)
 
 
 def _source(input, index, src, value):
@@ -280,8 +281,8 @@ def scatter_add(input: Tensor, dim, index: Tensor, src: Tensor):
     return scattered("scatter_add", input, dim, index, src, _add)
 
 
-scatter_add.cpu(place_calls.writing(places.ADD, scatter_add.op.body))
-scatter_add.op.writes = place_calls.writing_into(places.ADD)
+scatter_add.cpu(place_calls.writing(index_kernels.ADD, scatter_add.op.body))
+scatter_add.op.writes = place_calls.writing_into(index_kernels.ADD)
 _COMBINING = {None: _scatter, "add": scatter_add, "multiply": _scatter_multiply}
 scatter_add.gradient(
     input=lambda grad: grad,
@@ -380,7 +381,7 @@ def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
 
 
 index_add.cpu(place_calls.adding_rows(index_add.op.body))
-index_add.op.writes = place_calls.writing_rows_into(places.ADD)
+index_add.op.writes = place_calls.writing_rows_into(index_kernels.ADD)
 index_add.gradient(
     input=lambda grad: grad,
     source=lambda grad, dim, index, alpha, source_shape: (
@@ -403,7 +404,7 @@ def index_copy(input: Tensor, dim, index: Tensor, source: Tensor):
     return out
 
 
-_put_slices = place_calls.writing_rows_into(places.PUT)
+_put_slices = place_calls.writing_rows_into(index_kernels.PUT)
 index_copy.cpu(place_calls.on_a_copy(_put_slices, index_copy.op.body))
 index_copy.op.writes = _put_slices
 index_copy.gradient(
@@ -435,7 +436,7 @@ def _fill_slices(target, dim, index, value):
         return True
     quick = type(dim) is int and 0 <= dim < target.ndim and type(index) is np.ndarray
     quick = quick and index.ndim == 1 and index.dtype == np.int64 and index.flags.c_contiguous
-    if not (quick and index.size and places.all_inside(index, target.shape[dim])):
+    if not (quick and index.size and index_kernels.all_inside(index, target.shape[dim])):
         dim, index = check_vector_index("index_fill", target, dim, index)
     line(target)[slices(dim, index)] = value
     return True
@@ -509,7 +510,7 @@ def take(input: Tensor, index: Tensor):
     return np.take(input, flat_places("take", index, input.size))
 
 
-take.cpu(places.checked(places.take_flat, take.op.body))
+take.cpu(index_kernels.checked(index_kernels.take_flat, take.op.body))
 
 
 def _take_gradient(grad, input_shape, index):

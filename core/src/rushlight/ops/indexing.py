@@ -10,7 +10,8 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import memory, np
 from rushlight.backends.arrays import cast, dtype_of, is_array
 from rushlight.errors import shape_text
-from rushlight.kernels import moving, padding, places, vectors
+from rushlight.kernels import moving, padding, vectors
+from rushlight.kernels import places as index_kernels
 from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops import place_calls
@@ -33,7 +34,7 @@ from rushlight.ops._op import view as declare_view
 from rushlight.ops._recording import record, record_view
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import indexed, like
-from rushlight.tensor import construction as make
+from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import empty_iterated, same_order
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
@@ -93,7 +94,7 @@ def _slice_gradient(grad, input_shape, index):
 
 
 _slice.gradient(input=_slice_gradient)
-make.slices_by(_slice.op)
+construction.slices_by(_slice.op)
 
 
 @op(
@@ -225,8 +226,8 @@ def _index_rows(input: Tensor, index: Tensor, dim=0):
 
 
 _index_rows.cpu(
-    places.checked(
-        lambda x, i, dim=0: places.take_rows(x, i, dim, True) if x.ndim and i.ndim else None,
+    index_kernels.checked(
+        lambda x, i, dim=0: index_kernels.take_rows(x, i, dim, True) if x.ndim and i.ndim else None,
         _index_rows.op.body,
     )
 )
@@ -248,7 +249,7 @@ def _masked(self, mask):
             found = array[places]
         except IndexError:
             return None  # said in other words there
-    out = make.made(found, self._dtype)
+    out = construction.made(found, self._dtype)
     if STATE.inference and mode.inference:
         out._inference = True
     if self._node is not None and mode.recording:
@@ -269,7 +270,7 @@ def _elements(self, index):
         out = array[found]
     except IndexError:
         return None  # said in other words there
-    return make.inferred(make.made(by_rows(out), self._dtype))
+    return construction.inferred(construction.made(by_rows(out), self._dtype))
 
 
 def _slices_at(self, index):
@@ -291,10 +292,10 @@ def _slices_at(self, index):
 def getitem(self, index):
     """``tensor[index]``: a view for ints, slices, None and ...; a copy for masks and tensors."""
     if type(self) in EXACT and not STATE.modes:
-        out = make.indexed(self, index)
+        out = construction.indexed(self, index)
         if out is not NotImplemented:
             if STATE.inference and mode.inference:
-                make.seen(self, out)
+                construction.seen(self, out)
             if self._node is not None and mode.recording:
                 items = index if type(index) is tuple else (index,)
                 record_view(_slice.op, self, [None, items], out)

@@ -15,7 +15,7 @@ from rushlight.ops._direct import on_cpu, tensor_of, unrecorded
 from rushlight.ops._op import composite, op
 from rushlight.ops.matrix import dot, mm
 from rushlight.ops.slicing import diagonal_gradient
-from rushlight.tensor import construction as make
+from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import EXACT, Tensor
@@ -135,7 +135,7 @@ def trace(input: Tensor):
     if plain and input._node is None:
         out = _TRACE.call(input)
         if out is not NotImplemented:
-            return make.inferred(out) if STATE.inference else out
+            return construction.inferred(out) if STATE.inference else out
     if plain and input._dtype in _TRACED and on_cpu(input):
         return _trace(input)
     return input.diagonal().sum()

@@ -9,7 +9,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import as_dtype, bool_, default, float64, int64, refuse_limited
 from rushlight.errors import shape_text
-from rushlight.kernels import places
+from rushlight.kernels import places as index_kernels
 from rushlight.ops._op import composite
 from rushlight.ops.creation import arange, finish
 from rushlight.ops.padding import _constant_pad
@@ -103,7 +103,7 @@ def _triangle(name, chosen, row, col, offset, dtype, device):
     dtype = int64 if dtype is None else as_dtype(dtype)
     refuse_limited(name, dtype)
     kind = BY_CODE[dtype.code]
-    call = places.triangle(name == "triu_indices", row, col, offset, kind)
+    call = index_kernels.triangle(name == "triu_indices", row, col, offset, kind)
     if call is not None:
         return finish(call(), dtype, device, False)
     return finish(np.asarray(chosen(row, offset, col), kind).reshape(2, -1), dtype, device, False)

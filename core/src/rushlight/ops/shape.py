@@ -16,7 +16,7 @@ from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._op import view as declare_view
 from rushlight.ops._shape_rules import like
 from rushlight.ops.copying import turned
-from rushlight.tensor import construction as make
+from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.memory_format import (
     contiguous_format,
@@ -143,9 +143,9 @@ def _shaped_as(made_by, general):
     def call(self, other):
         shape = other._array.shape
         if type(self) is Tensor and self._node is None and not STATE.modes:
-            out = getattr(make, made_by)(self, shape, (general.op, [shape]))
+            out = getattr(construction, made_by)(self, shape, (general.op, [shape]))
             if out is not NotImplemented:
-                return make.looked_at(self, out) if STATE.inference else out
+                return construction.looked_at(self, out) if STATE.inference else out
         return general(self, shape)
 
     call.__name__ = call.__qualname__ = f"{general.__name__}_as"
@@ -360,7 +360,7 @@ transpose.gradient(input=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 def _swapped(input):
     if input._array.ndim != 2:
         return NotImplemented
-    return make.swapped(input, 0, 1, (t.op, []))
+    return construction.swapped(input, 0, 1, (t.op, []))
 
 
 @declare_view(
@@ -396,9 +396,9 @@ def _transposed(self):
     ndim = self._array.ndim
     order = _REVERSED[ndim] if ndim < len(_REVERSED) else tuple(range(ndim))[::-1]
     if self._node is None and type(self) is Tensor and not STATE.modes:
-        out = make.permuted(self, order, (permute.op, [order]))
+        out = construction.permuted(self, order, (permute.op, [order]))
         if out is not NotImplemented:
-            return make.looked_at(self, out) if STATE.inference else out
+            return construction.looked_at(self, out) if STATE.inference else out
     return permute(self, order)
 
 
@@ -439,7 +439,7 @@ def _squeezed(input, dim):
     if type(dim) is not int or not -array.ndim <= dim < array.ndim <= 6:
         return NotImplemented
     index = () if array.shape[dim] != 1 else (*BEFORE[dim % array.ndim], 0)
-    return make.indexed(input, index, (squeeze.op, [dim]))
+    return construction.indexed(input, index, (squeeze.op, [dim]))
 
 
 @declare_view(
@@ -468,7 +468,7 @@ def _unsqueezed(input, dim):
     ndim = input._array.ndim
     if type(dim) is not int or not -ndim - 1 <= dim <= ndim < len(_NEW_AT):
         return NotImplemented
-    return make.indexed(input, _NEW_AT[dim % (ndim + 1)], (unsqueeze.op, [dim]))
+    return construction.indexed(input, _NEW_AT[dim % (ndim + 1)], (unsqueeze.op, [dim]))
 
 
 @declare_view(
@@ -505,9 +505,9 @@ def flatten(input: Tensor, start_dim=0, end_dim=-1):
     if end_dim == -1 and 0 <= start_dim <= 1 and ndim > start_dim + 1:  # as models do at their ends
         size = (shape[0], -1) if start_dim else _WHOLE
         if input._node is None and type(input) is Tensor:
-            out = make.reshaped(input, size, (reshape.op, [size]))
+            out = construction.reshaped(input, size, (reshape.op, [size]))
             if out is not NotImplemented:
-                return make.looked_at(input, out) if STATE.inference else out
+                return construction.looked_at(input, out) if STATE.inference else out
         if not input._array.size:
             size = (*shape[:start_dim], math.prod(shape[start_dim:]))
         return reshape(input, size)

@@ -10,7 +10,7 @@ from rushlight.ops._known_views import ShortView
 from rushlight.ops._op import Whole, composite
 from rushlight.ops._op import view as declare_view
 from rushlight.ops.shape import BEFORE, view_scatter
-from rushlight.tensor import construction as make
+from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.storage import _root
@@ -27,7 +27,7 @@ def _narrowed(input, dim, start, length):
     if start + length > shape[dim]:
         return NotImplemented
     index = *BEFORE[dim % len(shape)], slice(start, start + length)
-    return make.indexed(input, index, (narrow.op, [dim, start, length]))
+    return construction.indexed(input, index, (narrow.op, [dim, start, length]))
 
 
 @declare_view(
@@ -77,7 +77,7 @@ def _selected(input, dim, index):
         return NotImplemented
     if type(index) is not int:
         return NotImplemented
-    return make.indexed(input, (*BEFORE[dim % ndim], index), (select.op, [dim, index]))
+    return construction.indexed(input, (*BEFORE[dim % ndim], index), (select.op, [dim, index]))
 
 
 @declare_view(
@@ -133,7 +133,7 @@ def _diagonal_window(input, offset, dim1, dim2):
         rest = [d for d in range(ndim) if d != first and d != second]
         sizes, steps = (*[shape[d] for d in rest], length), (*[strides[d] for d in rest], *steps)
     step = diagonal.op, [offset, dim1, dim2]
-    return make.windowed(input, sizes, steps, start, step)
+    return construction.windowed(input, sizes, steps, start, step)
 
 
 @declare_view(
@@ -179,7 +179,7 @@ def _unfold_windows(input, dimension, size, step):
     strides.append(strides[dim])
     strides[dim] *= step
     taken = unfold.op, [dimension, size, step]
-    return make.windowed(input, tuple(sizes), tuple(strides), 0, taken)
+    return construction.windowed(input, tuple(sizes), tuple(strides), 0, taken)
 
 
 @declare_view(
@@ -363,7 +363,7 @@ def unbind_gradient(grad, input_shape, dim):
 def _unbound(input, dim):
     if type(dim) is not int:
         return NotImplemented
-    return make.parts(input, dim, None, one_of_many("unbind"))
+    return construction.parts(input, dim, None, one_of_many("unbind"))
 
 
 unbind.op.options["made_by"] = _unbound
@@ -441,7 +441,7 @@ def _split_whole(input, split_size_or_sections, dim):
             sizes = (*sizes, extent % sections)
     elif type(sections) is list:
         sizes = tuple(sections)
-    return make.parts(input, dim, sizes, one_of_many("split"))
+    return construction.parts(input, dim, sizes, one_of_many("split"))
 
 
 split.op.options["made_by"] = _split_whole
@@ -459,7 +459,7 @@ def chunk(input: Tensor, chunks, dim=0):
     if input._node is None and type(input) is Tensor and not STATE.modes:
         found = _split_whole(input, size, dim)
         if found is not NotImplemented:
-            return make.looked_at(input, found) if STATE.inference else found
+            return construction.looked_at(input, found) if STATE.inference else found
     return split(input, size, dim)
 
 

@@ -11,7 +11,7 @@ from rushlight.ops._op import op
 from rushlight.ops._rules import real_floating_only
 from rushlight.ops._shape_rules import scalar
 from rushlight.ops.losses import _divided, _pair, _reduce, _same_shape, reduction_of
-from rushlight.tensor import construction as make
+from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.tensor import EXACT, Tensor
 
@@ -39,7 +39,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
             if input._node is None and target._node is None:
                 out = _TOTAL.call(input, target, mean)  # of layouts that have passed what follows
                 if out is not NotImplemented:
-                    return make.inferred(out) if STATE.inference else out
+                    return construction.inferred(out) if STATE.inference else out
             if _lie_alike(input, target):
                 return _squared_errors(input, target, mean)
     reduction = reduction_of(reduction)

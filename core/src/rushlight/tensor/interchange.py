@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import numbers
+from copy import deepcopy
 
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
@@ -324,7 +324,7 @@ def _deepcopy(self, memo):
     memo[id(self)] = out
     for key, value in self.__dict__.items():
         if key not in _OF_ITSELF:
-            out.__dict__[key] = copy.deepcopy(value, memo)
+            out.__dict__[key] = deepcopy(value, memo)
     if self._node is LEAF:
         out._node = LEAF
     return out

@@ -6,7 +6,6 @@ that feeds a queue, and the end of a worker is seen at once as the end of its st
 
 from __future__ import annotations
 
-import array
 import contextlib
 import copyreg
 import pickle
@@ -14,6 +13,7 @@ import select
 import socket
 import struct
 import threading
+from array import array as file_numbers
 from collections import ChainMap, deque
 from multiprocessing.reduction import ForkingPickler
 
@@ -186,7 +186,7 @@ class Channel:
             self._write(b"+", files[start : start + _FILES_AT_ONCE])
 
     def _write(self, data, files):
-        beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))] if files else []
+        beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, file_numbers("i", files))] if files else []
         data = memoryview(data)
         while data:
             try:
@@ -216,7 +216,7 @@ class Channel:
         data, beside, _, _ = self.end.recvmsg(size, space, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
         if not data:
             raise EOFError("the other side is gone")
-        files = array.array("i")
+        files = file_numbers("i")
         for _, _, content in beside:
             files.frombytes(content[: len(content) - len(content) % files.itemsize])
         if len(data) < size:
