@@ -158,6 +158,7 @@ def lint(session: nox.Session) -> None:
     install(session, "ruff>=0.14", "mypy>=1.14", "rich>=13.7")
     session.run("python", "ci/lint.py", *session.posargs)
     session.run("python", "ci/typecheck.py")
+    session.run("python", "ci/internals.py")
 
 
 @nox.session
