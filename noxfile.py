@@ -120,20 +120,13 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def processors(session: nox.Session) -> None:
-    """The usual kernels, emitted for AArch64 as well."""
-    install(session, folders=("core",))
-    session.run("python", "ci/neon_check.py")
-
-
-@nox.session
-def vectors(session: nox.Session) -> None:
-    """Tests of kernels and compiler by the code of processors with AVX2; `-- 4`: with 128 bits."""
-    lanes, *more = session.posargs or ["8"]
+    """The usual kernels emitted for AArch64, and the tests of kernels for every processor that they
+    know, what this machine lacks emulated; `-- NAME ...` for some of them, `-- --full` for all
+    their tests."""
     install(session, *TEST_TOOLS, folders=("core",))
-    session.run("python", "ci/oracle.py")
-    folders = ("tests/kernels", "tests/compiler", "tests/chains")
-    environment = {"RUSHLIGHT_VECTOR_LENGTH": lanes}
-    session.run("python", "ci/tests.py", "core", *folders, *more, env=environment)
+    if not session.posargs:
+        session.run("python", "ci/neon_check.py")
+    session.run("python", "ci/processors.py", *session.posargs)
 
 
 @nox.session

@@ -26,7 +26,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 LIBRARIES = ("rushlight", "torch")
 AVX2 = {  # what holds both sides and the libraries under them to 256 bits
-    "RUSHLIGHT_VECTOR_LENGTH": "8", "OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "avx2",
+    "RUSHLIGHT_PROCESSOR": "haswell", "OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "avx2",
     "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
 }  # fmt: skip
 

@@ -71,11 +71,12 @@ def watched(engine, emission, is_text):
 
 def emitted(cache):
     """The emission of all that the warm-up compiles."""
-    os.environ.update(RUSHLIGHT_VECTOR_LENGTH="4", RUSHLIGHT_CACHE_DIR=cache)
+    os.environ["RUSHLIGHT_CACHE_DIR"] = cache
     from rushlight.backends import cpu
 
-    plain = llvm.FeatureMap()  # none of the names that kernels ask for, as on AArch64
-    cpu.features = lambda: plain
+    # None of the names that kernels ask for, as on AArch64: vectors of 128 bits.
+    plain = cpu.Processor(llvm.get_host_cpu_name(), {})
+    cpu.processor = lambda: plain
     from rushlight import warmup
     from rushlight.backends import llvm as elementwise
     from rushlight.backends import machine_code

@@ -230,6 +230,8 @@ def test_what_the_last_cache_holds():
 @pytest.mark.parametrize(("text", "ways"), [("12", 12), ("8", 8), ("4", 8), ("", 8), ("many", 8)])
 def test_ways_of_the_first_cache(monkeypatch, text, ways):
     monkeypatch.setattr(cpu, "_of_cache", lambda index, name: text)
+    host = cpu._host()
+    monkeypatch.setattr(cpu, "processor", lambda: host)
     assert cpu.ways_of_first_cache.__wrapped__() == ways
 
 
@@ -239,12 +241,15 @@ def test_ways_of_the_first_cache(monkeypatch, text, ways):
         ("icelake-server", True, True),
         ("znver4", True, False),
         ("znver5", True, True),
+        ("tigerlake", True, False),
         ("haswell", False, False),
     ],
 )
 def test_units_that_multiply_and_add(monkeypatch, name, is_wide, two):
     import llvmlite.binding
 
-    monkeypatch.setattr(cpu, "features", lambda: {"avx512f": is_wide})
+    monkeypatch.setattr(llvmlite.binding, "get_host_cpu_features", lambda: {"avx512f": is_wide})
     monkeypatch.setattr(llvmlite.binding, "get_host_cpu_name", lambda: name)
+    host = cpu._host()
+    monkeypatch.setattr(cpu, "processor", lambda: host)
     assert cpu.has_two_wide_units.__wrapped__() is two

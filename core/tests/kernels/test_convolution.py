@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from rushlight.backends import memory, threads
+from rushlight.backends import matrix_units, memory, threads
 from rushlight.kernels import convolution
 from rushlight.kernels.execution import REFERENCE
 
@@ -325,8 +325,10 @@ def test_infinities_and_nan_of_weight_gradients(rng, largest_tile, value, d, ima
 
 
 @compiled_only
-def test_sub_images_take_the_place_of_dilations(rng):
-    """Where the padding is a multiple of the dilation and a Winograd plan is in use."""
+def test_sub_images_take_the_place_of_dilations(rng, monkeypatch):
+    """Where the padding is a multiple of the dilation and a Winograd plan is in use. Matrix units
+    are quicker for some of them."""
+    monkeypatch.setattr(matrix_units, "available", lambda: False)
     from rushlight.kernels.dilated_convolution import Forward, WeightGradient
 
     for name, case in CASES.items():

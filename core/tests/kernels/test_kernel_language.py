@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from rushlight.backends import machine_code, threads
+from rushlight.backends.cpu import MODELS
 from rushlight.backends.kernel_language import (
     Parameter,
     array,
@@ -226,8 +227,9 @@ def test_unusable_cache_folder_falls_back(tmp_path):
     assert not folder.startswith(str(tmp_path))
 
 
-def test_vector_lengths_agree(tmp_path):
+def test_processors_agree(tmp_path):
     code = (
+        "import os\n"
         "import numpy as np\n"
         "from rushlight.kernels.matrix import matmul\n"
         "a = np.random.default_rng(0).standard_normal((61, 200)).astype(np.float32)\n"
@@ -238,13 +240,16 @@ def test_vector_lengths_agree(tmp_path):
         "x = rushlight.from_numpy(a)\n"
         "expected = np.exp((a * a + 1) ** -0.5)\n"
         "assert np.abs((x * x + 1).rsqrt().exp().numpy() - expected).max() < 1e-6\n"
-        "assert rushlight.backends.cpu.get_cpu_capability() != 'AVX512'\n"
+        "assert rushlight.backends.cpu.get_cpu_capability() == os.environ['WIDEST']\n"
     )
-    for length in ("8", "4"):
-        code = code if length == "8" else code.rpartition("assert")[0]
+    for name, model in MODELS.items():
         environment = dict(
-            os.environ, RUSHLIGHT_VECTOR_LENGTH=length, RUSHLIGHT_CACHE_DIR=str(tmp_path)
-        )
+            os.environ,
+            RUSHLIGHT_PROCESSOR=name,
+            RUSHLIGHT_CACHE_DIR=str(tmp_path),
+            WIDEST="AVX512" if "avx512f" in model.features else "AVX2" if model.features
+            else "DEFAULT",
+        )  # fmt: skip
         run = subprocess.run(
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True
         )

@@ -13,9 +13,9 @@ import functools
 
 from llvmlite import ir
 
+from rushlight.backends.cpu import processor
 from rushlight.backends.kernel_language import Emitted, i64
 from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.machine_code import engine
 
 POLYNOMIAL = 0x104C11DB7  # CRC-32's, the highest power first
 REGISTERS = 4
@@ -26,10 +26,9 @@ PAIR = ir.VectorType(I64, 2)
 @functools.cache
 def lanes() -> int:
     """128-bit lanes of the widest carry-less product here: 4, 1, or 0 where there is none."""
-    features = engine().features
-    if not features.get("pclmul"):
+    if not processor().has("pclmul"):
         return 0
-    return 4 if features.get("vpclmulqdq") and features.get("avx512f") else 1
+    return 4 if processor().has("vpclmulqdq", "avx512f") else 1
 
 
 def power(exponent: int) -> int:

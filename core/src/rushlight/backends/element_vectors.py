@@ -6,12 +6,12 @@ import functools
 
 from llvmlite import ir
 
-from rushlight.backends.machine_code import vector_length
+from rushlight.backends.cpu import processor
 
 __all__ = ["DOUBLE", "SINGLE", "VL", "Vectors", "alignment_is_argument"]
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
-VL = vector_length()  # float32 values of a vector
+VL = processor().vector_length  # float32 values of a vector
 
 
 @functools.cache

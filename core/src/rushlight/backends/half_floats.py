@@ -9,6 +9,7 @@ import functools
 
 from llvmlite import ir
 
+from rushlight.backends.cpu import processor
 from rushlight.backends.kernel_language import Emitted, bf16, bitcast, f32, function, u32
 
 __all__ = [
@@ -26,9 +27,7 @@ __all__ = [
 @functools.cache
 def is_fast() -> bool:
     """Whether one instruction converts a vector; else a call would convert each element."""
-    from rushlight.backends.machine_code import engine
-
-    return bool(engine().features.get("f16c"))
+    return processor().has("f16c")
 
 
 def _narrow(builder, values):

@@ -6,10 +6,10 @@ import ast
 
 from llvmlite import ir
 
+from rushlight.backends.cpu import processor
 from rushlight.backends.half_floats import narrowing, widening
 from rushlight.backends.kernel_language import f32, i64, u32
 from rushlight.backends.kernel_values import IR_TYPES, Value, ir_type
-from rushlight.backends.machine_code import vector_length
 
 
 def _width(lanes):
@@ -31,7 +31,7 @@ def rounds(kind):
         return [(1, None)]
     if kind == "scattered":
         return [(1, _width(1))]
-    lanes = vector_length()
+    lanes = processor().vector_length
     blocks = [(4 * lanes, ())] if kind == "independent" else []
     if lanes == 16:
         masks = ("llvm.loop.vectorize.predicate.enable", ir.IntType(1), 1)

@@ -18,7 +18,8 @@ import llvmlite.binding as llvm
 
 from rushlight._version import __version__
 from rushlight.backends import llvm_cache
-from rushlight.backends.cpu import features
+from rushlight.backends.cpu import model, processor
+from rushlight.backends.emulated_instructions import replaced
 
 _NOTE = struct.Struct("<q")
 _lock = threading.RLock()
@@ -28,7 +29,8 @@ def _source_version():
     """Changes with everything that shapes generated code."""
     backends = pathlib.Path(__file__).parent
     digest = hashlib.sha256(f"{__version__} {llvmlite.__version__}".encode())
-    for file in (*backends.glob("llvm*.py"), *(backends.parent / "compiler").glob("*.py")):
+    emitters = *backends.glob("llvm*.py"), backends / "emulated_instructions.py"
+    for file in (*emitters, *(backends.parent / "compiler").glob("*.py")):
         digest.update(file.name.encode() + file.read_bytes())
     return digest.hexdigest()
 
@@ -36,28 +38,25 @@ def _source_version():
 class Engine:
     """Compiles IR text for one CPU and links the result into the process.
 
-    `cpu` names another processor than the host's (say ``"haswell"``), for tests.
+    `cpu` names another processor than the process's (say ``"haswell"``), for tests.
     """
 
     def __init__(self, cpu=None):
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        self.cpu = cpu or llvm.get_host_cpu_name()
-        self.features = features().flatten() if cpu is None else ""
-        wide = "+avx512f" in self.features or cpu in ("skylake-avx512", "znver4")
-        narrow = "+avx2" in self.features or cpu == "haswell"
-        self.scalef = wide
-        self.vector_bits = 512 if wide else 256 if narrow else 128
+        self.processor = processor() if cpu is None else model(cpu)
+        self.vector_bits = 32 * self.processor.vector_length
+        self.scalef = self.vector_bits == 512
         self.machine = llvm.Target.from_default_triple().create_target_machine(
-            cpu=self.cpu,
-            features=self.features,
+            cpu=self.processor.name,
+            features=self.processor.flags(),
             opt=2,
             jit=True,
             codemodel="large",  # sections of an object may be linked more than 2 GB apart
             reloc="static",
         )
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.machine)
-        fingerprint = f"{self.cpu} {self.features} {_source_version()}"
+        fingerprint = f"{self.processor.fingerprint()} {_source_version()}"
         self.version = hashlib.sha256(fingerprint.encode()).hexdigest()[:16]
         self.loaded: dict[str, tuple[int, int]] = {}
         self.compiled = 0  # modules built, not found on disk
@@ -96,7 +95,7 @@ class Engine:
     def compile(self, text: str, optimise: bool) -> bytes:
         """Object code of a module."""
         self.compiled += 1
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(replaced(text, self.processor.emulated))
         if optimise:
             options = llvm.create_pipeline_tuning_options(speed_level=2)
             builder = llvm.create_pass_builder(self.machine, options)

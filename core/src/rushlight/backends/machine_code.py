@@ -24,7 +24,8 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from rushlight.backends import np, object_files
-from rushlight.backends.cpu import features
+from rushlight.backends.cpu import processor
+from rushlight.backends.emulated_instructions import TILES, replaced
 from rushlight.backends.kernel_language import External, NativeFunction
 
 _lock = threading.RLock()
@@ -40,11 +41,10 @@ class _Engine:
     def __init__(self):
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        self.cpu = llvm.get_host_cpu_name()
-        self.features = features()
+        self.processor = processor()
         self.machine = llvm.Target.from_default_triple().create_target_machine(
-            cpu=self.cpu,
-            features=self.features.flatten(),
+            cpu=self.processor.name,
+            features=self.processor.flags(),
             opt=3,
             jit=True,
             codemodel="large",  # sections of an object may be linked more than 2 GB apart
@@ -57,8 +57,8 @@ class _Engine:
         self.passes = llvm.create_pass_builder(self.machine, tuning)
 
     def compile(self, module):
-        """Object code of an ``llvmlite.ir`` module."""
-        parsed = llvm.parse_assembly(str(module))
+        """Object code of an ``llvmlite.ir`` module, or of IR text."""
+        parsed = llvm.parse_assembly(replaced(str(module), self.processor.emulated))
         parsed.verify()
         manager = self.passes.getModulePassManager()
         manager.run(parsed, self.passes)
@@ -79,17 +79,18 @@ def engine():
     with _lock:
         if _engine is None:
             _engine = _Engine()
+            if "amx-tile" in processor().emulated:
+                _load_tiles()
     return _engine
 
 
-def vector_length():
-    """float32 lanes of one register; ``RUSHLIGHT_VECTOR_LENGTH`` overrides it (16, 8 or 4): 8 is
-    the code of processors with AVX2."""
-    chosen = os.environ.get("RUSHLIGHT_VECTOR_LENGTH")
-    if chosen:
-        return int(chosen)
-    found = features()
-    return 16 if found.get("avx512f") else 8 if found.get("avx2") else 4
+def _load_tiles():
+    """Make the functions that replace matrix units known to the modules that call them."""
+    from rushlight.backends import emulated_tiles
+
+    load_module(emulated_tiles.SYMBOL, emulated_tiles.text)
+    for name in TILES.values():
+        llvm.add_symbol(name, _engine.engine.get_function_address(name))
 
 
 # ---- the disk cache ----------------------------------------------------------------------------
@@ -102,9 +103,7 @@ def _fingerprint():
         sys.version.split()[0],
         llvmlite.__version__,
         np.__version__,
-        engine().cpu,
-        engine().features.flatten(),
-        str(vector_length()),
+        processor().fingerprint(),
     ):
         digest.update(part.encode() + b"\0")
     root = pathlib.Path(__file__).parents[1]

@@ -24,10 +24,10 @@ import sys
 
 from llvmlite import ir
 
+from rushlight.backends.cpu import processor
 from rushlight.backends.element_vectors import alignment_is_argument
 from rushlight.backends.kernel_language import Chosen, Emitted, Parameter, i64
 from rushlight.backends.kernel_values import counted_loop
-from rushlight.backends.machine_code import engine
 from rushlight.backends.microkernel import (
     VL,
     lanes_below,
@@ -65,9 +65,9 @@ def available():
         return False
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
-    features = engine().features
-    wanted = ("avx512f", "avx512bw", "amx-tile", "amx-bf16")
-    return VL == LANES and all(features.get(name) for name in wanted) and _permitted()
+    if VL != LANES or not processor().has("avx512f", "avx512bw", "amx-tile", "amx-bf16"):
+        return False
+    return "amx-tile" in processor().emulated or _permitted()
 
 
 def _permitted():

@@ -14,9 +14,9 @@ import os
 from llvmlite import ir
 
 from rushlight.backends import microkernel as mk
+from rushlight.backends.cpu import processor
 from rushlight.backends.element_vectors import Vectors, alignment_is_argument
 from rushlight.backends.kernel_language import Emitted, i64
-from rushlight.backends.machine_code import engine
 from rushlight.backends.microkernel import I32, I64, VECTOR, VL, TileTable, declared
 
 __all__ = ["COLUMNS_OF_A", "NARROW_COLUMNS_OF_A", "NARROW_ROWS", "ROWS", "available", "interleaved"]
@@ -31,8 +31,7 @@ def available() -> bool:
     instructions off, too."""
     if os.environ.get("RUSHLIGHT_MATRIX_UNITS", "1") == "0" or VL != 16:
         return False
-    features = engine().features
-    return all(features.get(name) for name in ("avx512f", "avx512bw", "avx512bf16"))
+    return processor().has("avx512f", "avx512bw", "avx512bf16")
 
 
 def rounded(builder, value):

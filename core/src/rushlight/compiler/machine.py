@@ -5,19 +5,16 @@ from __future__ import annotations
 import functools
 
 from rushlight.backends import np
+from rushlight.backends.cpu import fuses_vectors
 from rushlight.compiler.storage import SIZE
 
 NAMES = "flat", "rows", "packed", "repeats", "tiles"  # of drivers
 
 
-@functools.cache
 def is_supported() -> bool:
-    """Whether kernels are compiled here: x86 needs AVX2 and FMA, or a fused multiply-add would be
-    a library call for every lane; other 64-bit processors have it."""
-    features = np._core._multiarray_umath.__cpu_features__
-    if "AVX2" not in features:
-        return bool(features.get("ASIMD"))
-    return bool(features["AVX2"] and features["FMA3"])
+    """Whether kernels are compiled here: without vectors of fused multiply-adds each of those
+    would be a library call for every lane."""
+    return fuses_vectors()
 
 
 @functools.cache

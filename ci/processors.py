@@ -1,0 +1,107 @@
+"""Run the tests of kernels and compiler for each processor that kernels know, on this machine.
+
+For each of the models in rushlight's backends/cpu.py kernels are chosen and compiled as on that
+processor; instructions that this machine lacks are emulated, so none is left out. A test that every
+processor skips, and a set with fewer tests than ci/processors_tests.json has on record, fail the
+run. The closing table lists each set with its tests.
+
+Usage: python ci/processors.py [NAME ...] [PYTEST ARGUMENT ...] [--full] [--record]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from packages import CORE
+
+RECORD = Path(__file__).with_name("processors_tests.json")
+FOLDERS = ("tests/kernels", "tests/compiler", "tests/chains")
+# What runs in any process alike: files of the cache, signals, processes, threads.
+COMMON = (
+    "cache", "interrupts", "kernel_language", "threads", "training_at_once", "warmup", "memory",
+    "reference_mode",
+)  # fmt: skip
+PROCESSES = 2
+_COUNT = re.compile(r"(\d+) (passed|failed|skipped|error)")
+_SKIPPED = re.compile(r"SKIPPED \[\d+\] (tests/\S+:\d+)")
+
+
+def models() -> list[str]:
+    """Names of all processors."""
+    from rushlight.backends.cpu import MODELS
+
+    return list(MODELS)
+
+
+def environment(name: str) -> dict[str, str]:
+    """For a process that makes kernels for a processor."""
+    found = {**os.environ, "RUSHLIGHT_PROCESSOR": name}
+    found.setdefault("OMP_NUM_THREADS", "1")
+    found.setdefault("MKL_NUM_THREADS", "1")
+    return found
+
+
+def run(name: str, arguments: list[str], full: bool) -> tuple[int, dict[str, int], set[str]]:
+    """Status of one set's tests, their numbers by outcome, and where tests skip."""
+    chosen = [word for word in arguments if word.startswith("tests/")] or list(FOLDERS)
+    others = [word for word in arguments if not word.startswith("tests/")]
+    command = [sys.executable, "-m", "pytest", "-q", "-rs", *chosen, *others]
+    if not others and len(os.sched_getaffinity(0)) >= PROCESSES:
+        command += ["-n", str(PROCESSES), "--dist", "loadfile"]
+    if not full:
+        command += [f"--ignore-glob=*test_{word}*" for word in COMMON]
+    process = subprocess.Popen(
+        command, cwd=CORE.path, env=environment(name), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+    )  # fmt: skip
+    counts, skips, last = {}, set(), ""
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        if skipped := _SKIPPED.match(line):
+            skips.add(skipped[1])
+        last = line if _COUNT.search(line) else last
+    for number, outcome in _COUNT.findall(last):
+        counts[outcome] = int(number)
+    return process.wait(), counts, skips
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    full, record = "--full" in words, "--record" in words
+    words = [word for word in words if word not in ("--full", "--record")]
+    names = [word for word in words if word in models()]
+    arguments = [word for word in words if word not in names]
+    on_record = json.loads(RECORD.read_text()) if RECORD.is_file() else {}
+    rows, failed, found, everywhere = [], False, dict(on_record), None
+    for name in names or models():
+        print(f"\n--- {name}", flush=True)
+        start = time.monotonic()
+        status, counts, skips = run(name, arguments, full)
+        everywhere = skips if everywhere is None else everywhere & skips
+        passed = counts.get("passed", 0)
+        few = not arguments and not full and not record and passed < on_record.get(name, 0)
+        verdict = "FAILED" if status else "too few" if few else "ok"
+        failed |= verdict != "ok"
+        found[name] = passed
+        rows.append(
+            f"{name:16} {verdict:8} {passed:6} tests, {counts.get('skipped', 0):4} skipped, "
+            f"{time.monotonic() - start:5.0f} s"
+        )
+    print("\n--- processors, with what each lacks here emulated")
+    print("\n".join(rows))
+    if everywhere and not words:
+        print("skipped by every processor:", *sorted(everywhere))
+        failed = True
+    if record and not failed:
+        RECORD.write_text(json.dumps(found, indent=1) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
