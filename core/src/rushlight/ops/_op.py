@@ -19,6 +19,7 @@ TABLE = {}
 REQUIRED = type("REQUIRED", (), {"__repr__": lambda self: "REQUIRED", "__slots__": ()})()
 # Annotations that declarations use beside Tensor.
 Sizes = TensorList = Whole = Several = tuple
+Position = int  # a whole number, or a tensor of one, which is read when the op is called
 TENSOR, OPTIONAL, TENSORS, SIZES, ATTRIBUTE = "Tensor", "Optional", "TensorList", "Sizes", "attr"
 _KINDS = {
     "Tensor": TENSOR,

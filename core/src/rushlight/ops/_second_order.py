@@ -119,6 +119,18 @@ def with_history(tensor, *others):
     return _behind(tensor, _ITSELF[not others], (edge,), [number] if number else None, values)
 
 
+def zero_by(result, *tensors):
+    """`result` as if it depended on the tensors, by which its derivative is zero."""
+    tensors = [t for t in tensors if t.requires_grad]
+    if not (mode.recording and tensors) or stack.levels or stack.interpreters:
+        return result
+    metadata = [(t.shape, t._dtype, t._device) for t in tensors]
+    return _ZERO_BY.join(result, [gradient_edge(t) for t in tensors], metadata)
+
+
+_ZERO_BY = _Joined("ZeroBackward0", True)
+
+
 def _behind(tensor, op, edges, numbers, values):
     """The data of a tensor with a node of its own."""
     node = Node(op, edges, numbers)

@@ -151,6 +151,8 @@ def instance_norm(
             f"Expected more than 1 spatial element when training, got input size "
             f"{shape_text(input.shape)}"
         )
+    if weight is not None and weight.requires_grad and mode.recording:
+        weight = weight.clone()  # the graph keeps it: PyTorch normalizes with repeated weights
     bias = bias if bias is None else with_history(bias, input, weight)
     out, mean, rstd = _group_norm(input, c, weight, bias, eps)
     with no_grad():
