@@ -10,10 +10,12 @@ import warnings
 import pytest
 
 import rushlight
+from rushlight.ops import _deferred
 from rushlight.ops._op import TABLE
 from rushlight.tensor.tensor import Tensor
 from rushlight.testing.samples import samples_of
 
+_deferred.load_all()
 DIFFERENTIABLE = sorted(
     name for name, op in TABLE.items() if (op.formulas or op.joint) and op.kind != "composite"
 )

@@ -6,9 +6,11 @@ from __future__ import annotations
 import pytest
 
 import rushlight
+from rushlight.ops import _deferred
 from rushlight.ops._op import TABLE
 from rushlight.testing.samples import samples_of
 
+_deferred.load_all()
 OPTIONS = ("second_zero", "second_none")
 NAMED = sorted(
     name
