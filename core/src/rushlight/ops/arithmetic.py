@@ -147,7 +147,7 @@ def true_divide(input, other):
 
 true_divide.gradient(
     input=lambda grad, other: grad / conj_of(other),
-    other=lambda grad, input, other: -grad * conj_of(input / other / other),
+    other=lambda grad, input, other: -(grad / conj_of(other)) * conj_of(input / other),
 )
 
 
