@@ -62,7 +62,8 @@ def _full_mask(input, mask):
             f"has shape {shape_text(mask.shape)}, input {shape_text(input.shape)}"
         )
     try:
-        mask = mask.expand(tuple(input.shape))
+        if mask.shape != input.shape:
+            mask = mask.clone().expand(tuple(input.shape))  # whose memory is nobody else's
     except RuntimeError:
         raise RuntimeError(
             f"expected broadcastable mask: mask has shape {shape_text(mask.shape)}, input "

@@ -15,7 +15,7 @@ from rushlight.backends import np
 from rushlight.dtypes import BOOL, INTEGER, as_dtype
 from rushlight.errors import argument_error, type_name
 
-TRUTH, WHOLE, DTYPE = "bool", "int", "dtype"
+TRUTH, WHOLE, DTYPE, POSITION = "bool", "int", "dtype", "position"
 _WHOLE = frozenset(
     "dim dim0 dim1 dim2 dims dimension diagonal offset start_dim end_dim chunks shifts k size "
     "sizes split_size split_sizes window_length n_fft upscale_factor downscale_factor".split()
@@ -29,11 +29,14 @@ _REFUSED, _INT = object(), {int}
 
 
 def kind_of(name, default, annotation):
-    """TRUTH, WHOLE, DTYPE (which Python's types may stand for), or None where anything goes."""
+    """TRUTH, WHOLE, DTYPE (which Python's types may stand for), POSITION (which a tensor may hold),
+    or None where anything goes."""
     if name == "dtype":
         return DTYPE
     if type(default) is bool or annotation == "bool":
         return TRUTH if annotation in (None, "bool") else None
+    if annotation == "Position":
+        return POSITION
     if annotation is None:
         return WHOLE if name in _WHOLE else None
     return WHOLE if annotation in ("Sizes", "Whole") else None
@@ -49,6 +52,10 @@ def checked(op, values):
                 values[position] = _truth(op.label, name, value)
         elif kind is DTYPE:
             values[position] = as_dtype(value) if found is type else value
+        elif kind is POSITION:
+            dtype = getattr(value, "_dtype", None)
+            if dtype is not None and dtype.category == INTEGER and not value.dim():
+                values[position] = value.item()
         elif found is not int and not (optional and value is None):
             values[position] = whole(op.label, name, value)
     return values

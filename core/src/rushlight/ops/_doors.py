@@ -69,8 +69,8 @@ def texts_of(op, form):
         texts = {**{i: f"p{i}" for i in range(at)}, at: f"({', '.join(head[at:])})"}
     for name in keywords:
         position = op.index.get(name, op.index.get(op.keywords.get(name)))
-        if position is None or position in texts:
-            return None
+        if position is None or position in texts or name[1:].isdigit():
+            return None  # x1 and the like are names of the door's own
         texts[position] = name
         head.append(name)
     required = (i for i, value in enumerate(op.defaults) if value is REQUIRED)

@@ -24,7 +24,7 @@ def unary(op, general):
     same = op.same = [None] * _COUNT
     recorded, ways = op.options.get("differentiable", True), op.ways
 
-    def call(input, *args, **kwargs):
+    def call(input=_U, *args, **kwargs):
         kind = type(input)
         if args:
             if not kwargs and not STATE.modes and len(args) < WAYS - 1:
@@ -43,6 +43,8 @@ def unary(op, general):
                         if make.recorded(op.recipe, out, input) is NotImplemented:
                             record_one(op, input, out)
                     return out
+        if input is _U:  # it has another name
+            return general(**kwargs)
         return general(input, *args, **kwargs)
 
     return _renamed(call, op, 1)
@@ -55,7 +57,7 @@ def binary(op, general):
     same, mixed = op.same, op.mixed
     recorded = op.options.get("differentiable", True)
 
-    def call(input, other, *args, **kwargs):
+    def call(input=_U, other=_U, *args, **kwargs):
         kind = type(input)
         if (kind is Tensor or kind is Parameter) and not STATE.modes and not args and not kwargs:
             dtype, kind = input._dtype, type(other)
@@ -86,6 +88,10 @@ def binary(op, general):
                         if input._node is not None and recorded and mode.recording:
                             note(op, (input, None), [None, other, *op.defaults[2:]], (out,))
                         return out
+        if input is _U or other is _U:  # it has another name
+            named = zip(op.names, (input, other), strict=False)
+            kwargs.update({name: value for name, value in named if value is not _U})
+            return general(**kwargs)
         return general(input, other, *args, **kwargs)
 
     return _renamed(call, op, 2)

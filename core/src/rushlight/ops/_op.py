@@ -19,6 +19,7 @@ TABLE = {}
 REQUIRED = type("REQUIRED", (), {"__repr__": lambda self: "REQUIRED", "__slots__": ()})()
 # Annotations that declarations use beside Tensor.
 Sizes = TensorList = Whole = Several = tuple
+Position = int  # a whole number, or a tensor of one, which is read when the op is called
 TENSOR, OPTIONAL, TENSORS, SIZES, ATTRIBUTE = "Tensor", "Optional", "TensorList", "Sizes", "attr"
 _KINDS = {
     "Tensor": TENSOR,
@@ -28,7 +29,27 @@ _KINDS = {
     "Sizes": SIZES,
     "Several": SIZES,
 }
-_ALIASES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "self": "input"}
+# NumPy's names, which PyTorch takes too.
+_ALIASES = {
+    "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
+    "self": "input",
+}  # fmt: skip
+
+
+def numpy_names(function):
+    """A function of plain Python that takes NumPy's names for its arguments, as ops do."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    others = {k: v for k, v in _ALIASES.items() if v in names and k not in names}
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        for name in [n for n in kwargs if n in others]:
+            if others[name] in kwargs:
+                raise TypeError(f"{function.__name__}() got multiple values for '{others[name]}'")
+            kwargs[others[name]] = kwargs.pop(name)
+        return function(*args, **kwargs)
+
+    return call
 
 
 class Op:

@@ -19,6 +19,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.ops import _quick_pull
 from rushlight.ops._fusion import FusedFormula
 from rushlight.ops._op import TENSORS, Op
+from rushlight.ops._second_order import history_of
 from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import make_tensor
@@ -30,7 +31,8 @@ _ndarray = np.ndarray
 class Plan:
     """What one gradient pattern saves and computes."""
 
-    __slots__ = ("inputs", "key", "needs_shapes", "outputs", "parts", "pull", "quick", "recipes")
+    __slots__ = ("history", "inputs", "key", "needs_shapes", "outputs", "parts", "pull", "quick",
+                 "recipes")  # fmt: skip
 
 
 def record(op, tensors, values, outs, complete=True):
@@ -362,6 +364,8 @@ def backward(op, node, grad, create, plan=None):
         if saved != ():
             saved = unpack(node, create)
         pieces = plan.pull(node, grad, saved, node.values or op.defaults)
+        if create and plan.history is not None:
+            pieces = plan.history.add(node, grad, pieces)
     if node.shapes is None and node.dtypes is None:
         return pieces
     return fitted(node, pieces)
@@ -421,7 +425,7 @@ def make_plan(op, key, inputs=(), outputs=()):
     writer = _Writer(op, key, plan)
     plan.pull = writer.joint_pull() if op.joint is not None else writer.single_pull()
     plan.quick, plan.recipes = writer.quick, {}
-    plan.needs_shapes = writer.needs_shapes
+    plan.needs_shapes, plan.history = writer.needs_shapes, history_of(op)
     return plan
 
 

@@ -42,7 +42,7 @@ def _limits(input, min_val=-1.0, max_val=1.0):
         )
 
 
-@elementwise(rule=real_same, domain=nonzero, check=_no_bools)
+@elementwise(rule=real_same, domain=nonzero, check=_no_bools, second_zero=("input",))
 def relu(input):
     """``max(input, 0)``; NaN and the sign of zero stay.
 
@@ -55,7 +55,7 @@ def relu(input):
 relu.gradient(input=lambda grad, out: where(out <= 0, 0.0, grad))
 
 
-@_float(domain=nonzero, inplace="_leaky_relu_")
+@_float(domain=nonzero, inplace="_leaky_relu_", second_zero=("input",))
 def leaky_relu(input, negative_slope=0.01):
     """`input` where positive, else ``negative_slope * input``."""
     return xp.where(input > 0, input, input * negative_slope)
@@ -196,6 +196,7 @@ logsigmoid.gradient(input=lambda grad, input: grad * sigmoid(-input))
     domain=away_from(-1.0, 1.0),
     method=False,
     inplace="_hardtanh_",
+    second_zero=("input",),
     check=_limits,
     **_NN,
 )
@@ -216,6 +217,7 @@ hardtanh.gradient(
     domain=away_from(0.0, 6.0, high=8.0),
     method=False,
     inplace="_relu6_",
+    second_zero=("input",),
     check=_no_bools,
     **_NN,
 )
@@ -227,7 +229,9 @@ def relu6(input):
 relu6.gradient(input=lambda grad, input: where((input > 0) & (input < 6), grad, 0.0))
 
 
-@_float(domain=away_from(-3.0, 3.0, low=-5.0, high=5.0), inplace="_hardsigmoid_")
+@_float(
+    domain=away_from(-3.0, 3.0, low=-5.0, high=5.0), inplace="_hardsigmoid_", second_zero=("input",)
+)
 def hardsigmoid(input):
     """``relu6(input + 3) / 6``."""
     return xp.minimum(xp.maximum(input + 3, 0), 6) / 6
@@ -286,7 +290,7 @@ def _not_negative(input, lambd=0.5):
         raise RuntimeError(f"softshrink: lambda must not be negative, found {lambd}")
 
 
-@_float(domain=away_from(-0.5, 0.5), check=_not_negative)
+@_float(domain=away_from(-0.5, 0.5), check=_not_negative, second_zero=("input",))
 def softshrink(input, lambd=0.5):
     """`input` moved toward zero by `lambd`; zero within."""
     return xp.where(
@@ -299,7 +303,7 @@ softshrink.gradient(
 )
 
 
-@_float(domain=away_from(-0.5, 0.5), method=True)
+@_float(domain=away_from(-0.5, 0.5), method=True, second_zero=("input",))
 def hardshrink(input, lambd=0.5):
     """`input` where its absolute value exceeds `lambd`, else zero."""
     return xp.where((input >= -lambd) & (input <= lambd), 0, input)
@@ -315,6 +319,7 @@ hardshrink.gradient(
     domain=away_from(0.4),
     method=False,
     inplace="_threshold_",
+    second_zero=("input",),
     variants=({"threshold": 0.4, "value": 2.0},),
     **_NN,
 )

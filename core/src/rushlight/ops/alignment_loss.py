@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import cast
 from rushlight.dtypes import FLOAT
@@ -20,6 +19,7 @@ from rushlight.tensor.tensor import Tensor
     tested_by="tests/nn/test_functions_agree.py",
     samples=lambda make: [],
     node="CtcLoss",
+    second_refused=("log_probs",),
 )
 def _ctc_loss(log_probs: Tensor, labels, input_lengths, target_lengths, blank):
     """Losses (N,) of (T, N, C), and their derivative (T, N, C) as PyTorch defines it: that of the
@@ -31,11 +31,7 @@ def _ctc_loss(log_probs: Tensor, labels, input_lengths, target_lengths, blank):
 
 
 def _ctc_gradient(grad, out1):
-    if mode.recording:
-        raise NotImplementedError(
-            "ctc_loss: second derivatives are not available (neither are they in PyTorch); call "
-            "backward without create_graph"
-        )
+    out1 = out1.detach()
     # an impossible alignment has no derivative: a gradient of zero (zero_infinity) ignores it
     grad = grad.reshape(1, -1, 1)
     return where(grad == 0, 0.0, grad * out1)

@@ -147,7 +147,7 @@ def true_divide(input, other):
 
 true_divide.gradient(
     input=lambda grad, other: grad / conj_of(other),
-    other=lambda grad, other, out: -grad * conj_of(out / other),
+    other=lambda grad, input, other: -(grad / conj_of(other)) * conj_of(input / other),
 )
 
 
@@ -247,8 +247,14 @@ def _former_reflected_division(self, other):
 
 Tensor.__rdiv__ = _former_reflected_division
 Tensor.__div__, Tensor.__idiv__ = div, _div_inplace
+
+
+def _square_of(x):
+    return x * x
+
+
 _rdiv.gradient(
-    input=lambda grad, input, out: -grad * conj_of(out / input),
+    input=lambda grad, input, other: -(grad * conj_of(other)) * _square_of(conj_of(1 / input)),
     other=lambda grad, input: grad / conj_of(input),
 )
 

@@ -9,6 +9,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import losses as kernels
 from rushlight.kernels import places
 from rushlight.ops._op import op
+from rushlight.ops._second_order import with_history
 from rushlight.ops.comparison import where
 from rushlight.ops.full_precision import in_float32
 from rushlight.ops.losses import _check_targets, _reduce, reduction_of
@@ -28,6 +29,7 @@ def _samples(make):
 @op(
     method=False,
     node="NllLoss",
+    second_zero=("input",),
     linear=True,
     meta=lambda input, target, ignore_index: ((), dtype_of(input)),
     samples=_samples,
@@ -92,7 +94,7 @@ def nll_loss(
         _check_targets(target.detach(), ignore_index, input.shape[dim])
     kept = target != ignore_index
     index = where(kept, target, 0)
-    losses = -input.gather(dim, index.unsqueeze(dim)).squeeze(dim)
+    losses = -with_history(input).gather(dim, index.unsqueeze(dim)).squeeze(dim)
     scale = kept.to(input.dtype)
     if weight is not None:
         scale = scale * weight[index]

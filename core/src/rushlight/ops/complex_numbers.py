@@ -7,6 +7,7 @@ from rushlight.dtypes import COMPLEX, FLOAT, bool_, default, float16, float32, f
 from rushlight.errors import argument_error
 from rushlight.ops._domains import nonzero
 from rushlight.ops._op import composite, elementwise
+from rushlight.ops._second_order import with_history
 from rushlight.ops.arithmetic import conj_of, mul
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import complex, ones_like, zeros_like
@@ -60,6 +61,7 @@ def polar(abs: Tensor, angle: Tensor):
             '"polar" not implemented for dtype float16: compute in float32, then convert with '
             ".chalf()"
         )
+    abs = with_history(abs)
     return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
 
 

@@ -12,6 +12,7 @@ from rushlight.kernels.prepared import Remembered
 from rushlight.ops._direct import on_arrays, on_cpu, tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._recording import note
+from rushlight.ops._second_order import with_history
 from rushlight.ops._shape_rules import shaped
 from rushlight.ops.copying import in_format_of
 from rushlight.tensor.dispatch import STATE
@@ -35,6 +36,7 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
 
 
 @op(
+    second_none=("input", "weight"),
     linear="*input,weight",
     method=False,
     samples=_samples,
@@ -50,6 +52,7 @@ def _convolution(
 
 
 @op(
+    second_none=("output", "weight"),
     linear="*output,weight",
     meta=shaped(2),
     method=False,
@@ -224,7 +227,9 @@ def _parts(function, input, weight, bias, *settings):
         function(real, a, None, *settings) - function(imaginary, b, None, *settings),
         function(real, b, None, *settings) + function(imaginary, a, None, *settings),
     )
-    return out if bias is None else out + bias.reshape(-1, *(1,) * (weight.dim() - 2))
+    if bias is None:
+        return out
+    return out + with_history(bias, input, weight).reshape(-1, *(1,) * (weight.dim() - 2))
 
 
 def _positive(name, **settings):
@@ -394,7 +399,8 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
         out = _convolution_input(batched, weight, *settings, bias)
     else:
         out = _convolution_input(batched, weight, *settings)
-        out = out if bias is None else out + bias.reshape(-1, *(1,) * count)
+        if bias is not None:
+            out = out + with_history(bias, input, weight).reshape(-1, *(1,) * count)
     out = in_format_of(batched, out) if count == 2 else out
     return out if batched.dim() == input.dim() else out.squeeze(0)
 

@@ -13,6 +13,7 @@ from rushlight.kernels import matrix as kernels
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._direct import on_arrays, tensor_of, unrecorded
 from rushlight.ops._op import composite, op
+from rushlight.ops._second_order import with_history
 from rushlight.ops.arithmetic import sgn
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros_like
@@ -228,7 +229,7 @@ def pdist(input: Tensor, p=2.0):
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     if input.shape[0] < 2:
-        return input.reshape(-1).narrow(0, 0, 0)  # no pairs, and a gradient of zero
+        return with_history(input).reshape(-1).narrow(0, 0, 0)  # no pairs, and a gradient of zero
     if p == 2:
         return _pdist(input)
     rows, columns = _pairs_of(input.shape[0], input._device)

@@ -167,7 +167,12 @@ def erfinv(input):
     return xp.erfinv(input)
 
 
-erfinv.gradient(input=lambda grad, out: grad * (math.sqrt(math.pi) / 2 * exp(out * out)))
+def _erfinv_gradient(grad, input):
+    root = erfinv(input)
+    return grad * (math.sqrt(math.pi) / 2 * exp(root * root))
+
+
+erfinv.gradient(input=_erfinv_gradient)
 
 
 @elementwise(rule=real_floating, domain=positive)

@@ -23,7 +23,7 @@ from rushlight.ops._rules import (
     result_type,
     same,
 )
-from rushlight.ops.arithmetic import mul, pow, remainder
+from rushlight.ops.arithmetic import conj_of, mul, pow, remainder
 from rushlight.ops.comparison import isfinite, isnan, where
 from rushlight.ops.exponential import exp2
 from rushlight.tensor.tensor import Tensor
@@ -260,6 +260,18 @@ def _frexp_gradient(grad, out1, needs):
     return (None if grad is None else grad / exp2(out1.to(grad._dtype)),)
 
 
+@elementwise(method=False, inplace=False, limited=False, tested_by="ldexp", node="Ldexp")
+def _scaled_by_power(input, other):
+    """``input * 2 ** other`` of one floating dtype."""
+    return input * xp.power(2.0, other)
+
+
+_scaled_by_power.gradient(
+    input=lambda grad, other: grad * conj_of(pow(2.0, other)),
+    other=lambda grad, out: grad * conj_of(out) * math.log(2.0),
+)
+
+
 @composite()
 def ldexp(input: Tensor, other: Tensor):
     """``input * 2 ** other``, broadcast; of a float tensor and integers, in its dtype and without
@@ -268,6 +280,8 @@ def ldexp(input: Tensor, other: Tensor):
     if input._dtype.category != FLOAT or other._dtype.category != INTEGER:
         if input._dtype.category == COMPLEX or not other._array.ndim:
             other = other.to(dtypes.promote_types(input._dtype, other._dtype))
+        if input._dtype is other._dtype and input._dtype.category >= FLOAT:
+            return _scaled_by_power(input, other)
         return mul(input, pow(2.0, other))
     half = other.div(2, rounding_mode="trunc")
     powers = [pow(2.0, part.double()) for part in (half, other - half)]

@@ -6,6 +6,7 @@ from rushlight.compiler import xp
 from rushlight.dtypes import float64
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, elementwise
+from rushlight.ops._second_order import with_history
 from rushlight.ops.activation import leaky_relu
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import ones_like, zeros_like
@@ -28,7 +29,14 @@ def glu(input: Tensor, dim=-1):
     return a * b.sigmoid()
 
 
-@elementwise(method=False, inplace=False, limited=False, tested_by="prelu", node="PreluKernel")
+@elementwise(
+    method=False,
+    inplace=False,
+    limited=False,
+    tested_by="prelu",
+    node="PreluKernel",
+    second_zero=("input", "weight"),
+)
 def _sloped(input, weight):
     """`input` where positive, else ``weight * input``, broadcast."""
     return xp.where(input > 0, input, weight * input)
@@ -96,7 +104,7 @@ def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=F
         mean = (lower + upper) / 2
         return leaky_relu.op.inplace(input, mean) if inplace else leaky_relu(input, mean)
     slopes = _drawn_slopes(input, lower, upper)
-    return input.mul_(slopes) if inplace else input * slopes
+    return input.mul_(slopes) if inplace else with_history(input) * slopes
 
 
 def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):

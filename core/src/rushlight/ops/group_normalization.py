@@ -7,6 +7,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import group_normalization as kernels
 from rushlight.ops._direct import arrays_of, on_arrays, tensor_of, tensors_of, unrecorded
 from rushlight.ops._op import op
+from rushlight.ops._second_order import with_history
 from rushlight.ops._shape_rules import batch_gradients, group_normalized
 from rushlight.ops.copying import in_format_of
 from rushlight.ops.normalization import (
@@ -150,6 +151,9 @@ def instance_norm(
             f"Expected more than 1 spatial element when training, got input size "
             f"{shape_text(input.shape)}"
         )
+    if weight is not None and weight.requires_grad and mode.recording:
+        weight = weight.clone()  # the graph keeps it: PyTorch normalizes with repeated weights
+    bias = bias if bias is None else with_history(bias, input, weight)
     out, mean, rstd = _group_norm(input, c, weight, bias, eps)
     with no_grad():
         if running_mean is not None:

@@ -196,10 +196,13 @@ def _write_at(out, index, values, accumulate):
         ) from None
 
 
-def _index_put_input(grad, values, index, accumulate):
+def _index_put_input(grad, values_shape, index, accumulate):
     if accumulate:
         return grad
-    return _index_put(grad, (values * 0).detach(), index, False)
+    from rushlight.ops.creation import zeros
+
+    values = zeros(values_shape, dtype=grad._dtype, device=grad._device)
+    return _index_put(grad, values, index, False)
 
 
 _index_put.gradient(
@@ -322,7 +325,14 @@ def getitem(self, index):
     if basic:
         return _slice(self, plain)
     first, second = in_two_steps(plain, self.dim())
-    return _index(self if first is None else _slice(self, first), second)
+    return _index(self if first is None else _slice(self, first), _kept(second, self))
+
+
+def _kept(index, *tensors):
+    """An index of arrays that a graph may keep: in memory that nobody writes to afterwards."""
+    if not (mode.recording and any(t.requires_grad for t in tensors)):
+        return index
+    return tuple([item.copy() if is_array(item) else item for item in index])
 
 
 def setitem(self, index, value):
@@ -371,6 +381,7 @@ def put(self, index, values, accumulate):
     check_writable(self, recording)
     node = None
     if recording:
+        index = _kept(index, self, values)
         attributes = [None, None, index, accumulate]
         out = make_tensor(self._array, self._dtype)
         node = record(_index_put.op, (self, values), attributes, (out,))
@@ -392,7 +403,8 @@ def index_put(input, indices, values, accumulate=False):
     if stack.levels and any(getattr(i, "_level", None) is not None for i in indices):
         batching = importlib.import_module("rushlight.ops._batching_indices")
         return batching.put_at(input, tuple(indices), values, accumulate)
-    return _index_put(input, values, normalize(tuple(indices))[0], accumulate)
+    index = _kept(normalize(tuple(indices))[0], input, values)
+    return _index_put(input, values, index, accumulate)
 
 
 Tensor.__getitem__, Tensor.__setitem__ = getitem, setitem

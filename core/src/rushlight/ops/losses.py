@@ -12,7 +12,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import losses as kernels
 from rushlight.ops._direct import on_arrays, on_gpu, tensor_of, translated, unrecorded
 from rushlight.ops._domains import away_from, real
-from rushlight.ops._op import elementwise, op
+from rushlight.ops._op import elementwise, numpy_names, op
 from rushlight.ops._rules import real_floating_only
 from rushlight.ops._shape_rules import entropy
 from rushlight.ops.activation import logsigmoid
@@ -419,6 +419,7 @@ def margin_ranking_loss(
     return _reduce((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
+@numpy_names
 def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     """The cosine of the angle between vectors along `dim`."""
     if not (x1.is_floating_point() and x2.is_floating_point()):
@@ -490,6 +491,7 @@ def triplet_margin_loss(
     return _reduce((near - far + margin).clamp(min=0), reduction)
 
 
+@numpy_names
 def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
     """The norm of order `p` of ``x1 - x2 + eps`` over the last dimension."""
     return (x1 - x2 + eps).norm(p, -1, keepdim)

@@ -10,6 +10,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import lapack
 from rushlight.ops._op import Several, TensorList, composite, op
+from rushlight.ops._second_order import with_history
 from rushlight.ops.comparison import where
 from rushlight.ops.eigenvalues import linalg_eigh, linalg_svd
 from rushlight.ops.matrix import matmul
@@ -74,7 +75,7 @@ def linalg_pinv(input: Tensor, rcond=None, hermitian=False, *, atol=None, rtol=N
     if rcond is not None:
         atol, rtol = 0.0, rcond
     if not input.numel():
-        return input.mT.clone()
+        return with_history(input).mT.clone()
     return _pinv(input, atol, rtol, hermitian)
 
 
@@ -340,7 +341,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left=True, transpose=Fa
             f"and other.shape[{-2 if left else -1}] equal to m"
         )
     if not input3.numel():
-        return input3.clone()
+        return with_history(input3, input, input2).clone()
     if not (input.requires_grad or input2.requires_grad or input3.requires_grad):
         return _ormqr(input, input2, input3, left, transpose)
     return _reflect(input[..., : input2.shape[-1]], input2, input3, left, transpose)

@@ -41,6 +41,7 @@ def _batch_samples(make):
 
 
 @op(
+    second_none=("input", "weight"),
     meta=batch_normalized,
     method=False,
     samples=_batch_samples,
@@ -107,6 +108,7 @@ def _batch_norm_gradient(grad, input, weight, eps, out1, out2, needs):
 
 
 @op(
+    second_none=("input", "weight"),
     meta=batch_normalized,
     method=False,
     tested_by="_batch_norm",
@@ -270,11 +272,8 @@ def _with_averages(results, input, running_mean, running_var, momentum, eps):
 
 def _nothing_normalized(input, weight, bias):
     """An empty result; the gradients of weight and bias are zero."""
-    out = input * 1
-    for vector in (weight, bias):
-        if vector is not None:
-            out = out + vector.sum() * 0
-    return out
+    out = input * (1 if weight is None else weight.sum() * 0 + 1)
+    return out if bias is None else out + bias.sum() * 0
 
 
 @functools.cache
@@ -349,6 +348,7 @@ def affine_of_channels(mean, var, weight, bias, eps):
 
 
 @op(
+    second_none=("input", "weight"),
     meta=like,
     method=False,
     tested_by="_batch_norm",
@@ -413,7 +413,13 @@ def _layer_samples(make):
     ]
 
 
-@op(meta=layer_normalized, method=False, samples=_layer_samples, node="NativeLayerNorm")
+@op(
+    meta=layer_normalized,
+    method=False,
+    samples=_layer_samples,
+    node="NativeLayerNorm",
+    second_none=("input", "weight"),
+)
 def _layer_norm(input: Tensor, size, weight: Tensor | None, bias: Tensor | None, eps):
     """Runs of the last `size` elements normalized; also their mean and inverse deviation."""
     return kernels.layer_norm_forward(input, size, weight, bias, eps)

@@ -10,6 +10,7 @@ from rushlight.kernels import padding as kernels
 from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._op import op
+from rushlight.ops._second_order import with_history
 from rushlight.ops._shape_rules import padded
 from rushlight.ops.copying import in_format_of
 from rushlight.tensor.dispatch import STATE
@@ -70,6 +71,8 @@ _constant_pad.gradient(input=lambda grad, pad: _constant_pad(grad, tuple(-p for 
 
 
 @op(
+    second_zero=("input",),
+    second_if=lambda input, pad, mode: mode != "circular",
     linear=True,
     batching="trailing",
     meta=padded,
@@ -204,6 +207,7 @@ def _composed(input, pad, mode):
     """:func:`pad` in the table's ops, dimension by dimension."""
     from rushlight.ops.creation import beside
 
+    input = input if mode == "circular" else with_history(input)
     for i in range(0, len(pad), 2):
         dim = input.dim() - 1 - i // 2
         before, after = pad[i : i + 2]

@@ -47,6 +47,7 @@ def _adaptive_max_meta(input, output_size):
 
 
 @op(
+    second_zero=("input",),
     batching="rows",
     keeps_format=(4, 5),
     meta=_max_meta,
@@ -61,6 +62,7 @@ def _max_pool(input: Tensor, kernel_size, stride, padding, dilation, ceil_mode):
 
 
 @op(
+    second_zero=("input",),
     batching="rows",
     keeps_format=(4,),
     meta=_adaptive_max_meta,
@@ -124,6 +126,7 @@ def _avg_samples(make):
 
 
 @op(
+    second_zero=("input",),
     linear=True,
     batching="rows",
     keeps_format=(4,),
@@ -198,6 +201,8 @@ _avg_unpool.gradient(input=_gather)
 
 
 @op(
+    second_zero=("input",),
+    second_if=lambda input, output_size: any(n != 1 for n in output_size),  # else a mean
     linear=True,
     batching="rows",
     keeps_format=(4,),

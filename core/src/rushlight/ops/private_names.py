@@ -8,6 +8,7 @@ import math
 from rushlight import dtypes
 from rushlight.errors import shape_text
 from rushlight.ops._op import TensorList, composite
+from rushlight.ops._second_order import zero_by
 from rushlight.ops.activation import gelu, relu
 from rushlight.ops.creation import zeros
 from rushlight.ops.epilogues import epilogue_of, linear_then
@@ -191,8 +192,10 @@ def max_pool2d_with_indices_backward(
     that the `indices` name."""
     if input.dim() == 3:
         shape = (1, *input.shape)
-        return _max_unpool(grad_output.unsqueeze(0), indices.unsqueeze(0), shape).squeeze(0)
-    return _max_unpool(grad_output, indices, tuple(input.shape))
+        found = _max_unpool(grad_output.unsqueeze(0), indices.unsqueeze(0), shape).squeeze(0)
+    else:
+        found = _max_unpool(grad_output, indices, tuple(input.shape))
+    return zero_by(found, input)
 
 
 def sliced(input: Tensor, dim=0, start=None, end=None, step=1):

@@ -9,6 +9,7 @@ from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
+from rushlight.ops._second_order import with_history
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import full
 from rushlight.ops.scattering import scatter_reduce
@@ -81,7 +82,7 @@ def segment_reduce(
     place = np.array([np.repeat(np.arange(segments), r)[:size] for r in rows], np.int64).reshape(
         *counts.shape[:-1], min(size, int(rows.sum(1).max(initial=0)))
     )
-    data = data.narrow(axis, 0, place.shape[-1])
+    data = with_history(data).narrow(axis, 0, place.shape[-1])
     index = make_tensor(place.reshape(*place.shape, *rest), dtypes.int64).to(data.device)
     index = index.expand(data.shape)
     start = _START[reduce] if initial is None else initial

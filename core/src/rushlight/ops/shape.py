@@ -224,9 +224,11 @@ def expand(input: Tensor, size: Sizes, *, implicit=False):
             for s, n, m in zip(input.strides, input.shape, target[lead:], strict=True)
         ]
         out = np.ndarray(tuple(target), input.dtype, input, 0, tuple(steps))
-        out.flags.writeable = False
-        return out
-    return np.broadcast_to(input, tuple(target), subok=True)
+    else:
+        out = np.broadcast_to(input, tuple(target), subok=True)
+    if type(out) is np.ndarray and input.flags.writeable:  # unless elements are shown twice
+        out.flags.writeable = all(s or n < 2 for n, s in zip(target, out.strides, strict=True))
+    return out
 
 
 expand.gradient(input=lambda grad, input_shape: grad.sum_to_size(input_shape))

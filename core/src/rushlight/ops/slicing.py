@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 from rushlight.backends import np
 from rushlight.backends.arrays import MetaArray, complex32, meta_array
 from rushlight.errors import shape_text
 from rushlight.ops._arrays import one_of_many
 from rushlight.ops._known_views import ShortView
-from rushlight.ops._op import Whole, composite
+from rushlight.ops._op import Position, Whole, composite
 from rushlight.ops._op import view as declare_view
 from rushlight.ops.shape import BEFORE, view_scatter
 from rushlight.tensor import construction
@@ -36,7 +38,7 @@ def _narrowed(input, dim, start, length):
     samples=lambda make: [((make(3, 4), 1, 1, 2), {}), ((make(3, 4), 0, 0, 0), {})],
     made_by=_narrowed,
 )
-def narrow(input: Tensor, dim, start, length):
+def narrow(input: Tensor, dim, start: Position, length):
     """The slice of `length` elements from `start` along `dim`."""
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -481,8 +483,7 @@ def tensor_split(input: Tensor, indices_or_sections, dim=0):
         raise RuntimeError(f"number of sections must be larger than 0, got {parts}")
     if isinstance(parts, int):
         small, larger = divmod(extent, parts)
-        return split(input, [small + 1] * larger + [small] * (parts - larger), dim)
+        parts = itertools.accumulate([small + 1] * larger + [small] * (parts - larger - 1))
     edges = [0, *[min(max(i + extent if i < 0 else i, 0), extent) for i in parts], extent]
-    return tuple(
-        narrow(input, dim, a, max(b - a, 0)) for a, b in zip(edges[:-1], edges[1:], strict=True)
-    )
+    before = (slice(None),) * dim
+    return tuple([input[(*before, slice(a, max(a, b)))] for a, b in itertools.pairwise(edges)])

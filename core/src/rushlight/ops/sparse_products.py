@@ -10,7 +10,6 @@ from rushlight.kernels.execution import is_low_precision
 from rushlight.ops._op import op
 from rushlight.ops.creation import zeros
 from rushlight.ops.joining import cat
-from rushlight.ops.scattering import scatter_reduce
 from rushlight.ops.sparse_creation import to_dense
 from rushlight.ops.sparse_elementwise import add, mul
 from rushlight.ops.sparse_history import whole
@@ -363,7 +362,11 @@ def mm_reduce(input, mat2, reduce):
     terms = input._elements.unsqueeze(1) * mat2.index_select(0, _tensor(columns))
     out = zeros((input._pattern.size[0], mat2.shape[1]), dtype=terms.dtype)
     index = _tensor(rows).unsqueeze(1).expand(terms.shape)
-    return scatter_reduce(out, 0, index, terms, reduce, include_self=False)
+    found = out.scatter_add(0, index, terms)
+    if reduce == "sum":
+        return found
+    counts = np.bincount(rows, minlength=out.shape[0]).clip(1)
+    return found / _tensor(counts).unsqueeze(1)
 
 
 def _extreme_terms(input, mat2, reduce):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight import devices, dtypes
+from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.ops import place_calls
 from rushlight.ops._op import composite, op
@@ -57,7 +58,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim=None):
     own, other = input._array.shape, indices._array.shape
     if own[:at] == other[:at] and own[at + 1 :] == other[at + 1 :] and not stack.levels:
         if input._device is devices.cpu:
-            return _take_along(input, at, indices)
+            # PyTorch saves indices of its own
+            own = indices.clone() if mode.recording and input.requires_grad else indices
+            return _take_along(input, at, own)
     shape = list(np.broadcast_shapes(_but(input, at), _but(indices, at)))
     full, whole = [*shape], [*shape]
     full[at], whole[at] = indices.shape[at], input.shape[at]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
+from rushlight.ops._second_order import with_history
 from rushlight.ops.convolution import spatial
 from rushlight.ops.copying import in_format_of
 from rushlight.ops.creation import beside, zeros
@@ -191,7 +192,7 @@ def _fractional(name, count, input, kernel_size, output_size, output_ratio, samp
     windows = np.take_along_axis(values, flat, 3)
     best = _first_largest(windows)
     index = beside(input, np.take_along_axis(flat, best[..., None], 3)[..., 0])
-    out = batched.reshape(n, c, area).gather(2, index).reshape(n, c, *sizes)
+    out = with_history(batched).reshape(n, c, area).gather(2, index).reshape(n, c, *sizes)
     index = index.reshape(n, c, *sizes)
     if batched is not input:
         out, index = out.squeeze(0), index.squeeze(0)
