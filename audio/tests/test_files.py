@@ -50,6 +50,97 @@ def test_parts(stereo):
     assert rl.equal(ra.load(stereo, frame_offset=790)[0], noise()[:, 790:])
 
 
+COMPRESSED = [("ogg", "VORBIS"), ("opus", "OPUS"), ("mp3", "MP3")]
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize(("format", "encoding"), [*COMPRESSED, ("flac", "FLAC"), ("wav", "PCM_F")])
+def test_parts_are_slices_of_the_whole(tmp_path, format, encoding, channels):
+    path = tmp_path / f"a.{format}"
+    # Noise of this length ends in a page that a seek in Vorbis misses by many samples.
+    ra.save(path, noise(channels, 100000) * 0.3, 8000)
+    assert ra.info(path).encoding == encoding
+    whole, _ = ra.load(path)
+    assert whole.shape == (channels, 100000)
+    by_soundfile = soundfile.read(path, dtype="float32", always_2d=True)[0]
+    np.testing.assert_allclose(whole.T.numpy(), by_soundfile, atol=1e-5)
+    for offset in (0, 1, 1151, 65535, 65536, 96545, 96723, 99999):
+        for frames in (-1, 1, 700, 50000):
+            part, _ = ra.load(path, frame_offset=offset, num_frames=frames)
+            stop = None if frames == -1 else offset + frames
+            assert rl.equal(part, whole[:, offset:stop])
+
+
+def test_a_compressed_file_that_breaks_off(tmp_path):
+    path = tmp_path / "cut.ogg"
+    ra.save(path, noise(frames=100000), RATE)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    frames = ra.info(path).num_frames
+    assert frames < 100000
+    assert ra.load(path)[0].shape == (2, frames)
+
+
+LOUD = [-np.inf, -3.0, -1.5, -1.0001, -1.0, -0.5, 0.0, 0.5, 1.0, 1.0001, 1.5, 2.0, np.inf]
+
+
+@pytest.mark.parametrize("dtype", [rl.float32, rl.float64])
+@pytest.mark.parametrize(
+    ("format", "options"),
+    [
+        ("wav", {"encoding": "ULAW"}),
+        ("wav", {"encoding": "ALAW"}),
+        ("wav", {"bits_per_sample": 8}),
+        ("wav", {"bits_per_sample": 16}),
+        ("wav", {"bits_per_sample": 24}),
+        ("wav", {"encoding": "PCM_S", "bits_per_sample": 32}),
+        ("flac", {}),
+        ("flac", {"bits_per_sample": 8}),
+        ("flac", {"bits_per_sample": 24}),
+    ],
+)
+def test_loud_samples_are_cut_off(tmp_path, format, options, dtype):
+    path = tmp_path / f"loud.{format}"
+    loud = rl.tensor([LOUD], dtype=dtype)
+    ra.save(path, loud, RATE, **options)
+    coarse = options.get("encoding") in ("ULAW", "ALAW")
+    found = ra.load(path)[0].double()
+    np.testing.assert_allclose(found, loud.double().clamp(-1, 1), atol=0.03 if coarse else 2**-7)
+    ra.save(path, loud.clamp(-1, 1), RATE, **options)
+    assert rl.equal(ra.load(path)[0].double(), found)
+
+
+def test_loud_floats_stay(tmp_path):
+    path = tmp_path / "loud.wav"
+    values = rl.tensor([[*LOUD, np.nan]])
+    ra.save(path, values, RATE)
+    np.testing.assert_array_equal(ra.load(path)[0].numpy(), values.numpy())
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "subtype"),
+    [
+        ("a.wav", {"encoding": "ULAW"}, "ULAW"),
+        ("a.wav", {"bits_per_sample": 8}, "PCM_U8"),
+        ("a.wav", {"bits_per_sample": 16}, "PCM_16"),
+        ("a.wav", {"bits_per_sample": 32}, "PCM_32"),
+        ("a.flac", {}, "PCM_16"),
+        ("a.ogg", {}, "VORBIS"),
+        ("a.opus", {}, "OPUS"),
+        ("a.mp3", {}, "MPEG_LAYER_III"),
+    ],
+)
+def test_nan_is_refused_where_it_has_no_value(tmp_path, name, options, subtype):
+    waveform = noise()
+    waveform[1, 3:5] = np.nan
+    with pytest.raises(ValueError, match=f"2 of 1600 samples are NaN.*which {subtype} cannot hold"):
+        ra.save(tmp_path / name, waveform, RATE, **options)
+    if subtype in ("VORBIS", "OPUS", "MPEG_LAYER_III"):
+        waveform[1, 3:5] = np.inf
+        with pytest.raises(ValueError, match="2 of 1600 samples are NaN or infinite"):
+            ra.save(tmp_path / name, waveform, RATE)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("dtype", "bits", "encoding"),
     [

@@ -1,6 +1,8 @@
 """Resampling against the definition: a sum over samples of a windowed sinc."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,6 +10,9 @@ import pytest
 import rushlight as rl
 from rushlight_audio import functional as F
 from rushlight_audio import transforms as T
+from rushlight_audio.functional import sinc_sums
+from rushlight_audio.functional.resample import reduced_rates
+from rushlight_audio.functional.sinc import SincFilter
 
 
 def noise(*shape):
@@ -89,6 +94,89 @@ def test_gradient():
     (out * rl.from_numpy(y)).sum().backward()
     # Linear, so <grad, x> is <y, out>.
     assert waveform.grad.numpy() @ x == pytest.approx(out.detach().numpy() @ y)
+
+
+COPRIME = [(44101, 48017), (48017, 44101), (9973, 1009), (1009, 9973), (100003, 7), (7, 100003)]
+
+
+@pytest.mark.parametrize(("orig", "new"), COPRIME)
+@pytest.mark.parametrize("beta", [None, 6.5])
+def test_rates_without_a_divisor(orig, new, beta):
+    x = noise(2, 500 if new < 10000 else 90 if orig > 10000 else 9)
+    method = "sinc_interp_hann" if beta is None else "sinc_interp_kaiser"
+    ours = F.resample(rl.from_numpy(x), orig, new, resampling_method=method, beta=beta)
+    assert ours.shape == (2, math.ceil(x.shape[1] * new / orig))
+    some = np.linspace(0, ours.shape[1] - 1, min(50, ours.shape[1])).astype(int)
+    sure = np.stack([by_sum_at(row, orig, new, some, beta) for row in x])
+    np.testing.assert_allclose(ours[:, some].numpy(), sure, atol=1e-11)
+
+
+def by_sum_at(x, orig, new, outputs, beta):
+    """Some outputs of `by_sum`."""
+    edge, n, out = min(orig, new) * 0.99, np.arange(len(x)), []
+    for k in outputs:
+        t = np.clip((n / orig - k / new) * edge, -6, 6)
+        window = np.cos(t * np.pi / 12) ** 2
+        if beta is not None:
+            window = np.i0(beta * np.sqrt(np.maximum(1 - (t / 6) ** 2, 0))) / np.i0(beta)
+            window[np.abs(t) == 6] = 0
+        out.append((x * np.sinc(t) * window).sum() * edge / orig)
+    return np.array(out)
+
+
+def test_sums_are_the_convolution(monkeypatch):
+    x = rl.from_numpy(noise(3, 700)).requires_grad_()
+    for orig, new in RATES:
+        filters = SincFilter(*reduced_rates(orig, new), 6, 0.99, "sinc_interp_hann", None, x.dtype)
+        with monkeypatch.context() as patch:
+            for name, value in (("BLOCK", 300), ("FEWEST", 40), ("MOST_SAMPLES", 7)):
+                patch.setattr(sinc_sums, name, value)
+            sums = sinc_sums.resample_by_sums(x, filters)
+            expected = F.resample(x, orig, new)
+            np.testing.assert_allclose(sums.detach(), expected.detach(), atol=1e-12)
+            weight = rl.from_numpy(noise(*sums.shape))
+            found, wanted = (
+                rl.autograd.grad((out * weight).sum(), x)[0] for out in (sums, expected)
+            )
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_gradients_of_sums():
+    x = rl.from_numpy(noise(2, 20)).requires_grad_()
+    resample = lambda x: F.resample(x, 44101, 48017)
+    assert rl.autograd.gradcheck(resample, (x,))
+    assert rl.autograd.gradgradcheck(resample, (x,))
+    half = F.resample(rl.from_numpy(noise(2, 200)).half(), 44101, 48017)
+    assert half.dtype is rl.float16
+
+
+def test_memory_is_that_of_input_and_output():
+    code = (
+        "import resource, rushlight as rl, rushlight_audio.functional as F\n"
+        "x = rl.randn(1000)\n"
+        "F.resample(x[:100], 44101, 48017)\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "for orig, new in ((44101, 48017), (100003, 99991), (1, 100003), (100003, 1)):\n"
+        "    F.resample(x, orig, new) if new < 1e5 else F.resample(x[:9], orig, new)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 100_000  # kB; the filters of all phases would be 10 GB
+
+
+def test_the_transform_keeps_no_large_filter():
+    x = rl.from_numpy(noise(2, 300).astype(np.float32))
+    steps = T.Resample(44101, 48017)
+    assert list(steps.state_dict()) == []
+    assert rl.equal(steps(x), F.resample(x, 44101, 48017))
+
+
+@pytest.mark.parametrize(("orig", "new"), [(3, 2), (44101, 48017)])
+def test_nothing_to_resample(orig, new):
+    for shape in ((0,), (2, 0), (0, 300), (2, 0, 300)):
+        x = rl.zeros(shape, requires_grad=True)
+        for out in (F.resample(x, orig, new), T.Resample(orig, new)(x)):
+            assert out.shape == (*shape[:-1], -(-shape[-1] * new // orig))
 
 
 def test_bad_input():

@@ -173,3 +173,37 @@ def test_bad_input():
         T.Spectrogram(normalized="energy")(rl.zeros(1000))
     with pytest.raises(ValueError, match=r"window must have shape \[400\].*got \[10\]"):
         F.spectrogram(rl.zeros(1000), 0, rl.ones(10), 400, 200, 400, 2.0, False)
+
+
+def test_default_sizes():
+    x = rl.from_numpy(noise(2, 500))
+    window = F.hann_window(64, dtype=rl.float64)
+    default = F.spectrogram(x, 0, window, 64, None, None, 2.0, False)
+    assert rl.equal(default, F.spectrogram(x, 0, window, 64, 16, 64, 2.0, False))
+    short = F.hann_window(41, dtype=rl.float64)
+    ours = F.spectrogram(x, 0, short, 64, None, 41, None, False)
+    expected, _ = by_fft(x[1].numpy(), 64, 16, 41)
+    np.testing.assert_allclose(ours[1].numpy(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(0, 800), (2, 0, 800)])
+def test_no_waveforms(shape):
+    x = rl.zeros(shape)
+    leading = shape[:-1]
+    for center, frames in ((True, 5), (False, 3)):
+        ours = T.Spectrogram(400, center=center)(x)
+        assert ours.shape == (*leading, 201, frames)
+        assert T.AmplitudeToDB(top_db=80)(ours).shape == ours.shape
+    assert T.MelSpectrogram(n_mels=20)(x).shape == (*leading, 20, 5)
+    assert T.MFCC(n_mfcc=5, melkwargs={"n_mels": 20})(x).shape == (*leading, 5, 5)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0)])
+def test_waveforms_without_samples(shape):
+    x = rl.zeros(shape)
+    with pytest.raises(ValueError, match="needs a longer waveform than 0 samples"):
+        T.Spectrogram(400)(x)
+    with pytest.raises(ValueError, match="n_fft=400 needs as many samples, the waveform has 0"):
+        T.Spectrogram(400, center=False)(x)
+    padded = T.Spectrogram(400, pad_mode="constant")(x)
+    assert padded.shape == (*shape[:-1], 201, 1) and not padded.any()

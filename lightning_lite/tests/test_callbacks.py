@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from datetime import timedelta
 
@@ -265,3 +266,44 @@ def test_the_summary_lists_layers(model_class, loader, trainer, caplog):
 def test_switches_contradict_callbacks():
     with pytest.raises(L.MisconfigurationException, match="enable_model_summary=False"):
         L.Trainer(max_epochs=1, enable_model_summary=False, callbacks=[ModelSummary()])
+
+
+def stopping(scores, trainer, model_class, loader, others=(), **options):
+    """Epochs that run where EarlyStopping sees these scores."""
+
+    class Scores(Callback):
+        def on_train_epoch_end(self, trainer, pl_module):
+            pl_module.log("score", scores[trainer.current_epoch])
+
+    stop = EarlyStopping("score", **options)
+    run = trainer(max_epochs=len(scores), min_epochs=5, callbacks=[Scores(), *others, stop])
+    run.fit(model_class(), loader(), loader(4))
+    return run.current_epoch, stop
+
+
+def test_a_value_that_recovers_before_min_epochs(trainer, model_class, loader):
+    fit = lambda scores, *others, **options: stopping(
+        scores, trainer, model_class, loader, others, **options
+    )
+    epochs, stop = fit([5.0, 6.0, 7.0, 4.0, 3.0, 2.0, 1.0, 0.5], patience=2)
+    assert epochs == 8 and stop.stopping_reason is None and stop.stopped_epoch == 0
+    epochs, stop = fit([5.0, 6.0, 7.0, 4.0, 3.0, 3.5, 3.6, 0.5], patience=2)
+    assert epochs == 7 and "did not improve in 2" in stop.stopping_reason
+    assert stop.stopped_epoch == 6
+    epochs, _ = fit([5.0, 6.0, 7.0, 8.0, 9.0, 2.0], patience=2)
+    assert epochs == 5
+    epochs, _ = fit([5.0, math.nan, 4.0, 3.0, 2.0, 1.0], patience=2)
+    assert epochs == 6
+    epochs, _ = fit([5.0, 99.0, 4.0, 3.0, 2.0, 1.0], patience=9, divergence_threshold=50.0)
+    assert epochs == 6
+
+    def wish(run, module):
+        run.should_stop = run.should_stop or run.current_epoch == 1
+
+    # another's wish stays, whoever was first
+    other = LambdaCallback(on_train_epoch_end=wish)
+    epochs, _ = fit([5.0, 6.0, 7.0, 4.0, 3.0, 2.0, 1.0], other, patience=1)
+    assert epochs == 5
+    other = EarlyStopping("score", mode="max", patience=1)
+    epochs, _ = fit([5.0, 6.0, 7.0, 4.0, 3.0, 2.0, 1.0], other, patience=2)
+    assert epochs == 5

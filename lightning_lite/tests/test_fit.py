@@ -480,6 +480,8 @@ MISTAKES = [
     ({"gradient_clip_val": "1"}, TypeError, "expected a number"),
     ({"num_sanity_val_steps": -3}, L.MisconfigurationException, "num_sanity_val_steps=-3"),
     ({"callbacks": [3]}, TypeError, "int is no Callback"),
+    ({"val_check_interval": 0}, L.MisconfigurationException, "val_check_interval=0: expected"),
+    ({"val_check_interval": 0.0}, L.MisconfigurationException, "limit_val_batches=0 switches"),
     ({"min_epochs": 5}, L.MisconfigurationException, "more than max_epochs=1"),
     ({"logger": "csv"}, TypeError, "no log_metrics"),
 ]

@@ -44,3 +44,14 @@ def test_graphs(tmp_path):
     logger.finalize("success")
     (file,) = (tmp_path / "lightning_logs" / "version_0").glob("events*")
     assert b"Linear/linear" in file.read_bytes()
+
+
+def test_going_on_purges_what_comes_again(model_class, loader, trainer, tmp_path):
+    run = trainer(max_epochs=1, logger=TensorBoardLogger(tmp_path, version=0), log_every_n_steps=1)
+    run.fit(model_class(), loader(32), loader(4))
+    run.save_checkpoint(tmp_path / "a.ckpt")
+    logger = TensorBoardLogger(tmp_path, version=0)
+    again = trainer(max_epochs=2, logger=logger, log_every_n_steps=1)
+    again.fit(model_class(), loader(32), loader(4), ckpt_path=tmp_path / "a.ckpt")
+    assert logger.state_dict() == {"step": 15}
+    assert logger._kwargs == {"purge_step": 8}

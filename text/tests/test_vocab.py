@@ -4,6 +4,8 @@ import pickle
 
 import pytest
 
+import rushlight as rl
+from rushlight_text.transforms import VocabTransform
 from rushlight_text.vocab import Vocab, build_vocab_from_iterator, vocab
 
 LINES = [["b", "a", "b"], ["c", "a", "b", "d"]]
@@ -93,3 +95,25 @@ def test_bad_arguments():
         Vocab(["a"])[1]
     with pytest.raises(TypeError, match="'index' must be an integer or None, not str"):
         Vocab(["a"]).set_default_index("a")
+
+
+@pytest.mark.parametrize("token", [None, b"a", bytearray(b"a"), 0, 1.5, True, ("a",), ["a"], {"a"}])
+@pytest.mark.parametrize("default", [None, 0])
+def test_what_is_no_string_has_no_id(token, default):
+    made = Vocab(["<unk>", "a"], default_index=default)
+    name = type(token).__name__
+    for look in (made.__getitem__, lambda token: made([token]), lambda token: made(["a", token])):
+        with pytest.raises(TypeError, match=f"a token must be a string, not {name}"):
+            look(token)
+    with pytest.raises(TypeError, match=f"a token must be a string, not {name}"):
+        VocabTransform(made)([["a"], [token]])
+    with pytest.raises(TypeError, match=f"a token must be a string, not {name}"):
+        made.append_token(token)
+
+
+def test_ids_are_integers():
+    made = Vocab(["a", "b"])
+    assert made.lookup_tokens(rl.tensor([1, 0])) == ["b", "a"]
+    for index in (0.9, "1", None):
+        with pytest.raises(TypeError):
+            made.lookup_tokens([index])

@@ -25,7 +25,7 @@ def test_other_modes_keep_their_values():
     grey = pixels(channels=1)[..., 0]
     for dtype, mode, ours in (
         (np.int32, "I", rl.int32),
-        (np.uint16, "I;16", rl.int16),
+        (np.uint16, "I;16", rl.uint16),
         (np.float32, "F", rl.float32),
     ):
         image = Image.fromarray(grey.astype(dtype) * 100)

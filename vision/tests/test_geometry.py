@@ -220,6 +220,31 @@ def test_turned_tensors_are_like_pillows(arguments, mode):
         assert near.mean() > 0.85
 
 
+@pytest.mark.parametrize("center", [None, (0, 0), (3, 4), (30, 20), (7.3, 19.1), (-5, 40)])
+def test_expanded_turns_have_pillows_size(center):
+    for angle in range(-350, 361, 23):
+        result = array(F.rotate(planes(), angle, expand=True, center=center))
+        expected = array(F.rotate(picture(), angle, expand=True, center=center))
+        assert result.shape == expected.shape
+        assert (result == expected).mean() > 0.98  # ties between two pixels fall either way
+
+
+@pytest.mark.parametrize("contrast", [False, True])
+@pytest.mark.parametrize("mode", [Mode.BILINEAR, Mode.BICUBIC])
+def test_smoothed_bytes_are_within_a_level_of_pillows(mode, contrast):
+    generator = np.random.default_rng(1)
+    for height, width in ((23, 31), (57, 40), (8, 90)):
+        pixels = generator.integers(0, 256, (height, width, 3)).astype(np.uint8)
+        pixels = np.where(pixels > 127, 255, 0).astype(np.uint8) if contrast else pixels
+        image = rl.tensor(np.ascontiguousarray(pixels.transpose(2, 0, 1)))
+        for size in ((11, 17), (40, 12), (50, 64), (23, 7), (1, 1), (3, 100), (57, 33), (70, 90)):
+            result = array(F.resize(image, size, mode))
+            resized = Image.fromarray(pixels).resize(size[::-1], Image.Resampling(mode.pillow_code))
+            difference = np.abs(result.astype(int) - np.asarray(resized))
+            # two roundings (and Pillow's weights have 22 bits), or the same steps
+            assert difference.max() <= (1 if mode is Mode.BILINEAR else 0)
+
+
 def test_rotations_of_pillow():
     expected = picture().rotate(30, Image.Resampling.BICUBIC, True, fillcolor=(1, 2, 3))
     result = F.rotate(picture(), 30, Mode.BICUBIC, True, fill=(1, 2, 3))

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import rushlight as rl
-from lightning_lite import random_state
+from lightning_lite import hyperparameters, random_state
 from lightning_lite._version import __version__
 from lightning_lite.errors import MisconfigurationException
-from lightning_lite.hyperparameters import build, plain_part
+from lightning_lite.loggers.logger import Logger
 from lightning_lite.state import Next, TrainerFn
 
 VERSION_KEY = "lightning_lite_version"
@@ -137,8 +137,7 @@ def dump(trainer: Any, weights_only: bool = False) -> dict[str, Any]:
         taken = trainer.boundary_random_state or random_state.snapshot()
         checkpoint["random_states"] = random_state.plain(taken)
     if module.hparams:
-        checkpoint["hparams_name"] = "kwargs"
-        checkpoint["hyper_parameters"] = plain_part(module.hparams)
+        checkpoint.update(hyperparameters.dump(module))
     dump_datamodule(trainer.datamodule, checkpoint)
     if not weights_only:
         for callback in trainer.callbacks:
@@ -158,10 +157,18 @@ def dump_fit_loop(trainer: Any) -> dict[str, Any]:
     }
     if trainer.feed is not None:
         saved["loader"] = trainer.feed.state_dict()
+    states = [logger_state(logger) for logger in trainer.loggers]
+    if any(states):
+        saved["loggers"] = states
     if accumulating(trainer):
         found = trainer.lightning_module.named_parameters()
         saved["gradients"] = {name: each.grad for name, each in found if each.grad is not None}
     return saved
+
+
+def logger_state(logger: Any) -> dict[str, Any]:
+    """How far a logger has come; empty for one that does not say."""
+    return logger.state_dict() if isinstance(logger, Logger) else {}
 
 
 def accumulating(trainer: Any) -> bool:
@@ -182,8 +189,7 @@ def dump_datamodule(datamodule: Any, checkpoint: dict[str, Any]) -> None:
     if datamodule is None:
         return
     if datamodule.hparams:
-        checkpoint["datamodule_hparams_name"] = "kwargs"
-        checkpoint["datamodule_hyper_parameters"] = plain_part(datamodule.hparams)
+        checkpoint.update(hyperparameters.dump(datamodule, "datamodule_"))
     state = datamodule.state_dict()
     if state:
         checkpoint[type(datamodule).__qualname__] = state
@@ -265,6 +271,10 @@ def restore_training(trainer: Any, checkpoint: dict[str, Any]) -> None:
             parameter.grad = None if gradient is None else gradient.to(parameter.device)
     trainer.training_results.load_state_dict(saved["results"])
     trainer.kept_metrics.callback.update(saved["callback_metrics"])
+    if len(states := saved.get("loggers", [])) == len(trainer.loggers):
+        for logger, state in zip(trainer.loggers, states, strict=True):
+            if state and isinstance(logger, Logger):
+                logger.load_state_dict(state)
     trainer.resume_point = {
         "loader": saved.get("loader"),
         "random_states": checkpoint["random_states"],
@@ -293,7 +303,7 @@ def load_module(
     """A module of class `cls` with the hyper-parameters and weights of a checkpoint."""
     _no_hparams_file(hparams_file)
     checkpoint = read(path, map_location, weights_only)
-    module = build(cls, checkpoint.get("hyper_parameters", {}), given)
+    module = hyperparameters.build(cls, checkpoint, "", given)
     module.on_load_checkpoint(checkpoint)
     strict = module.strict_loading if strict is None else strict
     module.load_state_dict(checkpoint["state_dict"], strict=strict)
@@ -313,7 +323,7 @@ def load_datamodule(
     """A data module of class `cls` with the hyper-parameters and state of a checkpoint."""
     _no_hparams_file(hparams_file)
     checkpoint = read(path, map_location, weights_only)
-    datamodule = build(cls, checkpoint.get("datamodule_hyper_parameters", {}), given)
+    datamodule = hyperparameters.build(cls, checkpoint, "datamodule_", given)
     datamodule.on_load_checkpoint(checkpoint)
     if cls.__qualname__ in checkpoint:
         datamodule.load_state_dict(checkpoint[cls.__qualname__])

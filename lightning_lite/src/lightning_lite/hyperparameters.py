@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import types
-from argparse import Namespace
-from collections.abc import MutableMapping
 from typing import Any
 
 import rushlight as rl
+from lightning_lite.configuration import (
+    AttributeDict,
+    annotations_of,
+    as_dictionary,
+    form_of,
+    is_plain,
+    plain_form,
+    restored,
+)
 from lightning_lite.messages import warn
-
-
-class AttributeDict(dict):
-    """A dictionary whose string keys are attributes too.
-
-    >>> options = AttributeDict(lr=0.1)
-    >>> options.lr
-    0.1
-    """
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            known = ", ".join(str(key) for key in self) or "none"
-            raise AttributeError(f"no hyper-parameter {name!r}; there are: {known}") from None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self[name] = value
-
-    def __delattr__(self, name: str) -> None:
-        del self[name]
-
-    def __repr__(self) -> str:
-        width = max((len(str(key)) for key in self), default=0)
-        return "\n".join(f'"{key}":{" " * (width - len(str(key)) + 1)}{self[key]}' for key in self)
 
 
 def constructor_arguments(frame: types.FrameType | None) -> dict[str, Any]:
@@ -63,41 +45,49 @@ def constructor_arguments(frame: types.FrameType | None) -> dict[str, Any]:
     return collected
 
 
-def as_dictionary(value: Any) -> dict[str, Any] | None:
-    """A mapping or namespace as a dictionary; None for anything else."""
-    if isinstance(value, Namespace):
-        return dict(vars(value))
-    if isinstance(value, MutableMapping):
-        return dict(value)
+def _name_of(config: Any, arguments: dict[str, Any]) -> str | None:
+    """The argument that a configuration came in by; None if it is none of them."""
+    for name, value in arguments.items():
+        if value is config:
+            return name
+    for name, value in arguments.items():
+        if as_dictionary(value) is not None and type(value) is type(config) and value == config:
+            return name
     return None
 
 
-def plain(value: Any) -> bool:
-    """Whether a value can stand in a checkpoint that loads without running code."""
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes | rl.Tensor):
-        return True
-    if isinstance(value, list | tuple | set):
-        return all(plain(item) for item in value)
-    if isinstance(value, dict):
-        return all(plain(key) and plain(item) for key, item in value.items())
-    return isinstance(value, rl.dtype | rl.device)
+def dump(owner: Any, prefix: str = "") -> dict[str, Any]:
+    """The entries of a checkpoint for a module's, or a data module's, hyper-parameters.
 
-
-def plain_part(hparams: dict[str, Any]) -> dict[str, Any]:
-    """The hyper-parameters that a checkpoint can hold; warns of those it leaves out."""
-    kept = {name: value for name, value in hparams.items() if plain(value)}
-    left_out = [f"{name} ({type(hparams[name]).__name__})" for name in hparams if name not in kept]
+    They have Lightning's keys: the values, the name of the argument that they are (or "kwargs":
+    each is one), and where that is no dictionary, a word for what it is.
+    """
+    plain = {name: plain_form(value) for name, value in owner.hparams.items()}
+    kept = {name: value for name, value in plain.items() if is_plain(value)}
+    left_out = [
+        f"{name} ({type(owner.hparams[name]).__name__})" for name in plain if name not in kept
+    ]
     if left_out:
         warn(
             f"hyper-parameters left out of the checkpoint: {', '.join(left_out)}. Only numbers, "
             "strings, tensors and containers of them load without running code; name the others in "
             "save_hyperparameters(ignore=[...]) and give them to load_from_checkpoint"
         )
-    return kept
+    entries = {f"{prefix}hparams_name": owner._hparams_name, f"{prefix}hyper_parameters": kept}
+    forms: Any = owner._hparams_form
+    if owner._hparams_name == "kwargs":
+        forms = {name: form for name in kept if (form := form_of(owner.hparams[name]))}
+    if forms:
+        entries[f"{prefix}hparams_type"] = forms
+    return entries
 
 
 class HyperparametersMixin:
     """`save_hyperparameters` and `hparams`, for modules and data modules."""
+
+    # The argument that `hparams` is; "kwargs" if each of them is one, None if it is none.
+    _hparams_name: str | None = "kwargs"
+    _hparams_form: str | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -114,16 +104,22 @@ class HyperparametersMixin:
 
         Several calls, in a class and in its subclass, add up.
 
-        Call it in `__init__`. Without arguments it takes all of the constructor's; strings choose
-        some by name; one dictionary or namespace is taken as it is. `ignore` leaves names out;
-        with `logger=False` loggers are not told.
+        Call it in `__init__` (a dataclass: in `__post_init__`). Without arguments it takes all of
+        the constructor's; strings choose some by name; one dictionary, namespace, dataclass or
+        mapping (OmegaConf's) is taken as it is, and `load_from_checkpoint` gives it back as the
+        argument it was. `ignore` leaves names out; with `logger=False` loggers are not told.
         """
         given = None if len(args) != 1 or isinstance(args[0], str) else as_dictionary(args[0])
-        if given is not None:
-            found = given
+        if dataclasses.is_dataclass(self):
+            arguments = as_dictionary(self) or {}
         else:
             here = inspect.currentframe()
-            found = constructor_arguments(frame or (here.f_back if here else None))
+            arguments = constructor_arguments(frame or (here.f_back if here else None))
+        if given is not None:
+            found, name = given, _name_of(args[0], arguments)
+            object.__setattr__(self, "_hparams_form", form_of(args[0]))
+        else:
+            found, name = arguments, "kwargs"
             if args:
                 unknown = [name for name in args if not isinstance(name, str) or name not in found]
                 if unknown:
@@ -131,6 +127,7 @@ class HyperparametersMixin:
                         f"save_hyperparameters: {unknown} given, the constructor has {list(found)}"
                     )
                 found = {name: found[name] for name in args}
+        object.__setattr__(self, "_hparams_name", name)
         left_out = {ignore} if isinstance(ignore, str) else set(ignore or ())
         found = {name: value for name, value in found.items() if name not in left_out}
         modules = [name for name, value in found.items() if isinstance(value, rl.nn.Module)]
@@ -163,9 +160,21 @@ def constructor_names(cls: type) -> tuple[set[str], bool]:
     return names, any(p.kind is p.VAR_KEYWORD for p in parameters)
 
 
-def build(cls: type, saved: dict[str, Any], given: dict[str, Any]) -> Any:
-    """An instance of `cls` from saved hyper-parameters and those given now, which win."""
+def build(cls: type, checkpoint: dict[str, Any], prefix: str, given: dict[str, Any]) -> Any:
+    """An instance of `cls` from a checkpoint's hyper-parameters and those given now, which win."""
     names, takes_any = constructor_names(cls)
+    saved = dict(checkpoint.get(f"{prefix}hyper_parameters", {}))
+    whole = checkpoint.get(f"{prefix}hparams_name")
+    forms: Any = checkpoint.get(f"{prefix}hparams_type")
+    hints = annotations_of(getattr(cls, "__init__", cls))
+    if whole in names:
+        if not takes_any:  # what the constructor has no name for is meant for the configuration
+            saved.update({name: value for name, value in given.items() if name not in names})
+            given = {name: value for name, value in given.items() if name in names}
+        saved = {whole: restored(saved, forms, hints.get(whole))}
+    elif isinstance(forms, dict):
+        for name, form in forms.items():
+            saved[name] = restored(saved[name], form, hints.get(name))
     merged = {**saved, **given}
     chosen = merged if takes_any else {name: merged[name] for name in merged if name in names}
     chosen.update({name: value for name, value in given.items() if name not in chosen})

@@ -110,6 +110,11 @@ def validation_interval(value: Any, every_n_epoch: int | None) -> float:
             "(int) or "
             "a share of the epoch (float)"
         )
+    if value == 0:
+        raise MisconfigurationException(
+            f"val_check_interval={value!r}: expected a number of batches from 1 on, or a share "
+            "above 0.0; limit_val_batches=0 switches validation off"
+        )
     value = batch_limit(value, "val_check_interval")
     if every_n_epoch is None and isinstance(value, float):
         raise MisconfigurationException(

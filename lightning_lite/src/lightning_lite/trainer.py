@@ -165,7 +165,8 @@ class Trainer(TrainerProperties):
         self.training_results = Results(training=True)
         self.evaluation_results = Results(training=False)
         self.in_evaluation_batch = False
-        self.should_stop = False
+        # Who wishes to stop: "user", and the state keys of callbacks that may think better of it.
+        self.stop_wishes: set[str] = set()
         self.return_predictions = True
         self.verbose = True
         self.ckpt_path: str | None = None

@@ -57,6 +57,18 @@ class TrainerProperties:
         total = per_epoch * max(self.max_epochs or 1, 1)
         return total if self.max_steps == -1 else min(self.max_steps, total)
 
+    @property
+    def should_stop(self) -> bool:
+        """Whether somebody wishes to stop; may be set. `min_epochs` and `min_steps` come first."""
+        return bool(self.stop_wishes)
+
+    @should_stop.setter
+    def should_stop(self, wish: bool) -> None:
+        if wish:
+            self.stop_wishes.add("user")
+        else:
+            self.stop_wishes.clear()
+
     # -- progress -------------------------------------------------------------------------------
 
     @property

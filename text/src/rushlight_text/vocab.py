@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -46,11 +47,17 @@ class Vocab(nn.Module):
         return token in self._stoi
 
     def __getitem__(self, token: str) -> int:
-        """The id of `token`, or the default index."""
+        """The id of `token`, or the default index.
+
+        Raises:
+            TypeError: `token` is no string; the default index is for unknown strings only.
+            RuntimeError: it is unknown and there is no default index.
+        """
+        if not isinstance(token, str):
+            hint = "; decode it first" if isinstance(token, (bytes, bytearray)) else ""
+            raise TypeError(f"Vocab: a token must be a string, not {type(token).__name__}{hint}")
         index = self._stoi.get(token, self._default)
         if index is None:
-            if not isinstance(token, str):
-                raise TypeError(f"Vocab: a token must be a string, not {type(token).__name__}")
             raise RuntimeError(
                 f"Token {token} not found and default index is not set; "
                 "set_default_index() names the id of unknown tokens"
@@ -104,7 +111,7 @@ class Vocab(nn.Module):
 
     def lookup_tokens(self, indices: Iterable[int]) -> list[str]:
         """The tokens of several ids."""
-        return [self.lookup_token(int(index)) for index in indices]
+        return [self.lookup_token(operator.index(index)) for index in indices]
 
     def lookup_indices(self, tokens: Iterable[str]) -> list[int]:
         """The ids of several tokens; a single string is refused, for it would be letters."""

@@ -30,7 +30,7 @@ def amplitude_to_DB(
     """
     require_waveform("amplitude_to_DB", x, name="x", least=1 if top_db is None else 2)
     decibel = multiplier * (x.clamp(min=amin).log10() - db_multiplier)
-    if top_db is None:
+    if top_db is None or decibel.numel() == 0:
         return decibel
     kept = tuple(range(max(decibel.dim() - 3, 0), decibel.dim()))
     return rl.maximum(decibel, decibel.amax(dim=kept, keepdim=True) - top_db)

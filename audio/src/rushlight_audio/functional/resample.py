@@ -8,12 +8,10 @@ import math
 import rushlight as rl
 import rushlight.nn.functional as F
 from rushlight_audio.functional.checks import require_waveform
+from rushlight_audio.functional.sinc import SincFilter
+from rushlight_audio.functional.sinc_sums import resample_by_sums
 
 __all__ = ["resample", "sinc_kernel"]
-
-METHODS = ("sinc_interp_hann", "sinc_interp_kaiser")
-KAISER_BETA = 14.769656459379492
-BESSEL_TERMS = 80
 
 
 def resample(
@@ -28,7 +26,9 @@ def resample(
     """A waveform at another sample rate, band-limited by a windowed sinc (Smith 1984).
 
     With both rates divided by their common divisor, the output falls into ``new`` phases, each a
-    convolution of its own with stride ``orig``.
+    convolution of its own with stride ``orig``. Where the filters of all phases would be large (the
+    rates have a small divisor), each output is a sum over the samples near it instead; the working
+    memory does not grow with the rates.
 
     Args:
         waveform: ``[..., T]``, floating point.
@@ -48,10 +48,12 @@ def resample(
     """
     require_waveform("resample", waveform)
     orig, new = reduced_rates(orig_freq, new_freq)
-    kernel, width = sinc_kernel(
+    filters = SincFilter(
         orig, new, lowpass_filter_width, rolloff, resampling_method, beta, waveform.dtype
     )
-    return apply_kernel(waveform, orig, new, kernel, width)
+    if filters.is_large:
+        return resample_by_sums(waveform, filters)
+    return apply_kernel(waveform, orig, new, *sinc_kernel(filters))
 
 
 def reduced_rates(orig_freq: int, new_freq: int) -> tuple[int, int]:
@@ -72,64 +74,20 @@ def apply_kernel(
     if orig == new:
         return waveform
     length = waveform.shape[-1]
+    target = -(-new * length // orig)
+    if waveform.numel() == 0:
+        return waveform.new_zeros((*waveform.shape[:-1], target))
     rows = F.pad(waveform.reshape(-1, 1, length), (width, width + orig))
     phases = F.conv1d(rows, kernel.to(rows.device), stride=orig)
-    target = -(-new * length // orig)
     out = phases.transpose(1, 2).reshape(rows.shape[0], -1)[:, :target]
     return out.reshape(*waveform.shape[:-1], target)
 
 
 @functools.lru_cache(maxsize=16)
-def sinc_kernel(
-    orig: int,
-    new: int,
-    lowpass_filter_width: int,
-    rolloff: float,
-    resampling_method: str,
-    beta: float | None,
-    dtype: rl.dtype,
-) -> tuple[rl.Tensor, int]:
-    """The filters of all phases ``[new, 1, 2 * width + orig]``, and their `width`.
-
-    Computed in float64 and rounded to `dtype`.
-    """
-    if resampling_method not in METHODS:
-        raise ValueError(
-            f"resample(): resampling_method must be one of {METHODS}, got {resampling_method!r}"
-        )
-    if lowpass_filter_width <= 0:
-        raise ValueError(
-            f"resample(): lowpass_filter_width must be positive, got {lowpass_filter_width}"
-        )
-    edge = min(orig, new) * rolloff
-    width = math.ceil(lowpass_filter_width * orig / edge)
+def sinc_kernel(filters: SincFilter) -> tuple[rl.Tensor, int]:
+    """The filters of all phases ``[new, 1, 2 * width + orig]``, and their `width`."""
     # Kept for later calls, so it must not be an inference tensor, which no gradient may use.
     with rl.inference_mode(False), rl.no_grad():
-        sample = rl.arange(-width, width + orig, dtype=rl.float64) / orig
-        phase = rl.arange(0, -new, -1, dtype=rl.float64).reshape(-1, 1, 1) / new
-        time = ((phase + sample) * edge).clamp(-lowpass_filter_width, lowpass_filter_width)
-        share = time / lowpass_filter_width
-        if resampling_method == "sinc_interp_hann":
-            window = rl.cos(share * (math.pi / 2)).square()
-        else:
-            window = _kaiser(share, KAISER_BETA if beta is None else beta)
-        angle = time * math.pi
-        centre = angle == 0
-        sinc = rl.where(centre, 1.0, rl.sin(angle) / angle.masked_fill(centre, 1.0))
-        return (sinc * window * (edge / orig)).to(dtype), width
-
-
-def _kaiser(share: rl.Tensor, beta: float) -> rl.Tensor:
-    squares = (1.0 - share.square()).clamp(min=0.0) * (beta / 2) ** 2
-    top = rl.tensor([(beta / 2) ** 2], dtype=rl.float64)
-    return _bessel(squares) / _bessel(top)
-
-
-def _bessel(squares: rl.Tensor) -> rl.Tensor:
-    """I0(x) by its power series, of ``(x / 2) ** 2``; all terms are positive."""
-    term = rl.ones_like(squares)
-    total = rl.ones_like(squares)
-    for order in range(1, BESSEL_TERMS):
-        term = term * squares / order**2
-        total = total + term
-    return total
+        sample = rl.arange(-filters.width, filters.width + filters.orig, dtype=rl.float64)
+        phase = rl.arange(filters.new, dtype=rl.float64).reshape(-1, 1, 1)
+        return filters.weights(phase, sample), filters.width

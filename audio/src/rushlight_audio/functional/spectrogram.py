@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import rushlight as rl
 import rushlight.nn.functional as F
 from rushlight_audio.functional.checks import require_waveform
@@ -16,8 +18,8 @@ def spectrogram(
     pad: int,
     window: rl.Tensor,
     n_fft: int,
-    hop_length: int,
-    win_length: int,
+    hop_length: int | None,
+    win_length: int | None,
     power: float | None,
     normalized: bool | str,
     center: bool = True,
@@ -36,8 +38,8 @@ def spectrogram(
         window: ``[win_length]``; shorter than `n_fft` it lies in the middle of the frame.
         n_fft: length of a frame; gives ``n_fft // 2 + 1`` frequencies, or `n_fft` if not
             `onesided`.
-        hop_length: distance between frames.
-        win_length: length of the window.
+        hop_length: distance between frames; None for ``n_fft // 4``.
+        win_length: length of the window; None for `n_fft`.
         power: exponent of the magnitude: 1 for amplitude, 2 for power, None for complex numbers.
         normalized: True or ``"window"``: divide by the window's root of summed squares;
             ``"frame_length"``: by the root of `n_fft`.
@@ -47,13 +49,15 @@ def spectrogram(
         return_complex: unused, as in torchaudio.
 
     Returns:
-        ``[..., frequencies, frames]``.
+        ``[..., frequencies, frames]``; without waveforms (a leading size of 0) an empty one.
 
     Raises:
         TypeError: the waveform is no floating-point tensor.
         ValueError: sizes that do not fit, or an unknown normalization.
     """
     require_waveform("spectrogram", waveform)
+    hop_length = n_fft // 4 if hop_length is None else hop_length
+    win_length = n_fft if win_length is None else win_length
     _require_sizes(window, n_fft, hop_length, win_length)
     by_length = normalized == "frame_length"
     if isinstance(normalized, str) and normalized not in NORMALIZATIONS:
@@ -65,7 +69,7 @@ def spectrogram(
         waveform = F.pad(waveform, (pad, pad))
     _require_samples(waveform, n_fft, center, pad_mode)
     spectrum = rl.stft(
-        waveform.reshape(-1, waveform.shape[-1]),
+        waveform.reshape(math.prod(waveform.shape[:-1]), waveform.shape[-1]),
         n_fft,
         hop_length,
         win_length,

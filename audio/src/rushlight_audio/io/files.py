@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import rushlight as rl
-from rushlight_audio.io.formats import AudioMetaData, format_of, metadata_names, subtype_for
+from rushlight_audio.io.formats import (
+    AudioMetaData,
+    format_of,
+    holds_nan,
+    metadata_names,
+    seekable,
+    subtype_for,
+)
 
 if TYPE_CHECKING:
     import soundfile
@@ -33,6 +40,8 @@ _SAVED = {
     rl.float32: "float32",
     rl.float64: "float64",
 }
+# Frames that a compressed file is decoded in at once.
+_BLOCK = 65536
 
 
 def info(
@@ -67,6 +76,10 @@ def load(
     backend: str | None = None,
 ) -> tuple[rl.Tensor, int]:
     """The samples of a sound file, and its sample rate.
+
+    A part is that slice of the whole, bit for bit. Of a compressed file (ogg, opus, mp3) what comes
+    before it is decoded too, so a late part takes as long as the whole; wav and flac are read from
+    `frame_offset` on.
 
     Args:
         uri: path, or a binary file object.
@@ -115,9 +128,13 @@ def _read(
     wanted = file.frames - frame_offset
     wanted = wanted if num_frames == -1 else min(wanted, num_frames)
     try:
-        file.seek(frame_offset)
-        # libsndfile has no 8-bit reads: the upper byte of 16 bits is the sample, its zero at 128.
-        samples = file.read(wanted, dtype="int16" if dtype == "uint8" else dtype, always_2d=True)
+        if seekable(file.subtype):
+            file.seek(frame_offset)
+            # libsndfile has no 8-bit reads: the upper byte of 16 bits is the sample, zero at 128.
+            stored = "int16" if dtype == "uint8" else dtype
+            samples = file.read(wanted, dtype=stored, always_2d=True)
+        else:
+            samples = _decoded(file, frame_offset, wanted)
     except RuntimeError as error:
         raise RuntimeError(f"load(): {_name(uri)}: cannot be read: {error}") from error
     if len(samples) != wanted:
@@ -125,6 +142,24 @@ def _read(
             f"load(): {_name(uri)}: the file breaks off: {len(samples)} of {wanted} frames read"
         )
     return ((samples >> 8) + 128).astype("uint8") if dtype == "uint8" else samples
+
+
+def _decoded(file: soundfile.SoundFile, frame_offset: int, wanted: int) -> Any:
+    """Frames of a compressed file, float32, decoded from its beginning.
+
+    Always in the same blocks: where a block ends shows in the last bits of what Opus gives.
+    """
+    samples = rl.empty(wanted, file.channels, dtype=rl.float32)
+    filled = begin = 0
+    while filled < wanted:
+        block = rl.from_numpy(file.read(_BLOCK, dtype="float32", always_2d=True))
+        part = block[max(frame_offset - begin, 0) :][: wanted - filled]
+        samples[filled : filled + len(part)] = part
+        filled += len(part)
+        begin += len(block)
+        if len(block) < _BLOCK:
+            break
+    return samples[:filled].numpy()
 
 
 def save(
@@ -141,7 +176,10 @@ def save(
 ) -> None:
     """Write samples as wav, flac, ogg (vorbis), opus or mp3.
 
-    A path is written aside and renamed, so that a fault leaves the old file or none.
+    A path is written aside and renamed, so that a fault leaves the old file or none. Floats beyond
+    [-1, 1] are cut off, infinities too, where the file holds integers (PCM, mu-law, A-law, flac).
+    NaN is written where the file holds floats, and refused elsewhere, as infinities are by ogg,
+    opus and mp3.
 
     Args:
         uri: path, or a binary file object (then `format` is needed).
@@ -158,7 +196,8 @@ def save(
         compression: not supported; None.
 
     Raises:
-        ValueError: a shape, format, encoding or rate that does not fit.
+        ValueError: a shape, format, encoding or rate that does not fit, or NaN that the file
+            cannot hold.
         TypeError: not a tensor, or a dtype that no file holds.
         OSError: the file cannot be written; the message names it.
     """
@@ -172,11 +211,27 @@ def save(
         format = Path(uri).suffix
     name, container = format_of(format, _name(uri))
     subtype = subtype_for(name, _SAVED[src.dtype], encoding, bits_per_sample)
-    array = src.detach().cpu().numpy()
+    array = _storable(src, subtype).detach().cpu().numpy()
     frames = array.T if channels_first else array
     if src.dtype is rl.uint8:
         frames = (frames.astype("int16") - 128) << 8
     _write(uri, frames, sample_rate, container, subtype)
+
+
+def _storable(src: rl.Tensor, subtype: str) -> rl.Tensor:
+    """The samples as an encoding takes them: cut off to its range; ValueError for NaN."""
+    if not src.is_floating_point() or holds_nan(subtype):
+        return src
+    integers = seekable(subtype)
+    faulty = int((src.isnan() if integers else ~src.isfinite()).sum())
+    if faulty:
+        what = "NaN" if integers else "NaN or infinite"
+        raise ValueError(
+            f"save(): {faulty} of {src.numel()} samples are {what}, which {subtype} cannot hold; "
+            "replace them (nan_to_num), or save a wav with encoding='PCM_F'"
+        )
+    # libsndfile looks mu-law and A-law up in a table without checking that the sample is in it.
+    return src.clamp(-1.0, 1.0) if integers else src
 
 
 def _write(uri: Source, frames: Any, sample_rate: int, container: str, subtype: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["AudioMetaData", "format_of", "metadata_names", "subtype_for"]
+__all__ = ["AudioMetaData", "format_of", "holds_nan", "metadata_names", "seekable", "subtype_for"]
 
 # libsndfile's subtype: bits of a sample (0: compressed), name of the encoding.
 _ENCODINGS = {
@@ -78,6 +78,20 @@ def metadata_names(container: str, subtype: str) -> tuple[int, str]:
     """Bits of a sample and name of the encoding for libsndfile's names."""
     bits, encoding = _ENCODINGS.get(subtype, (0, "UNKNOWN"))
     return bits, "FLAC" if container == "FLAC" else encoding
+
+
+def seekable(subtype: str) -> bool:
+    """Whether reading from the middle gives the samples that reading from the beginning gives.
+
+    A compressed file's decoder has a state, so there it does not, not even to a rounding: at the
+    end of a Vorbis file libsndfile lands on other samples.
+    """
+    return _ENCODINGS.get(subtype, (0, ""))[0] > 0
+
+
+def holds_nan(subtype: str) -> bool:
+    """Whether an encoding has a value for NaN."""
+    return subtype in ("FLOAT", "DOUBLE")
 
 
 def format_of(extension: str, where: object) -> tuple[str, str]:

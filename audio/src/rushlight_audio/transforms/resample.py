@@ -6,12 +6,17 @@ import rushlight as rl
 from rushlight import nn
 from rushlight_audio.functional.checks import require_waveform
 from rushlight_audio.functional.resample import apply_kernel, reduced_rates, sinc_kernel
+from rushlight_audio.functional.sinc import SincFilter
+from rushlight_audio.functional.sinc_sums import resample_by_sums
 
 __all__ = ["Resample"]
 
 
 class Resample(nn.Module):
     """A waveform ``[..., T]`` at another sample rate; the filter is computed once.
+
+    Where the filter would be large (see :func:`rushlight_audio.functional.resample`) none is kept,
+    and the state dict has no ``kernel``.
 
     Args:
         orig_freq: rate of the input, an integer.
@@ -42,7 +47,7 @@ class Resample(nn.Module):
         self.rolloff = rolloff
         self.beta = beta
         self._orig, self._new = reduced_rates(orig_freq, new_freq)
-        kernel, self._width = sinc_kernel(
+        self._filters = SincFilter(
             self._orig,
             self._new,
             lowpass_filter_width,
@@ -51,12 +56,15 @@ class Resample(nn.Module):
             beta,
             dtype or rl.float32,
         )
-        if self._orig != self._new:
-            self.register_buffer("kernel", kernel.clone())
+        self._width = self._filters.width
+        if self._orig != self._new and not self._filters.is_large:
+            self.register_buffer("kernel", sinc_kernel(self._filters)[0].clone())
 
     def forward(self, waveform: rl.Tensor) -> rl.Tensor:
         """``[..., ceil(T * new_freq / orig_freq)]``."""
         require_waveform("Resample", waveform)
         if self._orig == self._new:
             return waveform
+        if self._filters.is_large:
+            return resample_by_sums(waveform, self._filters)
         return apply_kernel(waveform, self._orig, self._new, self.kernel, self._width)

@@ -11,7 +11,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import losses as kernels
 from rushlight.ops._direct import on_arrays, on_gpu, tensor_of, translated, unrecorded
-from rushlight.ops._domains import away_from, real
+from rushlight.ops._domains import away_from, probability, real
 from rushlight.ops._op import elementwise, numpy_names, op
 from rushlight.ops._rules import real_floating_only
 from rushlight.ops._shape_rules import entropy
@@ -296,6 +296,27 @@ _logits_entropy.gradient(
 )
 
 
+@_pair(domain=probability)
+def _binary_entropy(input, target):
+    """Binary cross entropy of a probability; logarithms are at least -100."""
+    from rushlight.compiler import xp
+
+    low = xp.maximum(xp.log1p(-input), -100)
+    return (target - 1) * low - target * xp.maximum(xp.log(input), -100)
+
+
+# At probabilities of exactly 0 and 1 the loss is cut off but still has a slope: 1e-12 in float32,
+# in every dtype, as in PyTorch.
+LEAST_VARIANCE = 9.999999960041972e-13
+
+_binary_entropy.gradient(
+    input=lambda grad, input, target: (
+        grad * (input - target) / ((1 - input) * input).clamp(min=LEAST_VARIANCE)
+    ),
+    target=lambda grad, input: grad * ((1 - input).log() - input.log()),
+)
+
+
 def _same_shape(name, input, target):
     if input.shape != target.shape:
         warnings.warn(
@@ -350,8 +371,7 @@ def binary_cross_entropy(
         )
     if input.numel() and readable(input) and not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    low = (1 - input).log().clamp(min=-100)
-    losses = -(target * input.log().clamp(min=-100) + (1 - target) * low)
+    losses = _binary_entropy(input, target)
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 

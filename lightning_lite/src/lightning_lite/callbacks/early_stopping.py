@@ -14,6 +14,9 @@ from lightning_lite.state import TrainerFn
 class EarlyStopping(Callback):
     """Ends training when `monitor` has not improved by more than `min_delta` in `patience` checks.
 
+    The latest check counts: where `min_epochs` or `min_steps` kept training going and the value has
+    recovered since, it goes on.
+
     It also ends training when the value is not finite (`check_finite`), when it reaches
     `stopping_threshold`, or when it gets worse than `divergence_threshold`. A check is made after
     each validation, or at the end of each training epoch if validation runs once per epoch.
@@ -103,11 +106,14 @@ class EarlyStopping(Callback):
             return
         reason = self._judge(float(value))
         if reason is not None:
-            trainer.should_stop = True
+            trainer.stop_wishes.add(self.state_key)
             self.stopped_epoch = trainer.current_epoch
-            self.stopping_reason = reason
             if self.verbose:
                 info(f"EarlyStopping: {reason}")
+        elif self.state_key in trainer.stop_wishes:
+            trainer.stop_wishes.discard(self.state_key)
+            self.stopped_epoch = 0
+        self.stopping_reason = reason
 
     def _better(self, value: float, than: float) -> bool:
         return value < than if self.mode == "min" else value > than

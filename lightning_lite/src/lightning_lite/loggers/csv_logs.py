@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lightning_lite.loggers.folder import FolderLogger
+from lightning_lite.messages import warn
 
 
 class CSVLogger(FolderLogger):
@@ -15,8 +16,9 @@ class CSVLogger(FolderLogger):
 
     A name that appears later adds a column: the file is then written anew, aside, and renamed.
     Without a `version`, the first unused number is taken; with one whose folder holds a
-    `metrics.csv` already, rows are added to it. `prefix` goes before every name; rows reach the
-    file at the latest every `flush_logs_every_n_steps` steps.
+    `metrics.csv` already, rows are added to it. When training goes on from a checkpoint, the rows
+    that the file got after the checkpoint are removed, for they are logged again. `prefix` goes
+    before every name; rows reach the file at the latest every `flush_logs_every_n_steps` steps.
     """
 
     METRICS_FILE = "metrics.csv"
@@ -31,9 +33,17 @@ class CSVLogger(FolderLogger):
         flush_logs_every_n_steps: int = 100,
     ) -> None:
         super().__init__(save_dir, name, version, prefix)
+        if flush_logs_every_n_steps < 1:
+            raise ValueError(
+                f"CSVLogger: flush_logs_every_n_steps={flush_logs_every_n_steps}: expected 1 or "
+                "more"
+            )
         self._flush_every = flush_logs_every_n_steps
         self._rows: list[dict[str, Any]] = []
         self._columns: list[str] = []
+        # Rows of the file (None: not looked at yet), and the last one's step.
+        self._written: int | None = None
+        self._last_step: Any = None
 
     @property
     def metrics_file_path(self) -> str:
@@ -51,6 +61,7 @@ class CSVLogger(FolderLogger):
         row["step"] = self._count if step is None else step
         self._count += 1
         self._rows.append(row)
+        self._last_step = row["step"]
         if (row["step"] + 1) % self._flush_every == 0:
             self.save()
 
@@ -66,6 +77,7 @@ class CSVLogger(FolderLogger):
         path = Path(self.metrics_file_path)
         path.parent.mkdir(parents=True, exist_ok=True)
         exists = path.is_file()
+        self._written = self._count_written() + len(self._rows)
         if exists and not self._columns:
             with open(path, newline="", encoding="utf-8") as file:
                 self._columns = next(csv.reader(file), [])
@@ -78,19 +90,62 @@ class CSVLogger(FolderLogger):
             self._write_anew(path, exists)
         self._rows = []
 
+    def state_dict(self) -> dict[str, Any]:
+        """The file, how many rows it gets, and the step of the last."""
+        rows = self._count_written() + len(self._rows)
+        return {"file": self._absolute_path(), "rows": rows, "step": self._last_step}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Remove the rows after those that there were, if the file holds the same log."""
+        self.save()
+        path = Path(self.metrics_file_path)
+        rows, kept, step = _rows_of(path), state_dict["rows"], state_dict["step"]
+        if len(rows) < kept or not rows:
+            return
+        if step is None:
+            same = self._absolute_path() == state_dict["file"]
+        else:
+            same = rows[kept - 1].get("step") == str(step)
+        if not same:
+            warn(
+                f"CSVLogger: row {kept} of {path} is not of step {step}, where the checkpoint was "
+                "written, so the file is of another run; rows are added to it"
+            )
+            return
+        with open(path, newline="", encoding="utf-8") as file:
+            self._columns = next(csv.reader(file))
+        self._write_rows(path, rows[:kept])
+        self._written, self._last_step = kept, step
+
+    def _absolute_path(self) -> str:
+        return os.path.abspath(self.metrics_file_path)
+
+    def _count_written(self) -> int:
+        """Rows of the file, counted once."""
+        if self._written is None:
+            self._written = len(_rows_of(Path(self.metrics_file_path)))
+        return self._written
+
     def _write_anew(self, path: Path, exists: bool) -> None:
-        """Write the file with the new columns: aside, then renamed."""
-        rows: list[dict[str, Any]] = []
-        if exists:
-            with open(path, newline="", encoding="utf-8") as file:
-                rows = list(csv.DictReader(file))
+        """Write the file with the new columns."""
+        self._write_rows(path, [*(_rows_of(path) if exists else []), *self._rows])
+
+    def _write_rows(self, path: Path, rows: list[dict[str, Any]]) -> None:
+        """Write the whole file: aside, then renamed."""
         aside = path.with_name(f".{path.name}.{os.getpid()}.part")
         with open(aside, "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, self._columns)
             writer.writeheader()
             writer.writerows(rows)
-            writer.writerows(self._rows)
         os.replace(aside, path)
+
+
+def _rows_of(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file; none if there is no file."""
+    if not path.is_file():
+        return []
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def _number(value: Any) -> Any:

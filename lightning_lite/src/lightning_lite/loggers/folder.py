@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+from lightning_lite.configuration import as_dictionary
 from lightning_lite.loggers.logger import Logger
 
 
@@ -67,7 +67,7 @@ class FolderLogger(Logger):
 
     def _take_hyperparams(self, params: Any) -> dict[str, Any]:
         """Add to the hyper-parameters; what was added."""
-        given = vars(params) if isinstance(params, Namespace) else dict(params or {})
+        given = as_dictionary(params) or {}
         self.hparams.update(given)
         return given
 

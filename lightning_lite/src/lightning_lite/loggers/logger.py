@@ -46,6 +46,13 @@ class Logger:
         """Take the hyper-parameters."""
         raise NotImplementedError(f"{type(self).__name__} does not define log_hyperparams")
 
+    def state_dict(self) -> dict[str, Any]:
+        """How far the log has come, in plain types, for a checkpoint; empty if nothing is known."""
+        return {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go back to where a checkpoint was written: what was logged after it comes again."""
+
     def save(self) -> None:
         """Write what is held."""
 

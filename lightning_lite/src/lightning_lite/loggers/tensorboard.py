@@ -83,6 +83,18 @@ class TensorBoardLogger(FolderLogger):
         for made in summaries.hparams(plain, metrics):
             self.experiment._get_file_writer().add_summary(made)
 
+    def state_dict(self) -> dict[str, Any]:
+        """The step of the last points."""
+        return {"step": self._count - 1} if self._count else {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Let TensorBoard forget the points after a step, which earlier files may hold."""
+        if self._writer is not None:
+            self._writer.close()  # a new file says where the points begin again
+            self._writer = None
+        self._kwargs["purge_step"] = state_dict["step"] + 1
+        self._count = state_dict["step"] + 1
+
     def log_graph(self, model: Any, input_array: Any = None) -> None:
         """Write the graph of a model, if the logger was asked for graphs."""
         given = getattr(model, "example_input_array", None) if input_array is None else input_array

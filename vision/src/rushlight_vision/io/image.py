@@ -8,9 +8,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps, ImageSequence, UnidentifiedImageError
 
 import rushlight as rl
+from rushlight_vision.io import sixteen_bits
 from rushlight_vision.transforms.functional import pil_to_tensor, to_pil_image
 
 Location = str | os.PathLike[str]
@@ -33,7 +34,7 @@ PILLOW_MODES = {
     ImageReadMode.RGB_ALPHA: "RGBA",
 }
 # What Pillow may find in a file that has no tensor of its own -> what it becomes.
-PLAIN_MODES = {"1": "L", "PA": "RGBA", "CMYK": "RGB", "YCbCr": "RGB", "LAB": "RGB", "HSV": "RGB"}
+PLAIN_MODES = {"1": "L", "PA": "RGBA", "YCbCr": "RGB", "LAB": "RGB", "HSV": "RGB"}
 
 
 def _read_mode(mode: ImageReadMode | str) -> ImageReadMode:
@@ -45,22 +46,45 @@ def _read_mode(mode: ImageReadMode | str) -> ImageReadMode:
     raise ValueError(f"decode_image: mode {mode!r}; expected an ImageReadMode or one of {names}")
 
 
+def _frames(image: Image.Image, mode: ImageReadMode) -> rl.Tensor:
+    """A GIF's only frame (C, H, W), or all of them (N, C, H, W); RGB for `UNCHANGED`."""
+    wanted = PILLOW_MODES.get(mode, "RGB")
+    frames = []
+    for frame in ImageSequence.Iterator(image):
+        if wanted not in ("RGB", "RGBA"):
+            frame = frame.convert("RGB")
+        frames.append(pil_to_tensor(frame.convert(wanted)))
+    return frames[0] if len(frames) == 1 else rl.stack(frames)
+
+
 def _tensor(image: Image.Image, mode: ImageReadMode, upright: bool) -> rl.Tensor:
+    if image.format == "GIF":
+        return _frames(image, mode)
+    # Pillow inverts the inks of a JPEG file; `UNCHANGED` gives the numbers that the file holds.
+    inverted = image.mode == "CMYK" and image.format in ("JPEG", "MPO")
     if upright:
         image = ImageOps.exif_transpose(image)
+    if image.mode in sixteen_bits.MODES:
+        planes = pil_to_tensor(sixteen_bits.native(image))
+        return sixteen_bits.with_channels(planes, PILLOW_MODES.get(mode))
     if mode is not ImageReadMode.UNCHANGED:
         image = image.convert(PILLOW_MODES[mode])
     elif image.mode == "P":
         image = image.convert("RGBA" if "transparency" in image.info else "RGB")
     elif image.mode in PLAIN_MODES:
         image = image.convert(PLAIN_MODES[image.mode])
+    elif inverted:
+        return pil_to_tensor(image).bitwise_not()
     return pil_to_tensor(image)
 
 
-def _decode(source: Any, name: str, mode: ImageReadMode | str, upright: bool) -> rl.Tensor:
+def _decode(data: bytes, name: str, mode: ImageReadMode | str, upright: bool) -> rl.Tensor:
     chosen = _read_mode(mode)
     try:
-        with Image.open(source) as image:
+        with Image.open(BytesIO(data)) as image:
+            if rawmode := sixteen_bits.wide_colours(image):
+                planes = sixteen_bits.planes(data, rawmode, upright)
+                return sixteen_bits.with_channels(planes, PILLOW_MODES.get(chosen))
             image.load()
             return _tensor(image, chosen, upright)
     except UnidentifiedImageError:
@@ -96,13 +120,19 @@ def decode_image(
 ) -> rl.Tensor:
     """The image in a file, or in a uint8 tensor of a file's bytes, as a tensor (C, H, W).
 
-    Colours and grey values of one byte give uint8; 16-bit grey gives int16. `mode` says which
-    channels. Raises `FileNotFoundError`, or `RuntimeError` naming the file if it holds no image.
+    Channels of one byte give uint8; those of 16 bits (PNG, TIFF) give uint16 in every mode. A GIF
+    with several frames gives all of them, (N, C, H, W).
+
+    `mode` says which channels; `UNCHANGED` takes those of the file: four for CMYK (in a JPEG as
+    the file holds them, commonly 255 for no ink), RGB for a GIF or a palette.
+
+    Raises `FileNotFoundError`, or `RuntimeError` naming the file if it holds no image.
     """
     if isinstance(input, (str, os.PathLike)):
-        return _decode(input, os.fspath(input), mode, apply_exif_orientation)
+        name = os.fspath(input)
+        return _decode(Path(input).read_bytes(), name, mode, apply_exif_orientation)
     data = _bytes(input, "decode_image")
-    return _decode(BytesIO(data), f"the tensor of {len(data)} bytes", mode, apply_exif_orientation)
+    return _decode(data, f"the tensor of {len(data)} bytes", mode, apply_exif_orientation)
 
 
 def read_image(

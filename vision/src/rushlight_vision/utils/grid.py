@@ -87,10 +87,22 @@ def save_image(
     format: str | None = None,
     **kwargs: Any,
 ) -> None:
-    """Write images with values 0 ... 1 as one image file; see `make_grid` for the other arguments.
+    """Write images as one image file; see `make_grid` for the other arguments.
 
-    `format` is needed if `fp` is an open file instead of a name.
+    Floats and bools hold 0 ... 1, uint8 holds 0 ... 255 and is written as it is. `format` is
+    needed if `fp` is an open file instead of a name.
+
+    Raises `RuntimeError` for other integers, which do not say what white is.
     """
-    grid = make_grid(tensor, **kwargs)
-    levels = grid.mul(255).add(0.5).clamp(0, 255).to(rl.uint8)
-    to_pil_image(levels.cpu()).save(fp, format=format)
+    to_pil_image(_levels(make_grid(tensor, **kwargs)).cpu()).save(fp, format=format)
+
+
+def _levels(grid: rl.Tensor) -> rl.Tensor:
+    """An image as bytes."""
+    if grid.dtype is rl.uint8:
+        return grid
+    if not grid.is_floating_point() and grid.dtype is not rl.bool:
+        raise RuntimeError(
+            f"save_image: images of {grid.dtype}; expected floats in 0 ... 1, bools, or uint8"
+        )
+    return grid.mul(255).add(0.5).clamp(0, 255).to(rl.uint8)

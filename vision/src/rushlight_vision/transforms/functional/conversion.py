@@ -11,8 +11,14 @@ import rushlight as rl
 from rushlight_vision.transforms.functional.images import is_pil, is_tensor_image, largest_value
 
 # The dtype in which Pillow stores a band of a mode; the other modes are bytes.
-DTYPE_OF_MODE = {"I": rl.int32, "I;16": rl.int16, "F": rl.float32}
-MODE_OF_DTYPE = {rl.uint8: "L", rl.int16: "I;16", rl.int32: "I", rl.float32: "F"}
+DTYPE_OF_MODE = {"I": rl.int32, "I;16": rl.uint16, "F": rl.float32}
+MODE_OF_DTYPE = {
+    rl.uint8: "L",
+    rl.int16: "I;16",
+    rl.uint16: "I;16",
+    rl.int32: "I",
+    rl.float32: "F",
+}
 MODES_OF_CHANNELS = {
     2: ("LA",),
     3: ("RGB", "YCbCr", "HSV"),
@@ -42,7 +48,7 @@ def _pixels(image: Image.Image) -> rl.Tensor:
 def pil_to_tensor(pic: Any) -> rl.Tensor:
     """A PIL image as a tensor of shape (channels, height, width), values and dtype as stored.
 
-    Bytes give uint8, mode "I" int32, "I;16" int16, "F" float32, and mode "1" bool.
+    Bytes give uint8, mode "I" int32, "I;16" uint16, "F" float32, and mode "1" bool.
     """
     if not is_pil(pic):
         raise TypeError(f"pil_to_tensor: pic should be a PIL image; got {type(pic).__name__}")

@@ -11,8 +11,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import PIL
+
 import rushlight as rl
 
+PILLOW_MAJOR = int(PIL.__version__.split(".")[0])
 SUPPORT = {"bilinear": 1.0, "bicubic": 2.0}
 CUBIC_SMOOTHED, CUBIC_PLAIN = -0.5, -0.75  # Keys' parameter, as Pillow and as PyTorch choose it
 
@@ -74,6 +77,44 @@ def _weights(size: int, new_size: int, mode: str, antialias: bool, dtype: Any) -
         return make(size, new_size, mode).to(dtype).t().contiguous()
 
 
+# Pillow's weights of bytes are whole multiples of 1 / PILLOW_ONE.
+PILLOW_ONE = 1 << 22
+
+
+@lru_cache(maxsize=32)
+def _whole_weights(size: int, new_size: int, mode: str) -> rl.Tensor:
+    """Transposed smoothed weights as whole numbers, float64; a half is rounded away from zero."""
+    with rl.no_grad():
+        weights = _smoothed_weights(size, new_size, mode) * PILLOW_ONE
+        return (weights.abs() + 0.5).floor().copysign(weights).t().contiguous()
+
+
+def _axis_order(height: int, width: int, size: tuple[int, int]) -> tuple[int, int]:
+    """The axes in Pillow's order: the width first, from Pillow 13 on the one that shrinks more."""
+    shorter, narrower = height - size[0], width - size[1]
+    height_first = PILLOW_MAJOR >= 13 and shorter > max(0, 2 * narrower)
+    return (-2, -1) if height_first else (-1, -2)
+
+
+def _resize_bytes(image: rl.Tensor, size: tuple[int, int], mode: str) -> rl.Tensor:
+    """A uint8 tensor (..., H, W) smoothed to `size` as Pillow does it, bit for bit.
+
+    The result of the first axis is rounded and cut off to bytes before the second: where the cubic
+    overshoots 0 ... 255, cutting off once at the end gives other colours. All sums are whole
+    numbers below 2 ** 53, so float64 holds them exactly.
+    """
+    height, width = image.shape[-2:]
+    for dim in _axis_order(height, width, size):
+        new = size[dim]
+        if image.shape[dim] == new:
+            continue
+        lines = image.transpose(-1, dim).contiguous().to(rl.float64)
+        sums = rl.matmul(lines, _whole_weights(image.shape[dim], new, mode))
+        levels = ((sums + PILLOW_ONE // 2) / PILLOW_ONE).floor().clamp(0, 255).to(rl.uint8)
+        image = levels.transpose(-1, dim)
+    return image.contiguous()
+
+
 def _nearest_lines(size: int, new_size: int, exact: bool) -> rl.Tensor:
     """For every output line the input line it copies."""
     number = rl.arange(new_size, dtype=rl.float32)
@@ -94,6 +135,8 @@ def resize_tensor(image: rl.Tensor, size: tuple[int, int], mode: str, antialias:
         exact = mode == "nearest-exact"
         image = image.index_select(-2, _nearest_lines(height, size[0], exact))
         return image.index_select(-1, _nearest_lines(width, size[1], exact))
+    if mode == "bicubic" and antialias and image.dtype is rl.uint8:
+        return _resize_bytes(image, size, mode)
     working: Any = image if image.dtype in (rl.float32, rl.float64) else image.to(rl.float32)
     if width != size[1]:
         weights = _weights(width, size[1], mode, antialias, working.dtype)

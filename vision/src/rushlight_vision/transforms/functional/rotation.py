@@ -14,15 +14,18 @@ from rushlight_vision.transforms.functional.padding import fill_color
 from rushlight_vision.transforms.interpolation import InterpolationMode, interpolation_mode
 
 
-def _turned_size(cosine: float, sine: float, width: int, height: int) -> tuple[int, int]:
-    """Width and height of the box around the turned image."""
+def _turned_size(
+    width: int, height: int, angle: float, center: tuple[float, float]
+) -> tuple[int, int]:
+    """Width and height of the box of whole pixels around the image turned about `center`."""
+    cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
     xs, ys = [], []
-    for x in (-0.5 * width, 0.5 * width):
-        for y in (-0.5 * height, 0.5 * height):
+    for x in (-0.5 * width - center[0], 0.5 * width - center[0]):
+        for y in (-0.5 * height - center[1], 0.5 * height - center[1]):
             xs.append(cosine * x - sine * y)
             ys.append(sine * x + cosine * y)
     lengths = []
-    for values, shift in ((xs, 0.5 * width), (ys, 0.5 * height)):
+    for values, shift in ((xs, 0.5 * width + center[0]), (ys, 0.5 * height + center[1])):
         # A corner that lies on a pixel's edge but for rounding counts as on it.
         low, high = (round(value + shift, 4) for value in (min(values), max(values)))
         lengths.append(math.ceil(high) - math.floor(low))
@@ -65,8 +68,7 @@ def _rotate_tensor(
     height, width = image.shape[-2:]
     size = (width, height)
     if expand:
-        turn = math.radians(angle)
-        size = _turned_size(math.cos(turn), math.sin(turn), width, height)
+        size = _turned_size(width, height, angle, center)
     columns, rows = _source_positions((width, height), size, angle, center)
     working = image if image.is_floating_point() else image.to(rl.float32)
     if mode == "nearest":
@@ -118,8 +120,9 @@ def rotate(
 ) -> Any:
     """The image turned counter-clockwise by `angle` degrees about `center`, (x, y) in pixels.
 
-    `expand` makes the result large enough for the whole turned image (about the middle). Outside is
-    `fill`, black without it. Tensors take `NEAREST` and `BILINEAR`.
+    `expand` makes the result large enough for the whole image turned about its middle; with another
+    `center` the size is that of the turned image, and a part of it falls outside, as in Pillow.
+    Outside is `fill`, black without it. Tensors take `NEAREST` and `BILINEAR`.
     """
     mode = interpolation_mode(interpolation, "rotate")
     if not isinstance(angle, (int, float)):
