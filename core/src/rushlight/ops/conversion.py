@@ -233,7 +233,7 @@ def _type(self, dtype=None, non_blocking=False):
     return self.to(dtype if isinstance(dtype, dtypes.dtype) else dtype.dtype)  # a FloatTensor
 
 
-_LARGE = 3e38  # numbers beyond it may overflow
+_LARGE = 9e18  # numbers that fit any float of 32 bits and any word of 64
 _LEGACY = {
     "float32": "Float",
     "float64": "Double",

@@ -40,7 +40,7 @@ from rushlight.tensor.memory_format import empty_like as _like_strides
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
-_LARGE = 3e38  # numbers beyond it may overflow float32
+_LARGE = 9e18  # numbers that fit any float of 32 bits and any word of 64
 
 
 @functools.cache
@@ -303,7 +303,7 @@ def _filled_quickly(size, value, dtype):
     dtype = default.float if dtype is None else as_dtype(dtype)
     if dtype.category != FLOAT:
         return None
-    return make_tensor(blocks.filled(size, BY_CODE[dtype.code], value), dtype)
+    return make_tensor(blocks.filled(size, BY_CODE[dtype.code], held(value, dtype)), dtype)
 
 
 def full(
@@ -479,7 +479,7 @@ def arange(
     if dtype is dtypes.int64 and out is None:
         return finish(vectors.whole_steps(count, start, step), dtype, device, requires_grad)
     exact = np.arange(count, dtype=np.float64 if isinstance(start + step, float) else np.int64)
-    array = (start + exact * step).astype(BY_CODE[dtype.code])
+    array = cast(start + exact * step, dtype.code)
     return _given(out, array, dtype, device, requires_grad)
 
 

@@ -37,13 +37,18 @@ def array_of_data(data, dtype=None):
         plain = [_unsigned(x, found) for x in plain]
     try:
         kind = BY_CODE[found.code]
-        array = np.array(plain, WIDER.get(kind, kind))
+        with np.errstate(over="ignore", invalid="ignore"):  # too large is infinite, as in PyTorch
+            array = np.array(plain, WIDER.get(kind, kind))
     except OverflowError:
         _check_words(plain)
         raise RuntimeError(f"value cannot be converted to type {found} without overflow") from None
     except (TypeError, ValueError) as error:
         if any(isinstance(x, str) for x in plain):
             raise TypeError("new(): invalid data type 'str'") from None
+        if found.category == INTEGER and any(x != x for x in plain):  # nan
+            raise RuntimeError(
+                f"value cannot be converted to type {found} without overflow"
+            ) from None
         raise TypeError(f"tensor(): could not convert data: {error}") from None
     return cast(array, found.code).reshape(shape), found
 
