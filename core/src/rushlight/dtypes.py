@@ -6,6 +6,8 @@ library's own dtype objects are found by code in :mod:`rushlight.backends.arrays
 
 from __future__ import annotations
 
+import math
+
 from rushlight.errors import type_name
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)  # categories, lowest first
@@ -224,18 +226,51 @@ class finfo:  # noqa: N801 - PyTorch's public name
 
 
 def held(value, dtype: dtype):
-    """A number as an integer dtype holds it: floats are cut to whole numbers, negative whole ones
-    wrap where the dtype is unsigned. RuntimeError for numbers beyond it."""
-    if type(value) is int and 0 <= value < 128 or dtype.category != INTEGER:
+    """A number as an element of a dtype, the one rule for all that write numbers into tensors.
+
+    Infinities and nan fit every floating dtype, finite numbers beyond its largest do not. Integer
+    dtypes cut floats to whole numbers, and negative whole ones wrap where the dtype is unsigned.
+    RuntimeError for numbers beyond the dtype, OverflowError for those beyond 64 bits.
+    """
+    kind = type(value)
+    if kind is int and 0 <= value < 128:
         return value
-    limits = iinfo(dtype)
+    if kind is float and dtype.category >= FLOAT and -_ANY_FLOAT <= value <= _ANY_FLOAT:
+        return value
     whole = hasattr(value, "__index__")
-    if whole and not -_WORD < int(value) < _WORD:
-        raise OverflowError("int too big to convert")
+    if whole and not -_WORD // 2 <= int(value) < _WORD:
+        raise OverflowError("int too big to convert to a word of 64 bits")
+    if dtype.category == BOOL:
+        return bool(value)
+    if dtype.category != INTEGER:
+        return _held_by_floats(value, dtype)
+    limits = iinfo(dtype)
     least = limits.min if dtype.is_signed or not whole else -limits.max
     if isinstance(value, complex) or not least <= value <= limits.max:
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+        raise _beyond(dtype)
     return int(value) if dtype.is_signed else int(value) % (limits.max + 1)
+
+
+_ANY_FLOAT = 65504.0  # the largest of float16, the narrowest
+
+
+def _held_by_floats(value, dtype):
+    if isinstance(value, complex):
+        if dtype.category != COMPLEX and value.imag:
+            raise _beyond(dtype)
+        parts = value.real, value.imag
+    else:
+        parts = (value,)
+    largest = math.inf if dtype.name == "complex32" else finfo(dtype).max  # not asked in PyTorch
+    for part in parts:
+        if abs(part) > largest and not math.isinf(part):
+            raise _beyond(dtype)
+    wide = isinstance(value, int) and abs(value) >= _WORD // 2  # more than NumPy's integers hold
+    return float(value) if wide else value
+
+
+def _beyond(dtype):
+    return RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
 
 
 _WORD = 1 << 64

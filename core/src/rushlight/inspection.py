@@ -34,10 +34,25 @@ def is_nonzero(input) -> bool:
     return bool(input)
 
 
-def result_type(tensor1, tensor2):
+# What PyTorch calls the two by the kinds of its overloads: (tensor, other), (scalar, tensor), ...
+_OPERANDS = ("tensor1 tensor2", "tensor other", "scalar tensor", "scalar1 scalar2")
+
+
+def _operands(args, kwargs):
+    for names in map(str.split, _OPERANDS):
+        if len(args) + len(kwargs) == 2 and kwargs.keys() == set(names[len(args) :]):
+            return (*args, *(kwargs[name] for name in names[len(args) :]))
+    raise TypeError(
+        f"result_type(): expected two tensors or numbers, got {len(args)} and the keywords "
+        f"{sorted(kwargs)}; they are named {' or '.join(map(repr, _OPERANDS))}"
+    )
+
+
+def result_type(*args, **kwargs):
     """The dtype an operation on both (tensors or numbers) would compute in."""
     from rushlight.ops import _rules
 
+    tensor1, tensor2 = _operands(args, kwargs)
     tensors = [t for t in (tensor1, tensor2) if isinstance(t, Tensor)]
     numbers = [n for n in (tensor1, tensor2) if not isinstance(n, Tensor)]
     return _rules.result_type(tensors, numbers)

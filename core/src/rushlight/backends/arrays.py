@@ -46,6 +46,19 @@ def zeros_on(device, shape, array_dtype):
     return module.zeros(shape, array_dtype, device.index)
 
 
+def of_one_kind(array):
+    """An array that comes from outside, and its dtype, None where there is none for it.
+
+    NumPy's dtypes may be equal and yet other objects (in arrays from pickles, of another byte
+    order and back, with metadata, ``longlong``). Inside each kind is one object, so that kernels
+    compare by identity: the array is seen under that one.
+    """
+    found = BY_ARRAY_DTYPE.get(array.dtype)
+    if found is None or array.dtype is BY_CODE[found.code]:
+        return array, found
+    return array.view(BY_CODE[found.code]), found
+
+
 def dtype_of(array):
     """The dtype of an array, as Rushlight's."""
     return BY_ARRAY_DTYPE[array.dtype]

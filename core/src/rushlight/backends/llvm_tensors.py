@@ -32,7 +32,7 @@ from rushlight.backends.llvm_door import (
  NODE_OUTPUTS, NODE_SEQUENCE, NODE_SAVED, VERSION_AT, STORAGE_ARRAY_AT, INFERENCE_NAME,
  FALSE, PARAMETER, SIZE_CLASS, SIZED, MODES, VALUES_NAME, SHAPES_NAME, VERSIONS_NAME,
  METADATA_NAME, GRAD_NAME, TENSOR_HOOKS, HOOKS, PRE_HOOKS, LEAF_HOOKS, POST_HOOKS, INDEX_NAME,
- NUMBERS_NAME, LIST, BYTEARRAY, ITEMSIZE_AT) = range(55)  # fmt: skip
+ NUMBERS_NAME, LIST, BYTEARRAY, ITEMSIZE_AT, KINDS) = range(56)  # fmt: skip
 BASE_AT, SIZE_AT = 48, 16  # of an array, of a list
 FEW = 16  # views in a storage's list, above which it looks after itself when it has doubled
 DECLARATIONS = """declare void @Py_IncRef(ptr)
@@ -385,6 +385,7 @@ class TensorDoors:
         ]  # fmt: skip
         self.kept = [(), kind.add_view, *(_interned(n) for n in names)]
         new = ctypes.c_int64.from_address(id(object) + _NEW_AT).value
+        kinds = {each: each for each in by_dtype}  # NumPy's dtype -> the equal one used inside
         words = [
             id(cls), new, id(self.kept[0]), id(None), *(slot_offset(cls, s) for s in slots),
             id(by_dtype), id(kind), slot_offset(kind, "views"), *map(id, self.kept[2:5]),
@@ -393,12 +394,13 @@ class TensorDoors:
             *(slot_offset(type(node), s) for s in of_node), slot_offset(kind, "version"),
             slot_offset(kind, "array"), id(self.kept[5]), id(False), id(parameter), id(size),
             id(sized), id(state) + slot_offset(type(state), "modes"), *map(id, self.kept[6:18]),
-            id(list), id(bytearray), slot_offset(type(dtype), "itemsize"),
+            id(list), id(bytearray), slot_offset(type(dtype), "itemsize"), id(kinds),
         ]  # fmt: skip
         self.kept += [
             cls,
             kind,
             by_dtype,
+            kinds,
             type(node),
             leaf,
             sequence,

@@ -196,7 +196,10 @@ def frobenius_norm(input, dim=None, keepdim=False):
 
 
 def nuclear_norm(input, dim=None, keepdim=False):
-    """The sum of singular values of matrices over two dimensions (the last)."""
+    """The sum of singular values of matrices over two dimensions (the last); also written
+    ``nuclear_norm(input, keepdim)``."""
+    if isinstance(dim, bool):
+        dim, keepdim = None, dim
     return linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
 
 

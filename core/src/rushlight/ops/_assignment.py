@@ -8,7 +8,7 @@ from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.compiler import xp
-from rushlight.dtypes import COMPLEX, FLOAT, bool_
+from rushlight.dtypes import FLOAT, bool_, held
 from rushlight.errors import argument_error
 from rushlight.kernels import places as rows
 from rushlight.kernels.assignment import written as written_to
@@ -28,7 +28,7 @@ from rushlight.ops.place_calls import NUMBERS, written_slices
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import EXACT, Tensor
 
-_LARGE = 3e38  # numbers beyond it may overflow
+_LARGE = 9e18  # numbers that fit any float of 32 bits and any word of 64
 _LEAST = -(1 << 63)
 _SCALARS = {"f32": "f64", "f64": "f64", "i32": "i64", "i64": "i64"}
 
@@ -78,7 +78,7 @@ def written_where(target, mask, value):
 def number_or_scalar(name, input, value):
     """A value to fill with: a number that fits the dtype, or a 0-d tensor."""
     if type(value) is float and input._dtype.category >= FLOAT:
-        return value
+        return held(value, input._dtype)
     if isinstance(value, Tensor):
         if value.dim():
             raise RuntimeError(
@@ -90,25 +90,7 @@ def number_or_scalar(name, input, value):
         value = value.item()
     if number_dtype(value) is None:
         raise argument_error(name, "value", "Number", value)
-    if isinstance(value, complex) and input._dtype.category != COMPLEX:
-        raise RuntimeError(
-            f"{name}: value cannot be converted to type {input._dtype} without overflow: {value}"
-        )
-    return _fitted(name, input._dtype, value)
-
-
-def _fitted(name, dtype, value):
-    """A number that an integer dtype can hold; negative whole numbers wrap in uint8."""
-    if dtype.category >= FLOAT or dtype is dtypes.bool_ or isinstance(value, bool):
-        return value
-    bounds = dtypes.iinfo(dtype)
-    if bounds.min <= value <= bounds.max:
-        return value
-    if isinstance(value, int) and dtype is dtypes.uint8 and -bounds.max <= value < 0:
-        return value & bounds.max
-    raise RuntimeError(
-        f"{name}: value cannot be converted to type {dtype} without overflow: {value}"
-    )
+    return held(value, input._dtype)
 
 
 def written_at(self, index, value):

@@ -332,8 +332,18 @@ def inplace_view_function(op, name):
     return _inplace_call(op, name, run_inplace_view, "inplace view")
 
 
+def first_by_keyword(name, kwargs):
+    """The first argument of an in-place function, taken out of its keywords."""
+    try:
+        return kwargs.pop("input")
+    except KeyError:
+        raise TypeError(f"{name}() missing required argument: 'input' (pos 1)") from None
+
+
 def _inplace_call(op, name, run, variant):
-    def call(self, *args, **kwargs):
+    def call(self=_fast.UNSET, *args, **kwargs):
+        if self is _fast.UNSET:  # functions name their first argument: ``abs_(input=x)``
+            self = first_by_keyword(name, kwargs)
         if STATE.modes and stack.interpreters:
             return interpret(call, (self, *args), kwargs)
         if type(self) not in EXACT and (stack.overrides or stack.levels):

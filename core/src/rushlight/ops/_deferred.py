@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 
+from rushlight.ops._bindings import first_by_keyword
 from rushlight.ops._op import TABLE
 from rushlight.tensor.tensor import Tensor
 
@@ -139,8 +141,23 @@ def names():
 def _function(name):
     op = TABLE.get(name) or TABLE.get(_aliases().get(name))
     if op is None and name.endswith("_"):
-        return getattr(Tensor, name, None)  # in-place forms are functions too: ``relu_``, ``zero_``
+        found = getattr(
+            Tensor, name, None
+        )  # in-place forms are functions too: ``relu_``, ``zero_``
+        return found if found is None or hasattr(found, "op") else _first_named(found)
     return None if op is None or _elsewhere(op) else op.function
+
+
+def _first_named(method):
+    """A method that is a function too, whose first argument functions call ``input``."""
+
+    @functools.wraps(method)
+    def call(*args, **kwargs):
+        if not args:
+            args = (first_by_keyword(method.__name__, kwargs),)
+        return method(*args, **kwargs)
+
+    return call
 
 
 def _elsewhere(op):

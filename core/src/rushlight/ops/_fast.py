@@ -57,7 +57,7 @@ def binary(op, general):
     same, mixed = op.same, op.mixed
     recorded = op.options.get("differentiable", True)
 
-    def call(input=_U, other=_U, *args, **kwargs):
+    def call(input=_U, other=_U, /, *args, **kwargs):
         kind = type(input)
         if (kind is Tensor or kind is Parameter) and not STATE.modes and not args and not kwargs:
             dtype, kind = input._dtype, type(other)
@@ -88,13 +88,11 @@ def binary(op, general):
                         if input._node is not None and recorded and mode.recording:
                             note(op, (input, None), [None, other, *op.defaults[2:]], (out,))
                         return out
-        if input is _U or other is _U:  # it has another name
-            named = zip(op.names, (input, other), strict=False)
-            kwargs.update({name: value for name, value in named if value is not _U})
-            return general(**kwargs)
+        if other is _U:
+            return general(**kwargs) if input is _U else general(input, **kwargs)
         return general(input, other, *args, **kwargs)
 
-    return _renamed(call, op, 2)
+    return call
 
 
 def no_way(*args):

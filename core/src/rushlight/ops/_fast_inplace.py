@@ -10,6 +10,7 @@ from __future__ import annotations
 from rushlight.autograd.mode import mode
 from rushlight.dtypes import ALL
 from rushlight.ops._elementwise import EXACT_INTEGERS
+from rushlight.ops._fast import UNSET
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Parameter, Tensor
@@ -29,7 +30,7 @@ def short(op, general):
 def _unary(op, general):
     into, into_numbers = op.into, op.into_numbers
 
-    def call(self, *args, **kwargs):
+    def call(self=UNSET, *args, **kwargs):
         kind = type(self)
         if (kind is Tensor or kind is Parameter) and not kwargs and not STATE.modes:
             if args:
@@ -69,7 +70,7 @@ def _with_numbers(known, tensor, args):
 def _binary(op, general):
     into, mixed = op.into, op.into_mixed
 
-    def call(self, *args, **kwargs):
+    def call(self=UNSET, *args, **kwargs):
         kind = type(self)
         if (
             (kind is Tensor or kind is Parameter)

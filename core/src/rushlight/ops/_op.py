@@ -13,6 +13,7 @@ import functools
 
 from rushlight.dtypes import FIRST_LIMITED
 from rushlight.ops import _attributes
+from rushlight.ops import _former_calls as former
 from rushlight.ops._rules import same
 
 TABLE = {}
@@ -184,6 +185,9 @@ class Op:
         if not kwargs and self.required <= given <= self.positional and self.sizes_position < 0:
             values = [*args, *self.defaults[given:]]
             return _attributes.checked(self, values) if self.attributes else values
+        if "former" in self.options:
+            args, kwargs = former.spelled_today(self, args, kwargs)
+            given = len(args)
         at = self.sizes_position if given <= self.positional else self.spread_position
         if 0 <= at < given and not isinstance(args[at], (tuple, list)) and args[at] is not None:
             args, given = (*args[:at], tuple(args[at:])), at + 1
@@ -235,7 +239,6 @@ def _refusing_limited(op, body):
 
     if op.kinds == (TENSOR, TENSOR):
 
-        @functools.wraps(body)
         def run_pair(first, second):
             try:
                 asks = first._dtype.code >= FIRST_LIMITED or second._dtype.code >= FIRST_LIMITED
@@ -245,7 +248,9 @@ def _refusing_limited(op, body):
                 ask(first, second)
             return body(first, second)
 
-        return run_pair
+        named = (*op.names, *run_pair.__code__.co_varnames[2:])  # so that keywords work
+        run_pair.__code__ = run_pair.__code__.replace(co_varnames=named)
+        return functools.wraps(body)(run_pair)
 
     @functools.wraps(body)
     def run(*args, **kwargs):

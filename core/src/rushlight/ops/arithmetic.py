@@ -57,7 +57,13 @@ def _no_zero(input, other, *rest):
         raise RuntimeError("ZeroDivisionError")
 
 
-@elementwise(operators=("__add__",), reflected=("__radd__",), scales=("alpha",), numbers="all")
+@elementwise(
+    operators=("__add__",),
+    reflected=("__radd__",),
+    scales=("alpha",),
+    numbers="all",
+    former=("input alpha other", "input other alpha"),
+)
 def add(input, other, *, alpha=1):
     """``input + alpha * other``, broadcast.
 
@@ -88,6 +94,7 @@ def conj_number(value):
     scales=("alpha",),
     check=_no_bools,
     numbers="all",
+    former=("input alpha other", "input other alpha"),
 )
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``, broadcast."""
@@ -100,7 +107,13 @@ sub.gradient(
 )
 
 
-@elementwise(reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools)
+@elementwise(
+    reflected=("__rsub__",),
+    inplace=False,
+    scales=("alpha",),
+    check=_no_bools,
+    former=("input other alpha",),
+)
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``, broadcast."""
     return other - input if _is_one(alpha) else other - alpha * input
@@ -547,8 +560,17 @@ def clamp_max(input: Tensor, max):
     return clamp(input, None, max)
 
 
-Tensor.clamp_min_ = lambda self, min: self.clamp_(min=min)
-Tensor.clamp_max_ = lambda self, max: self.clamp_(max=max)
+def clamp_min_(self, min):
+    """In-place version of :func:`rushlight.clamp_min`."""
+    return self.clamp_(min=min)
+
+
+def clamp_max_(self, max):
+    """In-place version of :func:`rushlight.clamp_max`."""
+    return self.clamp_(max=max)
+
+
+Tensor.clamp_min_, Tensor.clamp_max_ = clamp_min_, clamp_max_
 
 
 @elementwise(rule=same, method=False, inplace=False, node="Conj", tested_by="conj")

@@ -233,7 +233,7 @@ def _type(self, dtype=None, non_blocking=False):
     return self.to(dtype if isinstance(dtype, dtypes.dtype) else dtype.dtype)  # a FloatTensor
 
 
-_LARGE = 3e38  # numbers beyond it may overflow
+_LARGE = 9e18  # numbers that fit any float of 32 bits and any word of 64
 _LEGACY = {
     "float32": "Float",
     "float64": "Double",
@@ -304,37 +304,37 @@ def _copied_plainly(self, src):
     return True
 
 
-def copy_(self, src, non_blocking=False):
-    """Write the elements of `src`, broadcast and cast, into this tensor."""
-    if type(self) in EXACT and type(src) in EXACT and not STATE.levels:
-        if self._dtype is src._dtype and _copied_plainly(self, src):
+def copy_(self, other, non_blocking=False):
+    """Write the elements of `other`, broadcast and cast, into this tensor."""
+    if type(self) in EXACT and type(other) in EXACT and not STATE.levels:
+        if self._dtype is other._dtype and _copied_plainly(self, other):
             return self
-    elif not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'src' must be Tensor, not {type(src).__name__}")
+    elif not isinstance(other, Tensor):
+        raise TypeError(f"copy_(): argument 'other' must be Tensor, not {type(other).__name__}")
     if STATE.levels and stack.levels:
-        found = through_levels(copy_, (self, src), (self, src), {})
+        found = through_levels(copy_, (self, other), (self, other), {})
         if found is not NotImplemented:
             return found
-    recording = mode.recording and (self._node is not None or src._node is not None)
+    recording = mode.recording and (self._node is not None or other._node is not None)
     check_writable(self, recording)
     try:
-        value = np.broadcast_to(src._array, self._array.shape)
+        value = np.broadcast_to(other._array, self._array.shape)
     except ValueError:
         raise RuntimeError(
-            f"copy_: src has shape {shape_text(src._array.shape)}, which does not broadcast to "
+            f"copy_: other has shape {shape_text(other._array.shape)}, which does not broadcast to "
             f"{shape_text(self._array.shape)}"
         ) from None
     node = None
     if recording:
         node = record(
             _copy.op,
-            (self, src),
+            (self, other),
             [None, None],
             (make_tensor(self._array, self._dtype),),
         )
     if self._device.type != "meta":
-        if src._device is not self._device:
-            value = _placed(src, value, self._device, non_blocking)
+        if other._device is not self._device:
+            value = _placed(other, value, self._device, non_blocking)
         if type(self._array) is not np.ndarray or not assignment.written(self._array, value):
             self._array[...] = cast(value, self._dtype.code)
     written(self, node)

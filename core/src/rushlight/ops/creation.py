@@ -9,7 +9,14 @@ import types
 
 from rushlight import devices, dtypes
 from rushlight.backends import memory, np
-from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, MetaArray, cast, meta_array
+from rushlight.backends.arrays import (
+    BY_ARRAY_DTYPE,
+    BY_CODE,
+    MetaArray,
+    cast,
+    meta_array,
+    of_one_kind,
+)
 from rushlight.dtypes import FLOAT, INTEGER, as_dtype, default, held, refuse_limited
 from rushlight.errors import argument_error
 from rushlight.kernels import blocks, vectors
@@ -33,7 +40,7 @@ from rushlight.tensor.memory_format import empty_like as _like_strides
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
-_LARGE = 3e38  # numbers beyond it may overflow float32
+_LARGE = 9e18  # numbers that fit any float of 32 bits and any word of 64
 
 
 @functools.cache
@@ -102,8 +109,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         device = data._device if device is None else device
         array, found = data._array.copy("K"), data._dtype
     else:
-        found = BY_ARRAY_DTYPE.get(data.dtype) if type(data) is np.ndarray else None
-        array = blocks.copied(data) if found is not None else None
+        array, found = of_one_kind(data) if type(data) is np.ndarray else (None, None)
+        array = blocks.copied(array) if found is not None else None
         if array is None:
             array, found = array_of_data(data, dtype)
     if dtype is not None and dtype is not found:
@@ -132,7 +139,7 @@ def from_numpy(ndarray):
         return construction.inferred(made)
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    found = BY_ARRAY_DTYPE.get(ndarray.dtype)
+    array, found = of_one_kind(ndarray)
     if found is None:
         raise TypeError(
             f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: "
@@ -145,7 +152,7 @@ def from_numpy(ndarray):
             "strides are not currently supported. (You can probably work around this by making a "
             "copy of your array with array.copy().)"
         )
-    return make_tensor(ndarray.view(np.ndarray), found)
+    return make_tensor(array.view(np.ndarray), found)
 
 
 def from_dlpack(ext_tensor):
@@ -214,18 +221,30 @@ def _filled(size, fill, dtype, device, requires_grad, out):
     return _given(out, array, dtype, device, requires_grad)
 
 
+def size_of(name, sizes, size):
+    """The sizes of a new tensor, which were given one by one, or by the keyword `size`."""
+    if size is None or sizes:
+        given = "" if size is None else f" {list(sizes)} and size={size}"
+        raise TypeError(f"{name}(): expected sizes, or one size by keyword; got{given or ' none'}")
+    return (size,)
+
+
 def empty(
-    *size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
-    memory_format=None,
+    *sizes, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+    pin_memory=False, memory_format=None,
 ):  # fmt: skip
-    """A tensor of uninitialised memory."""
+    """A tensor of uninitialised memory, of sizes given one by one or as one sequence."""
+    if size is not None or not sizes:
+        sizes = size_of("empty", sizes, size)
     if layout is not None and layout != "strided":
-        return in_layout(zeros(*size, dtype=dtype, device=device), layout, requires_grad)
+        return in_layout(zeros(*sizes, dtype=dtype, device=device), layout, requires_grad)
     if out is memory_format is None and not requires_grad:
-        made = plainly_made(size, None, default.float if dtype is None else as_dtype(dtype), device)
+        made = plainly_made(
+            sizes, None, default.float if dtype is None else as_dtype(dtype), device
+        )
         if made is not None:
             return made
-    size = normalize_size(size)
+    size = normalize_size(sizes)
     made = _filled(size, None, dtype, device, requires_grad, out)
     chosen = check_format("empty", memory_format, contiguous_format)
     if chosen is preserve_format:
@@ -238,34 +257,40 @@ def empty(
 
 
 def zeros(
-    *size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
-):
+    *sizes, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+    pin_memory=False,
+):  # fmt: skip
     """A tensor filled with 0.
 
     >>> rushlight.zeros(2, 3)
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
+    if size is not None or not sizes:
+        sizes = size_of("zeros", sizes, size)
     if layout is not None and layout != "strided":
-        return in_layout(zeros(*size, dtype=dtype, device=device), layout, requires_grad)
+        return in_layout(zeros(*sizes, dtype=dtype, device=device), layout, requires_grad)
     if out is None and not requires_grad:
-        made = plainly_made(size, 0, default.float if dtype is None else as_dtype(dtype), device)
+        made = plainly_made(sizes, 0, default.float if dtype is None else as_dtype(dtype), device)
         if made is not None:
             return made
-    return _filled(size, 0, dtype, device, requires_grad, out)
+    return _filled(sizes, 0, dtype, device, requires_grad, out)
 
 
 def ones(
-    *size, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
-):
+    *sizes, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+    pin_memory=False,
+):  # fmt: skip
     """A tensor filled with 1."""
+    if size is not None or not sizes:
+        sizes = size_of("ones", sizes, size)
     if layout is not None:
         only_strided("ones", layout)
     if out is None and not requires_grad:
-        made = plainly_made(size, 1, default.float if dtype is None else as_dtype(dtype), device)
+        made = plainly_made(sizes, 1, default.float if dtype is None else as_dtype(dtype), device)
         if made is not None:
             return made
-    return _filled(size, 1, dtype, device, requires_grad, out)
+    return _filled(sizes, 1, dtype, device, requires_grad, out)
 
 
 def _filled_quickly(size, value, dtype):
@@ -278,7 +303,7 @@ def _filled_quickly(size, value, dtype):
     dtype = default.float if dtype is None else as_dtype(dtype)
     if dtype.category != FLOAT:
         return None
-    return make_tensor(blocks.filled(size, BY_CODE[dtype.code], value), dtype)
+    return make_tensor(blocks.filled(size, BY_CODE[dtype.code], held(value, dtype)), dtype)
 
 
 def full(
@@ -394,8 +419,8 @@ _PLAIN = (int, float)
 
 
 def arange(
-    start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
-    pin_memory=False,
+    start=None, end=None, step=1, *, out=None, dtype=None, layout=None, device=None,
+    requires_grad=False, pin_memory=False,
 ):  # fmt: skip
     """The numbers from `start` (default 0) up to, not including, `end`, every `step`.
 
@@ -405,6 +430,8 @@ def arange(
     only_strided("arange", layout)
     if end is None:
         start, end = 0, start
+    elif start is None:
+        start = 0
     if (
         type(start) is type(end) is type(step) is int
         and out is dtype is None
@@ -419,6 +446,8 @@ def arange(
         else:
             array = vectors.whole_steps(count, start, step)
         return construction.inferred(construction.made(array, dtypes.int64))
+    if end is None:
+        raise TypeError("arange() missing 1 required positional argument: 'end'")
     values = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
     start, end, step = values
     if dtype is None and out is not None:
@@ -450,7 +479,7 @@ def arange(
     if dtype is dtypes.int64 and out is None:
         return finish(vectors.whole_steps(count, start, step), dtype, device, requires_grad)
     exact = np.arange(count, dtype=np.float64 if isinstance(start + step, float) else np.int64)
-    array = (start + exact * step).astype(BY_CODE[dtype.code])
+    array = cast(start + exact * step, dtype.code)
     return _given(out, array, dtype, device, requires_grad)
 
 

@@ -119,7 +119,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
-    if input.dim() == 4:
+    if input.dim() != 5:
         out = _channels(input.unsqueeze(0), p, training, inplace)
         return input if inplace else out.squeeze(0)
     return _channels(input, p, training, inplace)

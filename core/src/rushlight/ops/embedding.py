@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from rushlight import dtypes
 from rushlight.autograd.mode import mode as recording
 from rushlight.autograd.mode import no_grad
@@ -345,6 +347,13 @@ def embedding_bag(
 
     `input` is (B, L), or flat with `offsets` (B,) where each bag begins.
     """
+    if weight._dtype is dtypes.int64 and input.is_floating_point():
+        warnings.warn(
+            "embedding_bag(): the weight stands second today; write embedding_bag(input, weight)",
+            UserWarning,
+            stacklevel=2,
+        )
+        input, weight = weight, input
     _check_indices("embedding_bag", input, weight)
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
         raise ValueError(

@@ -64,9 +64,10 @@ def _same_type(name, dtype, tensor):
     return tensor.detach()
 
 
-def new(self, *args, device=None, size=None) -> Tensor:
+def new(self, *args, device=None, size=None, other=None) -> Tensor:
     """A new tensor of this one's dtype and device: ``x.new(2, 3)`` (uninitialised),
     ``x.new([1, 2])``; `new_empty` and `new_tensor` are today's names."""
+    args = args if other is None else (*args, other)
     return construct("new", self.dtype, args, device=device or self.device, size=size)
 
 

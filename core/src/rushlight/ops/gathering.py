@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
+from rushlight.dtypes import held
 from rushlight.errors import shape_text
 from rushlight.kernels import line as lines
 from rushlight.kernels import places as index_kernels
@@ -15,6 +16,7 @@ from rushlight.ops._assignment import number_or_scalar
 from rushlight.ops._index_forms import slices
 from rushlight.ops._inplace import write_directly, write_out
 from rushlight.ops._op import composite, op
+from rushlight.ops._rules import number_dtype
 from rushlight.ops.arithmetic import conj_number
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros
@@ -229,6 +231,7 @@ def _source(input, index, src, value):
     value = src if value is None else value
     if value is None:
         raise TypeError("scatter() missing required argument: 'src' or 'value'")
+    value = held(value, input._dtype)
     return make_tensor(
         np.full_like(index._array, value, input._array.dtype, subok=False), input._dtype
     )
@@ -259,9 +262,12 @@ def scatter_(self, dim, index, src=None, value=None, *, reduce=None):
     """In-place version of :func:`rushlight.scatter`."""
     _check_reduce(reduce)
     combine = _COMBINING[reduce]
-    if write_directly(combine.op, self, (dim, index, src if value is None else value)):
+    src = src if value is None else value
+    if not isinstance(src, Tensor) and number_dtype(src) is not None:
+        src = held(src, self._dtype)
+    if write_directly(combine.op, self, (dim, index, src)):
         return self
-    return combine.op.inplace(self, dim, index, _source(self, index, src, value))
+    return combine.op.inplace(self, dim, index, _source(self, index, src, None))
 
 
 Tensor.scatter_ = scatter_
@@ -456,7 +462,7 @@ _index_fill.gradient(input=lambda grad, dim, index: _index_fill(grad, dim, index
 )
 def index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to `value`, a number or 0-d tensor."""
-    value = number_or_scalar("index_fill", input, value)
+    value = _filling("index_fill", input, value)
     if isinstance(value, Tensor) and not (readable(value) and readable(index)):
         from rushlight.ops.creation import zeros_like
 
@@ -471,9 +477,15 @@ def index_fill(input: Tensor, dim, index: Tensor, value):
     return _index_fill(input, dim, index, value)
 
 
+def _filling(name, input, value):
+    if isinstance(value, complex) and not input.is_complex():
+        raise RuntimeError(f"{name}: a complex value ({value}) needs a complex input")
+    return number_or_scalar(name, input, value)
+
+
 def _index_fill_inplace(self, dim, index, value):
     """In-place version of :func:`rushlight.index_fill`."""
-    value = number_or_scalar("index_fill_", self, value)
+    value = _filling("index_fill_", self, value)
     if isinstance(value, Tensor):
         return self.copy_(index_fill(self, dim, index, value))
     if write_directly(_index_fill.op, self, (dim, index, value)):

@@ -128,7 +128,7 @@ def _check_edges(name, input, edges):
 
 
 @composite()
-def histogram(input: Tensor, bins, *, range=None, weight=None, density=False):
+def histogram(input: Tensor, bins=100, *, range=None, weight=None, density=False):
     """Counts per bin and the bins' edges, as ``(hist, bin_edges)``.
 
     `bins` is a number of equal bins over `range` (that of the elements by default), or a vector of

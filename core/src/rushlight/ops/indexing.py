@@ -8,7 +8,7 @@ import math
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import memory, np
-from rushlight.backends.arrays import cast, dtype_of, is_array
+from rushlight.backends.arrays import BY_CODE, cast, dtype_of, is_array
 from rushlight.errors import shape_text
 from rushlight.kernels import moving, padding, vectors
 from rushlight.kernels import places as index_kernels
@@ -335,6 +335,15 @@ def _kept(index, *tensors):
     return tuple([item.copy() if is_array(item) else item for item in index])
 
 
+def _finite_or_not(value, dtype):
+    """A number to write by index: unlike elsewhere it is rounded to a half-width dtype first, and
+    so infinite where it is beyond it."""
+    if dtype.category != dtypes.FLOAT or dtype.itemsize != 2 or not isinstance(value, int | float):
+        return value
+    with np.errstate(over="ignore"):
+        return float(np.float64(value).astype(BY_CODE[dtype.code]))
+
+
 def setitem(self, index, value):
     """``tensor[index] = value``: numbers and tensors, broadcast."""
     if type(self) in EXACT and written_at(self, index, value):
@@ -350,10 +359,10 @@ def setitem(self, index, value):
 
             value = tensor(value)
         elif basic:
-            _slice(self, plain).fill_(value)
+            _slice(self, plain).fill_(_finite_or_not(value, self._dtype))
             return
         else:
-            value = dtypes.held(value, self._dtype)
+            value = dtypes.held(_finite_or_not(value, self._dtype), self._dtype)
             value = make_tensor(np.asarray(value, self._array.dtype), self._dtype)
     if basic:
         target = _slice(self, plain)

@@ -220,7 +220,17 @@ def outer(input: Tensor, vec2: Tensor):
     return input.unsqueeze(1) * vec2
 
 
-@composite()
+def _former(factors):
+    """The earlier orders of a scaled sum of a matrix and a product."""
+    return (
+        f"beta input alpha {factors}",
+        f"beta input {factors}",
+        f"input beta alpha {factors}",
+        f"input beta {factors}",
+    )
+
+
+@composite(former=_former("mat1 mat2"))
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
     if beta == 1 == alpha and mat1._dtype.category >= FLOAT and mat1._dtype.itemsize > 2:
@@ -230,13 +240,13 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     return _scaled_sum(input, mm, mat1, mat2, beta, alpha)
 
 
-@composite()
+@composite(former=_former("mat vec"))
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
     return _scaled_sum(input, mv, mat, vec, beta, alpha)
 
 
-@composite()
+@composite(former=_former("batch1 batch2"))
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * sum_i batch1[i] @ batch2[i]``, as one product."""
     if batch1.dim() != 3 or batch2.dim() != 3 or batch1.shape[::2] != batch2.shape[:2]:
@@ -247,7 +257,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     return _scaled_sum(input, mm, left, right, beta, alpha)
 
 
-@composite()
+@composite(former=_former("batch1 batch2"))
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (batch1 @ batch2)``."""
     return _scaled_sum(input, bmm, batch1, batch2, beta, alpha)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
-from rushlight.dtypes import refuse_limited
-from rushlight.errors import shape_text
+from rushlight.dtypes import held, refuse_limited
+from rushlight.errors import argument_error, shape_text
 from rushlight.kernels import padding as kernels
 from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import Remembered
 from rushlight.ops._op import op
+from rushlight.ops._rules import number_dtype
 from rushlight.ops._second_order import with_history
 from rushlight.ops._shape_rules import padded
 from rushlight.ops.copying import in_format_of
@@ -168,6 +169,15 @@ def _check_circular(input, pad):
         )
 
 
+def _padding_value(input, value):
+    """What is put around: zero unless a real number is given."""
+    if value is None:
+        return 0.0
+    if isinstance(value, complex) or number_dtype(value) is None:
+        raise argument_error("pad", "value", "float", value)
+    return held(float(value), input._dtype)
+
+
 def pad(input, pad, mode="constant", value=None):
     """Padding of the last dimensions: ``(before, after)`` of the last, then of the one before it.
 
@@ -182,7 +192,7 @@ def pad(input, pad, mode="constant", value=None):
             f"{list(pad)} for input of shape {shape_text(input.shape)}"
         )
     if mode == "constant":
-        return _constant_pad(input, pad, 0.0 if value is None else value)
+        return _constant_pad(input, pad, _padding_value(input, value))
     if mode in ("reflect", "replicate"):
         refuse_limited(f"pad, mode {mode}", input._dtype)
     if mode not in ("reflect", "replicate", "circular"):

@@ -165,7 +165,15 @@ _trace.gradient(
 )
 
 
-@composite(limited="unsigned")
+@composite(
+    limited="unsigned",
+    former=(
+        "beta input alpha vec1 vec2",
+        "beta input vec1 vec2",
+        "input beta alpha vec1 vec2",
+        "input beta vec1 vec2",
+    ),
+)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
     if vec1.dim() != 1 or vec2.dim() != 1:

@@ -16,7 +16,7 @@ from rushlight.kernels.normals import box_muller
 from rushlight.ops import drawing
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._recording import record
-from rushlight.ops.creation import empty_like, finish
+from rushlight.ops.creation import empty_like, finish, size_of
 from rushlight.ops.generators import (  # noqa: F401 - names that are looked for here
     Generator,
     _on_devices,
@@ -31,6 +31,7 @@ from rushlight.ops.generators import (  # noqa: F401 - names that are looked for
 )
 from rushlight.tensor.dispatch import readable, stack, through_levels
 from rushlight.tensor.layout import only_strided
+from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -150,6 +151,8 @@ def _maker(name, sample, short, doc):
 
     @functools.wraps(make)
     def call(*size, **options):
+        if "size" in options or not size:
+            size = size_of(name, size, options.pop("size", None))
         usual = not options or len(options) == 1 and devices.is_cpu(options.get("device", ""))
         if usual and not stack.levels and (made := plain(size)) is not None:
             return made
@@ -211,15 +214,16 @@ def randn_like(
 
 @transformable
 def randint(
-    low, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
-    requires_grad=False, pin_memory=False,
+    low=None, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None,
+    device=None, requires_grad=False, pin_memory=False,
 ):  # fmt: skip
     """Integers from [low, high); ``randint(high, size)`` starts at 0."""
-    if layout is not None:
-        only_strided("randint", layout)
+    only_strided("randint", layout)
     if size is None:
-        low, high, size = 0, low, high
-    _check_bounds(low, high)
+        low, high, size = None, low, high
+    if low is None or high is None:  # randint(high, size), by keyword or not
+        low, high = 0, low if high is None else high
+    _check_bounds(low, high, size)
     if out is None and (dtype is None or dtype is dtypes.int64):
         made = drawing.whole(low, high, size, generator, device, requires_grad)
         if made is not None:
@@ -244,27 +248,36 @@ def randint(
     return finish(array, dtype, device, requires_grad)
 
 
-def _check_bounds(low, high):
+def _check_bounds(low, high, size=()):
+    if high is None or size is None:
+        raise TypeError("randint(): expected high and size, or low, high and size")
     if high <= low:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
 
 
-def randint_like(input, low, high=None, *, dtype=None, device=None, **options):
+def randint_like(
+    input, low=None, high=None, *, generator=None, dtype=None, layout=None, device=None,
+    requires_grad=False, pin_memory=False, memory_format=None,
+):  # fmt: skip
     """:func:`randint` in the shape, dtype, strides and device of `input`."""
-    if high is None:
-        low, high = 0, low
-    options.update(dtype=dtype or input._dtype, device=device or input._device)
+    only_strided("randint_like", layout)
+    if low is None or high is None:
+        low, high = 0, low if high is None else high
+    _check_bounds(low, high)
+    options = {"generator": generator, "dtype": dtype or input._dtype}
+    options["device"] = device or input._device
     if input.is_nested:
-        return input.with_elements(randint_like(input._elements, low, high, **options))
-    if stack.levels or input.is_contiguous():
-        return randint(low, high, tuple(input._array.shape), **options)
-    like, tracked = empty_like(input), options.pop("requires_grad", False)
-    order = sorted(range(like.dim()), key=lambda d: -like.stride(d))  # that of its memory
-    made = randint(low, high, tuple(like.shape[d] for d in order), **options)
-    made = made.permute(*[order.index(d) for d in range(like.dim())])
-    return made.requires_grad_() if tracked else made
+        made = input.with_elements(randint_like(input._elements, low, high, **options))
+    elif stack.levels or input.is_contiguous() and memory_format in (None, contiguous_format):
+        made = randint(low, high, tuple(input._array.shape), **options)
+    else:
+        like = empty_like(input, memory_format=memory_format)
+        order = sorted(range(like.dim()), key=lambda d: -like.stride(d))  # that of its memory
+        made = randint(low, high, tuple(like.shape[d] for d in order), **options)
+        made = made.permute(*[order.index(d) for d in range(like.dim())])
+    return made.requires_grad_() if requires_grad else made
 
 
 @transformable
@@ -273,8 +286,7 @@ def randperm(
     pin_memory=False,
 ):  # fmt: skip
     """A random permutation of 0 .. n-1."""
-    if layout is not None:
-        only_strided("randperm", layout)
+    only_strided("randperm", layout)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     usual = dtypes.int64 if out is None else out._dtype
@@ -300,27 +312,17 @@ def randperm(
     return finish(array, dtype, device, requires_grad)
 
 
-def _shape_for(mean, std):
-    arrays = [v._array for v in (mean, std) if isinstance(v, Tensor)]
-    return np.broadcast_shapes(*[a.shape for a in arrays])
+def _shape_for(*values):
+    return np.broadcast_shapes(*[v._array.shape for v in values if isinstance(v, Tensor)])
 
 
 @transformable
 def normal(
-    mean,
-    std=1.0,
-    size=None,
-    *,
-    generator=None,
-    out=None,
-    dtype=None,
-    layout=None,
-    device=None,
+    mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
     requires_grad=False,
-):
+):  # fmt: skip
     """Normal samples with means and standard deviations given as numbers or tensors."""
-    if layout is not None:
-        only_strided("normal", layout)
+    only_strided("normal", layout)
     _check_std(std)
     found = [v._dtype for v in (mean, std, out) if isinstance(v, Tensor)]
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):

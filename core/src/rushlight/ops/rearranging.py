@@ -7,7 +7,7 @@ import warnings
 
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
-from rushlight.dtypes import as_dtype, bool_, default, float64, int64, refuse_limited
+from rushlight.dtypes import as_dtype, bool_, default, float64, held, int64, refuse_limited
 from rushlight.errors import shape_text
 from rushlight.kernels import places as index_kernels
 from rushlight.ops._op import composite
@@ -94,7 +94,7 @@ def constant_pad_nd(input: Tensor, pad, value=0):
                 f"constant_pad_nd: The input size {size}, plus negative padding {pad[i]} and "
                 f"{pad[i + 1]}, resulted in a negative output size"
             )
-    return _constant_pad(input, pad, value)
+    return _constant_pad(input, pad, held(value, input._dtype))
 
 
 def _triangle(name, chosen, row, col, offset, dtype, device):

@@ -10,6 +10,7 @@ from rushlight.kernels.execution import is_low_precision
 from rushlight.ops._op import op
 from rushlight.ops.creation import zeros
 from rushlight.ops.joining import cat
+from rushlight.ops.matrix import mm as dense_mm
 from rushlight.ops.sparse_creation import to_dense
 from rushlight.ops.sparse_elementwise import add, mul
 from rushlight.ops.sparse_history import whole
@@ -290,6 +291,8 @@ def linear(input, weight, bias=None):
 
 def spmm(input, mat2):
     """The product of a sparse and a dense matrix; as :func:`rushlight.mm`."""
+    if not is_sparse(input) and not is_sparse(mat2):
+        return dense_mm(input, mat2)
     return mm(input, mat2)
 
 

@@ -48,7 +48,10 @@ def _no_bool_products(promoted):
     return promoted, promoted
 
 
-@elementwise(rule=_no_bool_products, promotes=("value",), check=_real_factor)
+_FORMER = ("input value tensor1 tensor2",)
+
+
+@elementwise(rule=_no_bool_products, promotes=("value",), check=_real_factor, former=_FORMER)
 def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     return input + value * tensor1 * tensor2
@@ -75,7 +78,7 @@ def all_integer(*values):
     return max(category_of(v) for v in values) < FLOAT
 
 
-@elementwise(promotes=("value",), domain=nonzero, check=_no_integers)
+@elementwise(promotes=("value",), domain=nonzero, check=_no_integers, former=_FORMER)
 def addcdiv(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 / tensor2``."""
     return input + value * (tensor1 / tensor2)

@@ -10,7 +10,7 @@ from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF
 from rushlight.backends import np
-from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast
+from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast, of_one_kind
 from rushlight.dtypes import FLOAT, INTEGER, default, held
 from rushlight.tensor.shape import Size, normalize_size
 from rushlight.tensor.storage import storage_of
@@ -20,13 +20,13 @@ from rushlight.tensor.tensor import Tensor, _new, make_tensor
 def array_of_data(data, dtype=None):
     """A new array and its dtype, found from numbers, nested sequences, arrays or tensors."""
     if isinstance(data, np.ndarray | np.generic):
-        found = BY_ARRAY_DTYPE.get(data.dtype)
+        array, found = of_one_kind(np.array(data))
         if found is None:
             raise TypeError(
                 f"can't convert np.ndarray of type {data.dtype}. The only supported types are: "
                 + ", ".join(d.name for d in dtypes.ALL)
             )
-        return np.array(data), found
+        return array, found
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return array_of_data(np.asarray(data))
     shape = _shape_of(data)
@@ -37,13 +37,18 @@ def array_of_data(data, dtype=None):
         plain = [_unsigned(x, found) for x in plain]
     try:
         kind = BY_CODE[found.code]
-        array = np.array(plain, WIDER.get(kind, kind))
+        with np.errstate(over="ignore", invalid="ignore"):  # too large is infinite, as in PyTorch
+            array = np.array(plain, WIDER.get(kind, kind))
     except OverflowError:
         _check_words(plain)
         raise RuntimeError(f"value cannot be converted to type {found} without overflow") from None
     except (TypeError, ValueError) as error:
         if any(isinstance(x, str) for x in plain):
             raise TypeError("new(): invalid data type 'str'") from None
+        if found.category == INTEGER and any(x != x for x in plain):  # nan
+            raise RuntimeError(
+                f"value cannot be converted to type {found} without overflow"
+            ) from None
         raise TypeError(f"tensor(): could not convert data: {error}") from None
     return cast(array, found.code).reshape(shape), found
 
@@ -241,7 +246,7 @@ def _array_wrap(self, array, context=None, return_scalar=False):
     is uint8, as in PyTorch."""
     array = np.asarray(array)
     array = array.view(np.uint8) if array.dtype == bool else array
-    found = BY_ARRAY_DTYPE.get(array.dtype)
+    array, found = of_one_kind(array)
     if found is None:
         raise TypeError(
             f"can't convert np.ndarray of type {array.dtype}. The only supported types are: "
