@@ -58,12 +58,9 @@ def _no_zero(input, other, *rest):
 
 
 @elementwise(
-    operators=("__add__",),
-    reflected=("__radd__",),
-    scales=("alpha",),
-    numbers="all",
+    operators=("__add__",), reflected=("__radd__",), scales=("alpha",), numbers="all",
     former=("input alpha other", "input other alpha"),
-)
+)  # fmt: skip
 def add(input, other, *, alpha=1):
     """``input + alpha * other``, broadcast.
 
@@ -108,12 +105,9 @@ sub.gradient(
 
 
 @elementwise(
-    reflected=("__rsub__",),
-    inplace=False,
-    scales=("alpha",),
-    check=_no_bools,
+    reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools,
     former=("input other alpha",),
-)
+)  # fmt: skip
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``, broadcast."""
     return other - input if _is_one(alpha) else other - alpha * input
