@@ -22,6 +22,8 @@ from packages import CORE
 
 RECORD = Path(__file__).with_name("processors_tests.json")
 FOLDERS = ("tests/kernels", "tests/compiler", "tests/chains")
+# Without fused multiply-adds of vectors elementwise functions are NumPy's, not compiled.
+PLAIN_FOLDERS = ("tests/kernels",)
 # What runs in any process alike: files of the cache, signals, processes, threads.
 COMMON = (
     "cache", "interrupts", "kernel_language", "threads", "training_at_once", "warmup", "memory",
@@ -39,6 +41,13 @@ def models() -> list[str]:
     return list(MODELS)
 
 
+def folders(name: str) -> tuple[str, ...]:
+    """Where the tests are of what is compiled for a processor."""
+    from rushlight.backends.cpu import MODELS
+
+    return FOLDERS if "fma" in MODELS[name].features else PLAIN_FOLDERS
+
+
 def environment(name: str) -> dict[str, str]:
     """For a process that makes kernels for a processor."""
     found = {**os.environ, "RUSHLIGHT_PROCESSOR": name}
@@ -49,7 +58,7 @@ def environment(name: str) -> dict[str, str]:
 
 def run(name: str, arguments: list[str], full: bool) -> tuple[int, dict[str, int], set[str]]:
     """Status of one set's tests, their numbers by outcome, and where tests skip."""
-    chosen = [word for word in arguments if word.startswith("tests/")] or list(FOLDERS)
+    chosen = [word for word in arguments if word.startswith("tests/")] or list(folders(name))
     others = [word for word in arguments if not word.startswith("tests/")]
     command = [sys.executable, "-m", "pytest", "-q", "-rs", *chosen, *others]
     if not others and len(os.sched_getaffinity(0)) >= PROCESSES:
