@@ -11,7 +11,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.kernels import losses as kernels
 from rushlight.ops._direct import on_arrays, on_gpu, tensor_of, translated, unrecorded
-from rushlight.ops._domains import away_from, real
+from rushlight.ops._domains import away_from, probability, real
 from rushlight.ops._op import elementwise, op
 from rushlight.ops._rules import real_floating_only
 from rushlight.ops._shape_rules import entropy
@@ -282,12 +282,34 @@ _huber.gradient(
 )
 
 
+_LEAST = -100.0  # of logarithms
+_SMALLEST = 1e-12  # of p * (1 - p) in the slope
+
+
+@_pair(domain=probability)
+def _probability_entropy(input, target):
+    """Binary cross entropy of a probability; its logarithms are at least -100."""
+    low = xp.maximum(xp.log1p(-input), _LEAST)
+    return (target - 1) * low - target * xp.maximum(xp.log(input), _LEAST)
+
+
+def _probability_slope(grad, input, target):
+    spread = (1 - input) * input
+    return grad * (input - target) / where(spread > _SMALLEST, spread, _SMALLEST)
+
+
+_probability_entropy.gradient(
+    input=_probability_slope,
+    target=lambda grad, input: grad * ((-input).log1p() - input.log()),
+)
+
+
 @_pair(domain=away_from(0.0))
 def _logits_entropy(input, target):
-    """Binary cross entropy of a logit, ``max(x, 0) - x * y + log1p(exp(-|x|))``."""
-    from rushlight.compiler import xp
-
-    return xp.maximum(input, 0) - input * target + xp.log1p(xp.exp(-xp.abs(input)))
+    """Binary cross entropy of a logit, ``(1 - y) * x - log(sigmoid(x))``: finite terms alone where
+    the logit is infinite."""
+    log_sigmoid = xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.abs(input)))
+    return (1 - target) * input - log_sigmoid
 
 
 _logits_entropy.gradient(
@@ -350,8 +372,7 @@ def binary_cross_entropy(
         )
     if input.numel() and readable(input) and not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    low = (1 - input).log().clamp(min=-100)
-    losses = -(target * input.log().clamp(min=-100) + (1 - target) * low)
+    losses = _probability_entropy(input, target)
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
