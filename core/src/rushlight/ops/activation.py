@@ -250,7 +250,7 @@ def hardswish(input):
 
 hardswish.gradient(
     input=lambda grad, input: where(
-        input <= -3, 0.0, where(input < 3, grad * (input / 3 + 0.5), grad)
+        input <= -3, 0.0, where(input >= 3, grad, grad * (input / 3 + 0.5))
     )
 )
 
@@ -310,7 +310,7 @@ def hardshrink(input, lambd=0.5):
 
 
 hardshrink.gradient(
-    input=lambda grad, input, lambd: where((input >= -lambd) & (input <= lambd), 0.0, grad)
+    input=lambda grad, input, lambd: where((input > lambd) | (input < -lambd), grad, 0.0)
 )
 
 

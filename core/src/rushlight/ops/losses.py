@@ -284,10 +284,10 @@ _huber.gradient(
 
 @_pair(domain=away_from(0.0))
 def _logits_entropy(input, target):
-    """Binary cross entropy of a logit, ``max(x, 0) - x * y + log1p(exp(-|x|))``."""
-    from rushlight.compiler import xp
-
-    return xp.maximum(input, 0) - input * target + xp.log1p(xp.exp(-xp.abs(input)))
+    """Binary cross entropy of a logit, ``(1 - y) * x - log(sigmoid(x))``: finite terms alone where
+    the logit is infinite."""
+    log_sigmoid = xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.abs(input)))
+    return (1 - target) * input - log_sigmoid
 
 
 _logits_entropy.gradient(
@@ -313,7 +313,7 @@ _binary_entropy.gradient(
     input=lambda grad, input, target: (
         grad * (input - target) / ((1 - input) * input).clamp(min=LEAST_VARIANCE)
     ),
-    target=lambda grad, input: grad * ((1 - input).log() - input.log()),
+    target=lambda grad, input: grad * ((-input).log1p() - input.log()),
 )
 
 

@@ -6,7 +6,8 @@ from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
-from rushlight.ops.activation import logsigmoid, relu
+from rushlight.ops.activation import logsigmoid
+from rushlight.ops.comparison import where
 from rushlight.ops.creation import beside
 from rushlight.ops.losses import _reduce, cross_entropy, pairwise_distance, reduction_of
 from rushlight.ops.matrix import linear
@@ -58,13 +59,14 @@ def multi_margin_loss(
         raise ValueError("weight must be one-dimensional")
     rows, classes = _check_classes("multi_margin_loss", input, target, weight)
     scores, index = input.reshape(rows, classes), target.reshape(rows, 1)
-    apart = relu(margin - scores.gather(1, index) + scores)
+    apart = margin - scores.gather(1, index) + scores
+    apart = where(apart > 0, apart, 0.0)  # nan counts as nothing, as in PyTorch
     if p == 2:
         apart = apart * apart
     if weight is not None:
         apart = apart * weight[index]
     others = beside(input, np.arange(classes) != index._array)
-    losses = (apart * others.to(apart.dtype)).sum(1) / classes
+    losses = where(others, apart, 0.0).sum(1) / classes
     return _reduce(losses.reshape(tuple(target.shape)), reduction)
 
 
@@ -99,8 +101,8 @@ def multilabel_margin_loss(
     chosen[rows[valid], index[valid]] = True
     pairs = beside(input, valid[:, :, None] & ~chosen[:, None, :])
     found = scores.gather(1, beside(input, index.astype(np.int64)))
-    apart = relu(1 - found.unsqueeze(2) + scores.unsqueeze(1)) * pairs.to(scores.dtype)
-    losses = apart.sum((1, 2)) / classes
+    apart = 1 - found.unsqueeze(2) + scores.unsqueeze(1)
+    losses = where(pairs & (apart > 0), apart, 0.0).sum((1, 2)) / classes
     return _reduce(losses if input.dim() == 2 else losses.squeeze(0), reduction)
 
 
