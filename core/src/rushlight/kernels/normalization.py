@@ -332,7 +332,7 @@ def batch_norm_eval(input, weight, bias, mean, var, eps):
 
 
 def _check_layer(input, n, weight, bias):
-    if n < 1 or input.size % n:
+    if input.size % n if n else input.size:  # runs of no elements are those of an empty input
         raise ValueError(
             f"layer_norm: normalized_size {n} does not divide input of shape {input.shape}"
         )
@@ -376,7 +376,7 @@ def layer_norm_forward(input, normalized_size, weight, bias, eps):
     n = int(normalized_size)
     _check_layer(input, n, weight, bias)
     x = dense(input)
-    rows, wide = x.size // n, compute_dtype(x.dtype)
+    rows, wide = x.size // n if n else 0, compute_dtype(x.dtype)
     out = empty(x.shape, x.dtype)
     mean, rstd = np.empty(rows, wide), np.empty(rows, wide)
     if rows:

@@ -490,7 +490,7 @@ def multi_head_attention_forward(
     dropout_p = dropout_p if training else 0.0
     attend = _attend_with_weights if need_weights else _attend
     out, weights = attend(q, k, v, mask, dropout_p, is_causal, (batch, num_heads))
-    out = linear(out, out_proj_weight, out_proj_bias).reshape(length, batch, -1)
+    out = linear(out, out_proj_weight, out_proj_bias).unflatten(0, (length, batch))
     if weights is not None and average_attn_weights:
         weights = weights.mean(1)
     if not batched:
@@ -510,16 +510,16 @@ def _whole_mask(attn_mask, padding, batch, heads, sources):
 
 def _attend_in_place(q, k, v, mask, dropout_p, is_causal, heads):
     """Outputs (L, N, E) of projections (L, N, E), whose heads are views of them."""
-    q, k, v = (t.reshape(*t.shape[:2], heads, -1).permute(1, 2, 0, 3) for t in (q, k, v))
+    width = q.shape[2] // heads
+    q, k, v = (t.reshape(*t.shape[:2], heads, width).permute(1, 2, 0, 3) for t in (q, k, v))
     if mask is not None:
         alone = mask.shape[0] == 1
         mask = mask.unsqueeze(0) if alone else mask.reshape(*q.shape[:2], *mask.shape[1:])
     out = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
     batch_first = out.transpose(1, 2)  # (N, L, H, D)
     if batch_first.is_contiguous():
-        return batch_first.reshape(*batch_first.shape[:2], -1).transpose(0, 1)
-    out = out.permute(2, 0, 1, 3)
-    return out.reshape(*out.shape[:2], -1)
+        return batch_first.flatten(2).transpose(0, 1)
+    return out.permute(2, 0, 1, 3).flatten(2)
 
 
 def _attend_with_weights(q, k, v, mask, dropout_p, is_causal, sizes):

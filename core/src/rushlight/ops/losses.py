@@ -220,13 +220,13 @@ def cross_entropy(
 
 def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim):
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / input.shape[dim]
+        target = target * (1 - label_smoothing) + label_smoothing / max(input.shape[dim], 1)
     terms = log_softmax(input, dim) * target
     if weight is not None:
         terms = terms * weight.reshape(*(-1 if i == dim else 1 for i in range(input.dim())))
     losses = -terms.sum(dim)
     if reduction == "mean":
-        return losses.sum() / max(losses.numel(), 1)
+        return losses.sum() / (losses.numel() if input.numel() else np.nan)
     return _reduce(losses, reduction)
 
 

@@ -199,6 +199,11 @@ def pad(input, pad, mode="constant", value=None):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode != "circular" and 0 in input.shape[input.dim() - len(pad) // 2 - 1 :]:
+        raise RuntimeError(
+            f"pad, mode {mode}: only the batch dimension may be of size 0, got input of shape "
+            f"{shape_text(input.shape)}"
+        )
     for i in range(0, len(pad), 2):
         size = input.shape[input.dim() - 1 - i // 2]
         limit = {"reflect": size - 1, "circular": size}.get(mode)

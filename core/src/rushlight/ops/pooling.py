@@ -475,8 +475,22 @@ def _sizes(name, output_size, input, count):
     return tuple(h if w is None else w for w, h in zip(wanted, have, strict=True))
 
 
+def _adaptive_of_nothing(name, function, count, input, sizes):
+    """Parts of an input without elements: none, but one mean of nothing is nan."""
+    if function is _adaptive_avg_pool and set(sizes) == {1}:
+        return input.mean(tuple(range(-count, 0)), True)
+    if 0 in input.shape[1:]:
+        _batched(name, input[:1], count)  # says what is wrong
+    shape = (*input.shape[:-count], *sizes)
+    found = input.flatten(-count)[..., :1].expand(*input.shape[:-count], math.prod(sizes))
+    found = found.reshape(shape)
+    return found if function is _adaptive_avg_pool else (found, found.long())
+
+
 def _adaptive(name, function, count, input, output_size):
     sizes = _sizes(name, output_size, input, count)
+    if not input.numel():
+        return _adaptive_of_nothing(name, function, count, input, sizes)
     batched, added = _batched(name, input, count)
     if function is _adaptive_avg_pool and is_plain_float(batched):
         array = function.op.cpu_kernel(batched._array, sizes)

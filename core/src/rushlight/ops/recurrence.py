@@ -9,6 +9,7 @@ from rushlight.ops._differentiation import pullback
 from rushlight.ops._direct import on_arrays, on_gpu, tensors_of, translated
 from rushlight.ops._op import op
 from rushlight.ops._rules import floating_only
+from rushlight.ops.creation import zeros_like
 from rushlight.ops.joining import stack
 from rushlight.ops.matrix import linear
 from rushlight.tensor.tensor import Tensor
@@ -94,6 +95,9 @@ def _recurrence_gradient(
     grads, gates, hidden, cell, weight, bias, kind, backwards, out0, out2, out3, needs
 ):
     grad, grad_cell = grads[0], grads[1]
+    if not out0.numel():  # no example: nothing depends on the parameters
+        inputs = (gates, hidden, cell, weight, bias)
+        return [zeros_like(t) if need else None for t, need in zip(inputs, needs, strict=True)]
     if on_arrays(grad, grad_cell, hidden, cell, weight):
         zero = np.zeros_like(out0._array) if grad is None else grad._array
         saved = [t._array if t._array.size else None for t in (out0, out2, out3)]
