@@ -22,8 +22,10 @@ from packages import CORE
 
 RECORD = Path(__file__).with_name("processors_tests.json")
 FOLDERS = ("tests/kernels", "tests/compiler", "tests/chains")
-# Without fused multiply-adds of vectors elementwise functions are NumPy's, not compiled.
-PLAIN_FOLDERS = ("tests/kernels",)
+# Elementwise functions depend on the length of vectors alone, and are NumPy's, not compiled, where
+# vectors have no fused multiply-add: one processor of each length runs their tests.
+KERNELS = ("tests/kernels",)
+ELEMENTWISE = ("haswell", "sapphirerapids")
 # What runs in any process alike: files of the cache, signals, processes, threads.
 COMMON = (
     "cache", "interrupts", "kernel_language", "threads", "training_at_once", "warmup", "memory",
@@ -57,10 +59,8 @@ def is_covered(name: str) -> bool:
 
 
 def folders(name: str) -> tuple[str, ...]:
-    """Where the tests are of what is compiled for a processor."""
-    from rushlight.backends.cpu import MODELS
-
-    return FOLDERS if "fma" in MODELS[name].features else PLAIN_FOLDERS
+    """Where the tests are of what is compiled for a processor as for no other."""
+    return FOLDERS if name in ELEMENTWISE else KERNELS
 
 
 def environment(name: str) -> dict[str, str]:
@@ -73,7 +73,9 @@ def environment(name: str) -> dict[str, str]:
 
 def run(name: str, arguments: list[str], full: bool) -> tuple[int, dict[str, int], set[str]]:
     """Status of one set's tests, their numbers by outcome, and where tests skip."""
-    chosen = [word for word in arguments if word.startswith("tests/")] or list(folders(name))
+    chosen = [word for word in arguments if word.startswith("tests/")] or list(
+        FOLDERS if full else folders(name)
+    )
     others = [word for word in arguments if not word.startswith("tests/")]
     command = [sys.executable, "-m", "pytest", "-q", "-rs", *chosen, *others]
     if not others and len(os.sched_getaffinity(0)) >= PROCESSES:
