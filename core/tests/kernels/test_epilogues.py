@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rushlight
+from rushlight.compiler.machine import is_supported
 from rushlight.kernels import gemm, matrix
 from rushlight.kernels.panel_products import PanelProduct
 from rushlight.nn import functional as F
@@ -11,7 +12,8 @@ from rushlight.ops import activation as ops
 from rushlight.ops.epilogues import convolution_then, epilogue_of, linear_then
 
 pytestmark = pytest.mark.skipif(
-    rushlight.settings.kernels_mode() == "reference", reason="reference kernels take two steps"
+    rushlight.settings.kernels_mode() == "reference" or not is_supported(),
+    reason="elementwise kernels that are not compiled take two steps",
 )
 
 ACTIVATIONS = {

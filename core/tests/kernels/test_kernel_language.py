@@ -240,6 +240,14 @@ def test_processors_agree(tmp_path):
         "x = rushlight.from_numpy(a)\n"
         "expected = np.exp((a * a + 1) ** -0.5)\n"
         "assert np.abs((x * x + 1).rsqrt().exp().numpy() - expected).max() < 1e-6\n"
+        "from rushlight import nn\n"
+        "model = nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.ReLU(), nn.Flatten(),\n"
+        "                      nn.Linear(128, 4), nn.Sigmoid()).eval()\n"
+        "images = rushlight.rand(2, 3, 8, 8)\n"
+        "steps = model[3](model[0](images).relu().flatten(1)).sigmoid()\n"
+        "with rushlight.no_grad():\n"
+        "    for _ in range(3):\n"
+        "        assert (model(images) - steps).abs().max() < 1e-6\n"
         "assert rushlight.backends.cpu.get_cpu_capability() == os.environ['WIDEST']\n"
     )
     for name, model in MODELS.items():

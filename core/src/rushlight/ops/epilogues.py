@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 
+from rushlight.compiler.machine import is_supported
 from rushlight.dtypes import float32
 from rushlight.kernels import convolution as convolutions
 from rushlight.kernels import matrix
@@ -24,9 +25,11 @@ __all__ = ["convolution_then", "epilogue_of", "linear_then"]
 @functools.lru_cache(maxsize=256)
 def epilogue_of(function, *attributes, **keywords):
     """The epilogue that an elementwise op of one tensor is in float32, with further arguments;
-    None where kernels run by their reference text, or an argument is no number or text."""
+    None where elementwise kernels are not compiled, or an argument is no number or text."""
     given = (*attributes, *keywords.values())
-    if kernels_mode() == "reference" or any(type(a) not in (int, float, str) for a in given):
+    if kernels_mode() == "reference" or not is_supported():
+        return None
+    if any(type(a) not in (int, float, str) for a in given):
         return None
     from rushlight.kernels.epilogues import Epilogue
 
