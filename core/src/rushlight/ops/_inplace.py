@@ -154,9 +154,22 @@ def check_result(op, target, dtype, shape):
         )
 
 
+def _opened(array):
+    """Whether a view that is read-only, because it was expanded, has no element twice and may be
+    written to from now on."""
+    if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
+        return False
+    try:
+        array.flags.writeable = True
+    except ValueError:  # so is the memory that it shows
+        return False
+    return True
+
+
 def check_writable(target, recording):
     """The rules for leaves and views that must not be written to."""
-    if not target._array.flags.writeable and target._device.type != "meta":
+    array = target._array
+    if not array.flags.writeable and target._device.type != "meta" and not _opened(array):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location, or its memory is read-only. Please clone() the tensor before "
