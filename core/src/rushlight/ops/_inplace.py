@@ -154,9 +154,12 @@ def check_result(op, target, dtype, shape):
         )
 
 
-def _opened(array):
+def _opened(target):
     """Whether a view that is read-only, because it was expanded, has no element twice and may be
-    written to from now on."""
+    written to from now on, as what it was taken of may."""
+    array, base = target._array, target._base
+    if base is None or not base._array.flags.writeable:
+        return False
     if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
         return False
     try:
@@ -168,8 +171,8 @@ def _opened(array):
 
 def check_writable(target, recording):
     """The rules for leaves and views that must not be written to."""
-    array = target._array
-    if not array.flags.writeable and target._device.type != "meta" and not _opened(array):
+    writeable = target._array.flags.writeable or target._device.type == "meta"
+    if not writeable and not _opened(target):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location, or its memory is read-only. Please clone() the tensor before "
