@@ -154,6 +154,10 @@ def refusal(name: str) -> NotImplementedError:
     return NotImplementedError(f"rushlight.{name} is not available. Instead: {advice_for(name)}.")
 
 
+class RefusedAttribute(NotImplementedError, AttributeError):
+    """The error for an attribute of what does not exist: `hasattr` answers False."""
+
+
 class Refused:
     """Stands for a function, class or value that does not exist; every use of it raises."""
 
@@ -171,7 +175,7 @@ class Refused:
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(f"'{self._name}' has no attribute '{name}'")
-        raise refusal(f"{self._name}.{name}")
+        raise RefusedAttribute(*refusal(f"{self._name}.{name}").args)
 
     def __instancecheck__(self, instance):
         return False

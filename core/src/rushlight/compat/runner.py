@@ -21,7 +21,7 @@ def run_script(path: str, arguments: list[str]) -> None:
     """
     install()
     sys.argv[:] = [path, *arguments]
-    if os.path.isdir(path) or not os.path.isfile(path) or path.endswith((".zip", ".pyz")):
+    if os.path.isdir(path) or not os.path.exists(path) or path.endswith((".zip", ".pyz")):
         if not os.path.exists(path):
             _refuse(f"can't open file {os.path.abspath(path)!r}: [Errno 2] No such file")
         _replace_first_path(path)

@@ -155,21 +155,24 @@ def check_result(op, target, dtype, shape):
 
 
 def _opened(target):
-    """Make a view writable that is read-only because it came from an expanded tensor, although it
-    shows no element twice; False where that is not so."""
+    """Whether a view that is read-only, because it was expanded, has no element twice and may be
+    written to from now on, as what it was taken of may."""
     array, base = target._array, target._base
-    if base is None or type(array) is not np.ndarray or not base._array.flags.writeable:
+    if base is None or not base._array.flags.writeable:
         return False
-    shows = zip(array.shape, array.strides, strict=True)
-    if array.size and any(n > 1 and not step for n, step in shows):
+    if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
         return False
-    array.flags.writeable = True
+    try:
+        array.flags.writeable = True
+    except ValueError:  # so is the memory that it shows
+        return False
     return True
 
 
 def check_writable(target, recording):
     """The rules for leaves and views that must not be written to."""
-    if not (target._array.flags.writeable or target._device.type == "meta" or _opened(target)):
+    writeable = target._array.flags.writeable or target._device.type == "meta"
+    if not writeable and not _opened(target):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location, or its memory is read-only. Please clone() the tensor before "

@@ -38,6 +38,7 @@ from rushlight.tensor.memory_format import (
 )
 from rushlight.tensor.memory_format import empty_like as _like_strides
 from rushlight.tensor.shape import normalize_size
+from rushlight.tensor.storage import Storage, row_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 _LARGE = 9e18  # numbers that fit any float of 32 bits and any word of 64
@@ -129,6 +130,8 @@ def as_tensor(data, dtype=None, device=None):
         array = _capsules().from_interface(data)
         out = make_tensor(array, BY_ARRAY_DTYPE[array.dtype])
         return out.to(device=device, dtype=dtype) if (device or dtype) else out
+    if isinstance(data, Storage):
+        return row_of(data, dtype or dtypes.int64).to(device=device or devices.as_device(None))
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -224,8 +227,7 @@ def _filled(size, fill, dtype, device, requires_grad, out):
 def size_of(name, sizes, size):
     """The sizes of a new tensor, which were given one by one, or by the keyword `size`."""
     if size is None or sizes:
-        given = "" if size is None else f" {list(sizes)} and size={size}"
-        raise TypeError(f"{name}(): expected sizes, or one size by keyword; got{given or ' none'}")
+        raise TypeError(f"{name}(): expected sizes or the keyword size; got {sizes} and {size}")
     return (size,)
 
 

@@ -9,7 +9,7 @@ from rushlight.backends.arrays import BY_CODE
 from rushlight.errors import shape_text
 from rushlight.tensor.interchange import array_of_data
 from rushlight.tensor.shape import Size, normalize_size
-from rushlight.tensor.storage import Storage, _root, storage_of
+from rushlight.tensor.storage import Storage, row_of, storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _SHORT = {
@@ -178,7 +178,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None) -> Tensor:
     if source is None:
         source = make_tensor(np.empty(0, BY_CODE[self.dtype.code]), self.dtype)
     elif isinstance(source, Storage):
-        source = _row_of(source, self.dtype)
+        source = row_of(source, self.dtype)
     elif isinstance(source, TypedStorage):
         source = source._row
     if not isinstance(source, Tensor):
@@ -201,19 +201,6 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None) -> Tensor:
     storage_of(source)  # shared from now on: both see each other's version
     self.data = source
     return self
-
-
-def _row_of(storage, dtype):
-    row = _root(storage.array)
-    if not row.flags.c_contiguous:
-        raise NotImplementedError(
-            "set_() of a storage whose memory is not one block; use set_(tensor, ...)"
-        )
-    row = row.reshape(-1).view(np.uint8)
-    count = row.size // dtype.itemsize * dtype.itemsize
-    tensor = make_tensor(row[:count].view(BY_CODE[dtype.code]), dtype)
-    tensor._storage = storage
-    return tensor
 
 
 # ---------------------------------------------------------------------------------------- answers

@@ -146,8 +146,15 @@ cat.cpu(_joining(_prepared_cat, cat.op.body))
 def cat_gradient(grad, tensors_shape, dim, needs):
     """Each tensor gets its part of the gradient."""
     dim = dim % grad.dim()
-    sizes = [0 if shape == (0,) and grad.dim() != 1 else shape[dim] for shape in tensors_shape]
-    return (split(grad, sizes, dim),)
+    nothing = [shape == (0,) and grad.dim() != 1 for shape in tensors_shape]  # of any dimensions
+    sizes = [
+        0 if alone else shape[dim] for alone, shape in zip(nothing, tensors_shape, strict=True)
+    ]
+    parts = split(grad, sizes, dim)
+    if not any(nothing):
+        return (parts,)
+    pairs = zip(nothing, parts, strict=True)
+    return (tuple(part.reshape(-1) if alone else part for alone, part in pairs),)
 
 
 def _stack_samples(make):

@@ -164,5 +164,10 @@ def combinations(input: Tensor, r=2, with_replacement=False):
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     if not r:
         return input.new_empty((0,))
-    rows = np.array(list(choose(range(input.numel()), r)), np.int64).reshape(-1, r)
+    count = input.numel()
+    if r == 2:  # the most usual: without a Python object for each row
+        pairs = np.triu_indices(count, 0 if with_replacement else 1)
+        return stack([input[make_tensor(places, dtypes.int64)] for places in pairs], 1)
+    flat = itertools.chain.from_iterable(choose(range(count), r))
+    rows = np.fromiter(flat, np.int64).reshape(-1, r)
     return input[make_tensor(rows, dtypes.int64)]

@@ -182,7 +182,7 @@ def _check_places(pattern):
     minors = pattern.extents[pattern.layout in BY_ROW]
     word = "ncols" if pattern.layout in BY_ROW else "nrows"
     starts = pattern.starts.reshape(-1, pattern.starts.shape[-1])
-    columns = pattern.columns.reshape(-1, pattern.count) if len(starts) else pattern.columns
+    columns = pattern.columns.reshape(len(starts), pattern.count)
     if (starts[:, 0] != 0).any():
         raise RuntimeError(f"`{first}[..., 0] == 0` is not satisfied.")
     if (starts[:, -1] != pattern.count).any():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import types
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
@@ -93,6 +94,11 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
+    # For subclasses that never call this class's ``__init__``: there are no hooks then.
+    for _name in _HOOKS:
+        locals()[_name] = types.MappingProxyType({})
+    del _name
+
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         if "step" in cls.__dict__ and not getattr(cls.__dict__["step"], "hooked", False):
@@ -111,7 +117,12 @@ class Optimizer:
                 if set_to_none:
                     parameter._grad = None
                 else:
-                    parameter._grad.detach_().zero_()
+                    grad = parameter._grad
+                    if grad.grad_fn is not None:
+                        grad.detach_()
+                    else:
+                        grad.requires_grad_(False)
+                    grad.zero_()
 
     # ------------------------------------------------------------------ parameter groups
     def add_param_group(self, param_group) -> None:

@@ -13,7 +13,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast, of_one_kind
 from rushlight.dtypes import FLOAT, INTEGER, default, held
 from rushlight.tensor.shape import Size, normalize_size
-from rushlight.tensor.storage import storage_of
+from rushlight.tensor.storage import Storage, row_of, storage_of
 from rushlight.tensor.tensor import Tensor, _new, make_tensor
 
 
@@ -27,6 +27,12 @@ def array_of_data(data, dtype=None):
                 + ", ".join(d.name for d in dtypes.ALL)
             )
         return array, found
+    if isinstance(data, Storage):
+        found = dtype or dtypes.int64
+        return row_of(data, found)._array.copy(), found
+    if isinstance(data, bytearray):
+        found = dtype or dtypes.int64
+        return cast(np.frombuffer(data, np.uint8).copy(), found.code), found
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return array_of_data(np.asarray(data))
     shape = _shape_of(data)

@@ -6,6 +6,7 @@ import weakref
 
 from rushlight import devices
 from rushlight.backends import np
+from rushlight.backends.arrays import BY_CODE
 
 
 class Storage:
@@ -149,3 +150,15 @@ def storage_of(tensor) -> Storage:
     if storage is None:
         storage = tensor._storage = Storage(tensor._array)
     return storage
+
+
+def row_of(storage, dtype):
+    """The memory of a storage as a row of elements of a dtype, shared; bytes that fill none are
+    left out."""
+    from rushlight.tensor.tensor import make_tensor
+
+    row = storage._bytes()
+    count = row.size // dtype.itemsize * dtype.itemsize
+    tensor = make_tensor(row[:count].view(BY_CODE[dtype.code]), dtype)
+    tensor._storage = storage
+    return tensor

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import math
+import types
+import warnings
 
 from rushlight.autograd.mode import no_grad
 from rushlight.ops.creation import tensor
@@ -55,7 +57,14 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scale all gradients in place so that their total norm is at most `max_norm`; returns what
     the norm was."""
+    used_up = isinstance(parameters, types.GeneratorType)
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    if used_up and not parameters:
+        warnings.warn(
+            "clip_grad_norm_(): `parameters` is a generator that gives nothing (used up?), no "
+            "gradient is clipped",
+            stacklevel=2,
+        )
     total = get_total_norm(_grads(parameters), float(norm_type), error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total
@@ -70,8 +79,6 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
 
 def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The old name of :func:`clip_grad_norm_`."""
-    import warnings
-
     warnings.warn(
         "`nn.utils.clip_grad_norm` is now deprecated in favor of `nn.utils.clip_grad_norm_`.",
         FutureWarning,
