@@ -68,6 +68,8 @@ def spectrogram(
     if pad > 0:
         waveform = F.pad(waveform, (pad, pad))
     _require_samples(waveform, n_fft, center, pad_mode)
+    # Nothing to reflect where there are no waveforms, which stft refuses: any other padding does.
+    pad_mode = pad_mode if waveform.numel() else "constant"
     spectrum = rl.stft(
         waveform.reshape(math.prod(waveform.shape[:-1]), waveform.shape[-1]),
         n_fft,
