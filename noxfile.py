@@ -123,7 +123,8 @@ def processors(session: nox.Session) -> None:
     """The usual kernels emitted for AArch64, and the tests of kernels for every processor that they
     know, what this machine lacks emulated; `-- NAME ...` for some of them, `-- --full` for all
     their tests."""
-    install(session, *TEST_TOOLS, folders=("core",))
+    install(session, *TEST_TOOLS, *NEIGHBOURS, folders=("core",))
+    session.run("python", "ci/oracle.py")
     if not session.posargs:
         session.run("python", "ci/neon_check.py")
     session.run("python", "ci/processors.py", *session.posargs)
