@@ -61,7 +61,7 @@ def differences(info, most):
     import torch_table_values as values
 
     supported = info.supported_dtypes("cpu")
-    dtype = torch.float32 if torch.float32 in supported else next(iter(sorted(supported, key=str)))
+    dtype = torch.float32 if torch.float32 in supported else min(supported, key=str)
     function = values.function_of(info)
     torch.manual_seed(3)
     found, compared = [], 0

@@ -141,7 +141,7 @@ def examine(task):
             if name == "forward" and result.startswith("AttributeError: rushlight has no"):
                 return full_name(info), results  # nothing else can run
     if dtypes[0] not in supported and "errors" in wanted:
-        results["errors"] = checks.run_check(info, "errors", next(iter(supported)), most)
+        results["errors"] = checks.run_check(info, "errors", min(supported, key=str), most)
     return full_name(info), results
 
 
