@@ -8,6 +8,7 @@ constants flow through them and no signature needs to be inferred beforehand.
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import operator
 import textwrap
@@ -64,6 +65,14 @@ class _Scope:
         self.loops = []  # (continue block, break block)
 
 
+@functools.cache
+def _read(definition):
+    """The syntax tree of a function and the names it assigns; many kernels share functions."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(definition))).body[0]
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return tree, {node.id for node in names if isinstance(node.ctx, ast.Store)}
+
+
 def lower_module(function, parameters, symbol):
     """An ``ir.Module`` with one exported function named ``symbol``."""
     module = ir.Module(name=symbol)
@@ -94,17 +103,13 @@ class _Lowering(Builtins, Loops):
 
     def expand(self, function, arguments):
         """The body of a function in place of its call; returns its value (or None)."""
-        source = textwrap.dedent(inspect.getsource(function.definition))
-        tree = ast.parse(source).body[0]
+        tree, stored = _read(function.definition)
         outer = self.scope
         exit_block = self.b.append_basic_block("after_" + function.__name__)
         self.scope = scope = _Scope(function, exit_block)
         names = [argument.arg for argument in tree.args.args]
         if len(names) != len(arguments):
             raise KernelError(f"{function.__name__} takes {len(names)} arguments")
-        stored = {
-            n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
         for name, value in zip(names, arguments, strict=True):
             if isinstance(value, Value) or name in stored:
                 self.assign_name(name, value)

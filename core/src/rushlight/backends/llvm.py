@@ -71,8 +71,8 @@ class Engine:
     def function(self, key: str, build) -> tuple[int, int]:
         """Address of the function named `key`, and the note stored with it.
 
-        ``build()`` gives ``(IR text, note, optimise)`` when the code is not on disk. With
-        `optimise` LLVM's passes run over the text; generated kernels do without.
+        ``build()`` gives ``(IR text, note, passes)`` when the code is not on disk: `passes` is one
+        of :mod:`rushlight.backends.llvm_passes`; generated kernels do without, by None.
         """
         found = self.loaded.get(key)
         if found is None:
@@ -83,8 +83,8 @@ class Engine:
     def _load(self, key, build):
         stored = llvm_cache.read(self.version, key)
         if stored is None:
-            text, note, optimise = build()
-            stored = _NOTE.pack(note) + self.compile(text, optimise)
+            text, note, passes = build()
+            stored = _NOTE.pack(note) + self.compile(text, passes)
             llvm_cache.write(self.version, key, stored)
         (note,) = _NOTE.unpack_from(stored)
         self.link(stored[_NOTE.size :])
@@ -92,14 +92,12 @@ class Engine:
         self.loaded[key] = address, note
         return address, note
 
-    def compile(self, text: str, optimise: bool) -> bytes:
+    def compile(self, text: str, passes) -> bytes:
         """Object code of a module."""
         self.compiled += 1
         module = llvm.parse_assembly(replaced(text, self.processor.emulated))
-        if optimise:
-            options = llvm.create_pipeline_tuning_options(speed_level=2)
-            builder = llvm.create_pass_builder(self.machine, options)
-            builder.getModulePassManager().run(module, builder)
+        if passes is not None:
+            passes(module, self.machine)
         return self.machine.emit_object(module)
 
     def link(self, data: bytes) -> None:

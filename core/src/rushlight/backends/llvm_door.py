@@ -487,11 +487,13 @@ class Doors:
     """The two compiled functions, and how Python functions are made of them."""
 
     def __init__(self, engine):
+        from rushlight.backends.llvm_passes import simplify
+
         self.type, new_array, set_base = _array_api()
         engine.provide("rl_new_array", new_array)
         engine.provide("rl_set_base", set_base)
         key = engine.key("doors")
-        engine.function(key, lambda: (module(key), 0, True))
+        engine.function(key, lambda: (module(key), 0, simplify))
         self.fast_address = engine.symbol("rl_fast")
         self.layout_address = engine.symbol("rl_layout")
         words = [0] * FAST_DTYPES

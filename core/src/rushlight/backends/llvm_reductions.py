@@ -185,10 +185,12 @@ def module(key: str) -> str:
 
 @functools.cache
 def _address():
+    from rushlight.backends.llvm_passes import optimise
+
     engine = _engine()
     doors()  # they say where NumPy makes arrays
     key = engine.key("reductions")
-    engine.function(key, lambda: (module(key), 0, True))
+    engine.function(key, lambda: (module(key), 0, optimise))
     return engine.symbol("rl_reduce")
 
 

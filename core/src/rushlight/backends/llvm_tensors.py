@@ -366,6 +366,7 @@ class TensorDoors:
         self, engine, probe, storage, by_dtype, node, leaf, sequence, parameter, size, sized, state
     ):
         from rushlight.backends.llvm_door import _array_api
+        from rushlight.backends.llvm_passes import simplify
 
         cls, slots = type(probe), ("_array", "_dtype", "_node", "_storage")
         kind = type(storage)
@@ -377,7 +378,7 @@ class TensorDoors:
         if not all(_offsets_are_right(*layout) for layout in known):
             raise RuntimeError("tensors have another layout than their class says")
         key = engine.key("tensors")
-        engine.function(key, lambda: (module(key), 0, True))
+        engine.function(key, lambda: (module(key), 0, simplify))
         names = [
             b"_base", b"_path", b"_writable", b"_inference", b"values", b"shapes", b"versions",
             b"dtypes", b"_grad", b"tensor_hooks", b"hooks", b"pre_hooks", b"_hooks",

@@ -10,6 +10,8 @@ is used. Cached code holds no address: C functions are resolved by name when it 
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import hashlib
 import importlib
 import os
@@ -23,7 +25,7 @@ import time
 import llvmlite
 import llvmlite.binding as llvm
 
-from rushlight.backends import np, object_files
+from rushlight.backends import llvm_passes, np, object_files
 from rushlight.backends.cpu import processor
 from rushlight.backends.emulated_instructions import TILES, replaced
 from rushlight.backends.kernel_language import External, NativeFunction
@@ -51,17 +53,12 @@ class _Engine:
             reloc="static",
         )
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.machine)
-        tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-        tuning.loop_vectorization = tuning.slp_vectorization = True
-        tuning.loop_interleaving = tuning.loop_unrolling = True
-        self.passes = llvm.create_pass_builder(self.machine, tuning)
 
-    def compile(self, module):
+    def compile(self, module, passes=llvm_passes.optimise_kernels):
         """Object code of an ``llvmlite.ir`` module, or of IR text."""
         parsed = llvm.parse_assembly(replaced(str(module), self.processor.emulated))
         parsed.verify()
-        manager = self.passes.getModulePassManager()
-        manager.run(parsed, self.passes)
+        passes(parsed, self.machine)
         return self.machine.emit_object(parsed)
 
     def load(self, data):
@@ -155,15 +152,30 @@ def _home():
 # ---- from kernels to addresses -------------------------------------------------------------------
 
 
-def load_module(symbol, build):
-    """Load the code stored under ``symbol``, or that of the IR module that ``build()`` returns."""
+@contextlib.contextmanager
+def _without_collection():
+    """A module's instructions are many objects, none of which dies before it is compiled:
+    collecting meanwhile took a tenth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def load_module(symbol, build, passes=llvm_passes.optimise_kernels):
+    """Load the code stored under ``symbol``, or that of the IR module that ``build()`` returns,
+    after the given passes (:mod:`rushlight.backends.llvm_passes`)."""
     with _lock:
         if symbol in _loaded:
             return _loaded[symbol]
         path = cache_folder() / (symbol + ".o")
         data = object_files.read(path)
         if data is None:
-            data = engine().compile(build())
+            with _without_collection():
+                data = engine().compile(build(), passes)
             object_files.write(path, data)
         engine().load(data)
         address = engine().engine.get_function_address(symbol)

@@ -28,7 +28,7 @@ import itertools
 
 from llvmlite import ir
 
-from rushlight.backends import np
+from rushlight.backends import llvm_passes, np
 from rushlight.backends.cpu import ways_of_first_cache
 from rushlight.backends.element_vectors import DOUBLE, SINGLE, VL
 from rushlight.backends.epilogues import emit_epilogue
@@ -355,7 +355,7 @@ def _tile_address(mode, rows, vectors=NV, sum_depth=SUM_DEPTH, kind=SINGLE, asks
         _TileEmitter(module, symbol, rows, mode, vectors, sum_depth, kind, asks).emit()
         return module
 
-    return load_module(symbol, build)
+    return load_module(symbol, build, llvm_passes.simplify)  # its loops are of vectors already
 
 
 class TileTable:

@@ -8,8 +8,6 @@ from rushlight.backends import np
 from rushlight.backends.cpu import fuses_vectors
 from rushlight.compiler.storage import SIZE
 
-NAMES = "flat", "rows", "packed", "repeats", "tiles"  # of drivers
-
 
 def is_supported() -> bool:
     """Whether kernels are compiled here: without vectors of fused multiply-adds each of those
@@ -17,30 +15,45 @@ def is_supported() -> bool:
     return fuses_vectors()
 
 
-@functools.cache
-def _drivers():
-    from rushlight.backends.llvm import engine
+def _parts(name):
+    """The functions of a driver's module, the driver last, and the passes it is given: loops that
+    copy elements become vectors, nothing else does."""
+    from rushlight.backends import llvm_passes
     from rushlight.compiler import drivers, packing, repeats, tiling
 
-    target = engine()
-    key = target.key("drivers")
+    run = drivers.run, drivers.apart, drivers.tail
+    rows = packing.copy_run, packing.copy_rows, packing.copy_block
+    simplify, optimise = llvm_passes.simplify, llvm_passes.optimise
+    return {
+        "flat": ((*run, drivers.flat), simplify),
+        "rows": ((*run, drivers.tails, drivers.rows), simplify),
+        "packed": ((*run, *rows, packing.packed), optimise),
+        "repeats": ((*run, *rows, repeats.double_block, repeats.repeats), optimise),
+        "tiles": ((*run, tiling.copy_tile, tiling.tiles), optimise),
+    }[name]
+
+
+def _driver_text(key, parts):
+    """A module that exports its last function, and `key` as the sign that it is loaded."""
+    from rushlight.compiler.drivers import DECLARATIONS
+
+    *shared, own = (part() for part in parts)
+    inside = [text.replace("define ", "define internal ", 1) for text in shared]
     marker = f"define i64 @{key}() {{\n  ret i64 1\n}}"
-    parts = (
-        drivers.run, drivers.apart, drivers.tail, drivers.tails, drivers.flat, drivers.rows,
-        packing.copy_run, packing.copy_rows, packing.copy_block, packing.packed,
-        repeats.double_block, repeats.repeats, tiling.copy_tile, tiling.tiles,
-    )  # fmt: skip
-
-    def text():
-        return "\n".join([drivers.DECLARATIONS, *(part() for part in parts), marker])
-
-    target.function(key, lambda: (text(), 0, True))
-    return {name: target.symbol(f"rl_{name}") for name in NAMES}
+    return "\n".join([DECLARATIONS, *inside, own, marker])
 
 
+@functools.cache
 def driver(name: str) -> int:
-    """Address of the range function of one of NAMES."""
-    return _drivers()[name]
+    """Address of the range function of one of the drivers (see `drivers.py`), compiled at first
+    need: most programs need two of them."""
+    from rushlight.backends.llvm import engine
+
+    target = engine()
+    key = target.key(f"driver {name}")
+    parts, passes = _parts(name)
+    target.function(key, lambda: (_driver_text(key, parts), 0, passes))
+    return target.symbol(f"rl_{name}")
 
 
 _descriptors: dict = {}  # immortal like the code: built-in functions hold their addresses
@@ -68,7 +81,7 @@ def _describe(key, program, scalars, streaming, narrow, target):
 
         most = LEAST_ROW if narrow else None
         emitter = Emitter(program, scalars, target.vector_bits, target.scalef, streaming, most)
-        return emitter.module(key), emitter.lanes, False
+        return emitter.module(key), emitter.lanes, None
 
     address, lanes = target.function(key, build)
     sizes = [SIZE[d] for d in program.dtypes]
