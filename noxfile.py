@@ -44,7 +44,13 @@ def outside(session: nox.Session, *command: str) -> None:
 def quickstart(session: nox.Session) -> None:
     """Train a network that reads handwriting and show what it learnt: runs/quickstart/."""
     install(session, "matplotlib>=3.9", folders=("core", "vision", "lightning_lite"))
-    session.run("python", "docs/examples/quickstart.py", *session.posargs)
+    session.run(
+        "python",
+        "docs/examples/quickstart.py",
+        *session.posargs,
+        interrupt_timeout=60,  # Ctrl-C: until the step ends, kernels compiled in it, and is stored
+        terminate_timeout=5,
+    )
 
 
 @nox.session
@@ -53,6 +59,14 @@ def tests(session: nox.Session) -> None:
     install(session, *TEST_TOOLS, *NEIGHBOURS)
     session.run("python", "ci/oracle.py")
     session.run("python", "ci/tests.py", *session.posargs)
+
+
+@nox.session
+def prebuild(session: nox.Session) -> None:
+    """Compile the kernels of usual programs for the processors that packs are shipped for, before
+    a release: core/src/rushlight/prebuilt/; `-- --check`: how many of them packs hold."""
+    install(session, "matplotlib>=3.9", folders=("core", "vision", "lightning_lite"))
+    session.run("python", "ci/prebuild.py", *session.posargs)
 
 
 @nox.session

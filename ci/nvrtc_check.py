@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "core" / "src"))
 
-from rushlight.backends import llvm_cache
+from rushlight.backends import code_cache
 from rushlight.backends.cuda import sources
 from rushlight.backends.cuda.runtime import nvrtc
 
@@ -61,7 +61,7 @@ def compiled(item: Text, architecture: str, cached: bool) -> dict:
     """What became of one text: seconds, kernels with their resources, or an error."""
     words = (item.text, architecture, *item.options, *nvrtc.FLAGS, str(nvrtc.version()))
     key = hashlib.sha256("\0".join(words).encode()).hexdigest()[:40]
-    known = llvm_cache.read("nvrtc-check", key) if cached else None
+    known = code_cache.read("nvrtc-check", key) if cached else None
     if known:
         return {**json.loads(known), "name": item.name, "seconds": 0.0}
     start = time.perf_counter()
@@ -72,7 +72,7 @@ def compiled(item: Text, architecture: str, cached: bool) -> dict:
     except nvrtc.CompileError as error:
         found = {"kernels": {}, "bytes": 0, "error": str(error)}
     if found["error"] is None:
-        llvm_cache.write("nvrtc-check", key, json.dumps(found).encode())
+        code_cache.write("nvrtc-check", key, json.dumps(found).encode())
     return {**found, "name": item.name, "seconds": time.perf_counter() - start}
 
 

@@ -11,7 +11,7 @@ import time
 
 import rushlight
 from rushlight import nn
-from rushlight.backends import machine_code
+from rushlight.backends import code_cache, machine_code
 from rushlight.nn import functional as F
 
 _UNARY = (
@@ -78,10 +78,9 @@ def main() -> int:
         _pointwise()
         _models()
     count = len(machine_code.compiled_symbols())
-    print(
-        f"{count} kernels in {time.perf_counter() - start:.1f} s, kept in "
-        f"{machine_code.cache_folder()}"
-    )
+    where = code_cache.place()
+    kept = f"kept in {where}" if where else "kept nowhere: set RUSHLIGHT_CACHE_DIR"
+    print(f"{count} kernels in {time.perf_counter() - start:.1f} s, {kept}")
     return 0
 
 

@@ -40,8 +40,8 @@ def found(monkeypatch):
     cupy = make_cupy()
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(real.nvrtc, "compile_text", lambda text, arch, options: (text.encode(), ""))
-    monkeypatch.setattr(real.llvm_cache, "read", lambda folder, key: None)
-    monkeypatch.setattr(real.llvm_cache, "write", lambda folder, key, body: None)
+    monkeypatch.setattr(real.code_cache, "read", lambda folder, key: None)
+    monkeypatch.setattr(real.code_cache, "write", lambda folder, key, body: None)
     made = real.RealRuntime()
     made.standin = cupy
     return made

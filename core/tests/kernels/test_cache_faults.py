@@ -55,10 +55,10 @@ class Files:
     def fdopen(self, handle, mode):
         file = os.fdopen(handle, mode)
         return Half(file) if moment == "write" and left == 1 else file
-    def replace(self, *names):
+    def replace(self, *names, **folders):
         if moment == "before":
             end()
-        os.replace(*names)
+        os.replace(*names, **folders)
         if moment != "before":
             end()
 

@@ -163,10 +163,10 @@ def run_product(environment):
     code = (
         "import numpy as np\n"
         "from rushlight.kernels.matrix import matmul\n"
-        "from rushlight.backends import machine_code\n"
         "a = np.ones((64, 128), np.float32)\n"
         "assert (matmul(a, a.T) == 128).all()\n"
-        "print(machine_code.cache_folder())\n"
+        "from rushlight.backends import code_cache, cpu\n"
+        "print(code_cache.folder(code_cache.version(cpu.processor())))\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", code],

@@ -9,30 +9,17 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import pathlib
 import struct
 import threading
 
-import llvmlite
 import llvmlite.binding as llvm
 
-from rushlight._version import __version__
-from rushlight.backends import llvm_cache
+from rushlight.backends import code_cache
 from rushlight.backends.cpu import model, processor
-from rushlight.backends.emulated_instructions import replaced
+from rushlight.backends.object_code import object_code, target_machine
 
 _NOTE = struct.Struct("<q")
 _lock = threading.RLock()
-
-
-def _source_version():
-    """Changes with everything that shapes generated code."""
-    backends = pathlib.Path(__file__).parent
-    digest = hashlib.sha256(f"{__version__} {llvmlite.__version__}".encode())
-    emitters = *backends.glob("llvm*.py"), backends / "emulated_instructions.py"
-    for file in (*emitters, *(backends.parent / "compiler").glob("*.py")):
-        digest.update(file.name.encode() + file.read_bytes())
-    return digest.hexdigest()
 
 
 class Engine:
@@ -42,24 +29,14 @@ class Engine:
     """
 
     def __init__(self, cpu=None):
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
         self.processor = processor() if cpu is None else model(cpu)
         self.vector_bits = 32 * self.processor.vector_length
         self.scalef = self.vector_bits == 512
-        self.machine = llvm.Target.from_default_triple().create_target_machine(
-            cpu=self.processor.name,
-            features=self.processor.flags(),
-            opt=2,
-            jit=True,
-            codemodel="large",  # sections of an object may be linked more than 2 GB apart
-            reloc="static",
-        )
+        self.machine = target_machine(self.processor.name, self.processor.flags())
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.machine)
-        fingerprint = f"{self.processor.fingerprint()} {_source_version()}"
-        self.version = hashlib.sha256(fingerprint.encode()).hexdigest()[:16]
+        self.version = code_cache.version(self.processor)
         self.loaded: dict[str, tuple[int, int]] = {}
-        self.compiled = 0  # modules built, not found on disk
+        self.compiled = 0  # modules made, not found on disk
         with_libm = not llvm.address_of_symbol("lgammaf")
         if with_libm and os.name == "posix":  # the interpreter may be linked without it
             llvm.load_library_permanently("libm.so.6")
@@ -81,11 +58,11 @@ class Engine:
         return found
 
     def _load(self, key, build):
-        stored = llvm_cache.read(self.version, key)
+        stored = code_cache.read(self.version, key)
         if stored is None:
             text, note, passes = build()
             stored = _NOTE.pack(note) + self.compile(text, passes)
-            llvm_cache.write(self.version, key, stored)
+            code_cache.write(self.version, key, stored)
         (note,) = _NOTE.unpack_from(stored)
         self.link(stored[_NOTE.size :])
         address = self.symbol(key)
@@ -95,10 +72,7 @@ class Engine:
     def compile(self, text: str, passes) -> bytes:
         """Object code of a module."""
         self.compiled += 1
-        module = llvm.parse_assembly(replaced(text, self.processor.emulated))
-        if passes is not None:
-            passes(module, self.machine)
-        return self.machine.emit_object(module)
+        return object_code(text, passes, self.machine, self.processor)
 
     def link(self, data: bytes) -> None:
         """Make an object file's functions callable."""

@@ -1,65 +1,42 @@
 """Machine code: the LLVM engine, the disk cache, and the way from a kernel to its address.
 
 This file, :mod:`kernel_compiler` and :mod:`microkernel` are the only ones that touch llvmlite. It
-is imported at first kernel need. Code is cached as object files, one per kernel and choice of
-parameters, in a folder named after everything that shaped them: Python, llvmlite, the CPU and the
-text of the kernel sources, safe from concurrent processes and torn files
-(:mod:`rushlight.backends.object_files`). Where the folder cannot be written a private temporary one
-is used. Cached code holds no address: C functions are resolved by name when it is loaded.
+is imported at first kernel need. Code is kept on disk (:mod:`rushlight.backends.code_cache`), one
+file per kernel and choice of parameters. It holds no address: C functions are resolved by name when
+it is loaded.
 """
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import hashlib
 import importlib
 import os
-import pathlib
-import shutil
-import sys
-import tempfile
 import threading
-import time
 
-import llvmlite
 import llvmlite.binding as llvm
 
-from rushlight.backends import llvm_passes, np, object_files
+from rushlight.backends import code_cache, llvm_passes
 from rushlight.backends.cpu import processor
-from rushlight.backends.emulated_instructions import TILES, replaced
+from rushlight.backends.emulated_instructions import TILES
 from rushlight.backends.kernel_language import External, NativeFunction
+from rushlight.backends.object_code import object_code, target_machine, without_collection
 
 _lock = threading.RLock()
 os.register_at_fork(
     before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
 )
-_SOURCES = ("backends", "kernels")
 
 
 class _Engine:
     """One MCJIT engine for the life of the process: addresses are handed out freely."""
 
     def __init__(self):
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
         self.processor = processor()
-        self.machine = llvm.Target.from_default_triple().create_target_machine(
-            cpu=self.processor.name,
-            features=self.processor.flags(),
-            opt=3,
-            jit=True,
-            codemodel="large",  # sections of an object may be linked more than 2 GB apart
-            reloc="static",
-        )
+        self.machine = target_machine(self.processor.name, self.processor.flags())
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.machine)
 
     def compile(self, module, passes=llvm_passes.optimise_kernels):
         """Object code of an ``llvmlite.ir`` module, or of IR text."""
-        parsed = llvm.parse_assembly(replaced(str(module), self.processor.emulated))
-        parsed.verify()
-        passes(parsed, self.machine)
-        return self.machine.emit_object(parsed)
+        return object_code(str(module), passes, self.machine, self.processor)
 
     def load(self, data):
         self.engine.add_object_file(llvm.ObjectFileRef.from_data(data))
@@ -90,79 +67,7 @@ def _load_tiles():
         llvm.add_symbol(name, _engine.engine.get_function_address(name))
 
 
-# ---- the disk cache ----------------------------------------------------------------------------
-
-
-def _fingerprint():
-    """Whatever, when changed, makes stored code wrong."""
-    digest = hashlib.sha256()
-    for part in (
-        sys.version.split()[0],
-        llvmlite.__version__,
-        np.__version__,
-        processor().fingerprint(),
-    ):
-        digest.update(part.encode() + b"\0")
-    root = pathlib.Path(__file__).parents[1]
-    for folder in _SOURCES:
-        for path in sorted((root / folder).glob("*.py")):
-            digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()[:24]
-
-
-_folder = None
-
-
-def cache_folder():
-    """The folder of this build's object files, created at first need."""
-    global _folder
-    with _lock:
-        if _folder is None:
-            chosen = os.environ.get("RUSHLIGHT_CACHE_DIR")
-            root = pathlib.Path(chosen) if chosen else _home() / ".cache" / "rushlight"
-            folder = root / _fingerprint()
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                with tempfile.TemporaryFile(dir=folder):
-                    pass
-                os.utime(folder)
-                _forget_old_builds(root)
-            except OSError:
-                folder = pathlib.Path(tempfile.mkdtemp(prefix="rushlight-"))
-            _folder = folder
-    return _folder
-
-
-def _forget_old_builds(root):
-    """Remove folders of builds that no process has started with for 60 days."""
-    limit = time.time() - 60 * 86400
-    for folder in root.iterdir():
-        is_build = len(folder.name) == 24 and not set(folder.name) - set("0123456789abcdef")
-        if is_build and folder.is_dir() and folder.stat().st_mtime < limit:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _home():
-    try:
-        return pathlib.Path.home()
-    except RuntimeError:
-        return pathlib.Path(tempfile.gettempdir())
-
-
 # ---- from kernels to addresses -------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _without_collection():
-    """A module's instructions are many objects, none of which dies before it is compiled:
-    collecting meanwhile took a tenth of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def load_module(symbol, build, passes=llvm_passes.optimise_kernels):
@@ -171,12 +76,12 @@ def load_module(symbol, build, passes=llvm_passes.optimise_kernels):
     with _lock:
         if symbol in _loaded:
             return _loaded[symbol]
-        path = cache_folder() / (symbol + ".o")
-        data = object_files.read(path)
+        version = code_cache.version(processor())
+        data = code_cache.read(version, symbol)
         if data is None:
-            with _without_collection():
+            with without_collection():
                 data = engine().compile(build(), passes)
-            object_files.write(path, data)
+            code_cache.write(version, symbol, data)
         engine().load(data)
         address = engine().engine.get_function_address(symbol)
         if not address:

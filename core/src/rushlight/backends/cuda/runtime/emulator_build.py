@@ -1,6 +1,6 @@
 """g++ for the emulator: kernel text to shared objects, kept on disk.
 
-The files lie where compiled kernels of the CPU lie (see :mod:`rushlight.backends.llvm_cache`), in
+The files lie where compiled kernels of the CPU lie (see :mod:`rushlight.backends.code_cache`), in
 a folder of their own per version of compiler and emulator.
 """
 
@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 
-from rushlight.backends import llvm_cache
+from rushlight.backends import code_cache, owned_folders
 
 HERE = pathlib.Path(__file__).parent / "emulator"
 FLAGS = (
@@ -75,11 +75,17 @@ def _version():
     return "emulated-" + digest.hexdigest()[:16]
 
 
+@functools.cache
+def _scratch():
+    """A folder of this process, where nothing can be kept; removed at its end."""
+    return tempfile.TemporaryDirectory(prefix="rushlight-")
+
+
 def _compile(text, key, link=()):
     """The shared object of a text, compiled unless it is on disk."""
-    folder = llvm_cache.folder(_version())
+    folder = code_cache.folder(_version()) or pathlib.Path(_scratch().name)
     path = folder / f"{key}.so"
-    if path.is_file():
+    if path.is_file() and owned_folders.is_mine(path.lstat()):
         return path
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         source = pathlib.Path(scratch) / "kernel.cpp"

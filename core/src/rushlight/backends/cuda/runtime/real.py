@@ -17,7 +17,7 @@ import threading
 
 import numpy as np
 
-from rushlight.backends import llvm_cache
+from rushlight.backends import code_cache
 
 from . import nvrtc, streams
 from .arguments import address_for_now
@@ -244,10 +244,10 @@ class RealRuntime(DeviceMemory):
         words = (source, architecture, *options, *nvrtc.FLAGS)
         key = hashlib.sha256("\0".join(words).encode()).hexdigest()[:32]
         folder = "cuda-" + "-".join(map(str, nvrtc.version() or ("none",)))
-        found = llvm_cache.read(folder, key)
+        found = code_cache.read(folder, key)
         if found is None:
             found, _ = nvrtc.compile_text(source, architecture, options)
-            llvm_cache.write(folder, key, found)
+            code_cache.write(folder, key, found)
         return found
 
     def load(self, source: str, options=()) -> Module:

@@ -12,7 +12,7 @@ import ctypes
 import functools
 import hashlib
 
-from rushlight.backends import llvm_cache
+from rushlight.backends import code_cache
 
 from . import streams
 from .nvrtc import CompileError
@@ -130,10 +130,10 @@ class RocmRuntime(RealRuntime):
         name = self._driver.getDeviceProperties(device)["gcnArchName"]
         architecture = name.decode() if isinstance(name, bytes) else name
         key = hashlib.sha256("\0".join((hip_text(source), architecture, *options)).encode())
-        found = llvm_cache.read("hip", key.hexdigest()[:32])
+        found = code_cache.read("hip", key.hexdigest()[:32])
         if found is None:
             found = compile_text(source, architecture, options)
-            llvm_cache.write("hip", key.hexdigest()[:32], found)
+            code_cache.write("hip", key.hexdigest()[:32], found)
         return found
 
     def gemm(self, product, a: int, b: int, out: int, bias: int = 0, stream: int = 0) -> None:
