@@ -1,0 +1,168 @@
+"""Archives: what they hold is unpacked, and nothing else happens."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+
+import pytest
+
+from rushlight.utils.archives import ArchiveError, extract
+
+FILES = {"a.txt": b"one", "deep/er/b.bin": bytes(range(256)) * 50, "deep/empty": b""}
+
+
+def make_zip(path, files=FILES, modes=None):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in files.items():
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (modes or {}).get(name, stat.S_IFREG | 0o644) << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            file.writestr(info, data)
+    return path
+
+
+def make_tar(path, members=(), files=FILES):
+    with tarfile.open(path, "w:gz" if path.suffix == ".gz" else "w") as file:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), 0o4777
+            file.addfile(info, io.BytesIO(data))
+        for info in members:
+            file.addfile(info)
+    return path
+
+
+def member(name, kind, link=""):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, link
+    return info
+
+
+def found(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.gz"])
+def test_whole_archives(tmp_path, name):
+    archive = (make_zip if name == "a.zip" else make_tar)(tmp_path / name)
+    out = tmp_path / "out"
+    assert extract(archive, out) == list(FILES)
+    assert found(out) == FILES
+    assert not (out / "a.txt").stat().st_mode & (stat.S_ISUID | stat.S_IXUSR)
+    assert extract(archive, out, members=["a.txt"]) == ["a.txt"]  # again, over what is there
+    assert found(out) == FILES
+
+
+@pytest.mark.parametrize(("suffix", "module"), [(".gz", gzip), (".bz2", bz2), (".xz", lzma)])
+def test_single_files(tmp_path, suffix, module):
+    archive = tmp_path / f"data.txt{suffix}"
+    archive.write_bytes(module.compress(b"content" * 1000))
+    assert extract(archive, tmp_path / "out") == ["data.txt"]
+    assert found(tmp_path / "out") == {"data.txt": b"content" * 1000}
+    with pytest.raises(ArchiveError, match="unpacks to more than 100 bytes"):
+        extract(archive, tmp_path / "small", most_bytes=100)
+    assert not found(tmp_path / "small")
+    archive.write_bytes(archive.read_bytes()[:-5])
+    with pytest.raises(ArchiveError, match="truncated or altered"):
+        extract(archive, tmp_path / "cut")
+    assert not found(tmp_path / "cut")
+
+
+OUTSIDE = ["../x", "/tmp/x", "a/../../x", "..\\x", "c:\\x", "C:/x"]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize("make", [make_zip, make_tar])
+def test_paths_that_lead_out(tmp_path, name, make):
+    archive = make(tmp_path / f"a.{make.__name__[5:]}", files={"fine": b"1", name: b"2"})
+    with pytest.raises(ArchiveError, match="leads out of the folder"):
+        extract(archive, tmp_path / "in" / "out")
+    assert not found(tmp_path / "in") and not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("info", "words"),
+    [
+        (member("l", tarfile.SYMTYPE, "/etc/passwd"), "leads out"),
+        (member("deep/l", tarfile.SYMTYPE, "../../x"), "leads out"),
+        (member("l", tarfile.LNKTYPE, "../x"), "leads out"),
+        (member("l", tarfile.CHRTYPE), "a device or a pipe"),
+        (member("l", tarfile.FIFOTYPE), "a device or a pipe"),
+    ],
+)
+def test_links_and_devices(tmp_path, info, words):
+    with pytest.raises(ArchiveError, match=words):
+        extract(make_tar(tmp_path / "a.tar", [info]), tmp_path / "out")
+    assert not found(tmp_path / "out")
+
+
+def test_links_inside_are_kept(tmp_path):
+    links = [
+        member("deep/near", tarfile.SYMTYPE, "../a.txt"), member("hard", tarfile.LNKTYPE, "a.txt"),
+    ]  # fmt: skip
+    out = tmp_path / "out"
+    extract(make_tar(tmp_path / "a.tar", links), out)
+    assert os.readlink(out / "deep" / "near") == "../a.txt"
+    assert (out / "hard").read_bytes() == (out / "deep" / "near").read_bytes() == b"one"
+
+
+def test_a_folder_that_is_a_link_to_outside(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "deep").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ArchiveError, match="by a link"):
+        extract(make_zip(tmp_path / "a.zip"), tmp_path / "out")
+    assert not found(tmp_path / "elsewhere")
+
+
+def test_links_in_zip_files(tmp_path):
+    archive = make_zip(tmp_path / "a.zip", {"l": b"/etc/passwd"}, {"l": stat.S_IFLNK | 0o777})
+    with pytest.raises(ArchiveError, match="is no file"):
+        extract(archive, tmp_path / "out")
+
+
+def test_bombs_are_refused_before_anything_is_written(tmp_path, monkeypatch):
+    from rushlight.utils import archives
+
+    monkeypatch.setattr(archives, "ALWAYS_ALLOWED", 1000)
+    monkeypatch.setattr(archives, "MOST_RATIO", 100)
+    files = {"small": b"1", "large": bytes(10_000_000)}
+    for archive in (
+        make_zip(tmp_path / "a.zip", files),
+        make_tar(tmp_path / "a.tar.gz", (), files),
+    ):
+        with pytest.raises(ArchiveError, match="unpacks to more than .* most_bytes"):
+            extract(archive, tmp_path / "out")
+        assert not found(tmp_path / "out")
+        extract(archive, tmp_path / archive.stem, most_bytes=20_000_000)
+        assert found(tmp_path / archive.stem) == files
+
+
+def test_members_that_lie_about_their_size(tmp_path):
+    archive = make_zip(tmp_path / "a.zip", {"a": bytes(5000)})
+    data = bytearray(archive.read_bytes())
+    size = (5000).to_bytes(4, "little")
+    while (at := data.find(size)) >= 0:
+        data[at : at + 4] = (10).to_bytes(4, "little")
+    archive.write_bytes(data)
+    with pytest.raises(ArchiveError):
+        extract(archive, tmp_path / "out")
+    assert not found(tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.gz", "a.txt"])
+def test_damage_is_told(tmp_path, name):
+    make = make_zip if name == "a.zip" else make_tar
+    data = make(tmp_path / name).read_bytes()
+    cuts = [5, len(data) // 3, len(data) // 2] if name != "a.txt" else [100]
+    for cut in cuts:
+        (tmp_path / name).write_bytes(data[:cut] if name != "a.txt" else b"no archive" * 9)
+        with pytest.raises(ArchiveError, match=name):
+            extract(tmp_path / name, tmp_path / "out")
