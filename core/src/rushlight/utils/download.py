@@ -94,12 +94,14 @@ def _try(url, part, expected, progress):
     print(f"downloading {url} to {part.target}", file=sys.stderr)
     try:
         complete(url, part, expected, progress)
+        part.finish()
+        return ""
     except urllib.error.HTTPError as error:
-        return f"{url}: HTTP {error.code} {error.reason}"
+        reason = f"HTTP {error.code} {error.reason}"
     except Unusable as error:
-        return f"{url}: {error}"
-    part.finish()
-    return ""
+        reason = str(error)
+    print(f"  {reason}", file=sys.stderr)
+    return f"{url}: {reason}"
 
 
 def _is_there(path, expected):

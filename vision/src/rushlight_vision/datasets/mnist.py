@@ -141,7 +141,7 @@ class MNIST(VisionDataset):
             if idx_shape(place) is not None:
                 continue
             try:
-                fetch([mirror + name for mirror in self.mirrors], packed, md5)
+                fetch([mirror + name for mirror in self.mirrors], packed, md5=md5)
             except DownloadError as error:
                 raise RuntimeError(
                     f"{type(self).__name__}: {error}. {self._offline_way()}"
