@@ -253,3 +253,126 @@ def is_running(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+# ---- ends of workers that nobody asked for -------------------------------------------------------
+
+
+class Numbers(data.Dataset):
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, index):
+        return index
+
+
+def batches(loader):
+    return [batch.tolist() for batch in loader]
+
+
+def test_persistent_workers_are_replaced_after_one_was_killed():
+    loader = data.DataLoader(Numbers(), batch_size=3, num_workers=2, persistent_workers=True)
+    whole = batches(loader)
+    iterator = iter(loader)
+    next(iterator)
+    os.kill(iterator._workers[1].pid, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="worker 1 was killed by signal SIGKILL"):
+        while True:
+            next(iterator)
+    first = iterator._workers
+    assert batches(loader) == whole  # the pass that failed has told
+    os.kill(loader._iterator._workers[0].pid, signal.SIGKILL)
+    loader._iterator._workers[0].join()
+    with pytest.warns(RuntimeWarning, match="anew, because worker 0 was killed by signal SIGKILL"):
+        assert batches(loader) == whole
+    assert batches(loader) == whole and loader._iterator._workers is not first
+
+
+def test_a_stopped_worker_is_not_waited_for():
+    loader = data.DataLoader(Numbers(), batch_size=3, num_workers=2)
+    iterator = iter(loader)
+    next(iterator)
+    process = iterator._workers[0]
+    os.kill(process.pid, signal.SIGSTOP)
+    begun = time.monotonic()
+    del iterator, loader
+    gc.collect()
+    assert time.monotonic() - begun < 3
+    assert not process.is_alive()
+
+
+def test_exceptions_of_local_classes_keep_their_traceback():
+    class Base(ValueError):
+        pass
+
+    class Missing(Base):
+        pass
+
+    class Local(data.Dataset):
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, index):
+            raise Missing(f"no sample {index}")
+
+    with pytest.raises(ValueError, match="Caught Missing in DataLoader worker process 0") as caught:
+        next(iter(data.DataLoader(Local(), num_workers=1)))
+    assert "no sample 0" in str(caught.value) and 'raise Missing(f"no sample' in str(caught.value)
+
+
+SILENT = """
+import os, signal, sys, threading, time
+import rushlight
+from rushlight.utils.data import DataLoader
+
+class Slow:
+    def __len__(self):
+        return 200
+    def __getitem__(self, index):
+        time.sleep(0.01)
+        return index
+
+loader = DataLoader(Slow(), batch_size=4, num_workers=2, persistent_workers=True)
+iterator = iter(loader)
+next(iterator)
+"""
+ENDINGS = {
+    "leaves": "sys.exit(0)",
+    "stopped": "os.kill(iterator._workers[0].pid, signal.SIGSTOP)",
+    "cycle": "class A: pass\na = A(); a.a, a.iterator = a, iterator\ndel loader, iterator, a",
+    "thread": "def use():\n    for batch in iterator: pass\n"
+    "threading.Thread(target=use, daemon=True).start(); time.sleep(0.05)",
+    "generator": "def use():\n    yield from iterator\nkept = use(); next(kept)",
+    "fork": "os.fork() or os._exit(0)\nos.wait()",
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_programs_end_without_a_word(ending):
+    done = subprocess.run(
+        [sys.executable, "-c", SILENT + ENDINGS[ending]], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+INTERRUPTED = (
+    SILENT
+    + """
+os.kill(iterator._workers[0].pid, signal.SIGSTOP)
+from rushlight.utils.data import worker_ends
+worker_ends._is_stopped = lambda number: False  # so that it is waited for
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    del loader, iterator
+    time.sleep(10)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+)
+
+
+def test_ctrl_c_while_an_iterator_is_collected():
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=30
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")

@@ -136,7 +136,7 @@ class DataLoader(Generic[T_co]):
             resumption = None
         if not (self.persistent_workers and self.num_workers):
             return self._get_iterator(resumption)
-        if self._iterator is None or resumption is not None:
+        if self._iterator is None or resumption is not None or self._lost_workers():
             self._close()
             self._iterator = self._get_iterator(resumption)
         else:
@@ -150,6 +150,19 @@ class DataLoader(Generic[T_co]):
         from rushlight.utils.data.worker_iteration import _MultiProcessingDataLoaderIter
 
         return _MultiProcessingDataLoaderIter(self, resumption)
+
+    def _lost_workers(self):
+        """Whether persistent workers have ended, so that a pass needs new ones. A pass tells of
+        those that end in it; of others a warning does."""
+        fault = self._iterator._fault()
+        if fault and not self._iterator._told:
+            warnings.warn(
+                f"DataLoader: its persistent workers are started anew, because {fault} between "
+                "two passes",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return bool(fault)
 
     def _close(self):
         if self._iterator is not None:

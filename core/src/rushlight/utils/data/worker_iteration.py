@@ -16,11 +16,17 @@ from pickle import PicklingError
 from rushlight.utils.data import channel as channels
 from rushlight.utils.data import position, worker_process, workers
 from rushlight.utils.data.iteration import _BaseDataLoaderIter, _DatasetKind, example_batch
+from rushlight.utils.data.worker_ends import (
+    end_at_exit,
+    is_exiting,
+    stop,
+    stop_for_collector,
+    wait_for_exit,
+)
 
 _CHECK_INTERVAL = 1.0  # seconds between looks at processes whose channel is still open
 _LASTING = ("random_state", "dataset_state")  # of a worker's state, from one pass to the next
-_GRACE = 5.0  # seconds that workers have to finish what they are doing
-_SHORT_GRACE = 0.5  # and when one of them has failed, which is to be reported soon
+_SHORT_GRACE = 0.5  # seconds that workers have when one of them failed, which is to be told soon
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
@@ -35,11 +41,13 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 f"prefetch_factor must be greater than 0, got {self._prefetch_factor}"
             )
         self._epoch, self._workers, self._channels = 0, [], []
+        self._told = False  # of what ended the workers
         self._reports = [None] * self._num_workers
         self._shutdown_workers = weakref.finalize(
-            self, _stop, self._workers, self._channels, os.getpid()
+            self, stop_for_collector, self._workers, self._channels, os.getpid()
         )
         self._start(loader)
+        end_at_exit(self)
         self._poll = select.poll()
         for each in self._channels:
             self._poll.register(each, select.POLLIN)
@@ -82,6 +90,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 theirs.close()
             self._workers.append(process)
 
+    def _fault(self) -> str:
+        """Why these workers can make no other pass; "" if they can."""
+        if not self._shutdown_workers.alive:
+            return "they were ended"
+        for number, process in enumerate(self._workers):
+            if not process.is_alive():
+                return f"worker {number} {_ending(process.exitcode)}"
+        return ""
+
     def _reset(self, loader):
         """Start another pass with the same workers."""
         known = self._position.workers
@@ -115,7 +132,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _give(self, number, message, order):
         try:
             self._channels[number].send(message, self._epoch, order)
-        except (EOFError, ConnectionError, OSError) as error:
+        except (EOFError, OSError) as error:
             self._raise_death(number, error)
 
     # ------------------------------------------------------------------------------- giving tasks
@@ -199,7 +216,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             number = self._ready_worker()
             try:
                 message = self._channels[number].receive()
-            except (EOFError, ConnectionError) as error:
+            except (EOFError, OSError) as error:
                 self._raise_death(number, error)
             text, files, epoch, order = message
             if order == worker_process.HELLO:
@@ -230,7 +247,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                     self._raise_death(number, None)
             if limit is not None and time.monotonic() >= limit:
                 process = self._workers[wanted]
-                _stop(self._workers, self._channels, os.getpid(), _SHORT_GRACE)
+                self._told = True
+                stop(self._workers, self._channels, os.getpid(), _SHORT_GRACE)
                 raise RuntimeError(
                     f"DataLoader timed out after {self._timeout} seconds: worker {wanted} (pid "
                     f"{process.pid}) has not given batch {self._rcvd_idx}"
@@ -238,8 +256,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _raise_death(self, number, error):
         """Say which worker ended and how, after ending the others."""
+        if is_exiting():
+            wait_for_exit()
         process = self._workers[number]
         process.join(1.0)
+        self._told = True
         message = f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly: worker {number} "
         message += _ending(process.exitcode)
         with contextlib.suppress(EOFError, OSError):
@@ -250,7 +271,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if self._reports[number] is not None:
             report = worker_process.exception_text(self._reports[number])
             message += f"\n\nIts last words:\n{report}" if report else ""
-        _stop(self._workers, self._channels, os.getpid(), _SHORT_GRACE)
+        stop(self._workers, self._channels, os.getpid(), _SHORT_GRACE)
         raise RuntimeError(message) from error
 
 
@@ -268,22 +289,3 @@ def _ending(code):
         "SIGBUS": " (shared memory could not be provided)",
     }.get(name, "")
     return f"was killed by signal {name}, exit code {code}{reason}"
-
-
-def _stop(processes, ends, owner, grace=_GRACE):
-    """Close the channels, which tells the workers to end, and wait for them; then end them."""
-    if os.getpid() != owner:  # a forked copy of the iterator: the workers are not ours
-        return
-    for end in ends:
-        end.shut_down()
-    deadline = time.monotonic() + grace
-    for process in processes:
-        process.join(max(0.0, deadline - time.monotonic()))
-    for process in processes:
-        if process.is_alive():
-            process.terminate()
-    for process in processes:
-        process.join(1.0)
-        if process.is_alive():
-            process.kill()
-            process.join()
