@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["OutOfMemoryError", "argument_error", "shape_text", "type_name"]
+__all__ = ["HostMemoryError", "OutOfMemoryError", "argument_error", "shape_text", "type_name"]
 
 
 def shape_text(shape) -> str:
@@ -21,4 +21,8 @@ def argument_error(op: str, name: str, expected: str, given) -> TypeError:
 
 
 class OutOfMemoryError(RuntimeError):
-    """A device has no memory left for a tensor; here MemoryError is what an allocation raises."""
+    """A device has no memory left for a tensor; on the CPU that is a HostMemoryError."""
+
+
+class HostMemoryError(RuntimeError, MemoryError):
+    """The system has no memory left for a tensor: PyTorch's RuntimeError, and Python's."""

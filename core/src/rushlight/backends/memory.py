@@ -12,6 +12,7 @@ import os
 import sys
 
 from rushlight.backends import np
+from rushlight.errors import HostMemoryError, shape_text
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 _tuned: bool | None = None
@@ -79,12 +80,40 @@ def empty(shape, dtype):
     """A new array of uninitialised memory; large ones start on a cache line (NumPy aligns to 16
     bytes only). `shape` is a tuple or an int, `dtype` a NumPy dtype."""
     array = room(shape, dtype, dtype.itemsize)
-    return _aligned(np.empty, shape, dtype) if array is NotImplemented else array
+    return _made(np.empty, shape, dtype) if array is NotImplemented else array
 
 
 def zeros(shape, dtype):
     """A new array of zeros, aligned like that of :func:`empty`."""
-    return _aligned(np.zeros, shape, dtype)
+    return _made(np.zeros, shape, dtype)
+
+
+def refused(error, size=None) -> HostMemoryError:
+    """What a user sees of a MemoryError: PyTorch's words, with the bytes that were asked for."""
+    if isinstance(error, HostMemoryError):
+        return error
+    if size is None and hasattr(error, "shape"):  # NumPy's
+        size = math.prod(error.shape) * error.dtype.itemsize
+    asked = "" if size is None else f" you tried to allocate {size} bytes."
+    return HostMemoryError(
+        f"DefaultCPUAllocator: can't allocate memory:{asked} Error code 12 (Cannot allocate memory)"
+    )
+
+
+def bytes_of(shape, itemsize) -> int:
+    """The bytes of an array; RuntimeError where no address reaches so far."""
+    size = math.prod(shape) * itemsize
+    if size >= 1 << 63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={shape_text(shape)}")
+    return size
+
+
+def _made(make, shape, dtype):
+    size = bytes_of(shape if type(shape) is tuple else (shape,), dtype.itemsize)
+    try:
+        return _aligned(make, shape, dtype)
+    except MemoryError as error:
+        raise refused(error, size) from None
 
 
 def _aligned(make, shape, dtype):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 
-from rushlight.backends import memory, np, threads
+from rushlight.backends import memory, threads
 from rushlight.backends.cpu import streams_from
 from rushlight.kernels.execution import REFERENCE, chunk
 from rushlight.kernels.prepared import Remembered, prepared
@@ -69,7 +69,11 @@ def filled(shape, dtype, value):
         number = None if call is None else 0 if zero else _plain(value, dtype)
         if number is not None:
             return call(number)
-    return memory.zeros(shape, dtype) if zero else np.full(shape, value, dtype)
+    if zero:
+        return memory.zeros(shape, dtype)
+    array = memory.empty(shape, dtype)
+    array.fill(value)
+    return array
 
 
 def _plain(value, dtype):

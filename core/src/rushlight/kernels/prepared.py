@@ -14,7 +14,7 @@ import struct
 
 from rushlight.backends import np, threads
 from rushlight.backends.arrays import BY_ARRAY_DTYPE
-from rushlight.backends.memory import empty
+from rushlight.backends.memory import bytes_of, empty
 from rushlight.kernels.execution import REFERENCE
 
 __all__ = [
@@ -53,7 +53,7 @@ def prepared(code, items, grain, inputs, outputs, words=(), numbers="", head=0, 
     """
     from rushlight.backends import llvm_door as door
 
-    size = max(math.prod(shape) * dtype.itemsize for shape, dtype in outputs)
+    size = max(bytes_of(shape, dtype.itemsize) for shape, dtype in outputs)
     total = 1 + len(outputs) + len(inputs) + len(numbers) + len(words)
     widest = max(len(shape) for shape, _ in outputs)
     if not door.is_available() or total > door.TABLE_WORDS or widest > 8:
@@ -126,7 +126,7 @@ def _allocating(call, outputs):
         return lambda *arguments: call(*arguments, empty(shape, dtype))
 
     def several(*arguments):
-        made = tuple([np.empty(shape, dtype) for shape, dtype in outputs])
+        made = tuple([empty(shape, dtype) for shape, dtype in outputs])
         return made if call(*arguments, *made) is not NotImplemented else NotImplemented
 
     return several

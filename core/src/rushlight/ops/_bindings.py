@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from rushlight.backends import np
+from rushlight.backends import memory, np
 from rushlight.compiler import xp
 from rushlight.dtypes import default, dtype
 from rushlight.errors import argument_error
@@ -156,40 +156,43 @@ def general_call(op):
     make_it = make_elementwise_door if op.kind == "elementwise" else make_door
 
     def general(*args, **kwargs):
-        if STATE.modes and stack.interpreters:
-            return interpret(op.function, args, kwargs)
-        form = (len(args), *kwargs) if kwargs else len(args)
-        door = doors.get(form)
-        if door is not None:
-            result = door(*args, **kwargs)
-            if result is not NotImplemented:
-                return result
-        if device_doors:
-            door = device_doors.get(form)
+        try:
+            if STATE.modes and stack.interpreters:
+                return interpret(op.function, args, kwargs)
+            form = (len(args), *kwargs) if kwargs else len(args)
+            door = doors.get(form)
             if door is not None:
                 result = door(*args, **kwargs)
                 if result is not NotImplemented:
                     return result
-        for value in (*args, *kwargs.values()) if kwargs else args:
-            if type(value) not in unquestioned and (stack.overrides or stack.levels):
-                found = overriding(args, kwargs)
-                if found:
-                    return call_overrides(op.function, found, args, kwargs)
-                break
-        if kwargs and "out" in kwargs and "out" not in op.index:
-            out = kwargs.pop("out")
-            if out is not None:
-                from rushlight.ops._inplace import into
+            if device_doors:
+                door = device_doors.get(form)
+                if door is not None:
+                    result = door(*args, **kwargs)
+                    if result is not NotImplemented:
+                        return result
+            for value in (*args, *kwargs.values()) if kwargs else args:
+                if type(value) not in unquestioned and (stack.overrides or stack.levels):
+                    found = overriding(args, kwargs)
+                    if found:
+                        return call_overrides(op.function, found, args, kwargs)
+                    break
+            if kwargs and "out" in kwargs and "out" not in op.index:
+                out = kwargs.pop("out")
+                if out is not None:
+                    from rushlight.ops._inplace import into
 
-                return into(op, run, out, args, kwargs)
-        result = run(op.bind(args, kwargs))
-        if form not in doors and op.kind in _WITH_DOORS:
-            door = doors[form] = make_it(op, form)
-            if door is not None and type(form) is int and form < len(ways):
-                ways[form] = door
-        if args and type(args[0]) in EXACT and args[0]._device.type == "cuda":
-            _add_device_door(op, device_doors, form)
-        return result
+                    return into(op, run, out, args, kwargs)
+            result = run(op.bind(args, kwargs))
+            if form not in doors and op.kind in _WITH_DOORS:
+                door = doors[form] = make_it(op, form)
+                if door is not None and type(form) is int and form < len(ways):
+                    ways[form] = door
+            if args and type(args[0]) in EXACT and args[0]._device.type == "cuda":
+                _add_device_door(op, device_doors, form)
+            return result
+        except MemoryError as error:
+            raise memory.refused(error) from None
 
     return general
 

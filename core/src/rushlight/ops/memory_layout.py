@@ -6,7 +6,7 @@ import math
 import warnings
 
 from rushlight import devices
-from rushlight.backends import np
+from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.dtypes import as_dtype, default
 from rushlight.errors import shape_text
@@ -37,11 +37,11 @@ def _strided(name, size, stride, dtype, device, requires_grad):
     reach = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     steps = tuple(s * kind.itemsize for s in stride)
     if place.type == "cuda":
-        memory = _elsewhere().empty((reach,), kind, place)
-        array = memory._with(size, steps, memory.address, kind)
+        block = _elsewhere().empty((reach,), kind, place)
+        array = block._with(size, steps, block.address, kind)
         return finish(array, dtype, device, requires_grad)
-    memory = np.empty(reach, kind)
-    array = np.ndarray(size, kind, memory, 0, steps)
+    block = memory.empty(reach, kind)
+    array = np.ndarray(size, kind, block, 0, steps)
     return finish(array, dtype, device, requires_grad)
 
 
@@ -135,10 +135,10 @@ def resize_(self, *sizes, size=None, memory_format=None):
     if flat is not None and owner.flags.c_contiguous and offset + count <= flat.size:
         self._array = flat[offset : offset + count].reshape(size)
         return self
-    memory = np.empty(count, kind)
+    made = memory.empty(count, kind)
     kept = np.ravel(array)[:count] if flat is None else flat[offset:][:count]
-    memory[: kept.size] = kept
-    self._array, self._storage = memory.reshape(size), None
+    made[: kept.size] = kept
+    self._array, self._storage = made.reshape(size), None
     return self
 
 

@@ -8,7 +8,7 @@ import math
 
 from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
-from rushlight.backends import np
+from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_CODE, cast
 from rushlight.dtypes import FLOAT, as_dtype, default
 from rushlight.kernels import drawn_indices
@@ -44,7 +44,10 @@ def transformable(function):
         if stack.levels:
             draw = importlib.import_module("rushlight.ops._batching_random").draw
             return draw(function, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except MemoryError as error:
+            raise memory.refused(error) from None
 
     return call
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.backends import np
+from rushlight.backends import memory, np
 from rushlight.errors import shape_text
 from rushlight.kernels import moving
 from rushlight.kernels.prepared import by_layout
@@ -74,6 +74,9 @@ def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
                 "same for all examples of vmap: the result's shape depends on them"
             )
         repeats = repeats.cpu()._array
-    index = np.repeat(np.arange(input.shape[dim]), repeats)
+    try:
+        index = np.repeat(np.arange(input.shape[dim]), repeats)
+    except MemoryError as error:
+        raise memory.refused(error) from None
     index = beside(input, index) if index.size else arange(0, device=input._device)
     return input.index_select(dim, index)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from rushlight import devices, dtypes
-from rushlight.backends import np
+from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_CODE
 from rushlight.ops.former_methods import _SHORT, TypedStorage
 from rushlight.tensor.storage import Storage, storage_of
@@ -36,7 +36,7 @@ class StorageType(type):
         if isinstance(given, int):
             if given < 0:
                 raise RuntimeError(f"{cls.__name__}(): negative size {given}")
-            array = np.empty(given, BY_CODE[dtype.code])
+            array = memory.empty(given, BY_CODE[dtype.code])
         elif hasattr(given, "__len__") and not isinstance(given, str | Tensor):
             array = np.array(list(given)).astype(BY_CODE[dtype.code]).reshape(-1)
         else:

@@ -9,7 +9,7 @@ from copy import deepcopy
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import LEAF
-from rushlight.backends import np
+from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_ARRAY_DTYPE, BY_CODE, WIDER, cast, of_one_kind
 from rushlight.dtypes import FLOAT, INTEGER, default, held
 from rushlight.tensor.shape import Size, normalize_size
@@ -148,7 +148,7 @@ def legacy_tensor(*args, dtype=None, device=None):
         array, _ = array_of_data(args[0], None)
         return make_tensor(array.astype(BY_CODE[code]), found)
     shape = normalize_size(args) if args else (0,)
-    return make_tensor(np.empty(shape, BY_CODE[code]), found)
+    return make_tensor(memory.empty(tuple(shape), BY_CODE[code]), found)
 
 
 # ------------------------------------------------------------------------------------------ numbers
