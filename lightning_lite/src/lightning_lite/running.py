@@ -98,7 +98,7 @@ def begin(trainer: Any, fn: TrainerFn, module: Any, datamodule: Any, loaders: An
     """Attach everything that belongs to this run."""
     state = trainer.state
     state.fn, state.stage, state.status = fn, STAGES[fn], TrainerStatus.RUNNING
-    trainer.interrupted = False
+    trainer.interrupted = trainer.told_non_finite = False
     trainer.should_stop = False
     trainer.lightning_module = module
     module.trainer = trainer

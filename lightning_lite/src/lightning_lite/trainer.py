@@ -139,6 +139,7 @@ class Trainer(TrainerProperties):
         self._reset_run()
         self.state = State()
         self.interrupted = False
+        self.told_non_finite = False  # of a loss in this fit
         self.kept_metrics = Views({}, {}, {})
         self.loggers = make_loggers(given["logger"], self.default_root_dir, bool(self.fast_dev_run))
         self.callbacks = default_callbacks(given)

@@ -13,6 +13,7 @@ import rushlight as rl
 from lightning_lite.callbacks.checkpoint import Checkpoint
 from lightning_lite.checkpoint_names import format_name, unused_name
 from lightning_lite.errors import MisconfigurationException
+from lightning_lite.finiteness import non_finite_parameter
 from lightning_lite.messages import info, warn
 from lightning_lite.state import TrainerFn
 
@@ -34,7 +35,9 @@ class ModelCheckpoint(Checkpoint):
     times an epoch.
 
     A checkpoint is written aside and renamed, and an old one is removed only after its successor is
-    whole: a crash never leaves less than there was.
+    whole: a crash never leaves less than there was. While a parameter has NaN or infinite elements
+    nothing is written, since good weights would make room for useless ones; a warning says so once.
+    `allow_non_finite` writes all the same, as does `Trainer.save_checkpoint`.
     """
 
     CHECKPOINT_JOIN_CHAR = "-"
@@ -60,6 +63,7 @@ class ModelCheckpoint(Checkpoint):
         every_n_epochs: int | None = None,
         save_on_train_epoch_end: bool | None = None,
         enable_version_counter: bool = True,
+        allow_non_finite: bool = False,
     ) -> None:
         super().__init__()
         self.dirpath: Any = os.path.realpath(os.path.expanduser(dirpath)) if dirpath else None
@@ -75,6 +79,7 @@ class ModelCheckpoint(Checkpoint):
         self.auto_insert_metric_name = auto_insert_metric_name
         self.save_on_train_epoch_end = save_on_train_epoch_end
         self.enable_version_counter = enable_version_counter
+        self.allow_non_finite = allow_non_finite
         periodic = every_n_train_steps is not None or train_time_interval is not None
         self.every_n_train_steps = every_n_train_steps or 0
         self.train_time_interval = train_time_interval
@@ -89,7 +94,7 @@ class ModelCheckpoint(Checkpoint):
         self.last_written_path = ""
         self._last_step_written = 0
         self._last_time = 0.0
-        self._waits_for_validation = False
+        self._waits_for_validation = self._told_non_finite = False
         self._check()
 
     def _check(self) -> None:
@@ -221,7 +226,7 @@ class ModelCheckpoint(Checkpoint):
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
         """Write what there is, if asked to."""
-        if not self.save_on_exception or self._nothing_to_do(trainer):
+        if not self.save_on_exception or self._nothing_to_do(trainer) or self._refuses(trainer):
             return
         values = self._values(trainer)
         path = self._path(values, trainer)
@@ -261,7 +266,24 @@ class ModelCheckpoint(Checkpoint):
             values[name] = number if own is None else int(own)
         return values
 
+    def _refuses(self, trainer: Any) -> bool:
+        """Whether the weights are not worth the place of others."""
+        if self.allow_non_finite:
+            return False
+        name = non_finite_parameter(trainer.lightning_module)
+        if name and not self._told_non_finite:
+            self._told_non_finite = True
+            warn(
+                f"ModelCheckpoint: {name} has NaN or infinite elements after "
+                f"{trainer.global_step} steps; no checkpoint is written while that is so. "
+                "ModelCheckpoint(allow_non_finite=True) writes them",
+                RuntimeWarning,
+            )
+        return bool(name)
+
     def _write_all(self, trainer: Any, values: dict[str, Any]) -> None:
+        if self._refuses(trainer):
+            return
         written = self._write_top_k(trainer, values)
         if self._last_step_written == trainer.global_step or self.save_top_k == 0:
             self._write_last(trainer, values, written)

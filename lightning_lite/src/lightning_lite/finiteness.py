@@ -1,0 +1,42 @@
+"""Losses and weights that are no numbers any more: told once, and not written over good ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import rushlight as rl
+from lightning_lite.messages import warn
+
+
+def watch_loss(trainer: Any, outputs: Any, batch_idx: int) -> None:
+    """Warn of the first loss of a fit that is NaN or infinite.
+
+    On the CPU each loss is looked at. A GPU would have to be waited for, so that there only those
+    of the steps that are logged are.
+    """
+    loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
+    if trainer.told_non_finite or not isinstance(loss, rl.Tensor) or loss.numel() != 1:
+        return
+    if loss.device.type != "cpu" and (batch_idx + 1) % (trainer.log_every_n_steps or 1):
+        return
+    value = float(loss)
+    if math.isfinite(value):
+        return
+    trainer.told_non_finite = True
+    warn(
+        f"the loss is {value} in epoch {trainer.current_epoch}, batch {batch_idx}, after "
+        f"{trainer.global_step} steps, and training goes on: no other is told. "
+        "Trainer(detect_anomaly=True) raises at the operation that gives the first NaN of a "
+        "backward pass; a lower learning rate and gradient_clip_val are the usual cures",
+        RuntimeWarning,
+    )
+
+
+def non_finite_parameter(module: Any) -> str:
+    """The name of a parameter that has NaN or infinite elements; "" if none has."""
+    for name, parameter in module.named_parameters():
+        if parameter.is_floating_point() or parameter.is_complex():
+            if not bool(rl.isfinite(parameter.detach()).all()):
+                return str(name)
+    return ""
