@@ -6,6 +6,7 @@ import math
 
 from rushlight.backends import np
 from rushlight.backends.memory import empty
+from rushlight.backends.quiet import quietly
 from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import (
@@ -160,7 +161,7 @@ def matmul(a, b, out=None):
         return _general_matmul(a, b, out)
     if a.size * b.shape[1] <= _TINY:
         _check_inner(a, b)
-        return np.dot(a, b)
+        return quietly(np.dot, a, b)
     return _product(a, b, None, None)
 
 
@@ -183,7 +184,7 @@ def _general_matmul(a, b, out):
         elif dtype in COMPILED_DTYPES:
             a, b = a.astype(dtype), b.astype(dtype)
         else:
-            return np.matmul(a, b, out=out)
+            return quietly(np.matmul, a, b, out=out)
         return _deliver(cast(matmul(a, b), dtype), out)
     if out is not None and not (out.dtype is a.dtype and out.flags.c_contiguous):
         return _deliver(matmul(a, b), out)
@@ -358,9 +359,9 @@ def linear(input, weight, bias=None):
     if bias is not None and not bias.flags.c_contiguous:
         bias = by_rows(bias)
     if flat.size * weight.shape[0] <= _TINY:
-        out = np.dot(flat, weight.T)
+        out = quietly(np.dot, flat, weight.T)
         if bias is not None:
-            np.add(out, bias, out=out)
+            quietly(np.add, out, bias, out=out)
     else:
         out = _product(flat, weight.T, None, bias)
     return out if input.ndim == 2 else out.reshape(*input.shape[:-1], weight.shape[0])

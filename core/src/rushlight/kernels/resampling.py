@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from rushlight.backends import np, threads
 from rushlight.backends.memory import empty
+from rushlight.backends.quiet import quietly
 from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk
 
@@ -199,7 +200,7 @@ def _along(array, taps, axis):
             term *= column.reshape(shape)
         if not column.all():  # a padded tap must not bring in an infinity times zero
             term[(*(slice(None),) * axis, column == 0)] = 0
-        total = term if total is None else np.add(total, term, out=total)
+        total = term if total is None else quietly(np.add, total, term, out=total)
     return total
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
+from rushlight.backends.quiet import quietly
 from rushlight.dtypes import held
 from rushlight.errors import shape_text
 from rushlight.kernels import line as lines
@@ -381,8 +382,10 @@ def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
     """A copy with the slices of `source`, times `alpha`, added at `index` along `dim`."""
     dim, index = check_vector_index("index_add", input, dim, index, source)
     out = input.copy()
-    values = source if alpha == 1 else (source * np.asarray(alpha, source.dtype))
-    np.add.at(line(out), slices(dim, index), _spread(out, dim, values))
+    values = source
+    if alpha != 1:
+        values = quietly(np.multiply, source, np.asarray(alpha, source.dtype))
+    quietly(np.add.at, line(out), slices(dim, index), _spread(out, dim, values))
     return out
 
 

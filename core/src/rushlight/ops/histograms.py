@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
+from rushlight.backends.quiet import quietly
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
@@ -81,10 +82,10 @@ def _count(points, edges, weights, density):
     found = np.bincount(flat[inside], kept, math.prod(shape)).reshape(shape)
     found = found.astype(points.dtype)
     if density:
-        found = found / found.sum()
+        found = quietly(np.divide, found, found.sum())
         for axis, edge in enumerate(edges):
             widths = np.diff(edge).reshape((-1,) + (1,) * (len(edges) - axis - 1))
-            found = found / widths
+            found = quietly(np.divide, found, widths)
     return found.astype(points.dtype)
 
 

@@ -9,6 +9,7 @@ from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import memory, np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of, is_array
+from rushlight.backends.quiet import quietly
 from rushlight.errors import shape_text
 from rushlight.kernels import moving, padding, vectors
 from rushlight.kernels import places as index_kernels
@@ -184,9 +185,9 @@ def _write_at(out, index, values, accumulate):
         if not accumulate:
             out[index] = values
         elif any(is_array(item) and item.dtype.kind != "b" for item in index):
-            np.add.at(out, index, values)
+            quietly(np.add.at, out, index, values)
         else:  # no element is shown twice
-            out[index] += values
+            out[index] = quietly(np.add, out[index], values)
     except IndexError as error:
         raise explain(error, out.shape, index) from None
     except ValueError:

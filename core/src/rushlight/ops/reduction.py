@@ -10,6 +10,7 @@ from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of
+from rushlight.backends.quiet import quietly
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
 from rushlight.errors import argument_error
 from rushlight.kernels import folds, totals
@@ -553,7 +554,7 @@ def _norm2(input: Tensor, dim=None, keepdim=False):
     if found is not None:
         return np.sqrt(found)
     wide = _wide(np.abs(input) if input.dtype.kind == "c" else input)
-    out = np.sqrt(np.square(wide).sum(axis=axes, keepdims=keepdim))
+    out = np.sqrt(quietly(np.square, wide).sum(axis=axes, keepdims=keepdim))
     return by_rows(np.asarray(out, wide.dtype if input.dtype.kind == "c" else input.dtype))
 
 
