@@ -14,14 +14,17 @@ from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import dtype as dtype_class
 from rushlight.serialization import locations, names, safe_globals
 from rushlight.serialization.archive import Archive, Damaged
+from rushlight.serialization.budget import SPARE, Budget, spending
 from rushlight.serialization.legacy import LegacyFile
+from rushlight.serialization.makers import MAKERS
 from rushlight.serialization.rebuild import LoadedStorage
 from rushlight.serialization.restricted import Machine, shown
 from rushlight.serialization.room import room
 from rushlight.tensor.storage import Storage
 from rushlight.tensor.storage import _root as root_of
 
-_OBJECTS = 40 << 20  # bytes that a restricted load may spend beyond the size of the file
+_STORAGE = 500  # bytes of the objects that stand for a storage
+_HOLDER = 100  # bytes of the record of a container that was looked into
 _TRUE = ("1", "y", "yes", "true")
 
 
@@ -65,7 +68,7 @@ class _Loading:
     def __init__(self, label, size, restore, restricted, options):
         self.label, self.size, self.restore = label, size, restore
         self.restricted, self.options = restricted, options
-        self.budget = size + _OBJECTS
+        self.budget = Budget(size + SPARE) if restricted else Budget()
         self.storages: list = []
 
     def find(self, module, name):
@@ -83,16 +86,14 @@ class _Loading:
 
     def unpickle_plain(self, file, size, persistent):
         """One pickle of data alone."""
-        machine = Machine(file, size, self.find, persistent, self.budget, safe_globals.may_build)
-        found = machine.load()
-        self.budget = machine.budget
-        return found
+        builds = safe_globals.may_build
+        return Machine(file, size, self.find, MAKERS, persistent, self.budget, builds).load()
 
     def spend(self, size):
-        """Take memory for a storage; all of them together fit into the file."""
-        self.budget -= size
-        if self.restricted and self.budget < 0:
+        """Take memory for the elements of a storage; all of them together fit into the file."""
+        if self.budget.left < size:
             raise Damaged("its storages are larger than the file together")
+        self.budget.charge(size)
 
     def storage(self, dtype, count, location, read):
         """A loaded storage; ``read(array_dtype, count)`` brings its elements."""
@@ -100,6 +101,7 @@ class _Loading:
             raise Damaged(f"a storage has the type {shown(dtype)}")
         if type(count) is not int or not 0 <= count < 1 << 60 or not isinstance(location, str):
             raise Damaged(f"a storage has {shown(count)} elements at {shown(location)}")
+        self.budget.charge(_STORAGE)
         device = self.restore.device(location)
         if device.type == "meta":
             found = LoadedStorage(None, dtype, count, device)
@@ -116,6 +118,7 @@ class _Loading:
             return storage
         if dtype is not names.UNTYPED and not isinstance(dtype, dtype_class):
             raise Damaged(f"a storage has the type {shown(dtype)}")
+        self.budget.charge(_STORAGE)
         other = copy.copy(storage)
         other.dtype = dtype
         other.count = storage.count * storage.dtype.itemsize // dtype.itemsize
@@ -126,28 +129,49 @@ class _Loading:
         """The result, storages outside of tensors as users know them."""
         if all(storage.used for storage in self.storages):
             return value
-        return _public(value)
+        return _Public(self.budget).of(value)
 
 
-def _public(value):
-    """Storages inside of plain containers, replaced."""
-    top = [value]
-    waiting, seen = [top], set()
-    while waiting:
-        holder = waiting.pop()
-        keys = list(holder) if isinstance(holder, dict) else range(len(holder))
-        for key in keys:
-            item = holder[key]
-            if type(item) is tuple and any(type(x) is LoadedStorage for x in item):
-                item = holder[key] = tuple(
-                    x.public() if type(x) is LoadedStorage else x for x in item
-                )
-            if type(item) is LoadedStorage:
-                holder[key] = item.public()
-            elif isinstance(item, list | dict) and id(item) not in seen:
-                seen.add(id(item))
-                waiting.append(item)
-    return top[0]
+class _Public:
+    """Replaces storages inside of plain containers by what users know, each container once."""
+
+    def __init__(self, budget):
+        self.budget = budget
+        self.found: dict = {}  # id -> (a container or storage, what it has become)
+
+    def of(self, value):
+        """A value without loaded storages."""
+        top = [value]
+        waiting = [top]
+        while waiting:
+            holder = waiting.pop()
+            self.budget.charge(8 * len(holder))
+            for key in list(holder) if isinstance(holder, dict) else range(len(holder)):
+                item = holder[key]
+                if type(item) is LoadedStorage or type(item) is tuple:
+                    holder[key] = self._replaced(item)
+                elif isinstance(item, list | dict) and id(item) not in self.found:
+                    self._keep(item, item)
+                    waiting.append(item)
+        return top[0]
+
+    def _replaced(self, item):
+        """A storage, or a tuple with storages in it, as users know it."""
+        known = self.found.get(id(item))
+        if known is not None:
+            return known[1]
+        if type(item) is LoadedStorage:
+            return self._keep(item, item.public())
+        if not any(type(x) is LoadedStorage for x in item):
+            return self._keep(item, item)
+        self.budget.charge(56 + 8 * len(item))
+        parts = (self._replaced(x) if type(x) is LoadedStorage else x for x in item)
+        return self._keep(item, tuple(parts))
+
+    def _keep(self, item, found):
+        self.budget.charge(_HOLDER)
+        self.found[id(item)] = (item, found)
+        return found
 
 
 # ------------------------------------------------------------------------------------------ places
@@ -277,7 +301,8 @@ def _load(file, label, restore, restricted, mmap_path, options):
     size = _size(file)
     loading = _Loading(label, size, restore, restricted, options)
     try:
-        return loading.finished(_read(file, loading, mmap_path))
+        with spending(loading.budget):
+            return loading.finished(_read(file, loading, mmap_path))
     except pickle.UnpicklingError as error:
         if label in str(error):
             raise
@@ -308,7 +333,7 @@ def _read(file, loading, mmap_path):
     head = file.read(4)
     file.seek(here)
     if head[:2] == b"PK":
-        return _read_archive(Archive(file), loading, mmap_path)
+        return _read_archive(Archive(file, loading.budget), loading, mmap_path)
     if head[:1] != b"\x80":
         raise Damaged("it begins neither as a zip archive nor as a pickle")
     if mmap_path is not None:
@@ -324,8 +349,9 @@ def _read(file, loading, mmap_path):
 
         return loading.storage(dtype, count, location, room)
 
-    legacy = LegacyFile(file, loading.size)
-    return legacy.load(loading.unpickle, loading.unpickle_plain, allocate, loading.seen_as)
+    return LegacyFile(file, loading.size, loading.budget).load(
+        loading.unpickle, loading.unpickle_plain, allocate, loading.seen_as
+    )
 
 
 def _read_archive(archive, loading, mmap_path):
@@ -374,7 +400,7 @@ def names_in(f):
             return names_in(file)
     import pickletools
 
-    data = bytes(Archive(f).read("data.pkl"))
+    data = bytes(Archive(f, Budget()).read("data.pkl"))
     found: dict = {}
     texts: list = []
     for instruction, argument, _ in pickletools.genops(data):

@@ -9,12 +9,16 @@ from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.dtypes import dtype as dtype_class
+from rushlight.serialization.budget import current
 from rushlight.serialization.names import UNTYPED
 from rushlight.serialization.restricted import shown
 from rushlight.tensor.storage import Storage
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
 _DIMENSIONS = 64
+_TENSOR = 420  # bytes of a tensor, its array and its reference to a storage
+_PARAMETER = 350
+_ATTRIBUTE = 104  # bytes of an entry of a tensor's dict
 
 
 class PlacedStorage(Storage):
@@ -121,14 +125,26 @@ def _tensor(storage, dtype, offset, size, stride, requires_grad, metadata):
             f"fit into its storage of {count} elements"
         )
     storage.used = True
+    current().charge(_TENSOR + 16 * len(size))
     out = _over(storage, dtype, offset, size, stride)
-    if isinstance(metadata, dict) and (metadata.get("conj") or metadata.get("neg")):
-        if math.prod(size) > count:
-            raise ValueError(f"a lazy tensor of size {size} repeats its elements")
-        if storage.array is not None:  # on the arrays: nothing is compiled for a file
-            array = np.conj(out._array) if metadata.get("conj") else out._array
-            out = make_tensor(np.negative(array) if metadata.get("neg") else array, dtype)
+    if metadata is not None and storage.array is not None:
+        out = _resolved(out, metadata)
     return _recorded(out, requires_grad)
+
+
+def _resolved(out, metadata):
+    """A tensor that PyTorch has marked as a conjugate or negative, with elements that are."""
+    marks = [metadata.get(mark) for mark in ("conj", "neg")] if isinstance(metadata, dict) else []
+    if not any(marks):
+        return out
+    budget = current()
+    if not budget.complete:  # its elements are still to come
+        budget.again = True
+        return out
+    budget.charge(2 * out._array.size * out.dtype.itemsize)
+    array = np.conj(out._array) if marks[0] else out._array  # nothing is compiled for a file
+    array = np.negative(array) if marks[1] else array
+    return make_tensor(array, out.dtype)
 
 
 def _recorded(out, requires_grad):
@@ -143,6 +159,7 @@ def meta_tensor(dtype, size, stride, requires_grad=False):
     """A tensor without data."""
     if not isinstance(dtype, dtype_class):
         raise ValueError(f"a meta tensor has dtype {shown(dtype)}")
+    current().charge(_TENSOR)
     size, _ = _checked_size(size, stride)
     out = make_tensor(meta_array(size, BY_CODE[dtype.code]), dtype, devices.device("meta"))
     return _recorded(out, requires_grad)
@@ -155,6 +172,7 @@ def parameter(data, requires_grad=True, hooks=None):
     wanted = requires_grad is True
     if wanted and not (data.dtype.is_floating_point or data.dtype.is_complex):
         raise ValueError(f"a parameter of dtype {data.dtype} requires a gradient")
+    current().charge(_PARAMETER)
     return Parameter(data.detach(), wanted)
 
 
@@ -170,7 +188,9 @@ def set_attributes(out, state):
     """Give a tensor the attributes its file lists: data, under names that are free."""
     if isinstance(state, tuple) and len(state) == 2:  # the second part are slots
         state = state[0]
-    for name, value in (state or {}).items() if isinstance(state, dict | type(None)) else ():
+    state = state if isinstance(state, dict) else {}
+    current().charge(_ATTRIBUTE * len(state))
+    for name, value in state.items():
         if type(name) is not str or not name.isidentifier():
             raise ValueError(f"a tensor has an attribute {shown(name)}")
         if not name.startswith("_") and not hasattr(type(out), name) and isinstance(value, _KEPT):
@@ -189,43 +209,3 @@ def from_type(function, kind, args, state):
     if kind not in (Tensor, Parameter):
         out = out.as_subclass(kind)
     return set_attributes(out, state)
-
-
-def encode(text, encoding):
-    """Bytes, as pickle protocol 2 writes them."""
-    if type(text) is not str or encoding != "latin1":
-        raise ValueError(f"bytes in encoding {shown(encoding)}")
-    return text.encode("latin1")
-
-
-def byte_array(data=b"", encoding=None):
-    """A bytearray of bytes; of a number it would be memory that the file has not."""
-    if encoding is not None:
-        return bytearray(encode(data, encoding))
-    if type(data) not in (bytes, bytearray):
-        raise ValueError(f"a bytearray of a {type(data).__name__}")
-    return bytearray(data)
-
-
-def plain_bytes(data=b""):
-    """No bytes, as pickle protocol 2 writes them."""
-    return bytes(byte_array(data))
-
-
-def collection(kind):
-    """`kind`, a collection of hashable values, made of a list whose values hash quickly."""
-    from rushlight.serialization.restricted import check_key
-
-    def make(items=()):
-        if not isinstance(items, list | tuple | set | frozenset | dict):
-            raise ValueError(f"a {kind.__name__} of a {type(items).__name__}")
-        for item in items:
-            if kind.__name__ == "OrderedDict" and not isinstance(items, dict):
-                if not isinstance(item, list | tuple) or len(item) != 2:
-                    raise ValueError("an OrderedDict of something else than pairs")
-                item = item[0]
-            check_key(item)
-        return kind(items)
-
-    make.__name__ = kind.__name__
-    return make

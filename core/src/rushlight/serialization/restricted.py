@@ -2,25 +2,33 @@
 
 Names come from an allow-list and only listed names are called, so nothing in a file can run code.
 Python's own unpickler is not used for files nobody vouches for: it makes room for memo numbers and
-lengths before it looks whether the file has that much. Here every step is charged against a memory
+lengths before it looks whether the file has that much. Here every step is charged to the load's
 budget, lengths are compared with what is left of the file, and keys that would take long to hash
-(deep or self-repeating tuples, colliding numbers) are refused.
+(deep or self-repeating tuples, colliding numbers) are charged or refused (:mod:`.keys`).
 
-The machine is described in CPython's ``Lib/pickletools.py``.
+The machine is described in CPython's ``Lib/pickletools.py``. Costs are the sizes of CPython's
+objects with their allocator's headers.
 """
 
 from __future__ import annotations
 
 import codecs
+import collections
 import pickle
 import reprlib
 import struct
 import sys
 
+from rushlight.serialization.budget import exceeded
+from rushlight.serialization.keys import Keys
+
 _SLOT = 16  # bytes of a reference in a list that grows
 _LINE = 1024  # longest line of text in a pickle: a name or a number
-_LARGEST_KEY = 1 << 60  # numbers beyond can collide in their hashes
-_SIMPLE_KEYS = frozenset((str, bytes, bool, type(None)))
+_MARK = 104
+_LONG_TEXT = 1 << 20  # texts from here on are charged for their bytes as long as they are decoded
+_ENTRY = 104  # bytes of a dict's entry while the dict grows
+_ORDERED_ENTRY = 100  # what it takes more in an OrderedDict
+_CALL = 700  # for the object of a function that the user allowed, of which nothing is known
 
 
 def shown(value) -> str:
@@ -35,19 +43,21 @@ def shown(value) -> str:
 class Machine:
     """Runs one pickle from a file of `size` bytes.
 
-    `find(module, name)` gives the object of an allowed name or raises; `persistent(pid)` the object
-    behind a persistent id; `budget` is the number of bytes that objects may take. `builds(object)`
-    says whether an object's attributes may be set.
+    `find(module, name)` gives the object of an allowed name or raises; `makers` the functions that
+    stand for those objects where they are called, which charge the load for what they make;
+    `persistent(pid)` the object behind a persistent id; `builds(object)` says whether an object's
+    attributes may be set. `budget` is the load's.
     """
 
-    def __init__(self, file, size, find, persistent, budget, builds):
-        self.file, self.left, self.find, self.persistent = file, size, find, persistent
-        self.budget, self.builds = budget, builds
+    def __init__(self, file, size, find, makers, persistent, budget, builds):
+        self.file, self.left, self.find, self.makers = file, size, find, makers
+        self.persistent, self.budget, self.builds = persistent, budget, builds
         self.stack: list = []
         self.marks: list = []
         self.memo: list = []  # memo numbers come in order from every pickler known
         self.far_memo: dict = {}
         self.called: dict = {}  # id -> object, of what the allow-list gave
+        self.keys = Keys(budget)
 
     def load(self):
         """The object the pickle describes."""
@@ -69,13 +79,11 @@ class Machine:
 
     # ------------------------------------------------------------------------------------ reading
     def charge(self, amount):
-        """Take `amount` bytes out of the budget."""
-        self.budget -= amount
-        if self.budget < 0:
-            raise MemoryError(
-                "its objects need far more memory than the file has bytes; load it with "
-                "weights_only=False if you trust it"
-            )
+        """Take `amount` bytes out of the budget, or give them back where it is below zero."""
+        budget = self.budget
+        budget.left -= amount
+        if budget.left < 0:
+            exceeded()
 
     def read(self, count):
         """Exactly `count` bytes."""
@@ -101,19 +109,28 @@ class Machine:
 
     # -------------------------------------------------------------------------------------- stack
     def push(self, value, cost=_SLOT):
-        """Put a value on the stack."""
-        self.charge(cost)
+        """Put a value on the stack; its slot there is part of the cost."""
+        budget = self.budget
+        budget.left -= cost
+        if budget.left < 0:
+            exceeded()
         self.stack.append(value)
 
     def pop(self):
         """Take the value on top of the stack."""
+        self.budget.left += _SLOT
         return self.stack.pop()
 
     def since_mark(self):
-        """Everything above the last mark; the stack below it comes back."""
+        """Everything above the last mark, whose slots who asks gives back with :meth:`done`; the
+        stack below it comes back."""
         items = self.stack
         self.stack = self.marks.pop()
         return items
+
+    def done(self, items):
+        """Give back a mark and the slots of what stood above it."""
+        self.budget.left += _SLOT * len(items) + _MARK
 
     def remember(self, number):
         """Keep the value on top under a memo number."""
@@ -141,41 +158,30 @@ class Machine:
         self.called[id(found)] = found
         self.push(found, 64)
 
-    def call(self, function, args, keywords=None):
+    def call(self, function, args):
         """Call what the allow-list gave, and nothing else."""
         if self.called.get(id(function)) is not function or not callable(function):
             raise pickle.UnpicklingError(f"a {type(function).__name__} is called")
         if type(args) is not tuple:
             raise pickle.UnpicklingError(f"the arguments are a {type(args).__name__}, not a tuple")
-        return function(*args, **(keywords or {}))
+        maker = self.makers.get(function)
+        if maker is None:
+            self.charge(_CALL)
+            maker = function
+        return maker(*args)
 
-
-# --------------------------------------------------------------------------------------------- keys
-def check_key(key):
-    """Refuse keys that are slow to hash."""
-    kind = type(key)
-    if kind in _SIMPLE_KEYS:
-        return
-    waiting, seen = [(key, 0)], 0
-    while waiting:
-        value, depth = waiting.pop()
-        seen += 1
-        if seen > 1000 or depth > 20:
-            raise ValueError("a key is a deeply nested or very long tuple")
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            if not -_LARGEST_KEY < value < _LARGEST_KEY and value - value == 0:
-                raise ValueError("a key is a number beyond 2**60")
-        elif isinstance(value, tuple | frozenset):
-            waiting.extend((item, depth + 1) for item in value)
-
-
-def _fill(mapping, items, machine):
-    if len(items) % 2:
-        raise pickle.UnpicklingError("a dict has a key without a value")
-    machine.charge(100 * (len(items) // 2))
-    for key, value in zip(items[::2], items[1::2], strict=True):
-        check_key(key)
-        mapping[key] = value
+    def fill(self, mapping, items):
+        """Put keys and values, one after the other, into a dict."""
+        if len(items) % 2:
+            raise pickle.UnpicklingError("a dict has a key without a value")
+        cost = _ENTRY
+        if isinstance(mapping, collections.OrderedDict):
+            cost += _ORDERED_ENTRY
+        self.charge(cost * (len(items) // 2))
+        use, where = self.keys.use, id(mapping)
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            use(key, where)
+            mapping[key] = value
 
 
 # ------------------------------------------------------------------------------------- instructions
@@ -193,13 +199,14 @@ def _step(code):
 def _constants():
     for code, value in ((b"N", None), (b"\x88", True), (b"\x89", False), (b")", ())):
         _STEPS[code] = lambda machine, value=value: machine.push(value)
-    for code, make, cost in ((b"]", list, 88), (b"}", dict, 104), (b"\x8f", set, 232)):
+    for code, make, cost in ((b"]", list, 88), (b"}", dict, 104), (b"\x8f", set, 248)):
         _STEPS[code] = lambda machine, make=make, cost=cost: machine.push(make(), cost)
-    for code, form, size in (
-        (b"K", "<B", 1), (b"M", "<H", 2), (b"J", "<i", 4), (b"G", ">d", 8),
+    for code, form, size, cost in (
+        (b"K", "<B", 1, _SLOT), (b"M", "<H", 2, 32 + _SLOT), (b"J", "<i", 4, 32 + _SLOT),
+        (b"G", ">d", 8, 24 + _SLOT),
     ):  # fmt: skip
-        _STEPS[code] = lambda machine, form=form, size=size: machine.push(
-            machine.number(form, size), 24 + _SLOT
+        _STEPS[code] = lambda machine, form=form, size=size, cost=cost: machine.push(
+            machine.number(form, size), cost
         )
 
 
@@ -210,25 +217,32 @@ def _texts():
     """Instructions with a length and so many bytes."""
     forms = {1: "<B", 4: "<I", 8: "<Q"}
 
-    def text(machine, width):
-        value = machine.read(machine.number(forms[width], width)).decode("utf-8", "surrogatepass")
+    def text(machine, width, errors="surrogatepass"):
+        size = machine.number(forms[width], width)
+        if size < _LONG_TEXT:
+            value = machine.read(size).decode("utf-8", errors)
+        else:
+            with machine.budget.passing(size):
+                value = machine.read(size).decode("utf-8", errors)
         machine.push(value, sys.getsizeof(value) + _SLOT)
 
-    def plain(machine, width, make=bytes):
-        value = make(machine.read(machine.number(forms[width], width)))
+    def plain(machine, width):
+        value = machine.read(machine.number(forms[width], width))
         machine.push(value, sys.getsizeof(value) + _SLOT)
 
-    def old_text(machine, width):  # of Python 2
-        value = machine.read(machine.number(forms[width], width)).decode("utf-8")
+    def changeable(machine, width):
+        size = machine.number(forms[width], width)
+        with machine.budget.passing(size):
+            value = bytearray(machine.read(size))
         machine.push(value, sys.getsizeof(value) + _SLOT)
 
     for code, width in ((b"\x8c", 1), (b"X", 4), (b"\x8d", 8)):
         _STEPS[code] = lambda machine, width=width: text(machine, width)
     for code, width in ((b"C", 1), (b"B", 4), (b"\x8e", 8)):
         _STEPS[code] = lambda machine, width=width: plain(machine, width)
-    _STEPS[b"\x96"] = lambda machine: plain(machine, 8, bytearray)
+    _STEPS[b"\x96"] = lambda machine: changeable(machine, 8)
     for code, width in ((b"U", 1), (b"T", 4)):
-        _STEPS[code] = lambda machine, width=width: old_text(machine, width)
+        _STEPS[code] = lambda machine, width=width: text(machine, width, "strict")  # of Python 2
 
     def long(machine, width):
         data = machine.read(machine.number(forms[width], width))
@@ -257,7 +271,7 @@ def _frame(machine):
 
 @_step(b"(")
 def _mark(machine):
-    machine.charge(104)
+    machine.charge(_MARK)
     machine.marks.append(machine.stack)
     machine.stack = []
 
@@ -269,7 +283,7 @@ def _drop(machine):
 
 @_step(b"1")
 def _drop_mark(machine):
-    machine.since_mark()
+    machine.done(machine.since_mark())
 
 
 @_step(b"2")
@@ -311,18 +325,20 @@ def _appends(machine):
     items = machine.since_mark()
     machine.charge(_SLOT * len(items))
     _as(machine.stack[-1], list).extend(items)
+    machine.done(items)
 
 
 @_step(b"l")
 def _list(machine):
     items = machine.since_mark()
-    machine.push(items, 88 + _SLOT * len(items))
+    machine.push(items, 88 - _MARK)  # the slots become the list's
 
 
 @_step(b"t")
 def _tuple(machine):
     items = machine.since_mark()
-    machine.push(tuple(items), 56 + _SLOT * len(items))
+    machine.push(tuple(items), 56 + _SLOT + 8 * len(items))
+    machine.done(items)
 
 
 def _short_tuple(machine, count):
@@ -330,7 +346,7 @@ def _short_tuple(machine, count):
     if len(items) != count:
         raise IndexError("the stack is empty")
     del machine.stack[-count:]
-    machine.push(items, 64 + 8 * count)
+    machine.push(items, 56 + _SLOT - 8 * count)  # 8 for each member, less their slots
 
 
 for _number, _code in enumerate((b"\x85", b"\x86", b"\x87"), 1):
@@ -341,39 +357,40 @@ for _number, _code in enumerate((b"\x85", b"\x86", b"\x87"), 1):
 def _dict(machine):
     items = machine.since_mark()
     found: dict = {}
-    _fill(found, items, machine)
+    machine.fill(found, items)
     machine.push(found, 104)
+    machine.done(items)
 
 
 @_step(b"s")
 def _set_item(machine):
     value = machine.pop()
     key = machine.pop()
-    _fill(_as(machine.stack[-1], dict), [key, value], machine)
+    machine.fill(_as(machine.stack[-1], dict), (key, value))
 
 
 @_step(b"u")
 def _set_items(machine):
     items = machine.since_mark()
-    _fill(_as(machine.stack[-1], dict), items, machine)
+    machine.fill(_as(machine.stack[-1], dict), items)
+    machine.done(items)
 
 
 @_step(b"\x90")
 def _add_items(machine):
     items = machine.since_mark()
     found = _as(machine.stack[-1], set)
-    machine.charge(80 * len(items))
-    for item in items:
-        check_key(item)
-        found.add(item)
+    machine.keys.members(items, id(found))
+    found.update(items)
+    machine.done(items)
 
 
 @_step(b"\x91")
 def _frozen_set(machine):
     items = machine.since_mark()
-    for item in items:
-        check_key(item)
-    machine.push(frozenset(items), 232 + 80 * len(items))
+    machine.keys.members(items)
+    machine.push(frozenset(items), 248)
+    machine.done(items)
 
 
 def _as(value, kind):
@@ -413,7 +430,6 @@ def _stack_global(machine):
 def _reduce(machine):
     args = machine.pop()
     function = machine.pop()
-    machine.charge(120 if getattr(function, "__name__", "") == "OrderedDict" else 700)
     machine.push(machine.call(function, args))
 
 
@@ -424,9 +440,13 @@ def _new(machine, keywords):
         raise pickle.UnpicklingError(f"an object of a {type(kind).__name__} is made")
     if type(args) is not tuple or type(keywords) is not dict:
         raise pickle.UnpicklingError("the arguments of an object are no tuple and dict")
-    if kind in (bytearray, set, frozenset, complex):
-        raise pickle.UnpicklingError(f"a {kind.__name__} is made as an object")
-    machine.push(kind.__new__(kind, *args, **keywords), 300)
+    maker = machine.makers.get(kind)
+    if maker is None:
+        machine.push(kind.__new__(kind, *args, **keywords), _CALL)
+    elif keywords:
+        raise pickle.UnpicklingError(f"a {kind.__name__} is made with keywords")
+    else:
+        machine.push(maker(*args))
 
 
 _STEPS[b"\x81"] = lambda machine: _new(machine, {})
@@ -437,12 +457,14 @@ _STEPS[b"\x92"] = lambda machine: _new(machine, machine.pop())
 def _build(machine):
     state = machine.pop()
     found = machine.stack[-1]
-    machine.charge(200)
     if not machine.builds(found):
         raise pickle.UnpicklingError(
             f"the attributes of a {type(found).__name__} are set; allow its class with "
             "rushlight.serialization.add_safe_globals"
         )
+    parts = state if type(state) is tuple else (state,)
+    sizes = [len(part) for part in parts if isinstance(part, dict)]
+    machine.charge(200 + (_ENTRY + _ORDERED_ENTRY) * sum(sizes))
     build(found, state)
 
 
@@ -463,4 +485,4 @@ def build(found, state):
 
 @_step(b"Q")
 def _persistent(machine):
-    machine.push(machine.persistent(machine.pop()), 200)
+    machine.push(machine.persistent(machine.pop()))

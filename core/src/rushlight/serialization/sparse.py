@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import importlib
 
+from rushlight.backends import np
+from rushlight.serialization.budget import current
 from rushlight.tensor.tensor import Tensor
+
+_OBJECTS = 1500  # bytes of a sparse tensor, its pattern and their arrays
+_LOOK = 4  # bytes of indices that are looked at again for one of the budget
 
 _INDICES = {
     "sparse_csr": ("crow_indices", "col_indices"),
@@ -35,12 +40,33 @@ def sparse_tensor(layout, parts):
     if (
         not count
         or not isinstance(parts, tuple)
-        or not 3 <= len(parts) <= 4
+        or not count < len(parts) <= 4
         or not all(isinstance(p, Tensor) for p in parts[:count])
     ):
         raise ValueError(f"a sparse tensor of layout {layout!r} has unknown parts")
-    public = importlib.import_module("rushlight.sparse")
+    budget = current()
+    if not budget.complete:  # the indices are still to come; the values stand for it until then
+        budget.again = True
+        return parts[count - 1]
+    budget.charge(_OBJECTS)
+    for part in parts[: count - 1]:
+        _charge_check(budget, part)
     if layout in _INDICES:
-        return getattr(public, f"{layout}_tensor")(*parts, check_invariants=True)
+        made = importlib.import_module("rushlight.ops.sparse_compressed")
+        return made.of_parts(layout, *parts)
+    made = importlib.import_module("rushlight.ops.sparse_creation")
     coalesced = len(parts) == 4 and parts[3] is True
-    return public.sparse_coo_tensor(*parts[:3], check_invariants=True, is_coalesced=coalesced)
+    return made.sparse_coo_tensor(*parts[:3], check_invariants=True, is_coalesced=coalesced)
+
+
+def _charge_check(budget, indices):
+    """Charge for indices that are copied, and for looking at the same ones again. The first look at
+    a storage is part of reading the file."""
+    array = indices._array
+    if not (isinstance(array, np.ndarray) and array.flags.c_contiguous):
+        budget.charge(indices.numel() * indices.dtype.itemsize)
+    storage = indices._storage
+    if storage is not None:
+        looked = storage.__dict__.get("looked", 0) + indices.numel() * indices.dtype.itemsize
+        budget.charge(max(0, looked - storage.nbytes()) // _LOOK)
+        storage.__dict__["looked"] = looked
