@@ -15,6 +15,7 @@ is asked for is found out, touched or not.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import functools
 import gc
@@ -353,8 +354,21 @@ def _out_of_memory(error) -> bool:
     return isinstance(cause, MemoryError) and "more memory than the file" not in str(cause)
 
 
-def judge(name: str, data: bytes, folder: str) -> str | None:
-    """What is wrong with the load of one file; None if all is well. Memory and code are watched."""
+@contextlib.contextmanager
+def _limited(room: int | None):
+    """A block in which the address space grows by `room` bytes at most."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if room is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (_memory("VmSize") + room, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def judge(name: str, data: bytes, folder: str, room: int | None = None) -> str | None:
+    """What is wrong with the load of one file; None if all is well. Memory and code are watched;
+    `room` limits what the address space grows by, beyond the file's size."""
     import rushlight
     from rushlight import safetensors
 
@@ -369,10 +383,8 @@ def judge(name: str, data: bytes, folder: str) -> str | None:
     signal.alarm(SECONDS)
     wrong = None
     try:
-        if name.endswith(".safetensors"):
-            safetensors.load_file(path)
-        else:
-            rushlight.load(path)
+        with _limited(room and room + len(data)):
+            (safetensors.load_file if name.endswith(".safetensors") else rushlight.load)(path)
     except Hang:
         wrong = f"hangs for {SECONDS} s"
     except (RuntimeError, pickle.UnpicklingError, NotImplementedError) as error:
@@ -415,19 +427,20 @@ def prepare() -> None:
             safetensors.load(data)
         else:
             rushlight.load(io.BytesIO(data))
+    rushlight.ones(2, 2).to_sparse_csr()
     signal.signal(signal.SIGALRM, _on_alarm)
     if not _hooked:
         sys.addaudithook(_watch)
         _hooked.append(True)
 
 
-def run_batch(batch, folder: str) -> list[str]:
+def run_batch(batch, folder: str, room: int | None) -> list[str]:
     """Judge cases, ``(label, make)``, in this process; what is wrong, by case."""
     found = []
     for label, make in batch:
         Path(folder, "now").write_text(label, encoding="utf-8")
         name, data = make()
-        wrong = judge(name, data, folder)
+        wrong = judge(name, data, folder, room)
         if wrong is not None:
             found.append(f"{label} ({name}, {len(data)} bytes): {wrong}")
     return found
@@ -437,10 +450,7 @@ def _child(batch, folder: str, result: str, room: int | None) -> None:
     """The work of a child process, which ends in it."""
     try:
         signal.signal(signal.SIGALRM, _on_alarm)
-        if room is not None:
-            limit = _memory("VmSize") + room
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        Path(result).write_text(json.dumps(run_batch(batch, folder)), encoding="utf-8")
+        Path(result).write_text(json.dumps(run_batch(batch, folder, room)), encoding="utf-8")
         os._exit(0)
     finally:
         os._exit(1)
@@ -448,7 +458,7 @@ def _child(batch, folder: str, result: str, room: int | None) -> None:
 
 def run_batches(batches, room: int | None = None, report=None) -> list[str]:
     """Judge batches of cases, each in a child process, so that a crash is one finding and not the
-    end; `room` limits what the child's address space grows by."""
+    end; `room` is for :func:`judge`."""
     found: list[str] = []
     with tempfile.TemporaryDirectory(prefix="rushlight-fuzz-") as folder:
         result = os.path.join(folder, "result.json")

@@ -49,7 +49,7 @@ def _texts_in_tuples() -> bytes:
 def _complex_keys() -> bytes:
     make = name("builtins.complex") + put(0)
     keys = b"".join(
-        get(0) + real(float(5 - 1000003 * k)) + real(float(k)) + b"\x86RN" for k in range(1, 60_000)
+        get(0) + real(float(5 - 1000003 * k)) + real(float(k)) + b"\x86RN" for k in range(1, 30_000)
     )
     return archive(program(make, b"}(", keys, b"u"))
 

@@ -19,7 +19,7 @@ from rushlight.kernels import checksum as sums
 _END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _PARALLEL = 8 << 20  # bytes from which on an entry is read by several threads
 _PIECE = 4 << 20
-_ENTRY = 340  # bytes of an entry's objects: its name, its place, its numbers, in a dict that grows
+_ENTRY = 310  # bytes of an entry's objects: its name, its place, its numbers, in a dict that grows
 _LONGEST_ORDER = 16
 
 

@@ -14,7 +14,7 @@ import math
 import threading
 
 # Of the 64 MB; the rest is for buffers, the allocator's fragments and modules that are imported.
-SPARE = 54 << 20
+SPARE = 56 << 20
 
 
 class Budget:

@@ -23,7 +23,7 @@ from rushlight.serialization.room import room
 from rushlight.tensor.storage import Storage
 from rushlight.tensor.storage import _root as root_of
 
-_STORAGE = 500  # bytes of the objects that stand for a storage
+_STORAGE = 400  # bytes of the objects that stand for a storage
 _HOLDER = 100  # bytes of the record of a container that was looked into
 _TRUE = ("1", "y", "yes", "true")
 

@@ -17,7 +17,8 @@ from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
 _OBJECT = 80  # bytes of a small object
-_EMPTY = 248  # bytes of an empty set, OrderedDict or Counter
+_EMPTY = 232  # bytes of an empty set or Counter
+_EMPTY_ORDERED = 148
 _PAIR = 220  # bytes of an entry of an OrderedDict, and of the key and the value looked at
 _NUMBER = 64  # bytes of a number of a nested list while it becomes a tensor
 _DEEPEST = 64
@@ -66,7 +67,7 @@ def collection(kind):
 def ordered(items=()):
     """An OrderedDict of pairs or of a dict."""
     budget = current()
-    budget.charge(_EMPTY)
+    budget.charge(_EMPTY_ORDERED)
     if not items:
         return collections.OrderedDict()
     if not isinstance(items, list | tuple | dict):
@@ -152,8 +153,8 @@ _REBUILD = (
 # What the pickle has on its stack -> what is called for it.
 MAKERS = {
     **{function: function for function in _REBUILD},
-    collections.OrderedDict: ordered, collections.Counter: collection(collections.Counter), set: collection(set),
-    frozenset: collection(frozenset), complex: complex_number, bytearray: byte_array,
+    **{kind: collection(kind) for kind in (set, frozenset, collections.Counter)},
+    collections.OrderedDict: ordered, complex: complex_number, bytearray: byte_array,
     bytes: plain_bytes, Size: size, devices.device: device, dtypes._by_name: dtype,
     Tensor: plain_tensor, Parameter: rebuild.parameter,
 }  # fmt: skip

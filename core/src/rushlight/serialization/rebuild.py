@@ -16,8 +16,8 @@ from rushlight.tensor.storage import Storage
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
 _DIMENSIONS = 64
-_TENSOR = 420  # bytes of a tensor, its array and its reference to a storage
-_PARAMETER = 350
+_TENSOR = 290  # bytes of a tensor, its array and its reference to a storage
+_PARAMETER = 230
 _ATTRIBUTE = 104  # bytes of an entry of a tensor's dict
 
 

@@ -199,7 +199,7 @@ def _step(code):
 def _constants():
     for code, value in ((b"N", None), (b"\x88", True), (b"\x89", False), (b")", ())):
         _STEPS[code] = lambda machine, value=value: machine.push(value)
-    for code, make, cost in ((b"]", list, 88), (b"}", dict, 104), (b"\x8f", set, 248)):
+    for code, make, cost in ((b"]", list, 96), (b"}", dict, 104), (b"\x8f", set, 248)):
         _STEPS[code] = lambda machine, make=make, cost=cost: machine.push(make(), cost)
     for code, form, size, cost in (
         (b"K", "<B", 1, _SLOT), (b"M", "<H", 2, 32 + _SLOT), (b"J", "<i", 4, 32 + _SLOT),
@@ -331,7 +331,7 @@ def _appends(machine):
 @_step(b"l")
 def _list(machine):
     items = machine.since_mark()
-    machine.push(items, 88 - _MARK)  # the slots become the list's
+    machine.push(items, 96 - _MARK)  # the slots become the list's
 
 
 @_step(b"t")
