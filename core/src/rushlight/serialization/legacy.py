@@ -57,6 +57,8 @@ class LegacyFile:
         if self.budget.again:  # something of it depends on elements of storages
             self.budget.left, found = before - self.taken, None
             self.file.seek(start)
+            for storage in self.storages.values():
+                storage.named = storage.used = 0
             found = unpickle(self.file, self._left(), self.persistent)
         return found
 

@@ -115,19 +115,21 @@ class _Loading:
     def seen_as(self, storage, dtype):
         """A loaded storage for tensors of `dtype`, which its first one need not have had."""
         if storage.dtype is dtype:
+            storage.named += 1
             return storage
         if dtype is not names.UNTYPED and not isinstance(dtype, dtype_class):
             raise Damaged(f"a storage has the type {shown(dtype)}")
         self.budget.charge(_STORAGE)
+        storage.alone = False
         other = copy.copy(storage)
-        other.dtype = dtype
+        other.dtype, other.named, other.used = dtype, 1, 0
         other.count = storage.count * storage.dtype.itemsize // dtype.itemsize
         self.storages.append(other)
         return other
 
     def finished(self, value):
         """The result, storages outside of tensors as users know them."""
-        if all(storage.used for storage in self.storages):
+        if all(storage.named <= storage.used for storage in self.storages):
             return value
         return _Public(self.budget).of(value)
 

@@ -9,6 +9,7 @@ from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.dtypes import dtype as dtype_class
+from rushlight.serialization import lazy
 from rushlight.serialization.budget import current
 from rushlight.serialization.names import UNTYPED
 from rushlight.serialization.restricted import shown
@@ -22,11 +23,13 @@ _ATTRIBUTE = 104  # bytes of an entry of a tensor's dict
 
 
 class PlacedStorage(Storage):
-    """A storage as `map_location` functions get it."""
+    """A storage as `map_location` functions get it. `held` is the dtype and the marks of elements
+    that were computed in it, `plain` what they were before (see :mod:`.lazy`)."""
 
     __slots__ = ()
 
     device = devices.cpu
+    held = plain = None
 
     def cpu(self):
         """The storage in the memory of the CPU, where it is."""
@@ -38,14 +41,16 @@ class PlacedStorage(Storage):
 
 
 class LoadedStorage:
-    """A buffer from a checkpoint, with its element type; `array` is None on the meta device."""
+    """A buffer from a checkpoint, with its element type; `array` is None on the meta device. `named`
+    counts how often the pickle has it, `used` how many tensors are over it; `alone` says whether it
+    is not seen as other types as well."""
 
-    __slots__ = ("_placed", "array", "count", "device", "dtype", "shared", "used")
+    __slots__ = ("_placed", "alone", "array", "count", "device", "dtype", "named", "shared", "used")
 
     def __init__(self, array, dtype, count, device=devices.cpu):
         self.array, self.dtype, self.count, self.device = array, dtype, count, device
         self.shared = None if array is None else PlacedStorage(array)
-        self.used, self._placed = False, None
+        self.named, self.used, self.alone, self._placed = 0, 0, True, None
 
     def placed(self):
         """The whole buffer on the GPU that it belongs to: moved there once, for all its tensors."""
@@ -60,13 +65,22 @@ class LoadedStorage:
         if self._placed is not None:
             self._placed[...] = self.array.reshape(-1)
 
+    def untouched(self):
+        """Whether it is the load's own, and no tensor is over it."""
+        return self.alone and not self.used and type(self.shared) is PlacedStorage
+
+    def over(self, array):
+        """The same storage with other elements."""
+        return LoadedStorage(array, self.dtype, self.count, self.device)
+
     def public(self):
         """The storage as users know it, where a file holds one outside of any tensor."""
+        found = lazy.plain(self)
         if self.dtype is UNTYPED:
-            return self.shared
+            return found.shared
         from rushlight.ops.former_methods import TypedStorage
 
-        return TypedStorage(_over(self, self.dtype, 0, (self.count,), (1,)))
+        return TypedStorage(_over(found, self.dtype, 0, (self.count,), (1,)))
 
 
 def _over(storage, dtype, offset, size, stride):
@@ -124,27 +138,28 @@ def _tensor(storage, dtype, offset, size, stride, requires_grad, metadata):
             f"a tensor of size {size}, strides {stride}, offset {offset} does not "
             f"fit into its storage of {count} elements"
         )
-    storage.used = True
     current().charge(_TENSOR + 16 * len(size))
-    out = _over(storage, dtype, offset, size, stride)
-    if metadata is not None and storage.array is not None:
-        out = _resolved(out, metadata)
+    marks = lazy.marks_of(metadata)
+    if any(marks) and storage.array is not None:
+        out = _marked(storage, dtype, offset, size, stride, marks)
+    else:
+        out = _over(lazy.plain(storage), dtype, offset, size, stride)
+    storage.used += 1
     return _recorded(out, requires_grad)
 
 
-def _resolved(out, metadata):
-    """A tensor that PyTorch has marked as a conjugate or negative, with elements that are."""
-    marks = [metadata.get(mark) for mark in ("conj", "neg")] if isinstance(metadata, dict) else []
-    if not any(marks):
-        return out
+def _marked(storage, dtype, offset, size, stride, marks):
+    """A tensor that PyTorch has marked as a conjugate or negative of its elements."""
     budget = current()
     if not budget.complete:  # its elements are still to come
         budget.again = True
-        return out
-    budget.charge(2 * out._array.size * out.dtype.itemsize)
-    array = np.conj(out._array) if marks[0] else out._array  # nothing is compiled for a file
-    array = np.negative(array) if marks[1] else array
-    return make_tensor(array, out.dtype)
+        return _over(storage, dtype, offset, size, stride)
+    lazy.fill(storage, dtype, size, marks)
+    if getattr(storage.shared, "held", None) == (dtype, marks):
+        return _over(storage, dtype, offset, size, stride)
+    out = _over(lazy.plain(storage), dtype, offset, size, stride)
+    budget.charge(math.prod(size) * dtype.itemsize * sum(marks))
+    return make_tensor(lazy.computed(out._array, marks), dtype)
 
 
 def _recorded(out, requires_grad):
