@@ -216,11 +216,16 @@ class Archive:
         """Compare the checksum of an entry, without keeping its bytes."""
         self.fill(name, memoryview(bytearray(0)))
 
+    def check_all(self):
+        """Compare the checksums of all entries."""
+        for name in self.entries:
+            self.check(name.removeprefix(self.folder))
+
     def stream(self, name):
         """An entry as a binary file."""
         return io.BufferedReader(_Stream(self, self.start(name), self.entry(name).size), 1 << 16)
 
-    def map(self, name, path, count):
+    def map(self, name, count):
         """The first `count` bytes of an entry in place: read from the file when touched.
 
         One mapping serves all entries: a process may have some 65,000, and one that begins where
@@ -230,7 +235,7 @@ class Archive:
         if not count:
             return np.empty(0, np.uint8)
         if self._mapping is None:
-            self._mapping = np.asarray(np.memmap(path, np.uint8, "c"))
+            self._mapping = np.asarray(np.memmap(self.file, np.uint8, "c"))
         if start + count > self._mapping.size:
             raise Damaged(f"{name[:80]} ends beyond the file")
         return self._mapping[start : start + count]

@@ -18,6 +18,16 @@ MAGIC = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
 
 
+def head(protocol):
+    """What stands before the object: magic number, version, facts about this machine."""
+    sizes = {"short": 2, "int": 4, "long": 4}
+    facts = {
+        "protocol_version": _PROTOCOL, "little_endian": sys.byteorder == "little",
+        "type_sizes": sizes,
+    }  # fmt: skip
+    return b"".join(pickle.dumps(value, protocol) for value in (MAGIC, _PROTOCOL, facts))
+
+
 class LegacyFile:
     """Reads the parts in order; `unpickle(file, size, persistent)` reads one pickle."""
 

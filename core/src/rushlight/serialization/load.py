@@ -7,6 +7,7 @@ import copy
 import os
 import pickle
 import warnings
+from typing import NamedTuple
 
 from rushlight import devices
 from rushlight.backends import np
@@ -44,6 +45,15 @@ def _refused(label, module, name):
     )
 
 
+class _How(NamedTuple):
+    """How a file is loaded: only data, mapped, with all checksums, with options of the pickle."""
+
+    restricted: bool
+    mapped: bool
+    verify: bool
+    options: dict
+
+
 class _TrustingUnpickler(pickle.Unpickler):
     """Runs whatever the file says; PyTorch's names stand for ours."""
 
@@ -65,10 +75,9 @@ class _TrustingUnpickler(pickle.Unpickler):
 class _Loading:
     """One call of `load`: where storages go, what may be used, what was found."""
 
-    def __init__(self, label, size, restore, restricted, options):
-        self.label, self.size, self.restore = label, size, restore
-        self.restricted, self.options = restricted, options
-        self.budget = Budget(size + SPARE) if restricted else Budget()
+    def __init__(self, label, size, restore, how):
+        self.label, self.size, self.restore, self.how = label, size, restore, how
+        self.budget = Budget(size + SPARE) if how.restricted else Budget()
         self.storages: list = []
 
     def find(self, module, name):
@@ -80,9 +89,9 @@ class _Loading:
 
     def unpickle(self, file, size, persistent):
         """One pickle, as trusted as the call says."""
-        if self.restricted:
+        if self.how.restricted:
             return self.unpickle_plain(file, size, persistent)
-        return _TrustingUnpickler(file, persistent, self.options).load()
+        return _TrustingUnpickler(file, persistent, self.how.options).load()
 
     def unpickle_plain(self, file, size, persistent):
         """One pickle of data alone."""
@@ -247,7 +256,14 @@ def _there(location):
 
 # -------------------------------------------------------------------------------------------- load
 def load(
-    f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args
+    f,
+    map_location=None,
+    pickle_module=None,
+    *,
+    weights_only=None,
+    mmap=None,
+    verify=False,
+    **pickle_load_args,
 ):
     """Read a checkpoint from a path or binary file: ours or one of ``torch.save``, old or new.
 
@@ -255,12 +271,16 @@ def load(
     in the file can run code; ``weights_only=False`` lifts that for files you trust, and so does
     ``TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1`` in the environment where a call does not say; while
     ``TORCH_FORCE_WEIGHTS_ONLY_LOAD=1`` overrules every call. A restricted load of a damaged or
-    hostile file ends with an error that names the file, and takes no more memory than the file's
-    size and 64 MB.
+    hostile file ends with an error that names the file; whatever a file holds, such a load takes no
+    more memory than the file's size and 64 MB, and time in proportion to the size.
 
     `map_location`: a device or its name (``"meta"`` reads no data), a dict of names, a function
     ``(storage, location) -> storage or None``, or None: the CPU. ``mmap=True`` (paths only) reads
-    tensors when they are used.
+    tensors when they are used. Checksums are compared for everything that is read; `verify` also
+    compares those of what a load with `mmap` or on the meta device leaves in the file, which reads
+    it once, in little memory. Files from before PyTorch 1.6 have none: RuntimeError.
+
+    >>> rushlight.load(path, mmap=True, verify=True)  # doctest: +SKIP
     """
     weights_only = _how_trusting(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
@@ -274,13 +294,15 @@ def load(
     if is_path:
         with open(f, "rb") as file:
             label = f"'{os.fspath(f)}'"
-            return _load(file, label, restore, weights_only, f if mmap else None, pickle_load_args)
+            how = _How(weights_only, bool(mmap), bool(verify), pickle_load_args)
+            return _load(file, label, restore, how)
     if not hasattr(f, "read") or not hasattr(f, "seek"):
         raise AttributeError(
             "load: expected 'f' to be a path or a binary file with 'read' and 'seek', got "
             f"{type(f).__name__}"
         )
-    return _load(f, "the checkpoint", restore, weights_only, None, pickle_load_args)
+    how = _How(weights_only, False, bool(verify), pickle_load_args)
+    return _load(f, "the checkpoint", restore, how)
 
 
 def _how_trusting(weights_only, pickle_module):
@@ -299,12 +321,12 @@ def _how_trusting(weights_only, pickle_module):
     return bool(weights_only)
 
 
-def _load(file, label, restore, restricted, mmap_path, options):
-    size = _size(file)
-    loading = _Loading(label, size, restore, restricted, options)
+def _load(file, label, restore, how):
+    loading = _Loading(label, _size(file), restore, how)
+    restricted = how.restricted
     try:
         with spending(loading.budget):
-            return loading.finished(_read(file, loading, mmap_path))
+            return loading.finished(_read(file, loading))
     except pickle.UnpicklingError as error:
         if label in str(error):
             raise
@@ -330,18 +352,19 @@ def _size(file):
     return file.tell() - here if size is None else size
 
 
-def _read(file, loading, mmap_path):
+def _read(file, loading):
     here = file.tell()
     head = file.read(4)
     file.seek(here)
     if head[:2] == b"PK":
-        return _read_archive(Archive(file, loading.budget), loading, mmap_path)
+        return _read_archive(Archive(file, loading.budget), loading)
     if head[:1] != b"\x80":
         raise Damaged("it begins neither as a zip archive nor as a pickle")
-    if mmap_path is not None:
+    if loading.how.mapped or loading.how.verify:
         raise RuntimeError(
-            f"{loading.label}: mmap can only be used with files saved with "
-            "`torch.save(_use_new_zipfile_serialization=True)`; save it again in that format"
+            f"{loading.label}: {'mmap' if loading.how.mapped else 'verify'} can only be used with "
+            "files saved with `torch.save(_use_new_zipfile_serialization=True)`; save it again in "
+            "that format"
         )
 
     def allocate(dtype, count, location):
@@ -356,8 +379,10 @@ def _read(file, loading, mmap_path):
     )
 
 
-def _read_archive(archive, loading, mmap_path):
+def _read_archive(archive, loading):
     storages: dict = {}
+    if loading.how.verify:
+        archive.check_all()
 
     def persistent(pid):
         if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage":
@@ -369,7 +394,7 @@ def _read_archive(archive, loading, mmap_path):
         if key not in storages:
 
             def read(array_dtype, count):
-                return _elements(archive, loading, f"data/{key}", array_dtype, count, mmap_path)
+                return _elements(archive, loading, f"data/{key}", array_dtype, count)
 
             storages[key] = loading.storage(dtype, count, location, read)
         return loading.seen_as(storages[key], dtype)
@@ -379,13 +404,13 @@ def _read_archive(archive, loading, mmap_path):
     return loading.unpickle(archive.stream("data.pkl"), size, persistent)
 
 
-def _elements(archive, loading, entry, array_dtype, count, mmap_path):
+def _elements(archive, loading, entry, array_dtype, count):
     """The elements of a storage."""
     size, there = count * array_dtype.itemsize, archive.entry(entry).size
     if there < size:
         raise Damaged(f"{entry[:80]} holds {there} bytes, {size} are needed")
-    if mmap_path is not None and not archive.swap:
-        return np.asarray(archive.map(entry, mmap_path, size)).view(array_dtype)
+    if loading.how.mapped and not archive.swap:
+        return np.asarray(archive.map(entry, size)).view(array_dtype)
     loading.spend(size)
     array = room(count, array_dtype)
     archive.fill(entry, memoryview(array.reshape(-1).view(np.uint8)))

@@ -41,7 +41,7 @@ class PlacedStorage(Storage):
 
 
 class LoadedStorage:
-    """A buffer from a checkpoint, with its element type; `array` is None on the meta device. `named`
+    """A buffer from a checkpoint, with its element type; `array` is None for meta ones. `named`
     counts how often the pickle has it, `used` how many tensors are over it; `alone` says whether it
     is not seen as other types as well."""
 
