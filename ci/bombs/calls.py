@@ -66,6 +66,8 @@ _WAYS = {
     " twice": (b"2\x86", b"R"),
     " as latin1": (text("latin1") + b"\x86", b"R"),
     " three times": (b"22\x87", b"R"),
+    " before a tensor": (get(2) + b"\x86", b"R"),
+    " before two tensors": (get(2) + get(2) + b"\x87", b"R"),
     " by NEWOBJ": (b"\x85", b"\x81"),
     " by NEWOBJ_EX": (b"\x85}", b"\x92"),
 }
@@ -80,7 +82,7 @@ def allowed_names() -> list[str]:
 def _calls(called: str, label: str, arguments: bytes, how: bytes) -> bytes:
     """The results of calls of a name on one object, kept in a list."""
     once = get(0) + get(1) + arguments + how
-    head = name(called) + put(0) + SHARED[label] + put(1)
+    head = name(called) + put(0) + SHARED[label] + put(1) + SHARED["an expanded tensor"] + put(2)
     return archive(program(head, b"](", once * MANY, b"e"))
 
 

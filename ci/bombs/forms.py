@@ -162,6 +162,19 @@ def _rebuilt() -> bytes:
     return archive(program(state, made, (get(1) + b"b") * 200_000))
 
 
+@bomb("a tensor in place of a function")
+def _function() -> bytes:
+    kept = tensor(storage("FloatStorage", 16), (1 << 33,), (0,)) + put(0)
+    made = name("torch._tensor._rebuild_from_type_v2") + b"("
+    return archive(program(kept, made, get(0), name("torch.Tensor"), b")}tR"))
+
+
+@bomb("a tensor in place of a word")
+def _word() -> bytes:
+    kept = tensor(storage("FloatStorage", 16), (1 << 33,), (0,)) + put(0)
+    return archive(program(kept, b"(", get(0) * 5, b"tQ"))
+
+
 @bomb("storages larger than their entries")
 def _large_storages() -> bytes:
     return archive(program(b"](", storage("FloatStorage", 1 << 40) * 10, b"e"))

@@ -385,7 +385,8 @@ def _read_archive(archive, loading):
         archive.check_all()
 
     def persistent(pid):
-        if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage":
+        known = isinstance(pid, tuple) and len(pid) > 4 and isinstance(pid[0], str)
+        if not known or pid[0] != "storage":
             raise pickle.UnpicklingError("an unknown persistent id")
         _, dtype, key, location, count = pid[:5]
         if not isinstance(key, str | int):

@@ -26,7 +26,7 @@ _DEEPEST = 64
 
 def encode(text, encoding):
     """Bytes, as pickle protocol 2 writes them."""
-    if type(text) is not str or encoding != "latin1":
+    if type(text) is not str or type(encoding) is not str or encoding != "latin1":
         raise ValueError(f"bytes in encoding {shown(encoding)}")
     current().charge(_OBJECT + len(text))
     return text.encode("latin1")

@@ -216,7 +216,8 @@ def set_attributes(out, state):
 def from_type(function, kind, args, state):
     """A tensor with attributes, or of a subclass that is allowed."""
     makers = (tensor, parameter, typed_tensor, meta_tensor, parameter_with_state)
-    if function not in makers or not isinstance(kind, type) or not isinstance(args, tuple):
+    known = any(function is maker for maker in makers)  # tensors would be compared by elements
+    if not known or not isinstance(kind, type) or not isinstance(args, tuple):
         raise ValueError("a tensor subclass that is not allowed here")
     out = function(*args)
     if not issubclass(kind, Tensor):

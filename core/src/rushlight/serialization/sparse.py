@@ -6,6 +6,7 @@ import importlib
 
 from rushlight.backends import np
 from rushlight.serialization.budget import current
+from rushlight.serialization.restricted import shown
 from rushlight.tensor.tensor import Tensor
 
 _OBJECTS = 1500  # bytes of a sparse tensor, its pattern and their arrays
@@ -17,6 +18,7 @@ _INDICES = {
     "sparse_bsr": ("crow_indices", "col_indices"),
     "sparse_bsc": ("ccol_indices", "row_indices"),
 }
+_PARTS = {"sparse_coo": 2, **dict.fromkeys(_INDICES, 3)}  # tensors of a layout
 
 
 def parts_of(tensor):
@@ -29,21 +31,26 @@ def parts_of(tensor):
 
 def layout(name):
     """A layout by PyTorch's name of it."""
-    if name.removeprefix("torch.") not in ("sparse_coo", "strided", *_INDICES):
-        raise ValueError(f"a tensor's layout is {name!r}")
+    if type(name) is not str or name.removeprefix("torch.") not in (
+        "sparse_coo",
+        "strided",
+        *_INDICES,
+    ):
+        raise ValueError(f"a tensor's layout is {shown(name)}")
     return name.removeprefix("torch.")
 
 
 def sparse_tensor(layout, parts):
     """A sparse tensor of its parts; the indices are checked."""
-    count = 2 if layout == "sparse_coo" else 3 if layout in _INDICES else 0
+    known = type(layout) is str  # a tensor would be compared by its elements
+    count = _PARTS.get(layout, 0) if known else 0
     if (
         not count
         or not isinstance(parts, tuple)
         or not count < len(parts) <= 4
         or not all(isinstance(p, Tensor) for p in parts[:count])
     ):
-        raise ValueError(f"a sparse tensor of layout {layout!r} has unknown parts")
+        raise ValueError(f"a sparse tensor of layout {shown(layout)} has unknown parts")
     budget = current()
     if not budget.complete:  # the indices are still to come; the values stand for it until then
         budget.again = True
