@@ -33,6 +33,11 @@ def _far_memo() -> bytes:
                                           for k in range(300_000))))  # fmt: skip
 
 
+@bomb("one value kept in places without end")
+def _memoized() -> bytes:
+    return archive(program(b"N", b"\x94" * 12_000_000))
+
+
 @bomb("one list, lengthened by itself")
 def _doubled() -> bytes:
     half = b"](" + b"N" * 100_000 + b"e" + put(0)

@@ -1,4 +1,4 @@
-"""What a save leaves beside its path: nothing, whoever was killed there before, whatever it meets."""
+"""What a save leaves beside its path: nothing, whatever it finds there."""
 
 import fcntl
 import os

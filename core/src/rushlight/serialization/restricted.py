@@ -95,6 +95,22 @@ class Machine:
         self.left -= count
         return data
 
+    def byte(self):
+        """A number of one byte."""
+        code = self.file.read(1)
+        if not code or not self.left:
+            raise pickle.UnpicklingError("the pickle ends early")
+        self.left -= 1
+        return code[0]
+
+    def word(self):
+        """A number of four bytes."""
+        data = self.file.read(4)
+        if len(data) != 4 or self.left < 4:
+            raise pickle.UnpicklingError("the pickle ends early")
+        self.left -= 4
+        return int.from_bytes(data, "little")
+
     def number(self, form, count):
         """A fixed-width number."""
         return struct.unpack(form, self.read(count))[0]
@@ -201,8 +217,9 @@ def _constants():
         _STEPS[code] = lambda machine, value=value: machine.push(value)
     for code, make, cost in ((b"]", list, 96), (b"}", dict, 104), (b"\x8f", set, 248)):
         _STEPS[code] = lambda machine, make=make, cost=cost: machine.push(make(), cost)
+    _STEPS[b"K"] = lambda machine: machine.push(machine.byte())  # numbers below 256 exist once
     for code, form, size, cost in (
-        (b"K", "<B", 1, _SLOT), (b"M", "<H", 2, 32 + _SLOT), (b"J", "<i", 4, 32 + _SLOT),
+        (b"M", "<H", 2, 32 + _SLOT), (b"J", "<i", 4, 32 + _SLOT),
         (b"G", ">d", 8, 24 + _SLOT),
     ):  # fmt: skip
         _STEPS[code] = lambda machine, form=form, size=size, cost=cost: machine.push(
@@ -399,14 +416,10 @@ def _as(value, kind):
     return value
 
 
-for _code, _form, _size in ((b"h", "<B", 1), (b"j", "<I", 4)):
-    _STEPS[_code] = lambda machine, form=_form, size=_size: machine.recall(
-        machine.number(form, size)
-    )
-for _code, _form, _size in ((b"q", "<B", 1), (b"r", "<I", 4)):
-    _STEPS[_code] = lambda machine, form=_form, size=_size: machine.remember(
-        machine.number(form, size)
-    )
+_STEPS[b"h"] = lambda machine: machine.recall(machine.byte())
+_STEPS[b"j"] = lambda machine: machine.recall(machine.word())
+_STEPS[b"q"] = lambda machine: machine.remember(machine.byte())
+_STEPS[b"r"] = lambda machine: machine.remember(machine.word())
 _STEPS[b"g"] = lambda machine: machine.recall(int(machine.line()))
 _STEPS[b"p"] = lambda machine: machine.remember(int(machine.line()))
 _STEPS[b"\x94"] = lambda machine: machine.remember(len(machine.memo))
