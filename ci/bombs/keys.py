@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 import struct
 
 from bombs.assembler import archive, bomb, get, name, number, program, put, real, text
@@ -130,3 +131,62 @@ def _numbers() -> bytes:
 @bomb("duplicate keys")
 def _duplicates() -> bytes:
     return archive(program(b"}(" + (text("k") + b"N") * 200_000 + b"u"))
+
+
+# A dict of 2**18 slots looks for a key at slot ``hash & mask``, then at ``5 * slot + 1`` plus what
+# is left of the hash, until that is used up: from there on all keys follow one path.
+_SLOTS = 1 << 18
+
+
+def _path(length: int) -> list[int]:
+    """Slots in the order of the search, from 0 on."""
+    found = [0]
+    while len(found) < length:
+        found.append((5 * found[-1] + 1) % _SLOTS)
+    return found
+
+
+def _end(key: int, taken: set[int]) -> int | None:
+    """Where the search for a key joins the path, if all slots before are taken."""
+    slot, rest = key % _SLOTS, key
+    while rest:
+        if slot not in taken:
+            return None
+        rest >>= 5
+        slot = (5 * slot + rest + 1) % _SLOTS
+    return slot
+
+
+def slow_number(path: list[int]) -> int:
+    """A number that a dict of the numbers of a path looks for along all of it, nearly."""
+    taken, first = set(path), set(path[: len(path) // 10])
+    chance = random.Random(0)
+    while True:
+        key = chance.getrandbits(59)
+        if _end(key, taken) in first:
+            return key
+
+
+def _slow(fill: bytes, use: bytes) -> bytes:
+    path = _path(150_000)
+    one = number(slow_number(path)) + put(0)
+    filling = b"".join(b"J" + struct.pack("<i", slot) + fill for slot in path)
+    return archive(program(one, b"}(" + filling + b"u", use))
+
+
+@bomb("a number on a long path, put again and again")
+def _slow_numbers() -> bytes:
+    return _slow(b"N", b"(" + (get(0) + b"N") * 200_000 + b"u")
+
+
+@bomb("a number on a long path, put one by one")
+def _slow_number() -> bytes:
+    return _slow(b"N", (get(0) + b"Ns") * 200_000)
+
+
+@bomb("places of the memo on a long path")
+def _slow_places() -> bytes:
+    high = 1 << 30
+    path = [high + slot for slot in _path(150_000)]
+    keeps = b"".join(b"r" + struct.pack("<I", slot) for slot in path)
+    return archive(program(b"N", keeps, b"(", get(path[-1]) * 500_000, b"t"))

@@ -2,10 +2,16 @@
 
 The hashes of tuples, frozensets and complex numbers are not seeded, so a file can hold thousands
 with one hash, which a dict compares pair by pair; here they are charged for that. Texts are hashed
-once, with a seed, but compared with equal ones in full.
+once, with a seed, but compared with equal ones in full. Numbers whose hashes differ can still be
+made to search the same long path of a large dict, which only shows in the time that it takes: large
+containers are charged for that, so much less than for memory that it counts against files made for
+it alone.
 """
 
 from __future__ import annotations
+
+import functools
+import time
 
 _LARGEST = 1 << 60  # numbers beyond can collide in their hashes
 _LONG_TEXT = 1 << 7  # bytes that are compared for one of the budget
@@ -13,6 +19,9 @@ _IN_TUPLE = 16  # for hashing one member of a tuple
 _IN_SET = 110  # bytes of a member while a set grows
 _RECORD = 160  # for the record of a hash
 _COMPARISON = 32
+_LARGE = 4096  # members from which on time is charged for
+_PIECE = 1024  # members that are put at a time
+_NANOSECONDS = 64  # of the thread's time for one of the budget
 
 
 class Keys:
@@ -20,19 +29,40 @@ class Keys:
 
     def __init__(self, budget):
         self.budget = budget
-        self.hashes: dict = {}  # (number of a container, hash) -> how many keys have it there
-        self.calls = 0
+        self.hashes: dict = {}  # (id of a container, hash) -> how many keys have it there
 
-    def members(self, items, where=None):
-        """Charge for members of the set with the id `where`, or of a new one."""
+    def put(self, mapping, items):
+        """Put keys and values, one after the other, into a dict, whose entries are charged for."""
+        self._paced(len(mapping), functools.partial(self._put, mapping), items)
+
+    def add(self, found, items):
+        """Add members to a set, and charge for them."""
         self.budget.charge(_IN_SET * len(items))
-        if where is None:
-            self.calls += 1
-            where = -self.calls
-        for item in items:
-            self.use(item, where)
+        self._paced(len(found), functools.partial(self._add, found), items)
 
-    def use(self, key, where):
+    def _paced(self, size, insert, items):
+        """Insert `items` into a container of `size`; if it is large, charge for the time as well,
+        piece by piece."""
+        if size + len(items) <= _LARGE:
+            insert(items)
+            return
+        for at in range(0, len(items), _PIECE):
+            started = time.thread_time_ns()
+            insert(items[at : at + _PIECE])
+            self.budget.charge((time.thread_time_ns() - started) // _NANOSECONDS)
+
+    def _put(self, mapping, items):
+        use, where = self._use, id(mapping)
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            use(key, where)
+            mapping[key] = value
+
+    def _add(self, found, items):
+        for item in items:
+            self._use(item, id(found))
+            found.add(item)
+
+    def _use(self, key, where):
         """Charge for `key` before it goes into the container with the id `where`, or refuse it."""
         kind = type(key)
         if kind is str or kind is bytes:

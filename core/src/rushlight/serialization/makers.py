@@ -17,9 +17,9 @@ from rushlight.tensor.shape import Size
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
 _OBJECT = 80  # bytes of a small object
-_EMPTY = 232  # bytes of an empty set or Counter
-_EMPTY_ORDERED = 148
-_PAIR = 220  # bytes of an entry of an OrderedDict, and of the key and the value looked at
+_EMPTY = 232  # bytes of an empty set
+_EMPTY_ORDERED = 148  # and of an OrderedDict or Counter
+_PAIR = 240  # bytes of an entry of an OrderedDict while it is made of pairs
 _NUMBER = 64  # bytes of a number of a nested list while it becomes a tensor
 _DEEPEST = 64
 
@@ -50,37 +50,51 @@ def plain_bytes(data=b""):
     return bytes(data)
 
 
-def collection(kind):
-    """A function that makes a `kind` of hashable values: a set, a frozenset or a Counter."""
+def members(items=()):
+    """A set of hashable values."""
+    if not isinstance(items, list | tuple | set | frozenset | dict):
+        raise ValueError(f"a set of a {type(items).__name__}")
+    budget = current()
+    budget.charge(_EMPTY)
+    found: set = set()
+    Keys(budget).add(found, items if isinstance(items, list | tuple) else list(items))
+    return found
 
-    def make(items=()):
-        if not isinstance(items, list | tuple | set | frozenset | dict):
-            raise ValueError(f"a {kind.__name__} of a {type(items).__name__}")
-        budget = current()
-        budget.charge(_EMPTY)
-        Keys(budget).members(items)
-        return kind(items)
 
-    return make
+def frozen(items=()):
+    """A frozenset of hashable values."""
+    return frozenset(members(items))
+
+
+def _mapping(kind, pairs):
+    """A dict of a class of dicts, of pairs."""
+    budget = current()
+    budget.charge(_EMPTY_ORDERED)
+    found = kind()
+    if pairs:
+        budget.charge(_PAIR * len(pairs))
+        flat = [part for pair in pairs for part in pair]
+        Keys(budget).put(found, flat)
+    return found
 
 
 def ordered(items=()):
     """An OrderedDict of pairs or of a dict."""
-    budget = current()
-    budget.charge(_EMPTY_ORDERED)
-    if not items:
-        return collections.OrderedDict()
-    if not isinstance(items, list | tuple | dict):
+    if isinstance(items, dict):
+        return _mapping(collections.OrderedDict, items.items())
+    if not isinstance(items, list | tuple):
         raise ValueError(f"an OrderedDict of a {type(items).__name__}")
-    budget.charge(_PAIR * len(items))
-    keys = Keys(budget)
-    for item in items:
-        if not isinstance(items, dict):
-            if not isinstance(item, list | tuple) or len(item) != 2:
-                raise ValueError("an OrderedDict of something else than pairs")
-            item = item[0]
-        keys.use(item, 0)
-    return collections.OrderedDict(items)
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in items):
+        raise ValueError("an OrderedDict of something else than pairs")
+    return _mapping(collections.OrderedDict, items)
+
+
+def counter(counts=None):
+    """A Counter of a dict of counts, as it is pickled."""
+    counts = {} if counts is None else counts
+    if not isinstance(counts, dict):
+        raise ValueError(f"a Counter of a {type(counts).__name__}")
+    return _mapping(collections.Counter, counts.items())
 
 
 def complex_number(real=0.0, imag=0.0):
@@ -153,7 +167,7 @@ _REBUILD = (
 # What the pickle has on its stack -> what is called for it.
 MAKERS = {
     **{function: function for function in _REBUILD},
-    **{kind: collection(kind) for kind in (set, frozenset, collections.Counter)},
+    set: members, frozenset: frozen, collections.Counter: counter,
     collections.OrderedDict: ordered, complex: complex_number, bytearray: byte_array,
     bytes: plain_bytes, Size: size, devices.device: device, dtypes._by_name: dtype,
     Tensor: plain_tensor, Parameter: rebuild.parameter,

@@ -28,6 +28,7 @@ _MARK = 104
 _LONG_TEXT = 1 << 20  # texts from here on are charged for their bytes as long as they are decoded
 _ENTRY = 104  # bytes of a dict's entry while the dict grows
 _ORDERED_ENTRY = 100  # what it takes more in an OrderedDict
+_MISSING = object()
 _CALL = 700  # for the object of a function that the user allowed, of which nothing is known
 
 
@@ -55,7 +56,6 @@ class Machine:
         self.stack: list = []
         self.marks: list = []
         self.memo: list = []  # memo numbers come in order from every pickler known
-        self.far_memo: dict = {}
         self.called: dict = {}  # id -> object, of what the allow-list gave
         self.keys = Keys(budget)
 
@@ -156,16 +156,19 @@ class Machine:
             memo.append(self.stack[-1])
         elif 0 <= number < len(memo):
             memo[number] = self.stack[-1]
-        else:
-            self.charge(200)
-            self.far_memo[number] = self.stack[-1]
+        elif number < 0:
+            raise pickle.UnpicklingError("a memo number is negative")
+        else:  # numbers between were left out
+            self.charge(_SLOT * (number + 1 - len(memo)))
+            memo.extend([_MISSING] * (number - len(memo)))
+            memo.append(self.stack[-1])
 
     def recall(self, number):
         """Push the value kept under a memo number."""
-        if 0 <= number < len(self.memo):
-            self.push(self.memo[number])
-        else:
-            self.push(self.far_memo[number])
+        value = self.memo[number] if 0 <= number < len(self.memo) else _MISSING
+        if value is _MISSING:
+            raise pickle.UnpicklingError(f"nothing was kept as number {shown(number)}")
+        self.push(value)
 
     # -------------------------------------------------------------------------------------- calls
     def name(self, module, name):
@@ -194,10 +197,7 @@ class Machine:
         if isinstance(mapping, collections.OrderedDict):
             cost += _ORDERED_ENTRY
         self.charge(cost * (len(items) // 2))
-        use, where = self.keys.use, id(mapping)
-        for key, value in zip(items[::2], items[1::2], strict=True):
-            use(key, where)
-            mapping[key] = value
+        self.keys.put(mapping, items)
 
 
 # ------------------------------------------------------------------------------------- instructions
@@ -397,16 +397,16 @@ def _set_items(machine):
 def _add_items(machine):
     items = machine.since_mark()
     found = _as(machine.stack[-1], set)
-    machine.keys.members(items, id(found))
-    found.update(items)
+    machine.keys.add(found, items)
     machine.done(items)
 
 
 @_step(b"\x91")
 def _frozen_set(machine):
     items = machine.since_mark()
-    machine.keys.members(items)
-    machine.push(frozenset(items), 248)
+    found: set = set()
+    machine.keys.add(found, items)
+    machine.push(frozenset(found), 248)
     machine.done(items)
 
 
@@ -491,7 +491,9 @@ def build(found, state):
     if isinstance(state, tuple) and len(state) == 2:
         state, slots = state
     if state:
-        found.__dict__.update(_as(state, dict))
+        if not all(type(name) is str for name in _as(state, dict)):
+            raise pickle.UnpicklingError("an attribute's name is not a string")
+        found.__dict__.update(state)
     for name, value in (slots or {}).items():
         setattr(found, name, value)
 
