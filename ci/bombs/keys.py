@@ -55,12 +55,10 @@ def _complex_keys() -> bytes:
     return archive(program(make, b"}(", keys, b"u"))
 
 
-_MASK, _FIRST, _SECOND, _FIFTH = (
-    (1 << 64) - 1,
-    11400714785074694791,
-    14029467366897019727,
-    2870177450012600261,
-)
+# The constants of CPython's hash of tuples (xxHash), and what undoes two of them.
+_MASK = (1 << 64) - 1
+_FIRST, _SECOND, _FIFTH = 11400714785074694791, 14029467366897019727, 2870177450012600261
+_UNDO_FIRST, _UNDO_SECOND = pow(_FIRST, -1, 1 << 64), pow(_SECOND, -1, 1 << 64)
 
 
 def _completed(first: int, target: int) -> int | None:
@@ -71,8 +69,8 @@ def _completed(first: int, target: int) -> int | None:
 
     state = rotated(_FIFTH + first * _SECOND & _MASK, 31) * _FIRST & _MASK
     wanted = target - (2 ^ (_FIFTH ^ 3527539)) & _MASK
-    wanted = rotated(wanted * pow(_FIRST, -1, 1 << 64) & _MASK, 33)
-    second = (wanted - state) * pow(_SECOND, -1, 1 << 64) & _MASK
+    wanted = rotated(wanted * _UNDO_FIRST & _MASK, 33)
+    second = (wanted - state) * _UNDO_SECOND & _MASK
     return second if second < 1 << 60 else None
 
 
@@ -90,7 +88,7 @@ def colliding_pairs(count: int) -> list[tuple[int, int]]:
 
 
 def _pairs() -> bytes:
-    return b"".join(number(a) + number(b) + b"\x86N" for a, b in colliding_pairs(30_000))
+    return b"".join(number(a) + number(b) + b"\x86N" for a, b in colliding_pairs(60_000))
 
 
 @bomb("pairs with one hash as keys")
@@ -100,19 +98,19 @@ def _pair_keys() -> bytes:
 
 @bomb("pairs with one hash in a set")
 def _pair_sets() -> bytes:
-    pairs = b"".join(number(a) + number(b) + b"\x86" for a, b in colliding_pairs(30_000))
+    pairs = b"".join(number(a) + number(b) + b"\x86" for a, b in colliding_pairs(60_000))
     return archive(program(b"\x8f(", pairs, b"\x90"))
 
 
 @bomb("pairs with one hash, called into a set")
 def _pair_calls() -> bytes:
-    pairs = b"".join(number(a) + number(b) + b"\x86" for a, b in colliding_pairs(30_000))
+    pairs = b"".join(number(a) + number(b) + b"\x86" for a, b in colliding_pairs(60_000))
     return archive(program(name("builtins.frozenset"), b"](", pairs, b"e\x85R"))
 
 
 @bomb("pairs with one hash, added one by one")
 def _pair_items() -> bytes:
-    items = b"".join(number(a) + number(b) + b"\x86Ns" for a, b in colliding_pairs(30_000))
+    items = b"".join(number(a) + number(b) + b"\x86Ns" for a, b in colliding_pairs(60_000))
     return archive(program(b"}", items))
 
 

@@ -19,6 +19,8 @@ import reprlib
 import struct
 import sys
 
+from rushlight.devices import device
+from rushlight.dtypes import dtype
 from rushlight.serialization.budget import exceeded
 from rushlight.serialization.keys import Keys
 
@@ -32,10 +34,26 @@ _MISSING = object()
 _CALL = 700  # for the object of a function that the user allowed, of which nothing is known
 
 
+class _Shown(reprlib.Repr):
+    """Values of files: containers in part, plain objects, and of all else the class. The text of a
+    tensor may take as much memory as its elements would."""
+
+    def repr_instance(self, x, level):
+        """What has no form of its own."""
+        if isinstance(x, tuple):
+            return self.repr_tuple(x, level)
+        plain = x is None or isinstance(x, _PLAIN)
+        return repr(x) if plain else f"<{type(x).__name__}>"
+
+
+_PLAIN = (bool, float, complex, bytes, dtype, device)
+_shown = _Shown()
+
+
 def shown(value) -> str:
     """A value of the file for an error message: short, whatever it is."""
     try:
-        text = reprlib.repr(value)
+        text = _shown.repr(value)
     except (ValueError, RecursionError):  # a number of too many digits
         text = f"a {type(value).__name__}"
     return text if len(text) <= 120 else text[:117] + "..."
