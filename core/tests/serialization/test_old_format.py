@@ -101,9 +101,12 @@ def test_conjugates_and_negatives(new, kind):
     """Over storages of their own or with others, first or last."""
     x = torch.tensor([1 + 2j, 3 - 1j, 5 + 5j], dtype=getattr(torch, kind))
     y = torch.tensor([1 + 2j, 3 - 1j], dtype=getattr(torch, kind))
-    for value in ([x.conj()], [x, x.conj()], [x.conj(), x], [x.conj(), x.conj()[1:], x[::2]],
-                  [x[1:].conj(), x.conj()], [y.conj().imag], [y.conj().imag, y.conj().imag[:1]],
-                  [torch.nn.Parameter(x.conj()), x], [x.conj().reshape(3, 1).expand(3, 2)]):  # fmt: skip
+    values = (
+        [x.conj()], [x, x.conj()], [x.conj(), x], [x.conj(), x.conj()[1:], x[::2]],
+        [x[1:].conj(), x.conj()], [y.conj().imag], [y.conj().imag, y.conj().imag[:1]],
+        [torch.nn.Parameter(x.conj()), x], [x.conj().reshape(3, 1).expand(3, 2)],
+    )  # fmt: skip
+    for value in values:
         loaded = rushlight.load(_saved(torch, value, new))
         assert [t.detach().tolist() for t in loaded] == [_resolved(t) for t in value]
 
