@@ -18,6 +18,7 @@ from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
 _DIMENSIONS = 64
 _TENSOR = 290  # bytes of a tensor, its array and its reference to a storage
+_META = 480
 _PARAMETER = 230
 _ATTRIBUTE = 104  # bytes of an entry of a tensor's dict
 
@@ -174,7 +175,7 @@ def meta_tensor(dtype, size, stride, requires_grad=False):
     """A tensor without data."""
     if not isinstance(dtype, dtype_class):
         raise ValueError(f"a meta tensor has dtype {shown(dtype)}")
-    current().charge(_TENSOR)
+    current().charge(_META)
     size, _ = _checked_size(size, stride)
     out = make_tensor(meta_array(size, BY_CODE[dtype.code]), dtype, devices.device("meta"))
     return _recorded(out, requires_grad)

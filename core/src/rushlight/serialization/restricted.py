@@ -28,7 +28,7 @@ _SLOT = 16  # bytes of a reference in a list that grows
 _LINE = 1024  # longest line of text in a pickle: a name or a number
 _MARK = 104
 _LONG_TEXT = 1 << 20  # texts from here on are charged for their bytes as long as they are decoded
-_ENTRY = 104  # bytes of a dict's entry while the dict grows
+_ENTRY = 124  # bytes of a dict's entry while the dict grows
 _ORDERED_ENTRY = 100  # what it takes more in an OrderedDict
 _MISSING = object()
 _CALL = 700  # for the object of a function that the user allowed, of which nothing is known
@@ -230,6 +230,11 @@ def _step(code):
     return keep
 
 
+def _block(value):
+    """What a text, bytes or number takes, in the allocator's blocks of 16 bytes, with its slot."""
+    return (sys.getsizeof(value) + _SLOT + 15) & -16
+
+
 def _constants():
     for code, value in ((b"N", None), (b"\x88", True), (b"\x89", False), (b")", ())):
         _STEPS[code] = lambda machine, value=value: machine.push(value)
@@ -238,7 +243,7 @@ def _constants():
     _STEPS[b"K"] = lambda machine: machine.push(machine.byte())  # numbers below 256 exist once
     for code, form, size, cost in (
         (b"M", "<H", 2, 32 + _SLOT), (b"J", "<i", 4, 32 + _SLOT),
-        (b"G", ">d", 8, 24 + _SLOT),
+        (b"G", ">d", 8, 26 + _SLOT),
     ):  # fmt: skip
         _STEPS[code] = lambda machine, form=form, size=size, cost=cost: machine.push(
             machine.number(form, size), cost
@@ -259,17 +264,17 @@ def _texts():
         else:
             with machine.budget.passing(size):
                 value = machine.read(size).decode("utf-8", errors)
-        machine.push(value, sys.getsizeof(value) + _SLOT)
+        machine.push(value, _block(value))
 
     def plain(machine, width):
         value = machine.read(machine.number(forms[width], width))
-        machine.push(value, sys.getsizeof(value) + _SLOT)
+        machine.push(value, _block(value))
 
     def changeable(machine, width):
         size = machine.number(forms[width], width)
         with machine.budget.passing(size):
             value = bytearray(machine.read(size))
-        machine.push(value, sys.getsizeof(value) + _SLOT)
+        machine.push(value, _block(value))
 
     for code, width in ((b"\x8c", 1), (b"X", 4), (b"\x8d", 8)):
         _STEPS[code] = lambda machine, width=width: text(machine, width)
@@ -281,7 +286,8 @@ def _texts():
 
     def long(machine, width):
         data = machine.read(machine.number(forms[width], width))
-        machine.push(int.from_bytes(data, "little", signed=True), len(data) + 28 + _SLOT)
+        value = int.from_bytes(data, "little", signed=True)
+        machine.push(value, _block(value))
 
     _STEPS[b"\x8a"] = lambda machine: long(machine, 1)
     _STEPS[b"\x8b"] = lambda machine: long(machine, 4)
@@ -329,23 +335,25 @@ def _duplicate(machine):
 @_step(b"I")
 def _int(machine):
     text = machine.line()
-    machine.push({"00": False, "01": True}.get(text) if text in ("00", "01") else int(text), 48)
+    value = {"00": False, "01": True}.get(text) if text in ("00", "01") else int(text)
+    machine.push(value, _block(value))
 
 
 @_step(b"L")
 def _long(machine):
-    machine.push(int(machine.line().removesuffix("L")), 64)
+    value = int(machine.line().removesuffix("L"))
+    machine.push(value, _block(value))
 
 
 @_step(b"F")
 def _float(machine):
-    machine.push(float(machine.line()), 40)
+    machine.push(float(machine.line()), 26 + _SLOT)
 
 
 @_step(b"V")
 def _unicode(machine):
     value = codecs.raw_unicode_escape_decode(machine.line().encode("latin1"))[0]
-    machine.push(value, sys.getsizeof(value) + _SLOT)
+    machine.push(value, _block(value))
 
 
 @_step(b"a")
