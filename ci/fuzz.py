@@ -1,6 +1,6 @@
 """Mutated and hostile checkpoints, by the thousand: none may crash, hang, take memory or run code.
 
-python ci/fuzz.py [--cases 100000] [--seed 0] [--kills 0]
+python ci/fuzz.py [--cases 100000] [--seed 0] [--kills 200] [--bombs all|few|WORD|none]
 
 Files of several makings (zip checkpoints, the old format, safetensors) are damaged - bits flipped,
 bytes overwritten, lengths made huge, cut off, pieces repeated or exchanged - or are built to do
@@ -8,18 +8,23 @@ harm: pickles that call functions, ask for terabytes, repeat themselves, nest wi
 whose entries overlap or are compressed. A child process loads each of them; an audit hook sees
 every attempt to run code, the kernel's high-water mark how much memory a load took, an alarm what
 hangs. A load either succeeds (a bit in padding was hit) or raises an error that names the file.
+The bombs of `ci/bombs` are loaded so as well, under a limit on the address space: memory that
+is asked for is found out, touched or not.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
+import functools
 import gc
 import io
 import json
 import os
 import pickle
 import random
+import resource
 import signal
 import struct
 import sys
@@ -29,8 +34,10 @@ import zipfile
 from pathlib import Path
 
 ALLOWED = 64 << 20  # bytes beyond the file's size
-SECONDS = 20  # after which a load counts as hanging
-BATCH = 250
+SECONDS = 60  # after which a load counts as hanging
+BATCH, SHORT_BATCH = 250, 10
+IDLE, SPEED = 8, 5e5  # seconds of any load, and bytes a second that one reads at least
+ROOM = 256 << 20  # bytes of address space that a bomb may ask for
 
 
 # -------------------------------------------------------------------------------------------- seeds
@@ -341,8 +348,27 @@ def _watch(event, args):
 _watching = [False]
 
 
-def judge(name: str, data: bytes, folder: str) -> str | None:
-    """What is wrong with the load of one file; None if all is well. Memory and code are watched."""
+def _out_of_memory(error) -> bool:
+    """Whether memory ran out, and not the budget of the load."""
+    cause = error.__cause__
+    return isinstance(cause, MemoryError) and "more memory than the file" not in str(cause)
+
+
+@contextlib.contextmanager
+def _limited(room: int | None):
+    """A block in which the address space grows by `room` bytes at most."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if room is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (_memory("VmSize") + room, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def judge(name: str, data: bytes, folder: str, room: int | None = None) -> str | None:
+    """What is wrong with the load of one file; None if all is well. Memory and code are watched;
+    `room` limits what the address space grows by, beyond the file's size."""
     import rushlight
     from rushlight import safetensors
 
@@ -351,20 +377,20 @@ def judge(name: str, data: bytes, folder: str) -> str | None:
     _give_back()
     with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
         file.write("5")
-    before = _memory("VmRSS")
+    before, started = _memory("VmRSS"), time.process_time()
     _seen.clear()
     _watching[0] = True
     signal.alarm(SECONDS)
     wrong = None
     try:
-        if name.endswith(".safetensors"):
-            safetensors.load_file(path)
-        else:
-            rushlight.load(path)
+        with _limited(room and room + len(data)):
+            (safetensors.load_file if name.endswith(".safetensors") else rushlight.load)(path)
     except Hang:
         wrong = f"hangs for {SECONDS} s"
     except (RuntimeError, pickle.UnpicklingError, NotImplementedError) as error:
-        if name not in str(error):
+        if _out_of_memory(error):
+            wrong = f"asks for memory without end: {error}"
+        elif name not in str(error):
             wrong = f"the error does not name the file: {type(error).__name__}: {error}"
         elif len(str(error)) > 3000:
             wrong = f"an error of {len(str(error))} characters"
@@ -374,8 +400,11 @@ def judge(name: str, data: bytes, folder: str) -> str | None:
         signal.alarm(0)
         _watching[0] = False
     taken = _memory("VmHWM") - before
+    spent = time.process_time() - started
     if wrong is None and taken > len(data) + ALLOWED:
         wrong = f"takes {taken >> 20} MiB for a file of {len(data)} bytes"
+    if wrong is None and spent > IDLE + len(data) / SPEED:
+        wrong = f"takes {spent:.1f} s for a file of {len(data)} bytes"
     if wrong is None and _seen:
         wrong = f"runs code: {_seen}"
     return wrong
@@ -398,54 +427,86 @@ def prepare() -> None:
             safetensors.load(data)
         else:
             rushlight.load(io.BytesIO(data))
+    rushlight.ones(2, 2).to_sparse_csr()
     signal.signal(signal.SIGALRM, _on_alarm)
     if not _hooked:
         sys.addaudithook(_watch)
         _hooked.append(True)
 
 
-def run_batch(first: int, count: int, seed: int, folder: str) -> list[str]:
-    """Judge cases in this process; what is wrong, by case."""
-    files, found = seeds(), []
-    for number in range(first, first + count):
-        name, data = case(number, seed, files)
-        with open(os.path.join(folder, "now"), "w", encoding="ascii") as file:
-            file.write(str(number))
-        wrong = judge(name, data, folder)
+def run_batch(batch, folder: str, room: int | None) -> list[str]:
+    """Judge cases, ``(label, make)``, in this process; what is wrong, by case."""
+    found = []
+    for label, make in batch:
+        Path(folder, "now").write_text(label, encoding="utf-8")
+        name, data = make()
+        wrong = judge(name, data, folder, room)
         if wrong is not None:
-            found.append(f"case {number} ({name}, {len(data)} bytes): {wrong}")
+            found.append(f"{label} ({name}, {len(data)} bytes): {wrong}")
+    return found
+
+
+def _child(batch, folder: str, result: str, room: int | None) -> None:
+    """The work of a child process, which ends in it."""
+    try:
+        signal.signal(signal.SIGALRM, _on_alarm)
+        Path(result).write_text(json.dumps(run_batch(batch, folder, room)), encoding="utf-8")
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def run_batches(batches, room: int | None = None, report=None) -> list[str]:
+    """Judge batches of cases, each in a child process, so that a crash is one finding and not the
+    end; `room` is for :func:`judge`."""
+    found: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="rushlight-fuzz-") as folder:
+        result = os.path.join(folder, "result.json")
+        for batch in batches:
+            child = os.fork()
+            if not child:
+                _child(batch, folder, result, room)
+            _, status = os.waitpid(child, 0)
+            if status:
+                at = Path(folder, "now").read_text(encoding="utf-8")
+                found.append(f"{at}: the process died with status {status}")
+            else:
+                found += json.loads(Path(result).read_text(encoding="utf-8"))
+            if report is not None:
+                report(found)
     return found
 
 
 def run_cases(cases: int, seed: int, report=None) -> list[str]:
-    """Judge cases in child processes, so that a crash is one finding and not the end."""
-    found: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="rushlight-fuzz-") as folder:
+    """Judge mutated and hostile files."""
+    files = seeds()
+
+    def batches():
         for first in range(0, cases, BATCH):
-            count = min(BATCH, cases - first)
-            result = os.path.join(folder, "result.json")
-            child = os.fork()
-            if not child:
-                try:
-                    signal.signal(signal.SIGALRM, _on_alarm)
-                    Path(result).write_text(json.dumps(run_batch(first, count, seed, folder)))
-                    os._exit(0)
-                finally:
-                    os._exit(1)
-            _, status = os.waitpid(child, 0)
-            if status:
-                at = Path(folder, "now").read_text()
-                found.append(f"case {at}: the process died with status {status}")
-            else:
-                found += json.loads(Path(result).read_text())
+            numbers = range(first, min(first + BATCH, cases))
+            yield [(f"case {n}", functools.partial(case, n, seed, files)) for n in numbers]
             if report is not None:
-                report(first + count, found)
-    return found
+                report(numbers.stop)
+
+    return run_batches(batches())
+
+
+def run_bombs(wanted: str = "all") -> tuple[int, list[str]]:
+    """Judge the bombs of `ci/bombs` that are wanted; how many, and what is wrong."""
+    from bombs import bombs
+
+    def made(build):
+        return lambda: ("bomb.pt", build())
+
+    chosen = [(label, made(build)) for label, build in bombs(wanted)]
+    batches = (chosen[at : at + SHORT_BATCH] for at in range(0, len(chosen), SHORT_BATCH))
+    return len(chosen), run_batches(batches, ROOM)
 
 
 # ------------------------------------------------------------------------------------------ kills
-def kill_while_saving(times: int, seed: int, elements: int = 2_000_000) -> tuple[int, int]:
-    """Kill a process that saves over and over; how often its file was whole, and how often new."""
+def kill_while_saving(times: int, seed: int, elements: int = 2_000_000) -> tuple[int, int, int]:
+    """Kill a process that saves over and over; how often its file was whole, and how often new, and
+    how many files there were beside it after one more save."""
     import rushlight
 
     chance, whole, new = random.Random(seed), 0, 0
@@ -467,7 +528,29 @@ def kill_while_saving(times: int, seed: int, elements: int = 2_000_000) -> tuple
             loaded = rushlight.load(path)
             whole += bool((loaded["data"] == float(loaded["number"])).all())
             new += loaded["number"] > 0
-    return whole, new
+        rushlight.save(loaded, path)
+        left = len(os.listdir(folder)) - 1
+    return whole, new, left
+
+
+def _cases(options, started) -> int:
+    def report(done):
+        if done % 10_000 == 0:
+            print(f"{done} cases, {time.monotonic() - started:.0f} s", flush=True)
+
+    found = run_cases(options.cases, options.seed, report)
+    print("\n".join(found[:50]))
+    print(f"{options.cases} cases in {time.monotonic() - started:.0f} s: {len(found)} findings")
+    return len(found)
+
+
+def _bombs(options, started) -> int:
+    if options.bombs == "none":
+        return 0
+    count, found = run_bombs(options.bombs)
+    print("\n".join(found[:200]))
+    print(f"{count} bombs, {time.monotonic() - started:.0f} s: {len(found)} findings", flush=True)
+    return len(found)
 
 
 def main() -> int:
@@ -478,23 +561,18 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--bombs", default="all", metavar="all|few|WORD|none")
     options = parser.parse_args()
     prepare()
     started = time.monotonic()
-
-    def report(done, found):
-        if done % 10_000 == 0:
-            spent = time.monotonic() - started
-            print(f"{done} cases, {len(found)} findings, {spent:.0f} s", flush=True)
-
-    found = run_cases(options.cases, options.seed, report)
-    print("\n".join(found[:50]))
-    print(f"{options.cases} cases in {time.monotonic() - started:.0f} s: {len(found)} findings")
-    bad = len(found)
+    bad = _cases(options, started) + _bombs(options, started)
     if options.kills:
-        whole, new = kill_while_saving(options.kills, options.seed)
-        print(f"killed {options.kills} times while saving: {whole} whole files, {new} new ones")
-        bad += options.kills - whole
+        whole, new, left = kill_while_saving(options.kills, options.seed)
+        print(
+            f"killed {options.kills} times while saving: {whole} whole files, {new} new ones, "
+            f"{left} left behind"
+        )
+        bad += options.kills - whole + left
     return 1 if bad else 0
 
 

@@ -30,14 +30,35 @@ def fuzz():
 def test_two_thousand_mutated_files():
     """In a process of its own, which forks: nothing crashes, hangs, takes memory or runs code."""
     found = subprocess.run(
-        [sys.executable, str(ROOT / "ci" / "fuzz.py"), "--cases", "2000", "--kills", "12"],
+        [
+            sys.executable,
+            str(ROOT / "ci" / "fuzz.py"),
+            "--cases",
+            "2000",
+            "--kills",
+            "12",
+            "--bombs",
+            "none",
+        ],
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert found.returncode == 0, found.stdout[-3000:] + found.stderr[-2000:]
     assert "2000 cases" in found.stdout and ": 0 findings" in found.stdout
-    assert "12 whole files" in found.stdout
+    assert "12 whole files" in found.stdout and " 0 left behind" in found.stdout
+
+
+def test_structured_bombs():
+    """Each form of `ci/bombs`, and a sample of those that are generated: none takes more memory
+    than its size and 64 MB, nor more time than its size explains."""
+    found = subprocess.run(
+        [sys.executable, str(ROOT / "ci" / "fuzz.py"), "--cases", "0", "--kills", "0",
+         "--bombs", "few"],
+        capture_output=True, text=True, timeout=500,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stdout[-3000:] + found.stderr[-2000:]
+    assert ": 0 findings" in found.stdout.splitlines()[-1]
 
 
 FAULTS = {

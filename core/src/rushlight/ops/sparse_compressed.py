@@ -23,6 +23,8 @@ from rushlight.ops.sparse_tensors import as_coo, as_layout, is_sparse, make_spar
 from rushlight.tensor.layout import layout as layout_type
 from rushlight.tensor.layout import strided
 
+_PIECE = 1 << 16  # indices that are compared at a time
+
 
 def sparse_compressed_tensor(
     compressed_indices,
@@ -104,6 +106,19 @@ def _made(name, layout, first, second, values, size, dtype, device, requires_gra
     elements = _elements(values, dtype, device, requires_grad)
     _check_kinds(layout, starts, columns)
     starts, columns = (t.detach().to("cpu")._array.copy() for t in (starts, columns))
+    check = INVARIANTS.enabled if check is None else check
+    made = _of_arrays(name, layout, starts, columns, elements, size, check)
+    return made.requires_grad_() if requires_grad else made
+
+
+def of_parts(layout, first, second, values, size):
+    """A tensor around indices that nobody else writes to; they are checked."""
+    _check_kinds(layout, first, second)
+    starts, columns = (np.ascontiguousarray(t.to("cpu")._array) for t in (first, second))
+    return _of_arrays(f"{layout}_tensor", layout, starts, columns, values, size, True)
+
+
+def _of_arrays(name, layout, starts, columns, elements, size, check):
     batch, blocked = starts.ndim - 1, layout in BLOCKED
     if elements.dim() < batch + (3 if blocked else 1):
         raise RuntimeError(
@@ -118,10 +133,9 @@ def _made(name, layout, first, second, values, size, dtype, device, requires_gra
         size = (*starts.shape[:-1], pair[0] * blocksize[0], pair[1] * blocksize[1], *dense)
     pattern = CompressedPattern(starts, columns, tuple(size), layout, blocksize)
     _check_shapes(name, pattern, elements, batch, dense)
-    if INVARIANTS.enabled if check is None else check:
+    if check:
         _check_places(pattern)
-    made = make_sparse(pattern, elements)
-    return made.requires_grad_() if requires_grad else made
+    return make_sparse(pattern, elements)
 
 
 def _check_kinds(layout, starts, columns):
@@ -187,21 +201,37 @@ def _check_places(pattern):
         raise RuntimeError(f"`{first}[..., 0] == 0` is not satisfied.")
     if (starts[:, -1] != pattern.count).any():
         raise RuntimeError(f"`{first}[..., -1] == nnz` is not satisfied.")
-    steps = np.diff(starts, axis=1)
-    if (steps < 0).any() or (steps > minors).any():
-        raise RuntimeError(
-            f"`0 <= {first}[..., 1:] - {first}[..., :-1] <= {word}` is not satisfied."
-        )
+    for some in _pieces(starts):
+        steps = np.diff(some)
+        if (steps < 0).any() or (steps > minors).any():
+            raise RuntimeError(
+                f"`0 <= {first}[..., 1:] - {first}[..., :-1] <= {word}` is not satisfied."
+            )
     if columns.size and not 0 <= columns.min() <= columns.max() < minors:
         raise RuntimeError(f"`0 <= {second} < {word}` is not satisfied.")
-    for some_steps, some_columns in zip(steps, columns, strict=True):
-        keys = np.repeat(np.arange(len(some_steps)), some_steps) * minors + some_columns
-        if (keys[1:] <= keys[:-1]).any():
-            raise RuntimeError(
-                f"`{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., "
-                f"{'nrows' if word == 'ncols' else 'ncols'} are sorted and distinct along the last "
-                "dimension values` is not satisfied."
-            )
+    if not all(map(_in_order, starts, columns)):
+        raise RuntimeError(
+            f"`{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., "
+            f"{'nrows' if word == 'ncols' else 'ncols'} are sorted and distinct along the last "
+            "dimension values` is not satisfied."
+        )
+
+
+def _pieces(rows):
+    """Parts of each row that overlap by one, small enough to be compared at little cost."""
+    for row in rows:
+        for at in range(0, len(row) - 1, _PIECE):
+            yield row[at : at + _PIECE + 1]
+
+
+def _in_order(starts, columns):
+    """Whether the columns of each row of one matrix grow."""
+    for at in range(0, len(columns) - 1, _PIECE):
+        piece = columns[at : at + _PIECE + 1]
+        falls = at + 1 + np.flatnonzero(piece[1:] <= piece[:-1])  # where a row must begin
+        if not np.array_equal(starts[np.searchsorted(starts, falls)], falls):
+            return False
+    return True
 
 
 # ------------------------------------------------------------------------------------- conversions

@@ -19,6 +19,8 @@ from rushlight.kernels import checksum as sums
 _END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _PARALLEL = 8 << 20  # bytes from which on an entry is read by several threads
 _PIECE = 4 << 20
+_ENTRY = 310  # bytes of an entry's objects: its name, its place, its numbers, in a dict that grows
+_LONGEST_ORDER = 16
 
 
 class Damaged(Exception):
@@ -37,8 +39,8 @@ class Entry:
 class Archive:
     """The entries of a checkpoint by their names under its one folder."""
 
-    def __init__(self, file):
-        self.file, self.lock = file, threading.Lock()
+    def __init__(self, file, budget):
+        self.file, self.lock, self.budget = file, threading.Lock(), budget
         self.size = file.seek(0, os.SEEK_END)
         try:
             self.descriptor = file.fileno() if isinstance(file, io.BufferedReader) else None
@@ -53,6 +55,8 @@ class Archive:
             raise Damaged("it holds a TorchScript program; read it with rushlight.jit.load")
         self.swap, self._mapping = False, None
         if self.folder + "byteorder" in self.entries:
+            if self.entry("byteorder").size > _LONGEST_ORDER:
+                raise Damaged(f"its byte order has {self.entry('byteorder').size} bytes")
             order = bytes(self.read("byteorder")).decode("ascii", "replace")
             if order not in ("little", "big"):
                 raise Damaged(f"its byte order is {order[:20]!r}")
@@ -90,9 +94,14 @@ class Archive:
         base = position - size - offset  # what precedes the archive in the file
         if base < 0 or count * 46 > size:
             raise Damaged("its zip directory does not fit into the file")
-        data = self._at(position - size, size)
-        if count * 300 > self.size + (24 << 20):
+        if count * _ENTRY + size > self.budget.left:
             raise Damaged(f"its directory lists {count} entries, too many for its size")
+        self.budget.charge(count * _ENTRY)
+        with self.budget.passing(size):
+            return self._entries(self._at(position - size, size), count, size, base)
+
+    def _entries(self, data, count, size, base):
+        """The entries of a directory of `size` bytes."""
         entries, at, total = {}, 0, 0
         for _ in range(count):
             if data[at : at + 4] != b"PK\x01\x02" or at + 46 > size:
@@ -207,11 +216,16 @@ class Archive:
         """Compare the checksum of an entry, without keeping its bytes."""
         self.fill(name, memoryview(bytearray(0)))
 
+    def check_all(self):
+        """Compare the checksums of all entries."""
+        for name in self.entries:
+            self.check(name.removeprefix(self.folder))
+
     def stream(self, name):
         """An entry as a binary file."""
         return io.BufferedReader(_Stream(self, self.start(name), self.entry(name).size), 1 << 16)
 
-    def map(self, name, path, count):
+    def map(self, name, count):
         """The first `count` bytes of an entry in place: read from the file when touched.
 
         One mapping serves all entries: a process may have some 65,000, and one that begins where
@@ -221,7 +235,7 @@ class Archive:
         if not count:
             return np.empty(0, np.uint8)
         if self._mapping is None:
-            self._mapping = np.asarray(np.memmap(path, np.uint8, "c"))
+            self._mapping = np.asarray(np.memmap(self.file, np.uint8, "c"))
         if start + count > self._mapping.size:
             raise Damaged(f"{name[:80]} ends beyond the file")
         return self._mapping[start : start + count]

@@ -26,6 +26,13 @@ def _short(number):
     return number if number < _LIMIT else _FULL
 
 
+def put(file, data):
+    """Write all of `data`; unbuffered files may take less at a time."""
+    done = file.write(data)
+    while isinstance(done, int) and done < len(data):
+        done += file.write(data[done:])
+
+
 class ArchiveWriter:
     """Entries of the folder `name`; `size` is that of all storages, about."""
 
@@ -54,11 +61,11 @@ class ArchiveWriter:
             "<HHHHHIIIHH", 45 if long else 20, flags, 0, 0, _FIRST_DAY, checksum,
             _short(size), _short(size), len(name), len(extra),
         )  # fmt: skip
-        self._put(b"PK\x03\x04" + common + name + extra)
+        put(self.file, b"PK\x03\x04" + common + name + extra)
         self.directory.append((name, flags, checksum, size, self.at))
         self.at = start + size
         if written is None:
-            self._put(data)
+            put(self.file, data)
         else:
             self.file.seek(self.origin + self.at)
 
@@ -72,11 +79,6 @@ class ArchiveWriter:
             while done < len(data):
                 done += os.pwrite(self.descriptor, data[done:], place + done)
         return checksum
-
-    def _put(self, data):
-        done = self.file.write(data)
-        while isinstance(done, int) and done < len(data):  # unbuffered files may take less
-            done += self.file.write(data[done:])
 
     def close(self):
         """Write the directory and its end."""
@@ -100,4 +102,4 @@ class ArchiveWriter:
             end += b"PK\x06\x07" + struct.pack("<IQI", 0, place, 1)
             count = min(count, _FULL_COUNT)
         last = struct.pack("<HHHHIIH", 0, 0, count, count, _short(len(table)), _short(self.at), 0)
-        self._put(table + end + b"PK\x05\x06" + last)
+        put(self.file, table + end + b"PK\x05\x06" + last)

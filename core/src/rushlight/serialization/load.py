@@ -7,6 +7,7 @@ import copy
 import os
 import pickle
 import warnings
+from typing import NamedTuple
 
 from rushlight import devices
 from rushlight.backends import np
@@ -14,14 +15,17 @@ from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import dtype as dtype_class
 from rushlight.serialization import locations, names, safe_globals
 from rushlight.serialization.archive import Archive, Damaged
+from rushlight.serialization.budget import SPARE, Budget, spending
 from rushlight.serialization.legacy import LegacyFile
+from rushlight.serialization.makers import MAKERS
 from rushlight.serialization.rebuild import LoadedStorage
 from rushlight.serialization.restricted import Machine, shown
 from rushlight.serialization.room import room
 from rushlight.tensor.storage import Storage
 from rushlight.tensor.storage import _root as root_of
 
-_OBJECTS = 40 << 20  # bytes that a restricted load may spend beyond the size of the file
+_STORAGE = 400  # bytes of the objects that stand for a storage
+_HOLDER = 100  # bytes of the record of a container that was looked into
 _TRUE = ("1", "y", "yes", "true")
 
 
@@ -39,6 +43,15 @@ def _refused(label, module, name):
         f"rushlight.serialization.add_safe_globals([{name}]) or the safe_globals context "
         "manager, or load with weights_only=False, which can run any code in the file."
     )
+
+
+class _How(NamedTuple):
+    """How a file is loaded: only data, mapped, with all checksums, with options of the pickle."""
+
+    restricted: bool
+    mapped: bool
+    verify: bool
+    options: dict
 
 
 class _TrustingUnpickler(pickle.Unpickler):
@@ -62,10 +75,9 @@ class _TrustingUnpickler(pickle.Unpickler):
 class _Loading:
     """One call of `load`: where storages go, what may be used, what was found."""
 
-    def __init__(self, label, size, restore, restricted, options):
-        self.label, self.size, self.restore = label, size, restore
-        self.restricted, self.options = restricted, options
-        self.budget = size + _OBJECTS
+    def __init__(self, label, size, restore, how):
+        self.label, self.size, self.restore, self.how = label, size, restore, how
+        self.budget = Budget(size + SPARE) if how.restricted else Budget()
         self.storages: list = []
 
     def find(self, module, name):
@@ -77,22 +89,20 @@ class _Loading:
 
     def unpickle(self, file, size, persistent):
         """One pickle, as trusted as the call says."""
-        if self.restricted:
+        if self.how.restricted:
             return self.unpickle_plain(file, size, persistent)
-        return _TrustingUnpickler(file, persistent, self.options).load()
+        return _TrustingUnpickler(file, persistent, self.how.options).load()
 
     def unpickle_plain(self, file, size, persistent):
         """One pickle of data alone."""
-        machine = Machine(file, size, self.find, persistent, self.budget, safe_globals.may_build)
-        found = machine.load()
-        self.budget = machine.budget
-        return found
+        builds = safe_globals.may_build
+        return Machine(file, size, self.find, MAKERS, persistent, self.budget, builds).load()
 
     def spend(self, size):
-        """Take memory for a storage; all of them together fit into the file."""
-        self.budget -= size
-        if self.restricted and self.budget < 0:
+        """Take memory for the elements of a storage; all of them together fit into the file."""
+        if self.budget.left < size:
             raise Damaged("its storages are larger than the file together")
+        self.budget.charge(size)
 
     def storage(self, dtype, count, location, read):
         """A loaded storage; ``read(array_dtype, count)`` brings its elements."""
@@ -100,6 +110,7 @@ class _Loading:
             raise Damaged(f"a storage has the type {shown(dtype)}")
         if type(count) is not int or not 0 <= count < 1 << 60 or not isinstance(location, str):
             raise Damaged(f"a storage has {shown(count)} elements at {shown(location)}")
+        self.budget.charge(_STORAGE)
         device = self.restore.device(location)
         if device.type == "meta":
             found = LoadedStorage(None, dtype, count, device)
@@ -113,41 +124,65 @@ class _Loading:
     def seen_as(self, storage, dtype):
         """A loaded storage for tensors of `dtype`, which its first one need not have had."""
         if storage.dtype is dtype:
+            storage.named += 1
             return storage
         if dtype is not names.UNTYPED and not isinstance(dtype, dtype_class):
             raise Damaged(f"a storage has the type {shown(dtype)}")
+        self.budget.charge(_STORAGE)
+        storage.alone = False
         other = copy.copy(storage)
-        other.dtype = dtype
+        other.dtype, other.named, other.used = dtype, 1, 0
         other.count = storage.count * storage.dtype.itemsize // dtype.itemsize
         self.storages.append(other)
         return other
 
     def finished(self, value):
         """The result, storages outside of tensors as users know them."""
-        if all(storage.used for storage in self.storages):
+        if all(storage.named <= storage.used for storage in self.storages):
             return value
-        return _public(value)
+        return _Public(self.budget).of(value)
 
 
-def _public(value):
-    """Storages inside of plain containers, replaced."""
-    top = [value]
-    waiting, seen = [top], set()
-    while waiting:
-        holder = waiting.pop()
-        keys = list(holder) if isinstance(holder, dict) else range(len(holder))
-        for key in keys:
-            item = holder[key]
-            if type(item) is tuple and any(type(x) is LoadedStorage for x in item):
-                item = holder[key] = tuple(
-                    x.public() if type(x) is LoadedStorage else x for x in item
-                )
-            if type(item) is LoadedStorage:
-                holder[key] = item.public()
-            elif isinstance(item, list | dict) and id(item) not in seen:
-                seen.add(id(item))
-                waiting.append(item)
-    return top[0]
+class _Public:
+    """Replaces storages inside of plain containers by what users know, each container once."""
+
+    def __init__(self, budget):
+        self.budget = budget
+        self.found: dict = {}  # id -> (a container or storage, what it has become)
+
+    def of(self, value):
+        """A value without loaded storages."""
+        top = [value]
+        waiting = [top]
+        while waiting:
+            holder = waiting.pop()
+            self.budget.charge(8 * len(holder))
+            for key in list(holder) if isinstance(holder, dict) else range(len(holder)):
+                item = holder[key]
+                if type(item) is LoadedStorage or type(item) is tuple:
+                    holder[key] = self._replaced(item)
+                elif isinstance(item, list | dict) and id(item) not in self.found:
+                    self._keep(item, item)
+                    waiting.append(item)
+        return top[0]
+
+    def _replaced(self, item):
+        """A storage, or a tuple with storages in it, as users know it."""
+        known = self.found.get(id(item))
+        if known is not None:
+            return known[1]
+        if type(item) is LoadedStorage:
+            return self._keep(item, item.public())
+        if not any(type(x) is LoadedStorage for x in item):
+            return self._keep(item, item)
+        self.budget.charge(56 + 8 * len(item))
+        parts = (self._replaced(x) if type(x) is LoadedStorage else x for x in item)
+        return self._keep(item, tuple(parts))
+
+    def _keep(self, item, found):
+        self.budget.charge(_HOLDER)
+        self.found[id(item)] = (item, found)
+        return found
 
 
 # ------------------------------------------------------------------------------------------ places
@@ -221,7 +256,14 @@ def _there(location):
 
 # -------------------------------------------------------------------------------------------- load
 def load(
-    f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args
+    f,
+    map_location=None,
+    pickle_module=None,
+    *,
+    weights_only=None,
+    mmap=None,
+    verify=False,
+    **pickle_load_args,
 ):
     """Read a checkpoint from a path or binary file: ours or one of ``torch.save``, old or new.
 
@@ -229,12 +271,16 @@ def load(
     in the file can run code; ``weights_only=False`` lifts that for files you trust, and so does
     ``TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1`` in the environment where a call does not say; while
     ``TORCH_FORCE_WEIGHTS_ONLY_LOAD=1`` overrules every call. A restricted load of a damaged or
-    hostile file ends with an error that names the file, and takes no more memory than the file's
-    size and 64 MB.
+    hostile file ends with an error that names the file; whatever a file holds, such a load takes no
+    more memory than the file's size and 64 MB, and time in proportion to the size.
 
     `map_location`: a device or its name (``"meta"`` reads no data), a dict of names, a function
     ``(storage, location) -> storage or None``, or None: the CPU. ``mmap=True`` (paths only) reads
-    tensors when they are used.
+    tensors when they are used. Checksums are compared for everything that is read; `verify` also
+    compares those of what a load with `mmap` or on the meta device leaves in the file, which reads
+    it once, in little memory. Files from before PyTorch 1.6 have none: RuntimeError.
+
+    >>> rushlight.load(path, mmap=True, verify=True)  # doctest: +SKIP
     """
     weights_only = _how_trusting(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
@@ -248,13 +294,15 @@ def load(
     if is_path:
         with open(f, "rb") as file:
             label = f"'{os.fspath(f)}'"
-            return _load(file, label, restore, weights_only, f if mmap else None, pickle_load_args)
+            how = _How(weights_only, bool(mmap), bool(verify), pickle_load_args)
+            return _load(file, label, restore, how)
     if not hasattr(f, "read") or not hasattr(f, "seek"):
         raise AttributeError(
             "load: expected 'f' to be a path or a binary file with 'read' and 'seek', got "
             f"{type(f).__name__}"
         )
-    return _load(f, "the checkpoint", restore, weights_only, None, pickle_load_args)
+    how = _How(weights_only, False, bool(verify), pickle_load_args)
+    return _load(f, "the checkpoint", restore, how)
 
 
 def _how_trusting(weights_only, pickle_module):
@@ -273,11 +321,12 @@ def _how_trusting(weights_only, pickle_module):
     return bool(weights_only)
 
 
-def _load(file, label, restore, restricted, mmap_path, options):
-    size = _size(file)
-    loading = _Loading(label, size, restore, restricted, options)
+def _load(file, label, restore, how):
+    loading = _Loading(label, _size(file), restore, how)
+    restricted = how.restricted
     try:
-        return loading.finished(_read(file, loading, mmap_path))
+        with spending(loading.budget):
+            return loading.finished(_read(file, loading))
     except pickle.UnpicklingError as error:
         if label in str(error):
             raise
@@ -303,18 +352,19 @@ def _size(file):
     return file.tell() - here if size is None else size
 
 
-def _read(file, loading, mmap_path):
+def _read(file, loading):
     here = file.tell()
     head = file.read(4)
     file.seek(here)
     if head[:2] == b"PK":
-        return _read_archive(Archive(file), loading, mmap_path)
+        return _read_archive(Archive(file, loading.budget), loading)
     if head[:1] != b"\x80":
         raise Damaged("it begins neither as a zip archive nor as a pickle")
-    if mmap_path is not None:
+    if loading.how.mapped or loading.how.verify:
         raise RuntimeError(
-            f"{loading.label}: mmap can only be used with files saved with "
-            "`torch.save(_use_new_zipfile_serialization=True)`; save it again in that format"
+            f"{loading.label}: {'mmap' if loading.how.mapped else 'verify'} can only be used with "
+            "files saved with `torch.save(_use_new_zipfile_serialization=True)`; save it again in "
+            "that format"
         )
 
     def allocate(dtype, count, location):
@@ -324,15 +374,19 @@ def _read(file, loading, mmap_path):
 
         return loading.storage(dtype, count, location, room)
 
-    legacy = LegacyFile(file, loading.size)
-    return legacy.load(loading.unpickle, loading.unpickle_plain, allocate, loading.seen_as)
+    return LegacyFile(file, loading.size, loading.budget).load(
+        loading.unpickle, loading.unpickle_plain, allocate, loading.seen_as
+    )
 
 
-def _read_archive(archive, loading, mmap_path):
+def _read_archive(archive, loading):
     storages: dict = {}
+    if loading.how.verify:
+        archive.check_all()
 
     def persistent(pid):
-        if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage":
+        known = isinstance(pid, tuple) and len(pid) > 4 and isinstance(pid[0], str)
+        if not known or pid[0] != "storage":
             raise pickle.UnpicklingError("an unknown persistent id")
         _, dtype, key, location, count = pid[:5]
         if not isinstance(key, str | int):
@@ -341,7 +395,7 @@ def _read_archive(archive, loading, mmap_path):
         if key not in storages:
 
             def read(array_dtype, count):
-                return _elements(archive, loading, f"data/{key}", array_dtype, count, mmap_path)
+                return _elements(archive, loading, f"data/{key}", array_dtype, count)
 
             storages[key] = loading.storage(dtype, count, location, read)
         return loading.seen_as(storages[key], dtype)
@@ -351,13 +405,13 @@ def _read_archive(archive, loading, mmap_path):
     return loading.unpickle(archive.stream("data.pkl"), size, persistent)
 
 
-def _elements(archive, loading, entry, array_dtype, count, mmap_path):
+def _elements(archive, loading, entry, array_dtype, count):
     """The elements of a storage."""
     size, there = count * array_dtype.itemsize, archive.entry(entry).size
     if there < size:
         raise Damaged(f"{entry[:80]} holds {there} bytes, {size} are needed")
-    if mmap_path is not None and not archive.swap:
-        return np.asarray(archive.map(entry, mmap_path, size)).view(array_dtype)
+    if loading.how.mapped and not archive.swap:
+        return np.asarray(archive.map(entry, size)).view(array_dtype)
     loading.spend(size)
     array = room(count, array_dtype)
     archive.fill(entry, memoryview(array.reshape(-1).view(np.uint8)))
@@ -374,7 +428,7 @@ def names_in(f):
             return names_in(file)
     import pickletools
 
-    data = bytes(Archive(f).read("data.pkl"))
+    data = bytes(Archive(f, Budget()).read("data.pkl"))
     found: dict = {}
     texts: list = []
     for instruction, argument, _ in pickletools.genops(data):

@@ -9,20 +9,28 @@ from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.dtypes import dtype as dtype_class
+from rushlight.serialization import lazy
+from rushlight.serialization.budget import current
 from rushlight.serialization.names import UNTYPED
 from rushlight.serialization.restricted import shown
 from rushlight.tensor.storage import Storage
 from rushlight.tensor.tensor import Parameter, Tensor, make_tensor
 
 _DIMENSIONS = 64
+_TENSOR = 290  # bytes of a tensor, its array and its reference to a storage
+_META = 480
+_PARAMETER = 230
+_ATTRIBUTE = 104  # bytes of an entry of a tensor's dict
 
 
 class PlacedStorage(Storage):
-    """A storage as `map_location` functions get it."""
+    """A storage as `map_location` functions get it. `held` is the dtype and the marks of elements
+    that were computed in it, `plain` what they were before (see :mod:`.lazy`)."""
 
     __slots__ = ()
 
     device = devices.cpu
+    held = plain = None
 
     def cpu(self):
         """The storage in the memory of the CPU, where it is."""
@@ -34,14 +42,16 @@ class PlacedStorage(Storage):
 
 
 class LoadedStorage:
-    """A buffer from a checkpoint, with its element type; `array` is None on the meta device."""
+    """A buffer from a checkpoint, with its element type; `array` is None for meta ones. `named`
+    counts how often the pickle has it, `used` how many tensors are over it; `alone` says whether it
+    is not seen as other types as well."""
 
-    __slots__ = ("_placed", "array", "count", "device", "dtype", "shared", "used")
+    __slots__ = ("_placed", "alone", "array", "count", "device", "dtype", "named", "shared", "used")
 
     def __init__(self, array, dtype, count, device=devices.cpu):
         self.array, self.dtype, self.count, self.device = array, dtype, count, device
         self.shared = None if array is None else PlacedStorage(array)
-        self.used, self._placed = False, None
+        self.named, self.used, self.alone, self._placed = 0, 0, True, None
 
     def placed(self):
         """The whole buffer on the GPU that it belongs to: moved there once, for all its tensors."""
@@ -56,13 +66,22 @@ class LoadedStorage:
         if self._placed is not None:
             self._placed[...] = self.array.reshape(-1)
 
+    def untouched(self):
+        """Whether it is the load's own, and no tensor is over it."""
+        return self.alone and not self.used and type(self.shared) is PlacedStorage
+
+    def over(self, array):
+        """The same storage with other elements."""
+        return LoadedStorage(array, self.dtype, self.count, self.device)
+
     def public(self):
         """The storage as users know it, where a file holds one outside of any tensor."""
+        found = lazy.plain(self)
         if self.dtype is UNTYPED:
-            return self.shared
+            return found.shared
         from rushlight.ops.former_methods import TypedStorage
 
-        return TypedStorage(_over(self, self.dtype, 0, (self.count,), (1,)))
+        return TypedStorage(_over(found, self.dtype, 0, (self.count,), (1,)))
 
 
 def _over(storage, dtype, offset, size, stride):
@@ -120,15 +139,28 @@ def _tensor(storage, dtype, offset, size, stride, requires_grad, metadata):
             f"a tensor of size {size}, strides {stride}, offset {offset} does not "
             f"fit into its storage of {count} elements"
         )
-    storage.used = True
-    out = _over(storage, dtype, offset, size, stride)
-    if isinstance(metadata, dict) and (metadata.get("conj") or metadata.get("neg")):
-        if math.prod(size) > count:
-            raise ValueError(f"a lazy tensor of size {size} repeats its elements")
-        if storage.array is not None:  # on the arrays: nothing is compiled for a file
-            array = np.conj(out._array) if metadata.get("conj") else out._array
-            out = make_tensor(np.negative(array) if metadata.get("neg") else array, dtype)
+    current().charge(_TENSOR + 16 * len(size))
+    marks = lazy.marks_of(metadata)
+    if any(marks) and storage.array is not None:
+        out = _marked(storage, dtype, offset, size, stride, marks)
+    else:
+        out = _over(lazy.plain(storage), dtype, offset, size, stride)
+    storage.used += 1
     return _recorded(out, requires_grad)
+
+
+def _marked(storage, dtype, offset, size, stride, marks):
+    """A tensor that PyTorch has marked as a conjugate or negative of its elements."""
+    budget = current()
+    if not budget.complete:  # its elements are still to come
+        budget.again = True
+        return _over(storage, dtype, offset, size, stride)
+    lazy.fill(storage, dtype, size, marks)
+    if getattr(storage.shared, "held", None) == (dtype, marks):
+        return _over(storage, dtype, offset, size, stride)
+    out = _over(lazy.plain(storage), dtype, offset, size, stride)
+    budget.charge(math.prod(size) * dtype.itemsize * sum(marks))
+    return make_tensor(lazy.computed(out._array, marks), dtype)
 
 
 def _recorded(out, requires_grad):
@@ -143,6 +175,7 @@ def meta_tensor(dtype, size, stride, requires_grad=False):
     """A tensor without data."""
     if not isinstance(dtype, dtype_class):
         raise ValueError(f"a meta tensor has dtype {shown(dtype)}")
+    current().charge(_META)
     size, _ = _checked_size(size, stride)
     out = make_tensor(meta_array(size, BY_CODE[dtype.code]), dtype, devices.device("meta"))
     return _recorded(out, requires_grad)
@@ -155,6 +188,7 @@ def parameter(data, requires_grad=True, hooks=None):
     wanted = requires_grad is True
     if wanted and not (data.dtype.is_floating_point or data.dtype.is_complex):
         raise ValueError(f"a parameter of dtype {data.dtype} requires a gradient")
+    current().charge(_PARAMETER)
     return Parameter(data.detach(), wanted)
 
 
@@ -170,7 +204,9 @@ def set_attributes(out, state):
     """Give a tensor the attributes its file lists: data, under names that are free."""
     if isinstance(state, tuple) and len(state) == 2:  # the second part are slots
         state = state[0]
-    for name, value in (state or {}).items() if isinstance(state, dict | type(None)) else ():
+    state = state if isinstance(state, dict) else {}
+    current().charge(_ATTRIBUTE * len(state))
+    for name, value in state.items():
         if type(name) is not str or not name.isidentifier():
             raise ValueError(f"a tensor has an attribute {shown(name)}")
         if not name.startswith("_") and not hasattr(type(out), name) and isinstance(value, _KEPT):
@@ -181,7 +217,8 @@ def set_attributes(out, state):
 def from_type(function, kind, args, state):
     """A tensor with attributes, or of a subclass that is allowed."""
     makers = (tensor, parameter, typed_tensor, meta_tensor, parameter_with_state)
-    if function not in makers or not isinstance(kind, type) or not isinstance(args, tuple):
+    known = any(function is maker for maker in makers)  # tensors would be compared by elements
+    if not known or not isinstance(kind, type) or not isinstance(args, tuple):
         raise ValueError("a tensor subclass that is not allowed here")
     out = function(*args)
     if not issubclass(kind, Tensor):
@@ -189,43 +226,3 @@ def from_type(function, kind, args, state):
     if kind not in (Tensor, Parameter):
         out = out.as_subclass(kind)
     return set_attributes(out, state)
-
-
-def encode(text, encoding):
-    """Bytes, as pickle protocol 2 writes them."""
-    if type(text) is not str or encoding != "latin1":
-        raise ValueError(f"bytes in encoding {shown(encoding)}")
-    return text.encode("latin1")
-
-
-def byte_array(data=b"", encoding=None):
-    """A bytearray of bytes; of a number it would be memory that the file has not."""
-    if encoding is not None:
-        return bytearray(encode(data, encoding))
-    if type(data) not in (bytes, bytearray):
-        raise ValueError(f"a bytearray of a {type(data).__name__}")
-    return bytearray(data)
-
-
-def plain_bytes(data=b""):
-    """No bytes, as pickle protocol 2 writes them."""
-    return bytes(byte_array(data))
-
-
-def collection(kind):
-    """`kind`, a collection of hashable values, made of a list whose values hash quickly."""
-    from rushlight.serialization.restricted import check_key
-
-    def make(items=()):
-        if not isinstance(items, list | tuple | set | frozenset | dict):
-            raise ValueError(f"a {kind.__name__} of a {type(items).__name__}")
-        for item in items:
-            if kind.__name__ == "OrderedDict" and not isinstance(items, dict):
-                if not isinstance(item, list | tuple) or len(item) != 2:
-                    raise ValueError("an OrderedDict of something else than pairs")
-                item = item[0]
-            check_key(item)
-        return kind(items)
-
-    make.__name__ = kind.__name__
-    return make

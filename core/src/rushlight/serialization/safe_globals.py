@@ -6,7 +6,7 @@ import collections
 import contextlib
 
 from rushlight import devices, dtypes
-from rushlight.serialization import names, rebuild, sparse
+from rushlight.serialization import makers, names, rebuild, sparse
 from rushlight.serialization.names import DTYPE_OF
 from rushlight.tensor.shape import Size
 
@@ -15,14 +15,14 @@ _allowed: dict = {}
 
 def _fixed():
     found = {
-        ("collections", "OrderedDict"): rebuild.collection(collections.OrderedDict),
-        ("collections", "Counter"): rebuild.collection(collections.Counter),
-        ("builtins", "set"): rebuild.collection(set),
-        ("builtins", "frozenset"): rebuild.collection(frozenset),
+        ("collections", "OrderedDict"): collections.OrderedDict,
+        ("collections", "Counter"): collections.Counter,
+        ("builtins", "set"): set,
+        ("builtins", "frozenset"): frozenset,
         ("builtins", "complex"): complex,
-        ("builtins", "bytearray"): rebuild.byte_array,
-        ("builtins", "bytes"): rebuild.plain_bytes,
-        ("_codecs", "encode"): rebuild.encode,
+        ("builtins", "bytearray"): bytearray,
+        ("builtins", "bytes"): bytes,
+        ("_codecs", "encode"): makers.encode,
         ("torch._utils", "_rebuild_tensor_v2"): rebuild.tensor,
         ("torch._utils", "_rebuild_tensor_v3"): rebuild.typed_tensor,
         ("torch._utils", "_rebuild_tensor"): rebuild.tensor,

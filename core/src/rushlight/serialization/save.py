@@ -11,8 +11,8 @@ import types
 
 from rushlight import devices, dtypes
 from rushlight.backends import np
-from rushlight.serialization import sparse
-from rushlight.serialization.archive_writer import ALIGNMENT, ArchiveWriter
+from rushlight.serialization import legacy, sparse
+from rushlight.serialization.archive_writer import ALIGNMENT, ArchiveWriter, put
 from rushlight.serialization.atomic import replacing
 from rushlight.serialization.names import STORAGE_OF, Global, torch_home
 from rushlight.tensor.shape import Size, contiguous_strides
@@ -76,8 +76,9 @@ class _Pickler(pickle._Pickler):
 
     dispatch = dict(pickle._Pickler.dispatch)
 
-    def __init__(self, file, protocol):
+    def __init__(self, file, protocol, more=()):
         super().__init__(file, protocol)
+        self.more = more  # what the ids of storages end with
         self.storages = {}  # address and dtype of a buffer -> (number, array)
 
     def save_name(self, obj):
@@ -126,7 +127,7 @@ class _Pickler(pickle._Pickler):
         home, name = ("torch", STORAGE_OF.get(obj.dtype))
         if obj.dtype == UNTYPED:
             home, name = "torch.storage", "UntypedStorage"
-        return ("storage", _name(home, name), str(obj.number), obj.place, obj.count)
+        return ("storage", _name(home, name), str(obj.number), obj.place, obj.count, *self.more)
 
     def _tensor(self, tensor):
         kind = type(tensor)
@@ -232,23 +233,22 @@ def save(
 
     The format is PyTorch's zip checkpoint: ``torch.load`` reads it. A path is written atomically:
     aside, synced, renamed; whatever happens, it holds the old file or the new one. Tensors that
-    share memory share it again after loading.
+    share memory share it again after loading. ``_use_new_zipfile_serialization=False`` writes
+    PyTorch's format from before version 1.6, which has no checksums and cannot be mapped.
     """
+    name = "archive"
+    write = _write if _use_new_zipfile_serialization else _write_old
     if isinstance(f, (str, os.PathLike)):
+        name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or name
         with replacing(f) as file:
-            _write(
-                obj,
-                file,
-                os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive",
-                pickle_protocol,
-            )
+            write(obj, file, name, pickle_protocol)
         return
     if not hasattr(f, "write"):
         raise AttributeError(
             f"save: expected 'f' to be a string, path, or a file-like object with a 'write' "
             f"attribute, got {type(f).__name__}"
         )
-    _write(obj, f, "archive", pickle_protocol)
+    write(obj, f, name, pickle_protocol)
 
 
 def _write(obj, file, name, protocol):
@@ -265,3 +265,17 @@ def _write(obj, file, name, protocol):
         archive.write(f"data/{stored.number}", stored.bytes())
     archive.write("version", b"3\n")
     archive.close()
+
+
+def _write_old(obj, file, name, protocol):
+    """The format from before version 1.6, which has no place for the file's name."""
+    stream = io.BytesIO()
+    pickler = _Pickler(stream, protocol, (None,))  # no view of another storage
+    pickler.dump(obj)
+    stored = list(pickler.storages.values())
+    put(file, legacy.head(protocol))
+    put(file, stream.getbuffer())
+    put(file, pickle.dumps([str(s.number) for s in stored], protocol))
+    for one in stored:
+        put(file, one.count.to_bytes(8, "little"))
+        put(file, one.bytes())
