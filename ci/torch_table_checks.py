@@ -408,7 +408,7 @@ def _compare_gradients(info, sample, order, given, wanted):
     """Raise Mismatch unless every gradient is PyTorch's, or as near to that in double precision."""
     exact, places = None, [_places(leaf) for leaf in leaves(sample)]
     for i, (a, b) in enumerate(zip(given, wanted[0], strict=True)):
-        if not _comparable(sample, i, a, b, i < len(places)):
+        if b is None and info.name in _LOST or not _comparable(sample, i, a, b, i < len(places)):
             continue
         near, place = (a, b), places[i % len(places)]
         a, b = theirs(a), dense(b)
@@ -420,6 +420,9 @@ def _compare_gradients(info, sample, order, given, wanted):
             exact = exact or _exact_derivatives(info, sample, order, wanted[1])
             if not exact or exact[i] is None or not as_near(*near, exact[i]):
                 raise
+
+
+_LOST = ("istft",)  # PyTorch gives no gradient of a window that it pads
 
 
 def _comparable(sample, i, a, b, first):

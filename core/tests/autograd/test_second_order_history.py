@@ -64,6 +64,7 @@ def _composites():
         "pad_circular": (lambda F, x: F.pad(x, (1, 2), mode="circular"), (2, 3, 5)),
         "mean": (lambda F, x: F.adaptive_avg_pool2d(x, 1), image),
         "parts": (lambda F, x: F.adaptive_avg_pool2d(x, 2), image),
+        "parts_of_nothing": (lambda F, x: F.adaptive_avg_pool1d(x, 5), (0, 2, 4)),
         "area": (lambda F, x: F.interpolate(x, size=(2, 3), mode="area"), image),
         "rrelu": (lambda F, x: F.rrelu(x, training=True), image),
         "nll": (lambda F, x: F.nll_loss(x, _targets(F), reduction="sum"), (3, 4)),
@@ -119,6 +120,31 @@ def test_composites(name):
     torch = pytest.importorskip("torch")
     call, shape = COMPOSITES[name]
     assert _state(FUNCTIONAL, call, shape) == _state(torch.nn.functional, call, shape)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "labels"),
+    [
+        ("multi_margin_loss", (), ()),
+        ("multi_margin_loss", (3,), ()),
+        ("multi_margin_loss", (3, 4), (3,)),
+        ("multilabel_margin_loss", (), ()),
+        ("multilabel_margin_loss", (3,), (3,)),
+        ("multilabel_margin_loss", (3, 4), (3, 4)),
+    ],
+)
+def test_losses_of_margins(name, shape, labels):
+    """Their gradients are constant between the corners: PyTorch's require grad and refuse to be
+    differentiated, ours have a derivative of zero."""
+    torch = pytest.importorskip("torch")
+
+    def call(F, x):
+        return getattr(F, name)(x, _home(F).zeros(labels, dtype=_home(F).int64))
+
+    x = torch.full(shape, 0.3, requires_grad=True)
+    (first,) = torch.autograd.grad(call(torch.nn.functional, x), x, create_graph=True)
+    assert first.requires_grad
+    assert _state(FUNCTIONAL, call, shape) == (True, True, True)
 
 
 def test_history_of_a_weight():

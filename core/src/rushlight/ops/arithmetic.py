@@ -230,19 +230,14 @@ def _div_inplace(self, other, *, rounding_mode=None):
 Tensor.div_ = Tensor.divide_ = Tensor.true_divide_ = _div_inplace
 
 
-def _divisor(out, other):
-    """What a quotient came from; where that is zero anything serves, for so is the gradient."""
-    zero = other == 0
-    return (other + zero) / (out + zero)
-
-
 @elementwise(
     rule=floating,
     domain=nonzero,
     reflected=("__rtruediv__",),
     method=False,
     inplace=False,
-    restored={"input": _divisor},
+    # where `other` is zero anything serves, for so is the gradient
+    restored={"input": lambda out, other: (other + (other == 0)) / (out + (other == 0))},
     beside_array=lambda input, array: reciprocal(input) * array,
 )
 def _rdiv(input, other):
