@@ -5,16 +5,9 @@ from __future__ import annotations
 import functools
 
 from rushlight.backends import np
-from rushlight.backends.cpu import fuses_vectors
 from rushlight.compiler.storage import SIZE
 
 NAMES = "flat", "rows", "packed", "repeats", "tiles"  # of drivers
-
-
-def is_supported() -> bool:
-    """Whether kernels are compiled here: without vectors of fused multiply-adds each of those
-    would be a library call for every lane."""
-    return fuses_vectors()
 
 
 @functools.cache

@@ -140,10 +140,8 @@ def names():
 
 def _function(name):
     op = TABLE.get(name) or TABLE.get(_aliases().get(name))
-    if op is None and name.endswith("_"):
-        found = getattr(
-            Tensor, name, None
-        )  # in-place forms are functions too: ``relu_``, ``zero_``
+    if op is None and name.endswith("_"):  # in-place forms are functions too: ``relu_``, ``zero_``
+        found = getattr(Tensor, name, None)
         return found if found is None or hasattr(found, "op") else _first_named(found)
     return None if op is None or _elsewhere(op) else op.function
 

@@ -245,8 +245,6 @@ def _pair(**options):
 @_pair(domain=real, variants=({"beta": 0.7},))
 def _smooth_l1(input, target, beta=1.0):
     """Quadratic below `beta`, linear above."""
-    from rushlight.compiler import xp
-
     error = xp.abs(input - target)
     return xp.where(error < beta, 0.5 * error * error / beta, error - 0.5 * beta)
 
@@ -265,8 +263,6 @@ _smooth_l1.gradient(
 @_pair(domain=real, variants=({"delta": 0.7},))
 def _huber(input, target, delta=1.0):
     """Quadratic below `delta`, linear above."""
-    from rushlight.compiler import xp
-
     error = xp.abs(input - target)
     return xp.where(error < delta, 0.5 * error * error, delta * (error - 0.5 * delta))
 
@@ -299,8 +295,6 @@ _logits_entropy.gradient(
 @_pair(domain=probability)
 def _binary_entropy(input, target):
     """Binary cross entropy of a probability; logarithms are at least -100."""
-    from rushlight.compiler import xp
-
     low = xp.maximum(xp.log1p(-input), -100)
     return (target - 1) * low - target * xp.maximum(xp.log(input), -100)
 
