@@ -102,7 +102,7 @@ def corrcoef(input: Tensor):
     spread = real(found.diagonal()).sqrt()
     scaled = found / spread.unsqueeze(1) / spread
     if scaled.is_complex():
-        from rushlight.ops.creation import complex
+        from rushlight.ops.complex_numbers import complex
 
         return complex(scaled.real.clamp(-1, 1), scaled.imag.clamp(-1, 1))
     return scaled.clamp(-1, 1)

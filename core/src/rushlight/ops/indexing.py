@@ -29,6 +29,7 @@ from rushlight.ops._index_forms import (
 )
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._limited import check as check_limited
+from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import op
 from rushlight.ops._op import view as declare_view
 from rushlight.ops._recording import record, record_view
@@ -407,6 +408,7 @@ def index_put_(self, indices, values, accumulate=False):
     return put(self, normalize(tuple(indices))[0], values, accumulate)
 
 
+@numpy_names
 def index_put(input, indices, values, accumulate=False):
     """A copy of `input` with `values` written (or added) at a tuple of index tensors."""
     if stack.levels and any(getattr(i, "_level", None) is not None for i in indices):

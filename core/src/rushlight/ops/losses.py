@@ -12,7 +12,8 @@ from rushlight.errors import shape_text
 from rushlight.kernels import losses as kernels
 from rushlight.ops._direct import on_arrays, on_gpu, tensor_of, translated, unrecorded
 from rushlight.ops._domains import away_from, probability, real
-from rushlight.ops._op import elementwise, numpy_names, op
+from rushlight.ops._numpy_names import numpy_names
+from rushlight.ops._op import elementwise, op
 from rushlight.ops._rules import real_floating_only
 from rushlight.ops._shape_rules import entropy
 from rushlight.ops.activation import logsigmoid
