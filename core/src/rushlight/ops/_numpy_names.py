@@ -23,17 +23,31 @@ def numpy_names(function):
     others = {k: v for k, v in NUMPY_NAMES.items() if v in names and k not in names}
     if not others:
         return function
+    if names == ("input",) and not code.co_kwonlyargcount:
+        return _of_one_argument(function)
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        if kwargs:
-            for name in [n for n in kwargs if n in others]:
-                if others[name] in kwargs:
-                    raise TypeError(
-                        f"{function.__name__}() got multiple values for '{others[name]}'"
-                    )
-                kwargs[others[name]] = kwargs.pop(name)
+        if not kwargs:
+            return function(*args)
+        for name in [n for n in kwargs if n in others]:
+            if others[name] in kwargs:
+                raise TypeError(f"{function.__name__}() got multiple values for '{others[name]}'")
+            kwargs[others[name]] = kwargs.pop(name)
         return function(*args, **kwargs)
+
+    return call
+
+
+def _of_one_argument(function):
+    """:func:`numpy_names` of a function of ``input`` alone, at half the cost of a call."""
+
+    @functools.wraps(function)
+    def call(input=None, **named):
+        if named or input is None:
+            input = first_by_keyword(function.__name__, named) if input is None else input
+            return function(input, **named)
+        return function(input)
 
     return call
 

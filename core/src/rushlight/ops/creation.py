@@ -93,10 +93,9 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if dtype is not None:
         dtype = as_dtype(dtype)
     if device is None and not requires_grad:
-        array = plain_numbers(data, dtype)
-        if array is not None:
-            made = construction.made(array, BY_ARRAY_DTYPE[array.dtype])
-            return construction.inferred(made)
+        made = plain_numbers(data, dtype)
+        if made is not None:
+            return made
     if isinstance(data, Tensor):
         import warnings
 

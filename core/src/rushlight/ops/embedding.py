@@ -11,7 +11,7 @@ from rushlight.kernels import embedding as kernels
 from rushlight.kernels import places as index_kernels
 from rushlight.kernels import vectors
 from rushlight.kernels.prepared import Remembered
-from rushlight.ops._direct import on_cpu, tensor_of
+from rushlight.ops._direct import arrays_of, is_plain_float, on_cpu, tensor_of, unrecorded
 from rushlight.ops._op import op
 from rushlight.ops._recording import note
 from rushlight.ops._shape_rules import bags_of, rows_of, table_gradient
@@ -328,6 +328,12 @@ def embedding_bag(
             padding,
             scale_grad_by_freq,
         )
+    if is_plain_float(weight) and unrecorded(input, offsets, per_sample_weights):
+        arrays = arrays_of(input, offsets), arrays_of(per_sample_weights)
+        found = kernels.embedding_bag_forward(
+            weight._array, *arrays[0], mode, *arrays[1], include_last_offset, padding
+        )
+        return tensor_of(found[0])
     return _embedding_bag(
         weight,
         input,
