@@ -111,6 +111,9 @@ CALLS = {
     "div_number": lambda home, x, y, i, j: x / 3.0,
     "number_div": lambda home, x, y, i, j: 2.0 / x,
     "zero_div": lambda home, x, y, i, j: 0.0 / x,
+    "pool_of_nothing": lambda home, x, y, i, j: home.nn.functional.adaptive_avg_pool1d(
+        x[:0].reshape(0, 3, 4), 5
+    ),
     "bags": lambda home, x, y, i, j: home.nn.functional.embedding_bag(i.reshape(1, 2), x),
     "weighted_bags": lambda home, x, y, i, j: home.nn.functional.embedding_bag(
         i.reshape(1, 2), x, mode="sum", per_sample_weights=y[:1, :2]

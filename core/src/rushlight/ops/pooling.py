@@ -486,7 +486,7 @@ def _adaptive_of_nothing(name, function, count, input, sizes):
     found = (
         with_history(input).flatten(-count)[..., :1].expand(*input.shape[:-count], math.prod(sizes))
     )
-    found = found.reshape(shape)
+    found = found.reshape(shape).clone()  # not a view of one element that nobody may write to
     return found if function is _adaptive_avg_pool else (found, found.long())
 
 
