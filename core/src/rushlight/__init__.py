@@ -130,7 +130,6 @@ from rushlight.ops.creation import (
     arange,
     as_tensor,
     asarray,
-    complex,
     empty,
     empty_like,
     eye,
@@ -219,15 +218,13 @@ from rushlight.ops.random import (
     multinomial,
     normal,
     rand,
-    rand_like,
     randint,
-    randint_like,
     randn,
-    randn_like,
     randperm,
     seed,
     set_rng_state,
 )
+from rushlight.ops.random_alike import rand_like, randint_like, randn_like
 from rushlight.ops.reduction import (
     all,
     amax,

@@ -9,9 +9,9 @@ from rushlight import refusals
 # Modules of the top level imported at first use.
 PARTS = frozenset(
     "_C __config__ _dynamo _utils accelerator amp array_api backends chains compiler cpu "
-    "distributed distributions fft func hub jit library linalg masked mps multiprocessing "
-    "nested onnx overrides profiler quasirandom random serialization signal sparse special "
-    "storage testing types version xpu".split()
+    "distributed distributions fft func functional hub jit library linalg masked mps "
+    "multiprocessing nested onnx overrides profiler quasirandom random serialization signal "
+    "sparse special storage testing types version xpu".split()
 )
 
 # Module -> names of the top level it holds.
@@ -36,6 +36,7 @@ NAMES = {
     ),
     "chains": "compile",
     "errors": "OutOfMemoryError",
+    "ops.complex_numbers": "complex",
     "ops.reparameterization": (
         "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad"
     ),
@@ -63,7 +64,7 @@ NAMES = {
     "tensor.layout": "jagged",
     "symbolic_numbers": ("sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum"),
     "autograd.anomaly": "is_anomaly_check_nan_enabled set_anomaly_enabled",
-    "nn.functional": "celu_ rrelu_ selu_ threshold_",
+    "nn.functional": "celu_ max_pool1d_with_indices rrelu_ selu_ threshold_",
     "utils.dlpack": "to_dlpack",
     "ops.sparse_products": "spmm sspaddmm",
     "sparse": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from rushlight.ops._numpy_names import numpy_names
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import tree_flatten, tree_unflatten
@@ -19,16 +20,19 @@ def numel(input) -> int:
     return input.numel()
 
 
+@numpy_names
 def is_floating_point(input) -> bool:
     """Whether the dtype is a float type."""
     return input.is_floating_point()
 
 
+@numpy_names
 def is_complex(input) -> bool:
     """Whether the dtype is a complex type."""
     return input.is_complex()
 
 
+@numpy_names
 def is_nonzero(input) -> bool:
     """Whether a one-element tensor is not zero."""
     return bool(input)
@@ -218,16 +222,19 @@ def _check_is_size(i, message=None, *, max=None) -> None:
         _check(i <= max, message)
 
 
+@numpy_names
 def is_signed(input) -> bool:
     """Whether the dtype has negative numbers."""
     return input.is_signed()
 
 
+@numpy_names
 def is_inference(input) -> bool:
     """Whether a tensor was made in inference mode."""
     return input.is_inference()
 
 
+@numpy_names
 def is_distributed(input) -> bool:
     """False: tensors that are spread over processes are of another class."""
     return False
@@ -245,6 +252,7 @@ def get_device(input) -> int:
     return input.get_device()
 
 
+@numpy_names
 def detach(input):
     """The tensor without its history; it shares the memory."""
     return input.detach()

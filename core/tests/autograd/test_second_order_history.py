@@ -64,6 +64,7 @@ def _composites():
         "pad_circular": (lambda F, x: F.pad(x, (1, 2), mode="circular"), (2, 3, 5)),
         "mean": (lambda F, x: F.adaptive_avg_pool2d(x, 1), image),
         "parts": (lambda F, x: F.adaptive_avg_pool2d(x, 2), image),
+        "parts_of_nothing": (lambda F, x: F.adaptive_avg_pool1d(x, 5), (0, 2, 4)),
         "area": (lambda F, x: F.interpolate(x, size=(2, 3), mode="area"), image),
         "rrelu": (lambda F, x: F.rrelu(x, training=True), image),
         "nll": (lambda F, x: F.nll_loss(x, _targets(F), reduction="sum"), (3, 4)),
@@ -121,6 +122,31 @@ def test_composites(name):
     assert _state(FUNCTIONAL, call, shape) == _state(torch.nn.functional, call, shape)
 
 
+@pytest.mark.parametrize(
+    ("name", "shape", "labels"),
+    [
+        ("multi_margin_loss", (), ()),
+        ("multi_margin_loss", (3,), ()),
+        ("multi_margin_loss", (3, 4), (3,)),
+        ("multilabel_margin_loss", (), ()),
+        ("multilabel_margin_loss", (3,), (3,)),
+        ("multilabel_margin_loss", (3, 4), (3, 4)),
+    ],
+)
+def test_losses_of_margins(name, shape, labels):
+    """Their gradients are constant between the corners: PyTorch's require grad and refuse to be
+    differentiated, ours have a derivative of zero."""
+    torch = pytest.importorskip("torch")
+
+    def call(F, x):
+        return getattr(F, name)(x, _home(F).zeros(labels, dtype=_home(F).int64))
+
+    x = torch.full(shape, 0.3, requires_grad=True)
+    (first,) = torch.autograd.grad(call(torch.nn.functional, x), x, create_graph=True)
+    assert first.requires_grad
+    assert _state(FUNCTIONAL, call, shape) == (True, True, True)
+
+
 def test_history_of_a_weight():
     """The gradient by the bias is linear in that of the result, and no more."""
     conv = rushlight.nn.Conv1d(2, 3, 2)
@@ -151,16 +177,3 @@ def test_without_create_graph_nothing_is_recorded():
     x = rushlight.randn(3, requires_grad=True)
     (first,) = rushlight.autograd.grad(rushlight.relu(x).sum(), x)
     assert not first.requires_grad
-
-
-def test_a_second_derivative_that_is_not_there():
-    """The gradient of the losses of alignments requires grad; to differentiate it is refused."""
-    scores = (rushlight.arange(60.0).reshape(5, 2, 6) * 0.37).sin().requires_grad_()
-    given = rushlight.tensor([[1, 2], [3, 4]]), rushlight.tensor([5, 5]), rushlight.tensor([2, 2])
-    loss = rushlight.nn.functional.ctc_loss(scores.log_softmax(2), *given)
-    (plain,) = rushlight.autograd.grad(loss, scores, retain_graph=True)
-    (first,) = rushlight.autograd.grad(loss, scores, create_graph=True)
-    assert first.requires_grad and not plain.requires_grad
-    assert rushlight.allclose(first, plain)
-    with pytest.raises(NotImplementedError, match="CtcLoss"):
-        rushlight.autograd.grad(first.sum(), scores)

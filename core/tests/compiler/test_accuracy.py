@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from rushlight.backends.cpu import fuses_vectors
 from rushlight.backends.llvm import Engine
 from rushlight.compiler import compile, machine, xp
 
@@ -149,7 +150,7 @@ def test_remainders_are_exact():
         np.testing.assert_array_equal(got, np.floor_divide(whole, divisor))
 
 
-@pytest.mark.skipif(not machine.is_supported(), reason="the code below is x86 code")
+@pytest.mark.skipif(not fuses_vectors(), reason="the code below is x86 code")
 def test_avx2_code_gives_the_same_bits():
     target = Engine("haswell")
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(machine.driver("flat"))

@@ -107,7 +107,7 @@ def _inner(a, b):
 
 
 # The derivative of the derivative is not available (nor in PyTorch).
-ONCE = {"_ctc_loss", "_embedding_bag", "_lobpcg", "lobpcg"}
+ONCE = {"_embedding_bag", "_lobpcg", "lobpcg"}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 
 import rushlight
 from rushlight.backends import cpu, memory, threads
-from rushlight.compiler import kernel, machine
+from rushlight.backends.cpu import fuses_vectors
+from rushlight.compiler import kernel
 from rushlight.kernels import blocks, moving
 
 SIZES = (8191, 8192, 50_001, 100_000, 300_007, 4_300_003)
@@ -209,7 +210,7 @@ def test_joined_past_the_caches_from_few_bytes(monkeypatch):
 
 
 @pytest.mark.compiled("the reference leaves memory to NumPy")
-@pytest.mark.skipif(not machine.is_supported(), reason="elementwise kernels are not compiled")
+@pytest.mark.skipif(not fuses_vectors(), reason="elementwise kernels are not compiled")
 def test_elementwise_results_past_the_caches_from_few_bytes(monkeypatch):
     asked, ask = [], kernel.Kernel._streams
     monkeypatch.setattr(kernel, "streams_from", lambda: 1 << 15)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.compiler.machine import is_supported
+from rushlight.backends.cpu import fuses_vectors
 from rushlight.kernels import gemm, matrix
 from rushlight.kernels.panel_products import PanelProduct
 from rushlight.nn import functional as F
@@ -12,7 +12,7 @@ from rushlight.ops import activation as ops
 from rushlight.ops.epilogues import convolution_then, epilogue_of, linear_then
 
 pytestmark = pytest.mark.skipif(
-    rushlight.settings.kernels_mode() == "reference" or not is_supported(),
+    rushlight.settings.kernels_mode() == "reference" or not fuses_vectors(),
     reason="elementwise kernels that are not compiled take two steps",
 )
 

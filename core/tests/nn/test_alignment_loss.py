@@ -100,3 +100,65 @@ def test_the_same_bits_for_any_number_of_threads():
     finally:
         rushlight.set_num_threads(before)
     assert found[0] == found[1]
+
+
+def _settings(joined, seed=4):
+    """Scores, and a function of them: losses of impossible, empty and ordinary targets."""
+    scores, labels, inputs, targets = batch(7, 4, 4, 3, seed)
+    rows = zip(labels, targets, strict=True)
+    labels = np.concatenate([row[:n] for row, n in rows]) if joined else labels
+
+    def losses(x, library, reduction):
+        given = [library.tensor(a) for a in (labels, inputs, targets)]
+        call = library.nn.functional.ctc_loss
+        return call(x.log_softmax(-1), *given, 0, reduction, zero_infinity=True)
+
+    return scores, losses
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("joined", [False, True])
+def test_second_derivatives(joined, reduction):
+    scores, losses = _settings(joined)
+    x = rushlight.tensor(scores, requires_grad=True)
+    check = rushlight.autograd.gradgradcheck
+    assert check(lambda x: losses(x, rushlight, reduction), (x,))
+
+
+def test_second_derivatives_are_differences_of_torchs_gradients():
+    """PyTorch has no second derivatives: its gradients a little to both sides give them."""
+    torch = pytest.importorskip("torch")
+    scores, losses = _settings(False)
+    move = np.random.default_rng(1).standard_normal(scores.shape)
+    sides = []
+    for step in (1e-6, -1e-6):
+        x = torch.tensor(scores + step * move, requires_grad=True)
+        sides.append(torch.autograd.grad(losses(x, torch, "sum"), x)[0].numpy())
+    x = rushlight.tensor(scores, requires_grad=True)
+    (first,) = rushlight.autograd.grad(losses(x, rushlight, "sum"), x, create_graph=True)
+    (second,) = rushlight.autograd.grad((first * rushlight.tensor(move)).sum(), x)
+    np.testing.assert_allclose(second.numpy(), (sides[0] - sides[1]) / 2e-6, 1e-6, 1e-8)
+
+
+def test_gradients_with_a_history_are_those_without():
+    """Impossible letters included, and states that have no way to the end."""
+    scores, losses = _settings(False)
+    scores[2:4, 2:, 1] = -np.inf
+    x = rushlight.tensor(scores, requires_grad=True)
+    total = losses(x, rushlight, "sum")
+    (plain,) = rushlight.autograd.grad(total, x, retain_graph=True)
+    (first,) = rushlight.autograd.grad(total, x, create_graph=True)
+    assert first.requires_grad and not plain.requires_grad
+    np.testing.assert_allclose(first.detach().numpy(), plain.numpy(), 1e-12, 1e-14)
+    (second,) = rushlight.autograd.grad(first.square().sum(), x, create_graph=True)
+    assert second.isfinite().all()
+
+
+def test_an_infinite_loss_has_the_same_gradient_with_a_history():
+    x = rushlight.zeros(3, 2, 4, requires_grad=True)
+    given = rushlight.tensor([[1, 1, 1], [1, 2, 3]]), (3, 3), (3, 3)
+    losses = rushlight.nn.functional.ctc_loss(x.log_softmax(-1), *given, reduction="none")
+    (plain,) = rushlight.autograd.grad(losses.sum(), x, retain_graph=True)
+    (first,) = rushlight.autograd.grad(losses.sum(), x, create_graph=True)
+    assert rushlight.equal(first.isnan(), plain.isnan())
+    assert not first[:, 1].isnan().any()

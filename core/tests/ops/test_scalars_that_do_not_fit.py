@@ -106,3 +106,18 @@ def test_numbers(dtype, name):
 def test_the_message_names_the_dtype():
     with pytest.raises(RuntimeError, match="converted to type float16 without overflow"):
         rushlight.zeros(2).half().masked_fill(rushlight.tensor([True, False]), -1e9)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        1e39, [1e39, -1e300], [[1.0, 2.0], [1e39, 3.0]], [3e38, 3e38, -3e38], [10**30, 1],
+        [1.0, float("nan")], [float("inf"), -1.0],
+    ],
+)  # fmt: skip
+def test_numbers_beyond_float32_are_infinite(data):
+    """In rows of plain numbers too, and nothing warns."""
+    for dtype in ("float32", "float64"):
+        found = rushlight.tensor(data, dtype=getattr(rushlight, dtype)).numpy()
+        wanted = torch.tensor(data, dtype=getattr(torch, dtype)).numpy()
+        np.testing.assert_array_equal(found, wanted)

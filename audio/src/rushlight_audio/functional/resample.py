@@ -53,7 +53,7 @@ def resample(
     )
     if filters.is_large:
         return resample_by_sums(waveform, filters)
-    return apply_kernel(waveform, orig, new, *sinc_kernel(filters))
+    return apply_kernel(waveform, filters, sinc_kernel(filters)[0])
 
 
 def reduced_rates(orig_freq: int, new_freq: int) -> tuple[int, int]:
@@ -67,14 +67,13 @@ def reduced_rates(orig_freq: int, new_freq: int) -> tuple[int, int]:
     return int(orig_freq) // divisor, int(new_freq) // divisor
 
 
-def apply_kernel(
-    waveform: rl.Tensor, orig: int, new: int, kernel: rl.Tensor, width: int
-) -> rl.Tensor:
+def apply_kernel(waveform: rl.Tensor, filters: SincFilter, kernel: rl.Tensor) -> rl.Tensor:
     """Convolve ``[..., T]`` with the phases ``[new, 1, K]`` and interleave what they give."""
-    if orig == new:
+    orig, width = filters.orig, filters.width
+    if orig == filters.new:
         return waveform
     length = waveform.shape[-1]
-    target = -(-new * length // orig)
+    target = filters.target(length)
     if waveform.numel() == 0:
         return waveform.new_zeros((*waveform.shape[:-1], target))
     rows = F.pad(waveform.reshape(-1, 1, length), (width, width + orig))

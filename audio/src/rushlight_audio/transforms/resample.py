@@ -56,7 +56,6 @@ class Resample(nn.Module):
             beta,
             dtype or rl.float32,
         )
-        self._width = self._filters.width
         if self._orig != self._new and not self._filters.is_large:
             self.register_buffer("kernel", sinc_kernel(self._filters)[0].clone())
 
@@ -67,4 +66,4 @@ class Resample(nn.Module):
             return waveform
         if self._filters.is_large:
             return resample_by_sums(waveform, self._filters)
-        return apply_kernel(waveform, self._orig, self._new, self.kernel, self._width)
+        return apply_kernel(waveform, self._filters, self.kernel)

@@ -125,9 +125,9 @@ def pack(node, pair=None, places=None) -> None:
     pair = current() if pair is None else pair
     if pair is None or not node.saved:
         return
-    inputs = node.plan.inputs
+    inputs, spares = node.plan.inputs, node.plan.spares
     for i, item in enumerate(node.saved):
-        if type(item) is Packed or (places is not None and i not in places):
+        if type(item) is Packed or i in spares or (places is not None and i not in places):
             continue
         output = i >= len(inputs)
         number = item[3] if output else inputs[i]

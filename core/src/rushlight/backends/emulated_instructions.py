@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-__all__ = ["TILES", "replaced"]
+__all__ = ["FMA", "TILES", "fused_and_flushed", "halves_of_pairs", "replaced"]
 
 TILES = {  # LLVM's name: the function in the module of tiles
     f"llvm.x86.{name}": f"rushlight_{name}"
@@ -36,10 +36,10 @@ def _same(count, kind, value):
 # ---- what they do --------------------------------------------------------------------------------
 
 
-def _flushed(name, x, count=16):
+def _flushed(name, x):
     """Lines that name %`name` the float32 vector %`x` with zeros for subnormal numbers."""
-    f, w, m = f"<{count} x float>", f"<{count} x i32>", f"<{count} x i1>"
-    sign, exponent = (_same(count, "i32", value) for value in (-(1 << 31), 0x7F800000))
+    f, w, m = "<16 x float>", "<16 x i32>", "<16 x i1>"
+    sign, exponent = (_same(16, "i32", value) for value in (-(1 << 31), 0x7F800000))
     return f"""
       %{name}.bits = bitcast {f} %{x} to {w}
       %{name}.size = and {w} %{name}.bits, {exponent}
@@ -49,28 +49,28 @@ def _flushed(name, x, count=16):
       %{name} = bitcast {w} %{name}.kept to {f}"""
 
 
-def halves_of_pairs(name, x, count=16):
+def halves_of_pairs(name, x):
     """Lines that name %`name`.0 and %`name`.1 the bfloat16 values in the words %`x` as float32:
     the lower and the upper halves, subnormal numbers as zeros."""
-    f, w = f"<{count} x float>", f"<{count} x i32>"
+    f, w = "<16 x float>", "<16 x i32>"
     return f"""
-      %{name}.low = shl {w} %{x}, {_same(count, "i32", 16)}
+      %{name}.low = shl {w} %{x}, {_same(16, "i32", 16)}
       %{name}.lowf = bitcast {w} %{name}.low to {f}
-      %{name}.high = and {w} %{x}, {_same(count, "i32", -(1 << 16))}
+      %{name}.high = and {w} %{x}, {_same(16, "i32", -(1 << 16))}
       %{name}.highf = bitcast {w} %{name}.high to {f}
-      {_flushed(f"{name}.0", f"{name}.lowf", count)}
-      {_flushed(f"{name}.1", f"{name}.highf", count)}"""
+      {_flushed(f"{name}.0", f"{name}.lowf")}
+      {_flushed(f"{name}.1", f"{name}.highf")}"""
 
 
-def fused_and_flushed(name, x, y, z, count=16):
+def fused_and_flushed(name, x, y, z):
     """Lines that name %`name` ``x * y + z``, rounded once, zero where that is subnormal."""
-    f = f"<{count} x float>"
+    f = "<16 x float>"
     return f"""
-      %{name}.sum = call {f} @llvm.fma.v{count}f32({f} %{x}, {f} %{y}, {f} %{z})
-      {_flushed(name, f"{name}.sum", count)}"""
+      %{name}.sum = call {f} @llvm.fma.v16f32({f} %{x}, {f} %{y}, {f} %{z})
+      {_flushed(name, f"{name}.sum")}"""
 
 
-_FMA = "declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)"
+FMA = "declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)"
 
 
 def _pairs():
@@ -85,7 +85,7 @@ def _pairs():
       {fused_and_flushed("all", "x.0", "y.0", "upper")}
       ret {f} %all
     }}"""
-    return body, [_FMA]
+    return body, [FMA]
 
 
 def _gather():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import textwrap
 
 from rushlight.backends.emulated_instructions import (
-    _FMA,
+    FMA,
     TILES,
     fused_and_flushed,
     halves_of_pairs,
@@ -25,7 +25,7 @@ _TABLE = f"""
 @tiles = internal global [{ENTRIES} x %tiles] zeroinitializer, align 64
 
 declare void @llvm.trap()
-{_FMA}
+{FMA}
 
 define internal i64 @thread() alwaysinline {{
   %block = load i64, ptr addrspace(257) null  ; fs:0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rushlight.backends.cpu import fuses_vectors
 from rushlight.compiler.graph import topological, trace
 from rushlight.compiler.kernel import Kernel, ReferenceKernel
-from rushlight.compiler.machine import is_supported
 from rushlight.compiler.storage import COMPLEX, check
 from rushlight.settings import kernels_mode
 
@@ -36,7 +36,8 @@ def compile(body, inputs, operands, scalars, static, outputs):
     processors without AVX2 and ``RUSHLIGHT_KERNELS=reference`` give what :func:`reference` gives.
     """
     program = _trace(body, inputs, operands, scalars, static, outputs)
-    if kernels_mode() == "reference" or not is_supported() or not _is_emitted(program):
+    # without vectors of fused multiply-adds each of those would be a library call for every lane
+    if kernels_mode() == "reference" or not fuses_vectors() or not _is_emitted(program):
         return ReferenceKernel(program)
     return Kernel(program)
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 import functools
 
 from rushlight.backends import np
-from rushlight.backends.cpu import fuses_vectors
 from rushlight.compiler.storage import SIZE
-
-
-def is_supported() -> bool:
-    """Whether kernels are compiled here: without vectors of fused multiply-adds each of those
-    would be a library call for every lane."""
-    return fuses_vectors()
 
 
 def _parts(name):

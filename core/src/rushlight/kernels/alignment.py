@@ -16,13 +16,13 @@ from rushlight.kernels.execution import COMPILED_DTYPES, REFERENCE, chunk, langu
 from rushlight.kernels.places import failures
 from rushlight.kernels.prepared import Remembered, called, prepared
 
-__all__ = ["ctc", "ctc_compiled"]
+__all__ = ["ctc", "ctc_compiled", "labelled_states"]
 
 _INT64 = np.dtype(np.int64)
 _STATE_WORK = 20  # units of work of a state and step
 
 
-def _states(labels, blank):
+def labelled_states(labels, blank):
     """Labels with blanks around each (N, 2S + 1), and where a blank may be skipped."""
     batch, count = labels.shape
     states = np.full((batch, 2 * count + 1), blank, np.int64)
@@ -75,7 +75,7 @@ def ctc(log_probs, labels, input_lengths, target_lengths, blank):
     """Losses (N,) of float64 (T, N, C), and ``exp(log_probs) - posterior`` (T, N, C): the
     derivative with respect to scores whose log-softmax `log_probs` is; zero past each length."""
     steps, batch, classes = log_probs.shape
-    states, skips = _states(labels, blank)
+    states, skips = labelled_states(labels, blank)
     with np.errstate(all="ignore"):
         wide = np.broadcast_to(states, (steps, *states.shape))
         emissions = np.take_along_axis(log_probs, wide, 2)

@@ -226,7 +226,7 @@ def _bag_forward_reference(weight, indices, offsets, mode, per_sample_weights,
     _check_range(flat, len(weight))
     wide, count, width = weight.astype(np.float64), len(starts) - 1, weight.shape[1]
     out, counts = np.zeros((count, width)), np.zeros(count, np.int64)
-    places = np.full((count, width), -1, np.int64) if mode == "max" else None
+    places = np.full((count if mode == "max" else 0, width), -1, np.int64)
     for bag in range(count):
         chosen = np.arange(starts[bag], starts[bag + 1])
         chosen = chosen[flat[chosen] != padding_idx]
@@ -246,8 +246,8 @@ def _bag_forward_reference(weight, indices, offsets, mode, per_sample_weights,
 
 def _bag_backward_reference(grad, saved, num_embeddings, mode, per_sample_weights, padding_idx,
                             scale_grad_by_freq=False):  # fmt: skip
-    flat, starts, counts, places = saved
-    wide = grad.astype(np.float64)
+    indices, starts, counts, places = saved
+    flat, wide = _flat_indices(indices), grad.astype(np.float64)
     out = np.zeros((num_embeddings, grad.shape[1]))
     if mode == "max":
         bags, columns = np.nonzero(places >= 0)
@@ -337,7 +337,7 @@ def _bags(indices, offsets, include_last_offset):
         raise ValueError(
             f"embedding_bag: indices of shape {indices.shape} need offsets (1-dim) or two dims"
         )
-    starts = np.ascontiguousarray(offsets, np.int64)
+    starts = np.array(offsets, np.int64)  # a copy: the graph keeps it, offsets may be written to
     if starts.ndim != 1 or (starts.size and starts[0] != 0):
         raise ValueError("embedding_bag: offsets must be one-dimensional and start with 0")
     if not include_last_offset:
@@ -372,7 +372,7 @@ def embedding_bag_forward(weight, indices, offsets, mode, per_sample_weights, in
 
     ``indices`` is (B, L), or flat with ``offsets``. Rows equal to ``padding_idx`` (-1: none) do
     not count. Returns (out, saved) where saved = (flat indices, bag starts, counts, places of the
-    maxima or None) is what :func:`embedding_bag_backward` needs.
+    maxima, none in other modes) is what :func:`embedding_bag_backward` needs.
     """
     _check_table(weight)
     flat, starts = _bags(indices, offsets, include_last_offset)
@@ -380,7 +380,7 @@ def embedding_bag_forward(weight, indices, offsets, mode, per_sample_weights, in
     table = compute_array(weight)
     count, width = len(starts) - 1, weight.shape[1]
     out, counts = np.empty((count, width), table.dtype), np.empty(count, np.int64)
-    places = np.empty((count, width), np.int64) if mode == "max" else None
+    places = np.empty((count if mode == "max" else 0, width), np.int64)
     scales = None
     if per_sample_weights is not None:
         scales = compute_array(per_sample_weights.reshape(-1)).astype(table.dtype, copy=False)
@@ -395,10 +395,10 @@ def embedding_bag_forward(weight, indices, offsets, mode, per_sample_weights, in
 @referenced_by(_bag_backward_reference)
 def embedding_bag_backward(grad, saved, num_embeddings, mode, per_sample_weights, padding_idx,
                            scale_grad_by_freq=False):  # fmt: skip
-    """Gradient (V, E) of the table from grad (B, E) and what the forward pass saved."""
-    flat, starts, counts, places = saved
-    rows = compute_array(grad)
-    width = grad.shape[1]
+    """Gradient (V, E) of the table from grad (B, E) and what the forward pass saved, its indices
+    flat or not."""
+    indices, starts, counts, places = saved
+    flat, rows, width = _flat_indices(indices), compute_array(grad), grad.shape[1]
     if mode == "max":
         out = np.zeros((num_embeddings, width), rows.dtype)
         bags, columns = np.nonzero(places >= 0)

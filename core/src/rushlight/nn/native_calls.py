@@ -11,6 +11,7 @@ from rushlight.dtypes import bool_
 from rushlight.errors import argument_error
 from rushlight.nn import functional as F
 from rushlight.ops import dropout as noise
+from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops.creation import empty_like
 from rushlight.ops.matrix_norm import linalg_matrix_norm, linalg_vector_norm
 
@@ -41,6 +42,7 @@ def instance_norm(
     )
 
 
+@numpy_names
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
     """:func:`rushlight.nn.functional.layer_norm`."""
     return F.layer_norm(input, normalized_shape, weight, bias, eps)
@@ -51,6 +53,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 
+@numpy_names
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """:func:`rushlight.nn.functional.rms_norm`."""
     return F.rms_norm(input, normalized_shape, weight, eps)
@@ -64,46 +67,55 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 
 # ------------------------------------------------------------------------------------------ dropout
+@numpy_names
 def dropout(input, p, train):
     """:func:`rushlight.nn.functional.dropout`."""
     return F.dropout(input, p, train)
 
 
+@numpy_names
 def dropout_(input, p, train):
     """In-place version of :func:`dropout`."""
     return F.dropout(input, p, train, True)
 
 
+@numpy_names
 def alpha_dropout(input, p, train):
     """:func:`rushlight.nn.functional.alpha_dropout`."""
     return F.alpha_dropout(input, p, train)
 
 
+@numpy_names
 def alpha_dropout_(input, p, train):
     """In-place version of :func:`alpha_dropout`."""
     return F.alpha_dropout(input, p, train, True)
 
 
+@numpy_names
 def feature_dropout(input, p, train):
     """Dropout of whole channels, of input with any number of dimensions behind them."""
     return noise._channels(input, p, train, False)
 
 
+@numpy_names
 def feature_dropout_(input, p, train):
     """In-place version of :func:`feature_dropout`."""
     return noise._channels(input, p, train, True)
 
 
+@numpy_names
 def feature_alpha_dropout(input, p, train):
     """:func:`rushlight.nn.functional.feature_alpha_dropout`."""
     return F.feature_alpha_dropout(input, p, train)
 
 
+@numpy_names
 def feature_alpha_dropout_(input, p, train):
     """In-place version of :func:`feature_alpha_dropout`."""
     return F.feature_alpha_dropout(input, p, train, True)
 
 
+@numpy_names
 def native_dropout(input, p, train):
     """Dropout and the mask of what it kept."""
     if not train:
@@ -145,6 +157,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
     return F.cosine_embedding_loss(input1, input2, target, margin, reduction=reduction)
 
 
+@numpy_names
 def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
     """:func:`rushlight.nn.functional.hinge_embedding_loss`."""
     reduction = _reduction("hinge_embedding_loss", reduction)
@@ -174,6 +187,7 @@ def triplet_margin_loss(
 
 
 # ------------------------------------------------------------------------------------------- others
+@numpy_names
 def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
     """:func:`rushlight.nn.functional.pairwise_distance`."""
     return F.pairwise_distance(x1, x2, p, eps, keepdim)
@@ -190,11 +204,13 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     return getattr(F, f"conv{count}d")(input, weight, bias, stride, padding, dilation, groups)
 
 
+@numpy_names
 def frobenius_norm(input, dim=None, keepdim=False):
     """The square root of the sum of squares over `dim` (all)."""
     return linalg_vector_norm(input, 2, dim, keepdim)
 
 
+@numpy_names
 def nuclear_norm(input, dim=None, keepdim=False):
     """The sum of singular values of matrices over two dimensions (the last); also written
     ``nuclear_norm(input, keepdim)``."""
@@ -275,11 +291,13 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return new + (update + update_hidden).sigmoid() * (hx - new)
 
 
+@numpy_names
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of :func:`rnn_tanh`: the new hidden state."""
     return (F.linear(input, w_ih, b_ih) + F.linear(hx, w_hh, b_hh)).tanh()
 
 
+@numpy_names
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of :func:`rnn_relu`: the new hidden state."""
     return (F.linear(input, w_ih, b_ih) + F.linear(hx, w_hh, b_hh)).relu()

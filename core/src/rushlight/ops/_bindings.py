@@ -12,6 +12,7 @@ from rushlight.ops import _fast, _fast_inplace
 from rushlight.ops._attributes import DTYPE, TRUTH
 from rushlight.ops._doors import make_door
 from rushlight.ops._elementwise_doors import make_elementwise_door
+from rushlight.ops._numpy_names import first_by_keyword
 from rushlight.ops._op import OPTIONAL, TABLE, TENSOR
 from rushlight.tensor import construction as make
 from rushlight.tensor.dispatch import (
@@ -333,14 +334,6 @@ def inplace_view_function(op, name):
     from rushlight.ops._inplace_views import run_inplace_view
 
     return _inplace_call(op, name, run_inplace_view, "inplace view")
-
-
-def first_by_keyword(name, kwargs):
-    """The first argument of an in-place function, taken out of its keywords."""
-    try:
-        return kwargs.pop("input")
-    except KeyError:
-        raise TypeError(f"{name}() missing required argument: 'input' (pos 1)") from None
 
 
 def _inplace_call(op, name, run, variant):

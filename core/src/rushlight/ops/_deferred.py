@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 
-from rushlight.ops._bindings import first_by_keyword
+from rushlight.ops._numpy_names import first_by_keyword
 from rushlight.ops._op import TABLE
 from rushlight.tensor.tensor import Tensor
 
@@ -70,7 +70,8 @@ RARE = {
     "variates": "cauchy_ geometric_ log_normal_",
     "reparameterization": "",
     "rearranging": (
-        "apply_ diagflat fill fill_diagonal_ fliplr flipud is_same_size map2_ map_ rot90"
+        "__reversed__ apply_ diagflat fill fill_diagonal_ fliplr flipud is_same_size map2_ map_ "
+        "rot90"
     ),
     "former_methods": (
         "dequantize get_device index new record_stream set_ storage to_mkldnn typed_storage"
@@ -140,10 +141,8 @@ def names():
 
 def _function(name):
     op = TABLE.get(name) or TABLE.get(_aliases().get(name))
-    if op is None and name.endswith("_"):
-        found = getattr(
-            Tensor, name, None
-        )  # in-place forms are functions too: ``relu_``, ``zero_``
+    if op is None and name.endswith("_"):  # in-place forms are functions too: ``relu_``, ``zero_``
+        found = getattr(Tensor, name, None)
         return found if found is None or hasattr(found, "op") else _first_named(found)
     return None if op is None or _elsewhere(op) else op.function
 

@@ -14,6 +14,7 @@ import functools
 from rushlight.dtypes import FIRST_LIMITED
 from rushlight.ops import _attributes
 from rushlight.ops import _former_calls as former
+from rushlight.ops._numpy_names import NUMPY_NAMES
 from rushlight.ops._rules import same
 
 TABLE = {}
@@ -30,27 +31,6 @@ _KINDS = {
     "Sizes": SIZES,
     "Several": SIZES,
 }
-# NumPy's names, which PyTorch takes too.
-_ALIASES = {
-    "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
-    "self": "input",
-}  # fmt: skip
-
-
-def numpy_names(function):
-    """A function of plain Python that takes NumPy's names for its arguments, as ops do."""
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    others = {k: v for k, v in _ALIASES.items() if v in names and k not in names}
-
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        for name in [n for n in kwargs if n in others]:
-            if others[name] in kwargs:
-                raise TypeError(f"{function.__name__}() got multiple values for '{others[name]}'")
-            kwargs[others[name]] = kwargs.pop(name)
-        return function(*args, **kwargs)
-
-    return call
 
 
 class Op:
@@ -132,7 +112,7 @@ class Op:
         # Where whole numbers given one by one go: x.permute(1, 0), x.squeeze(0, 2).
         self.spread_position = count - 1 if self.options.get("spread") else self.sizes_position
         own = self.options.get("keywords")
-        self.keywords = _ALIASES if own is None else {**_ALIASES, **own}
+        self.keywords = NUMPY_NAMES if own is None else {**NUMPY_NAMES, **own}
         found = zip(names, values, self.kinds, strict=True)
         self.attributes = tuple(
             (i, name, kind, value is None or value == ())

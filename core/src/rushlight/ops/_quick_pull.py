@@ -22,7 +22,8 @@ def written(op, plan, names, text, formulas, same):
         lines += [f"t{i} = saved[{i}]", f"storage = t{i}._storage",
                   f"if storage is not None and storage.version and not same(node, {i}, "
                   "storage.version): return NO"]  # fmt: skip
-    outputs = range(count, count + len(plan.outputs))
+    every = range(count + len(plan.outputs))
+    outputs = [i for i in every[count:] if i not in plan.spares]
     for i in outputs:
         lines += [f"o{i}, d{i}, s{i}, _ = saved[{i}]", f"if type(o{i}) is not ndarray: return NO",
                   f"if s{i}.version and not same(node, {i}, s{i}.version): return NO"]  # fmt: skip
@@ -33,7 +34,8 @@ def written(op, plan, names, text, formulas, same):
     for i in outputs:
         lines += [f"t{i} = make.made(o{i}, d{i})", f"t{i}._storage = s{i}"]
     if plan.inputs or plan.outputs:
-        lines.append(f"saved = ({''.join(f't{i}, ' for i in range(count + len(plan.outputs)))})")
+        known = [f"t{i}, " if i < count or i in outputs else "None, " for i in every]
+        lines.append(f"saved = ({''.join(known)})")
     lines.append(f"return {text}")
     names.update(NO=NotImplemented, same=same, ndarray=np.ndarray, make=make, defaults=op.defaults)
     exec("\n    ".join(lines), names)  # noqa: S102 - our own text

@@ -19,6 +19,7 @@ from rushlight.dtypes import FLOAT
 from rushlight.ops import _quick_pull
 from rushlight.ops._fusion import FusedFormula
 from rushlight.ops._op import TENSORS, Op
+from rushlight.ops._restoring import prepare, restorations, restored
 from rushlight.ops._second_order import history_of
 from rushlight.tensor import construction as make
 from rushlight.tensor.storage import storage_of
@@ -32,7 +33,7 @@ class Plan:
     """What one gradient pattern saves and computes."""
 
     __slots__ = ("history", "inputs", "key", "needs_shapes", "outputs", "parts", "pull", "quick",
-                 "recipes")  # fmt: skip
+                 "recipes", "restores", "spares")  # fmt: skip
 
 
 def record(op, tensors, values, outs, complete=True):
@@ -294,7 +295,7 @@ def unpack(node, create):
         )
     if node.packed:
         return saving.unpacked(node, create, _unpack_one)
-    values, versions = [], node.versions
+    values, versions, modified = [], node.versions, None
     for item in saved:
         if type(item) is not tuple:
             storage = item._storage
@@ -312,9 +313,10 @@ def unpack(node, create):
         else:
             version = storage.version
         if version and (versions is None or version != versions.get(i)):
-            raise _modified(node, i, item, version)
+            modified = modified or {}
+            modified[i] = _modified(node, i, item, version)
         values.append(item)
-    return values
+    return values if modified is None else restored(node, values, modified)
 
 
 def _is_same(node, i, version):
@@ -324,7 +326,9 @@ def _is_same(node, i, version):
 
 
 def _unpack_one(node, i, create):
-    """One saved value as a tensor."""
+    """One saved value as a tensor; None of those that no formula reads."""
+    if i in node.plan.spares:
+        return None
     alone = _new(Node)
     alone.op, alone.edges, alone.plan, alone.saved = node.op, node.edges, node.plan, [node.saved[i]]
     version = (node.versions or {}).get(i)
@@ -552,7 +556,10 @@ class _Writer:
         return text
 
     def _compile(self, text):
+        texts, names = restorations(self.op, self.plan, self.argument)
         text = self._placed(text)
+        texts = {flat: self._placed(source) for flat, source in texts.items()}
+        prepare(self.plan, text, texts, names)
         exec(f"def pull(node, grad, saved, values):\n    return {text}\n", self.names)  # noqa: S102
         fused = [f and (*f[:2], [*map(self._placed, f[2])]) for f in self.fused]
         self.quick = _quick_pull.written(self.op, self.plan, self.names, text, fused, _is_same)

@@ -4,9 +4,8 @@ A gradient formula depends on the tensors that it computes with, and so does the
 result. Where PyTorch's formula is one op, its result has a part in the graph of all arguments of
 that op, also of those by which its derivative is zero: the gradient of ``relu`` requires grad.
 Declarations name these arguments, in ``second_zero`` where the derivative by them is a tensor of
-zeros, in ``second_none`` where there is none, in ``second_refused`` where it is not known, and
-with ``second_if``, a function of the bound arguments, which calls it is about. In composites
-:func:`with_history` does the same.
+zeros, in ``second_none`` where there is none, and with ``second_if``, a function of the bound
+arguments, which calls it is about. In composites :func:`with_history` does the same.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class _Joined:
         """`piece` with further `edges`, ``(node, output number)`` each; `metadata` is shape, dtype
         and device of their tensors."""
         edge, number = gradient_edge(piece)
-        if edge is not None and self.zeros is False:
+        if edge is not None and not self.zeros:
             return piece
         numbers = [number, *(n for _, n in edges)]
         edges = (edge, *(e for e, _ in edges))
@@ -40,8 +39,6 @@ class _Joined:
 
     def quick(self, node, grad):
         """The gradients of the edges: what comes in, then zeros or nothing."""
-        if self.zeros is None:
-            raise NotImplementedError(f"the derivative of '{self.node_name}' is not implemented")
         if not self.zeros:
             return (None,) * len(node.edges)
         from rushlight.ops.creation import zeros
@@ -84,7 +81,7 @@ class History:
 
 def history_of(op):
     """What adds the history that an op's options ask for; None where they ask for none."""
-    for option, zeros in (("second_zero", True), ("second_none", False), ("second_refused", None)):
+    for option, zeros in (("second_zero", True), ("second_none", False)):
         if option in op.options:
             return History(op, op.options[option], zeros)
     return None

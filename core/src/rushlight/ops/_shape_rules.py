@@ -145,9 +145,11 @@ def rows_of(weight, indices, *_options):
 
 
 def bags_of(weight, indices, offsets, mode, per_sample_weights, include_last_offset, *_options):
-    """A row for every bag."""
+    """A row for every bag; where bags start, what they hold, and the rows of maxima."""
     bags = indices.shape[0] if offsets is None else offsets.shape[0] - bool(include_last_offset)
-    return (bags, weight.shape[1]), dtype_of(weight)
+    found = [(bags, weight.shape[1]), (bags + 1,), (bags,)]
+    found.append((bags if mode == "max" else 0, weight.shape[1]))
+    return list(zip(found, (dtype_of(weight), *[dtypes.int64] * 3), strict=True))
 
 
 def entropy(input, target, weight, reduction, *_options):
@@ -199,11 +201,6 @@ def layer_gradients(_grad, input, _weight, _mean, _rstd, size):
 def table_gradient(output, indices, count, *_options):
     """The gradient of a table of so many rows."""
     return (count, output.shape[-1]), dtype_of(output)
-
-
-def shape_of_second(_first, second, *_options):
-    """The shape and dtype of the second argument."""
-    return like(second)
 
 
 def histogram_of(input, bins=100, *_bounds):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import cast
 from rushlight.dtypes import FLOAT
@@ -9,6 +10,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import alignment as kernels
 from rushlight.ops._direct import tensor_of, unrecorded
 from rushlight.ops._op import op
+from rushlight.ops.alignment_gradients import derivative
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import beside
 from rushlight.tensor.tensor import Tensor
@@ -19,7 +21,6 @@ from rushlight.tensor.tensor import Tensor
     tested_by="tests/nn/test_functions_agree.py",
     samples=lambda make: [],
     node="CtcLoss",
-    second_refused=("log_probs",),
 )
 def _ctc_loss(log_probs: Tensor, labels, input_lengths, target_lengths, blank):
     """Losses (N,) of (T, N, C), and their derivative (T, N, C) as PyTorch defines it: that of the
@@ -30,11 +31,18 @@ def _ctc_loss(log_probs: Tensor, labels, input_lengths, target_lengths, blank):
     return losses.astype(log_probs.dtype), derivative.astype(log_probs.dtype)
 
 
-def _ctc_gradient(grad, out1):
+def _ctc_gradient(
+    grad, log_probs, labels, input_lengths, target_lengths, blank, out1
+):  # fmt: skip
     out1 = out1.detach()
     # an impossible alignment has no derivative: a gradient of zero (zero_infinity) ignores it
     grad = grad.reshape(1, -1, 1)
-    return where(grad == 0, 0.0, grad * out1)
+    if not mode.recording or not out1.numel():
+        return where(grad == 0, 0.0, grad * out1)
+    labels = _padded_labels(labels, target_lengths, blank, log_probs.shape[2])
+    found, possible = derivative(log_probs, labels, input_lengths, target_lengths, blank)
+    constant = where(grad == 0, 0.0, grad.detach() * out1)
+    return where(possible, grad * found.to(grad._dtype), constant)
 
 
 _reference = _ctc_loss.op.cpu_kernel

@@ -236,6 +236,8 @@ Tensor.div_ = Tensor.divide_ = Tensor.true_divide_ = _div_inplace
     reflected=("__rtruediv__",),
     method=False,
     inplace=False,
+    # where `other` is zero anything serves, for so is the gradient
+    restored={"input": lambda out, other: (other + (other == 0)) / (out + (other == 0))},
     beside_array=lambda input, array: reciprocal(input) * array,
 )
 def _rdiv(input, other):

@@ -10,8 +10,12 @@ from rushlight.ops._op import composite, elementwise
 from rushlight.ops._second_order import with_history
 from rushlight.ops.arithmetic import conj_of, mul
 from rushlight.ops.comparison import where
-from rushlight.ops.creation import complex, ones_like, zeros_like
+from rushlight.ops.complex_views import view_as_complex
+from rushlight.ops.creation import _write, ones_like, zeros_like
+from rushlight.ops.joining import stack
+from rushlight.ops.shape import broadcast_tensors
 from rushlight.ops.trigonometric import cos, sin
+from rushlight.tensor.memory_format import unusual_order
 from rushlight.tensor.tensor import Tensor
 
 
@@ -39,6 +43,36 @@ def _angle_gradient(grad, input):
 
 
 angle.gradient(input=_angle_gradient)
+
+
+def complex(real, imag, *, out=None):
+    """A complex tensor from its two parts, broadcast; both of one floating dtype.
+
+    >>> rushlight.complex(rushlight.tensor([1.0]), rushlight.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+    for name, value in (("real", real), ("imag", imag)):
+        if not isinstance(value, Tensor):
+            raise argument_error("complex", name, "Tensor", value)
+    if real._dtype is not imag._dtype or real._dtype.name not in ("float16", "float32", "float64"):
+        raise RuntimeError(
+            "complex: Expected both inputs to be Half, Float or Double tensors of one dtype but "
+            f"got {real._dtype} and {imag._dtype}"
+        )
+    if out is not None and out._dtype is not real._dtype.to_complex():
+        raise RuntimeError(
+            f"complex: Expected object of scalar type {real._dtype.to_complex()} but got scalar "
+            f"type {out._dtype} for argument 'out'"
+        )
+    real, imag = broadcast_tensors(real, imag)
+    order = unusual_order(real._array)
+    if order is None:
+        made = view_as_complex(stack((real, imag), -1))
+    else:  # dimensions in another order in memory: so they are in the result
+        parts = [part.permute(order) for part in (real, imag)]
+        back = [order.index(d) for d in range(len(order))]
+        made = view_as_complex(stack(parts, -1)).permute(back)
+    return made if out is None else _write(out, made)
 
 
 @composite(method=False)

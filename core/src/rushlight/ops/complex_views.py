@@ -6,6 +6,7 @@ from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, MetaArray, dtype_of, meta_array
 from rushlight.dtypes import COMPLEX
 from rushlight.errors import shape_text
+from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import view as declare_view
 from rushlight.tensor.tensor import Tensor
 
@@ -83,11 +84,13 @@ Tensor.real = property(_real, _written(_real))
 Tensor.imag = property(_imag, _written(_imag))
 
 
+@numpy_names
 def real(input):
     """The real part; real tensors are returned as they are."""
     return input.real
 
 
+@numpy_names
 def imag(input):
     """The imaginary part of a complex tensor."""
     return input.imag

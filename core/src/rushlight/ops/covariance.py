@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rushlight.dtypes import BOOL, FLOAT, INTEGER
+from rushlight.dtypes import BOOL, FLOAT, INTEGER, promote_types
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
 from rushlight.ops.comparison import where
@@ -53,7 +53,8 @@ def cov(
         weights = fweights.reshape(-1)
     if aweights is not None:
         _check_weights("aweights", aweights, count, FLOAT)
-        aweights = aweights.reshape(-1)
+        # narrower weights are summed in the precision of what they weigh
+        aweights = aweights.reshape(-1).to(promote_types(values._dtype, aweights._dtype).to_real())
         weights = aweights if weights is None else weights * aweights
     if weights is None:
         total = count
@@ -101,7 +102,7 @@ def corrcoef(input: Tensor):
     spread = real(found.diagonal()).sqrt()
     scaled = found / spread.unsqueeze(1) / spread
     if scaled.is_complex():
-        from rushlight.ops.creation import complex
+        from rushlight.ops.complex_numbers import complex
 
         return complex(scaled.real.clamp(-1, 1), scaled.imag.clamp(-1, 1))
     return scaled.clamp(-1, 1)

@@ -22,6 +22,7 @@ from rushlight.errors import argument_error
 from rushlight.kernels import blocks, vectors
 from rushlight.ops._new_memory import identity, plainly_alike, plainly_made
 from rushlight.ops._numbers import plain_numbers
+from rushlight.ops._numpy_names import first_by_keyword, numpy_names
 from rushlight.ops._rules import filling_dtype
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, through_levels
@@ -34,7 +35,6 @@ from rushlight.tensor.memory_format import (
     empty_in,
     lies_by_rows,
     preserve_format,
-    unusual_order,
 )
 from rushlight.tensor.memory_format import empty_like as _like_strides
 from rushlight.tensor.shape import normalize_size
@@ -93,10 +93,9 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if dtype is not None:
         dtype = as_dtype(dtype)
     if device is None and not requires_grad:
-        array = plain_numbers(data, dtype)
-        if array is not None:
-            made = construction.made(array, BY_ARRAY_DTYPE[array.dtype])
-            return construction.inferred(made)
+        made = plain_numbers(data, dtype)
+        if made is not None:
+            return made
     if isinstance(data, Tensor):
         import warnings
 
@@ -333,13 +332,21 @@ def full(
 
 def _like(fill):
     def make(
-        input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
-        memory_format=None,
+        input=None, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+        memory_format=None, **first,
     ):  # fmt: skip
-        if device is memory_format is layout is None and not requires_grad:
+        if (
+            device is memory_format is layout is None
+            and not (requires_grad or first)
+            and input is not None
+        ):
             made = plainly_alike(input, fill, dtype)
             if made is not None:
                 return made
+        if input is None:  # NumPy's names for it, read here: a wrapper would cost each call
+            input = first_by_keyword(make.__name__, first)
+        if first:
+            raise TypeError(f"{make.__name__}() got an unexpected keyword argument {[*first][0]!r}")
         if STATE.levels and transforms.levels:
             found = through_levels(
                 make, (input,), (input,), {"dtype": dtype, "memory_format": memory_format}
@@ -384,6 +391,7 @@ for _function, _name in ((empty_like, "empty"), (zeros_like, "zeros"), (ones_lik
     _function.__doc__ = f":func:`{_name}` with the shape, dtype and device of `input`."
 
 
+@numpy_names
 def full_like(
     input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False,
     pin_memory=False, memory_format=None,
@@ -555,40 +563,6 @@ def eye(
             return made
     array = np.eye(n, m, dtype=BY_CODE[dtype.code])
     return _given(out, array, dtype, device, requires_grad)
-
-
-def complex(real, imag, *, out=None):
-    """A complex tensor from its two parts, broadcast; both of one floating dtype.
-
-    >>> rushlight.complex(rushlight.tensor([1.0]), rushlight.tensor([2.0]))
-    tensor([1.+2.j])
-    """
-    from rushlight.ops.complex_views import view_as_complex
-    from rushlight.ops.joining import stack
-    from rushlight.ops.shape import broadcast_tensors
-
-    for name, value in (("real", real), ("imag", imag)):
-        if not isinstance(value, Tensor):
-            raise argument_error("complex", name, "Tensor", value)
-    if real._dtype is not imag._dtype or real._dtype.name not in ("float16", "float32", "float64"):
-        raise RuntimeError(
-            "complex: Expected both inputs to be Half, Float or Double tensors of one dtype but "
-            f"got {real._dtype} and {imag._dtype}"
-        )
-    if out is not None and out._dtype is not real._dtype.to_complex():
-        raise RuntimeError(
-            f"complex: Expected object of scalar type {real._dtype.to_complex()} but got scalar "
-            f"type {out._dtype} for argument 'out'"
-        )
-    real, imag = broadcast_tensors(real, imag)
-    order = unusual_order(real._array)
-    if order is None:
-        made = view_as_complex(stack((real, imag), -1))
-    else:  # dimensions in another order in memory: so they are in the result
-        parts = [part.permute(order) for part in (real, imag)]
-        back = [order.index(d) for d in range(len(order))]
-        made = view_as_complex(stack(parts, -1)).permute(back)
-    return made if out is None else _write(out, made)
 
 
 def scalar_tensor(

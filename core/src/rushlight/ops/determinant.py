@@ -101,7 +101,7 @@ def _slogdet_gradient(grad, A, out0):
     """``t = tr(A^-1 dA)``: the logarithm moves by t's real part, the phase by its imaginary one."""
     grad_sign, grad_log = grad
     if A.is_complex():
-        from rushlight.ops.creation import complex
+        from rushlight.ops.complex_numbers import complex
 
         zero = out0.detach().abs() * 0
         turn = zero if grad_sign is None else imag(grad_sign.conj() * out0)

@@ -11,10 +11,11 @@ from rushlight.kernels import embedding as kernels
 from rushlight.kernels import places as index_kernels
 from rushlight.kernels import vectors
 from rushlight.kernels.prepared import Remembered
-from rushlight.ops._direct import on_cpu, tensor_of, translated
+from rushlight.ops._direct import arrays_of, is_plain_float, on_cpu, tensor_of, unrecorded
 from rushlight.ops._op import op
 from rushlight.ops._recording import note
-from rushlight.ops._shape_rules import bags_of, rows_of, shape_of_second, table_gradient
+from rushlight.ops._shape_rules import bags_of, rows_of, table_gradient
+from rushlight.ops.comparison import where
 from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.tensor import Tensor
 
@@ -177,10 +178,12 @@ def _embedding_bag(
     padding_idx,
     scale_grad_by_freq,
 ):
-    """Bags of rows reduced to one row each."""
-    return kernels.embedding_bag_forward(
+    """Bags of rows reduced to one row each; where bags start (B + 1,), how many rows count in each
+    (B,), and of maxima whose rows they are (B, E)."""
+    out, saved = kernels.embedding_bag_forward(
         weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx
-    )[0]
+    )
+    return out, *saved[1:]
 
 
 def _offsets():
@@ -189,93 +192,43 @@ def _offsets():
     return tensor([0, 2, 5])
 
 
-@_embedding_bag.gradients("weight", "per_sample_weights")
-def _embedding_bag_gradient(
-    grad,
-    weight,
-    indices,
-    offsets,
-    mode,
-    per_sample_weights,
-    include_last_offset,
-    padding_idx,
-    scale_grad_by_freq,
-    needs,
-):
-    """By gathers and index sums on tensors under ``create_graph``, by one kernel otherwise."""
-    places = _bag_places(indices, offsets, include_last_offset)
-    by_row = grad.index_select(0, places)
-    flat = indices.reshape(-1)
-    weights = None
-    if needs[1]:
-        weights = (
-            (by_row * weight.index_select(0, flat)).sum(1).reshape(tuple(per_sample_weights.shape))
-        )
-        if padding_idx >= 0:  # padding does not count, so its weight has no effect
-            weights = weights * (indices != padding_idx).to(weights.dtype)
-    if not needs[0]:
-        return None, weights
+def _bag_table_gradient(
+    grad, weight_shape, indices, offsets, mode, per_sample_weights, include_last_offset,
+    padding_idx, scale_grad_by_freq, out1, out2, out3,
+):  # fmt: skip
+    """By one kernel, or by gathers and index sums on tensors under ``create_graph``."""
+    count = weight_shape[0]
     if not recording.recording:
         return _embedding_bag_backward(
-            grad,
-            weight,
-            indices,
-            offsets,
-            mode,
-            per_sample_weights,
-            include_last_offset,
-            padding_idx,
+            grad, indices, count, out1, out2, out3, mode, per_sample_weights, padding_idx,
             scale_grad_by_freq,
-        ), weights
+        )  # fmt: skip
     if scale_grad_by_freq:
         raise NotImplementedError(
             "embedding_bag: second derivatives are not available with scale_grad_by_freq=True"
         )
-    if mode == "max":
-        return _max_rows(grad, weight, indices, offsets, include_last_offset, padding_idx), None
+    if mode == "max":  # each element to the row that held its column's maximum
+        kept = where(out3 >= 0, grad, 0.0)
+        return grad.new_zeros(tuple(weight_shape)).scatter_add(0, out3.clamp(min=0), kept)
+    places, flat = _bag_places(indices, offsets, include_last_offset), indices.reshape(-1)
+    by_row = grad.index_select(0, places)
     if per_sample_weights is not None:
         by_row = by_row * per_sample_weights.reshape(-1, 1)
     if mode == "mean":
         by_row = by_row * _bag_scale(flat, places, padding_idx, grad)
-    rows = _embedding_backward(by_row, flat, weight.shape[0], padding_idx, False)
-    return rows, weights
+    return _embedding_backward(by_row, flat, count, padding_idx, False)
 
 
-def _max_rows(grad, weight, indices, offsets, include_last_offset, padding_idx):
-    """Each gradient element added at the row that held its column's maximum."""
-    if any(getattr(t, "_level", None) is not None for t in (grad, weight, indices)):
-        return _max_rows_of_examples(grad, weight, indices, padding_idx)
-    from rushlight.backends import np
-    from rushlight.ops.creation import beside, zeros
-
-    starts = None if offsets is None else offsets._array
-    forward = kernels.embedding_bag_forward
-    if weight.is_cuda:
-        forward = translated(forward)
-    _, saved = forward(
-        weight._array, indices._array, starts, "max", None, include_last_offset, padding_idx
-    )
-    rows, width = saved[3], weight.shape[1]
-    found = np.nonzero(rows.reshape(-1) >= 0)[0]
-    target = rows.reshape(-1)[found] * width + found % width
-    flat = zeros(weight.numel(), dtype=grad.dtype, device=grad._device)
-    values = grad.reshape(-1).index_select(0, beside(grad, found))
-    return flat.index_add(0, beside(grad, target), values).reshape(tuple(weight.shape))
+def _bag_weights_gradient(grad, weight, indices, offsets, include_last_offset, padding_idx):
+    places, flat = _bag_places(indices, offsets, include_last_offset), indices.reshape(-1)
+    products = grad.index_select(0, places) * weight.index_select(0, flat)
+    weights = products.sum(1).reshape(tuple(indices.shape))
+    if padding_idx >= 0:  # padding does not count, so its weight has no effect
+        weights = weights * (indices != padding_idx).to(weights.dtype)
+    return weights
 
 
-def _max_rows_of_examples(grad, weight, indices, padding_idx):
-    """The same by operations that function transforms know."""
-    if indices.dim() != 2:
-        raise NotImplementedError(
-            "embedding_bag: gradients of mode 'max' inside of function transforms need bags of one "
-            "length; give the indices as (B, L), padded with padding_idx"
-        )
-    counted = (indices != padding_idx).unsqueeze(-1)
-    rows = weight.index_select(0, indices.reshape(-1)).reshape((*indices.shape, weight.shape[1]))
-    place = rows.masked_fill(counted.logical_not(), -float("inf")).argmax(1)
-    grad = grad * counted.any(1)
-    table = grad.new_zeros(tuple(weight.shape))
-    return table.scatter_add(0, indices.gather(1, place), grad)
+_embedding_bag.gradient(weight=_bag_table_gradient, per_sample_weights=_bag_weights_gradient)
 
 
 def _bag_places(indices, offsets, include_last_offset):
@@ -304,7 +257,7 @@ def _bag_scale(flat, places, padding_idx, grad):
 
 
 @op(
-    meta=shape_of_second,
+    meta=table_gradient,
     method=False,
     differentiable=False,
     tested_by="_embedding_bag",
@@ -312,21 +265,20 @@ def _bag_scale(flat, places, padding_idx, grad):
 )
 def _embedding_bag_backward(
     grad: Tensor,
-    weight: Tensor,
     indices: Tensor,
-    offsets: Tensor | None,
+    count,
+    starts: Tensor,
+    counts: Tensor,
+    places: Tensor,
     mode,
     per_sample_weights: Tensor | None,
-    include_last_offset,
     padding_idx,
     scale_grad_by_freq,
 ):
-    """The gradient of the table by one kernel; the bags are found again, not saved."""
-    _, saved = kernels.embedding_bag_forward(
-        weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx
-    )
+    """The gradient of the table of `count` rows by one kernel."""
+    saved = indices, starts, counts, places
     return kernels.embedding_bag_backward(
-        grad, saved, weight.shape[0], mode, per_sample_weights, padding_idx, scale_grad_by_freq
+        grad, saved, count, mode, per_sample_weights, padding_idx, scale_grad_by_freq
     )
 
 
@@ -376,6 +328,12 @@ def embedding_bag(
             padding,
             scale_grad_by_freq,
         )
+    if is_plain_float(weight) and unrecorded(input, offsets, per_sample_weights):
+        arrays = arrays_of(input, offsets), arrays_of(per_sample_weights)
+        found = kernels.embedding_bag_forward(
+            weight._array, *arrays[0], mode, *arrays[1], include_last_offset, padding
+        )
+        return tensor_of(found[0])
     return _embedding_bag(
         weight,
         input,
@@ -385,7 +343,7 @@ def embedding_bag(
         include_last_offset,
         padding,
         scale_grad_by_freq,
-    )
+    )[0]
 
 
 _hot_calls = Remembered()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 
-from rushlight.compiler.machine import is_supported
+from rushlight.backends.cpu import fuses_vectors
 from rushlight.dtypes import float32
 from rushlight.kernels import convolution as convolutions
 from rushlight.kernels import matrix
@@ -27,7 +27,7 @@ def epilogue_of(function, *attributes, **keywords):
     """The epilogue that an elementwise op of one tensor is in float32, with further arguments;
     None where elementwise kernels are not compiled, or an argument is no number or text."""
     given = (*attributes, *keywords.values())
-    if kernels_mode() == "reference" or not is_supported():
+    if kernels_mode() == "reference" or not fuses_vectors():
         return None
     if any(type(a) not in (int, float, str) for a in given):
         return None

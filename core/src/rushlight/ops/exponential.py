@@ -112,8 +112,8 @@ def logaddexp(input, other: Tensor):
 
 
 logaddexp.gradient(
-    input=lambda grad, input, other: grad * conj_of(sigmoid(input - other)),
-    other=lambda grad, input, other: grad * conj_of(sigmoid(other - input)),
+    input=lambda grad, input, other: grad / conj_of(1 + exp(other - input)),
+    other=lambda grad, input, other: grad / conj_of(1 + exp(input - other)),
 )
 
 

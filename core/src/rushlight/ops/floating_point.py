@@ -13,6 +13,7 @@ from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, INTEGER
 from rushlight.errors import argument_error, shape_text
 from rushlight.ops._domains import nonzero
+from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import composite, elementwise, op
 from rushlight.ops._rules import (
     boolean,
@@ -99,7 +100,7 @@ def nan_to_num(input: Tensor, nan=None, posinf=None, neginf=None):
         return input.clone()
     numbers = _replacements(input, nan, posinf, neginf)
     if input._dtype.category == COMPLEX:
-        from rushlight.ops.creation import complex
+        from rushlight.ops.complex_numbers import complex
 
         return complex(_nan_to_num(input.real, *numbers), _nan_to_num(input.imag, *numbers))
     return _nan_to_num(input, *numbers)
@@ -294,6 +295,7 @@ def _two_tensors(name, input, other):
             raise argument_error(name, ("input", "other")[position], "Tensor", value)
 
 
+@numpy_names
 def ldexp_(self, other):
     """In-place version of :func:`rushlight.ldexp`."""
     _two_tensors("ldexp_", self, other)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from rushlight.compiler import xp
 from rushlight.dtypes import float64
 from rushlight.errors import shape_text
+from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._second_order import with_history
 from rushlight.ops.activation import leaky_relu
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import ones_like, zeros_like
-from rushlight.ops.random import rand, rand_like
+from rushlight.ops.random import rand
+from rushlight.ops.random_alike import rand_like
 from rushlight.ops.softmax import softmax
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import Tensor
@@ -107,6 +109,7 @@ def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=F
     return input.mul_(slopes) if inplace else with_history(input) * slopes
 
 
+@numpy_names
 def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
     """In-place version of :func:`rrelu`."""
     return rrelu(input, lower, upper, training, True)

@@ -16,6 +16,7 @@ from rushlight.ops import place_calls
 from rushlight.ops._assignment import number_or_scalar
 from rushlight.ops._index_forms import slices
 from rushlight.ops._inplace import write_directly, write_out
+from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import number_dtype
 from rushlight.ops.arithmetic import conj_number
@@ -559,6 +560,7 @@ _nonzero_kernel.general = _nonzero.op.body
 _nonzero.cpu(_nonzero_kernel)
 
 
+@numpy_names
 def nonzero(input, *, as_tuple=False, out=None):
     """The indices of the nonzero elements: rows of a matrix, or a tuple of vectors.
 

@@ -30,9 +30,10 @@ from rushlight.ops._index_forms import (
 )
 from rushlight.ops._inplace import check_writable, written
 from rushlight.ops._limited import check as check_limited
+from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import op
 from rushlight.ops._op import view as declare_view
-from rushlight.ops._recording import record, record_view
+from rushlight.ops._recording import note, record, record_view
 from rushlight.ops._rules import number_dtype
 from rushlight.ops._shape_rules import indexed, like
 from rushlight.tensor import construction
@@ -262,19 +263,23 @@ def _masked(self, mask):
 
 
 def _elements(self, index):
-    """``tensor[i, j]`` for index tensors of int64 or bool alone, recorded by nobody; None leaves it
-    to the general way."""
+    """``tensor[i, j]`` for index tensors of int64 or bool alone; None leaves it to the general
+    way."""
     array = self._array
-    if type(array) is not np.ndarray or self._node is not None and mode.recording:
+    if type(array) is not np.ndarray:
         return None
     found = arrays_of(index)
     if not found:
         return None
+    recorded = self._node is not None and mode.recording
     try:
-        out = array[found]
+        out = _laid_out(array, found) if recorded else by_rows(array[found])
     except IndexError:
         return None  # said in other words there
-    return construction.inferred(construction.made(by_rows(out), self._dtype))
+    out = construction.inferred(construction.made(out, self._dtype))
+    if recorded:  # by indices of its own, as in PyTorch
+        note(_index.op, (self,), [None, tuple([places.copy() for places in found])], (out,))
+    return out
 
 
 def _slices_at(self, index):
@@ -331,9 +336,10 @@ def getitem(self, index):
 
 def _kept(index, *tensors):
     """An index of arrays that a graph may keep: in memory that nobody writes to afterwards."""
-    if not (mode.recording and any(t.requires_grad for t in tensors)):
-        return index
-    return tuple([item.copy() if is_array(item) else item for item in index])
+    for tensor in tensors:
+        if tensor._node is not None and mode.recording:
+            return tuple([item.copy() if is_array(item) else item for item in index])
+    return index
 
 
 def _finite_or_not(value, dtype):
@@ -408,6 +414,7 @@ def index_put_(self, indices, values, accumulate=False):
     return put(self, normalize(tuple(indices))[0], values, accumulate)
 
 
+@numpy_names
 def index_put(input, indices, values, accumulate=False):
     """A copy of `input` with `values` written (or added) at a tuple of index tensors."""
     if stack.levels and any(getattr(i, "_level", None) is not None for i in indices):

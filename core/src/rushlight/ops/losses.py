@@ -12,7 +12,8 @@ from rushlight.errors import shape_text
 from rushlight.kernels import losses as kernels
 from rushlight.ops._direct import on_arrays, on_gpu, tensor_of, translated, unrecorded
 from rushlight.ops._domains import away_from, probability, real
-from rushlight.ops._op import elementwise, numpy_names, op
+from rushlight.ops._numpy_names import numpy_names
+from rushlight.ops._op import elementwise, op
 from rushlight.ops._rules import real_floating_only
 from rushlight.ops._shape_rules import entropy
 from rushlight.ops.activation import logsigmoid
@@ -245,8 +246,6 @@ def _pair(**options):
 @_pair(domain=real, variants=({"beta": 0.7},))
 def _smooth_l1(input, target, beta=1.0):
     """Quadratic below `beta`, linear above."""
-    from rushlight.compiler import xp
-
     error = xp.abs(input - target)
     return xp.where(error < beta, 0.5 * error * error / beta, error - 0.5 * beta)
 
@@ -265,8 +264,6 @@ _smooth_l1.gradient(
 @_pair(domain=real, variants=({"delta": 0.7},))
 def _huber(input, target, delta=1.0):
     """Quadratic below `delta`, linear above."""
-    from rushlight.compiler import xp
-
     error = xp.abs(input - target)
     return xp.where(error < delta, 0.5 * error * error, delta * (error - 0.5 * delta))
 
@@ -299,8 +296,6 @@ _logits_entropy.gradient(
 @_pair(domain=probability)
 def _binary_entropy(input, target):
     """Binary cross entropy of a probability; logarithms are at least -100."""
-    from rushlight.compiler import xp
-
     low = xp.maximum(xp.log1p(-input), -100)
     return (target - 1) * low - target * xp.maximum(xp.log(input), -100)
 

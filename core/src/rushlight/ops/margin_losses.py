@@ -6,6 +6,7 @@ from rushlight.backends import np
 from rushlight.dtypes import FLOAT
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite
+from rushlight.ops._second_order import with_history
 from rushlight.ops.activation import logsigmoid
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import beside
@@ -58,6 +59,7 @@ def multi_margin_loss(
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
     rows, classes = _check_classes("multi_margin_loss", input, target, weight)
+    input = with_history(input) if p == 1 else input
     scores, index = input.reshape(rows, classes), target.reshape(rows, 1)
     apart = margin - scores.gather(1, index) + scores
     apart = where(apart > 0, apart, 0.0)  # nan counts as nothing, as in PyTorch
@@ -91,7 +93,8 @@ def multilabel_margin_loss(
             f"{shape_text(input.shape)}"
         )
     classes = max(input.shape[-1] if input.dim() else 1, 1)
-    scores, labels = input.reshape(-1, classes), target.cpu()._array.reshape(-1, classes)
+    scores = with_history(input).reshape(-1, classes)
+    labels = target.cpu()._array.reshape(-1, classes)
     if labels.size and (labels.min() < -1 or labels.max() >= classes):
         raise RuntimeError(f"{name}: target out of range, expected -1 to {classes - 1}")
     valid = np.cumprod(labels >= 0, 1).astype(bool)

@@ -12,7 +12,7 @@ from rushlight.ops.nested_tensors import (
     same_sequences,
     unbind,
 )
-from rushlight.ops.random import rand_like, randn_like
+from rushlight.ops.random_alike import rand_like, randn_like
 from rushlight.ops.reduction import ValuesIndices
 from rushlight.tensor.layout import jagged, strided
 from rushlight.tensor.tensor import Tensor

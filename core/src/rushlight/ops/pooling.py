@@ -11,6 +11,7 @@ from rushlight.kernels import pooling as kernels
 from rushlight.ops._direct import is_plain_float, tensor_of
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import refuse_unordered
+from rushlight.ops._second_order import with_history
 from rushlight.ops._shape_rules import same_length, shaped
 from rushlight.ops.comparison import where
 from rushlight.ops.convolution import spatial
@@ -482,8 +483,10 @@ def _adaptive_of_nothing(name, function, count, input, sizes):
     if 0 in input.shape[1:]:
         _batched(name, input[:1], count)  # says what is wrong
     shape = (*input.shape[:-count], *sizes)
-    found = input.flatten(-count)[..., :1].expand(*input.shape[:-count], math.prod(sizes))
-    found = found.reshape(shape)
+    found = (
+        with_history(input).flatten(-count)[..., :1].expand(*input.shape[:-count], math.prod(sizes))
+    )
+    found = found.reshape(shape).clone()  # not a view of one element that nobody may write to
     return found if function is _adaptive_avg_pool else (found, found.long())
 
 

@@ -15,6 +15,7 @@ from rushlight.kernels import drawn_indices
 from rushlight.kernels.normals import box_muller
 from rushlight.ops import drawing
 from rushlight.ops._inplace import check_writable, written
+from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._recording import record
 from rushlight.ops.creation import empty_like, finish, size_of
 from rushlight.ops.generators import (  # noqa: F401 - names that are looked for here
@@ -31,7 +32,6 @@ from rushlight.ops.generators import (  # noqa: F401 - names that are looked for
 )
 from rushlight.tensor.dispatch import readable, stack, through_levels
 from rushlight.tensor.layout import only_strided
-from rushlight.tensor.memory_format import contiguous_format
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -39,6 +39,7 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 def transformable(function):
     """A random function that asks the function transforms around it, if there are any."""
 
+    @numpy_names
     @functools.wraps(function)
     def call(*args, **kwargs):
         if stack.levels:
@@ -188,33 +189,6 @@ rand = _maker("rand", _uniforms, drawing.UNIFORM, "Uniform samples from [0, 1)."
 randn = _maker("randn", _normals, drawing.NORMAL, "Samples from the standard normal distribution.")
 
 
-def _empty_like(name, input, layout, dtype, device, memory_format):
-    """What a function of this name fills: one for each example of a `vmap` where draws differ."""
-    if layout is not None:
-        only_strided(name, layout)
-    if stack.levels:
-        input = importlib.import_module("rushlight.ops._batching_random").model(input)
-    return empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
-
-
-def rand_like(
-    input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
-    memory_format=None,
-):  # fmt: skip
-    """:func:`rand` in the shape, dtype and strides of `input`."""
-    made = _empty_like("rand_like", input, layout, dtype, device, memory_format).uniform_()
-    return made.requires_grad_() if requires_grad else made
-
-
-def randn_like(
-    input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
-    memory_format=None,
-):  # fmt: skip
-    """:func:`randn` in the shape, dtype and strides of `input`."""
-    made = _empty_like("randn_like", input, layout, dtype, device, memory_format).normal_()
-    return made.requires_grad_() if requires_grad else made
-
-
 @transformable
 def randint(
     low=None, high=None, size=None, *, generator=None, out=None, dtype=None, layout=None,
@@ -258,29 +232,6 @@ def _check_bounds(low, high, size=()):
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-
-
-def randint_like(
-    input, low=None, high=None, *, generator=None, dtype=None, layout=None, device=None,
-    requires_grad=False, pin_memory=False, memory_format=None,
-):  # fmt: skip
-    """:func:`randint` in the shape, dtype, strides and device of `input`."""
-    only_strided("randint_like", layout)
-    if low is None or high is None:
-        low, high = 0, low if high is None else high
-    _check_bounds(low, high)
-    options = {"generator": generator, "dtype": dtype or input._dtype}
-    options["device"] = device or input._device
-    if input.is_nested:
-        made = input.with_elements(randint_like(input._elements, low, high, **options))
-    elif stack.levels or input.is_contiguous() and memory_format in (None, contiguous_format):
-        made = randint(low, high, tuple(input._array.shape), **options)
-    else:
-        like = empty_like(input, memory_format=memory_format)
-        order = sorted(range(like.dim()), key=lambda d: -like.stride(d))  # that of its memory
-        made = randint(low, high, tuple(like.shape[d] for d in order), **options)
-        made = made.permute(*[order.index(d) for d in range(like.dim())])
-    return made.requires_grad_() if requires_grad else made
 
 
 @transformable

@@ -35,6 +35,14 @@ def flipud(input: Tensor):
     return input.flip(0)
 
 
+def _reversed(self):
+    """The rows in reverse order, a tensor."""
+    return self.flip(0) if self.dim() else self
+
+
+Tensor.__reversed__ = _reversed
+
+
 def row_by_row(input):
     """A copy that lies row by row."""
     return input.clone(memory_format=contiguous_format)

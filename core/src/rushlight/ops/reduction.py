@@ -17,6 +17,7 @@ from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
 from rushlight.kernels.assignment import by_rows
 from rushlight.kernels.prepared import by_layout, of_copies
+from rushlight.ops._numpy_names import first_by_keyword
 from rushlight.ops._op import TABLE, Whole, composite, op
 from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, truth
@@ -352,14 +353,16 @@ def argmin(input: Tensor, dim=None, keepdim=False):
 def _extreme(kind):
     pick = amax if kind == "max" else amin
 
-    def call(input, *args, out=None, **kwargs):
+    def call(input=None, *args, out=None, **kwargs):
         if not args and not kwargs and out is None and type(input) in EXACT:
             return pick(input, None)
+        if input is None:
+            input = first_by_keyword(kind, kwargs)
         if out is not None:
             return _written(kind, call(input, *args, **kwargs), out)
         if not isinstance(input, Tensor):
             raise argument_error(kind, "input", "Tensor", input)
-        other = args[0] if args else kwargs.get("other")
+        other = args[0] if args else kwargs.get("other", kwargs.get("x2"))
         if isinstance(other, Tensor):
             from rushlight.ops import arithmetic
 

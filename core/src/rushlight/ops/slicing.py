@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 from rushlight.backends import np
@@ -465,6 +466,16 @@ def chunk(input: Tensor, chunks, dim=0):
     return split(input, size, dim)
 
 
+@functools.lru_cache(maxsize=256)
+def _equal_parts(extent, count):
+    """So many slices whose lengths differ by at most one, longer ones first."""
+    if count <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+    small, larger = divmod(extent, count)
+    edges = [small * i + min(i, larger) for i in range(count + 1)]
+    return [slice(start, end) for start, end in itertools.pairwise(edges)]
+
+
 @composite(
     keywords={
         name: "indices_or_sections"
@@ -473,17 +484,19 @@ def chunk(input: Tensor, chunks, dim=0):
 )
 def tensor_split(input: Tensor, indices_or_sections, dim=0):
     """Pieces at given indices, or a number of pieces whose sizes differ by at most one."""
-    dim = wrap_dim(dim, input.dim())
-    extent, parts = input.shape[dim] if input.dim() else 0, indices_or_sections
-    if not input.dim():
+    shape, parts = input._array.shape, indices_or_sections
+    if not shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, got a 0-d one")
+    dim = wrap_dim(dim, len(shape))
     if isinstance(parts, Tensor):
         parts = parts.tolist()
-    if isinstance(parts, int) and parts <= 0:
-        raise RuntimeError(f"number of sections must be larger than 0, got {parts}")
     if isinstance(parts, int):
-        small, larger = divmod(extent, parts)
-        parts = itertools.accumulate([small + 1] * larger + [small] * (parts - larger - 1))
-    edges = [0, *[min(max(i + extent if i < 0 else i, 0), extent) for i in parts], extent]
-    before = (slice(None),) * dim
-    return tuple([input[(*before, slice(a, max(a, b)))] for a, b in itertools.pairwise(edges)])
+        pieces = _equal_parts(shape[dim], parts)
+    else:
+        extent = shape[dim]
+        edges = [0, *[min(max(i + extent if i < 0 else i, 0), extent) for i in parts], extent]
+        pieces = [slice(start, max(start, end)) for start, end in itertools.pairwise(edges)]
+    if dim:
+        before = (slice(None),) * dim
+        pieces = [(*before, piece) for piece in pieces]
+    return tuple([input[piece] for piece in pieces])

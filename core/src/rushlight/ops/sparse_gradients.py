@@ -40,7 +40,7 @@ class _Bags(Function):
         ctx.options = mode, last, padding
         return tables._embedding_bag(
             weight, indices, offsets, mode, per_sample_weights, last, padding, False
-        )
+        )[0]
 
     @staticmethod
     def backward(ctx, grad):

@@ -7,6 +7,7 @@ from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.kernels import sparse as kernels
 from rushlight.kernels.execution import is_low_precision
+from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import op
 from rushlight.ops.creation import zeros
 from rushlight.ops.joining import cat
@@ -289,6 +290,7 @@ def linear(input, weight, bias=None):
     return product if bias is None else product + bias
 
 
+@numpy_names
 def spmm(input, mat2):
     """The product of a sparse and a dense matrix; as :func:`rushlight.mm`."""
     if not is_sparse(input) and not is_sparse(mat2):
@@ -394,6 +396,7 @@ def _extreme_terms(input, mat2, reduce):
     return zeros(size, dtype=taken.dtype).index_copy(0, _tensor(used), taken)
 
 
+@numpy_names
 def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
     """``beta * input + alpha * (mat1 @ mat2)`` at the places of the CSR matrix `input` only."""
     if not is_sparse(input) or input.layout != CSR or input._pattern.special:

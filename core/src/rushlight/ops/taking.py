@@ -10,6 +10,7 @@ from rushlight.ops._op import composite, op
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import zeros
 from rushlight.ops.gathering import _meta_gather, gather, take
+from rushlight.tensor import construction
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.shape import wrap_dim
 from rushlight.tensor.tensor import Tensor
@@ -58,9 +59,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim=None):
     own, other = input._array.shape, indices._array.shape
     if own[:at] == other[:at] and own[at + 1 :] == other[at + 1 :] and not stack.levels:
         if input._device is devices.cpu:
-            # PyTorch saves indices of its own
-            own = indices.clone() if mode.recording and input.requires_grad else indices
-            return _take_along(input, at, own)
+            if input._node is not None and mode.recording:  # by indices of its own, as in PyTorch
+                indices = construction.made(indices._array.copy(), indices._dtype)
+            return _take_along(input, at, indices)
     shape = list(np.broadcast_shapes(_but(input, at), _but(indices, at)))
     full, whole = [*shape], [*shape]
     full[at], whole[at] = indices.shape[at], input.shape[at]

@@ -87,7 +87,7 @@ class CSVLogger(FolderLogger):
                 csv.DictWriter(file, self._columns).writerows(self._rows)
         else:
             self._columns = sorted(names | set(self._columns))
-            self._write_anew(path, exists)
+            self._write_rows(path, [*_rows_of(path), *self._rows])
         self._rows = []
 
     def state_dict(self) -> dict[str, Any]:
@@ -125,10 +125,6 @@ class CSVLogger(FolderLogger):
         if self._written is None:
             self._written = len(_rows_of(Path(self.metrics_file_path)))
         return self._written
-
-    def _write_anew(self, path: Path, exists: bool) -> None:
-        """Write the file with the new columns."""
-        self._write_rows(path, [*(_rows_of(path) if exists else []), *self._rows])
 
     def _write_rows(self, path: Path, rows: list[dict[str, Any]]) -> None:
         """Write the whole file: aside, then renamed."""

@@ -63,12 +63,11 @@ def _starts(indices, offsets, include_last_offset):
     if indices.ndim == 2:
         bags, length = indices.shape
         return constant(np.arange(bags + 1, dtype=_INT64) * length, device)
-    offsets = offsets.astype(_INT64, copy=False)
-    if include_last_offset:
-        return offsets.contiguous()
-    starts = empty((offsets.size + 1,), _INT64, device)
-    starts[:-1] = offsets
-    starts[-1:] = indices.size
+    count = offsets.size
+    starts = empty((count if include_last_offset else count + 1,), _INT64, device)
+    starts[:count] = offsets.astype(_INT64, copy=False)
+    if not include_last_offset:
+        starts[count:] = indices.size
     return starts
 
 
@@ -82,12 +81,12 @@ def embedding_bag_forward(weight, indices, offsets, mode, per_sample_weights, in
     starts = _starts(indices, offsets, include_last_offset)
     bags, (size, width), device = starts.size - 1, weight.shape, weight.device
     out, counts = empty((bags, width), table.dtype, device), empty((bags,), _INT64, device)
-    places = empty((bags, width), _INT64, device) if mode == "max" else None
-    scales = _scales(per_sample_weights, table.dtype)
+    places = empty((bags if mode == "max" else 0, width), _INT64, device)
+    scales, rows = _scales(per_sample_weights, table.dtype), places if mode == "max" else None
     if out.size:
         kernel = sources.kernel("bags", "reduce_bags", T=table.dtype)
         arguments = (table.address, flat.address, starts.address, address(scales), out.address,
-                     counts.address, address(places), bags, width, size, padding_idx,
+                     counts.address, address(rows), bags, width, size, padding_idx,
                      np.int32(MODES.index(mode)))  # fmt: skip
         launch(kernel, grid_of(out.size, device), 256, arguments, device)
     return out, (flat, starts, counts, places)
@@ -111,9 +110,10 @@ def _bag_numbers(starts, n, dtype):
 
 def embedding_bag_backward(grad, saved, num_embeddings, mode, per_sample_weights, padding_idx,
                            scale_grad_by_freq=False):  # fmt: skip
-    """Gradient (V, E) of the table from grad (B, E) and what the forward pass saved."""
-    flat, starts, counts, places = saved
-    rows, width = grad.contiguous(), grad.shape[1]
+    """Gradient (V, E) of the table from grad (B, E) and what the forward pass saved, its indices
+    flat or not."""
+    indices, starts, counts, places = saved
+    flat, rows, width = _flat(indices), grad.contiguous(), grad.shape[1]
     if mode == "max":
         out = _zeros((num_embeddings, width), rows.dtype, rows.device)
         combined_at(out, 0, places, rows, "sum", True, skips_negative=True)

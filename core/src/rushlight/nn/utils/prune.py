@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 
 from rushlight.ops.creation import ones_like, zeros, zeros_like
 from rushlight.ops.joining import cat
-from rushlight.ops.random import rand_like
+from rushlight.ops.random_alike import rand_like
 
 
 class BasePruningMethod(ABC):

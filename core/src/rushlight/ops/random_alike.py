@@ -1,0 +1,65 @@
+"""Random tensors in the shape of others."""
+
+from __future__ import annotations
+
+import importlib
+
+from rushlight.ops._numpy_names import numpy_names
+from rushlight.ops.creation import empty_like
+from rushlight.ops.random import _check_bounds, randint
+from rushlight.tensor.dispatch import stack
+from rushlight.tensor.layout import only_strided
+from rushlight.tensor.memory_format import contiguous_format
+
+
+def _empty_like(name, input, layout, dtype, device, memory_format):
+    """What a function of this name fills: one for each example of a `vmap` where draws differ."""
+    if layout is not None:
+        only_strided(name, layout)
+    if stack.levels:
+        input = importlib.import_module("rushlight.ops._batching_random").model(input)
+    return empty_like(input, dtype=dtype, device=device, memory_format=memory_format)
+
+
+@numpy_names
+def rand_like(
+    input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+    memory_format=None,
+):  # fmt: skip
+    """:func:`rand` in the shape, dtype and strides of `input`."""
+    made = _empty_like("rand_like", input, layout, dtype, device, memory_format).uniform_()
+    return made.requires_grad_() if requires_grad else made
+
+
+@numpy_names
+def randn_like(
+    input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+    memory_format=None,
+):  # fmt: skip
+    """:func:`randn` in the shape, dtype and strides of `input`."""
+    made = _empty_like("randn_like", input, layout, dtype, device, memory_format).normal_()
+    return made.requires_grad_() if requires_grad else made
+
+
+@numpy_names
+def randint_like(
+    input, low=None, high=None, *, generator=None, dtype=None, layout=None, device=None,
+    requires_grad=False, pin_memory=False, memory_format=None,
+):  # fmt: skip
+    """:func:`randint` in the shape, dtype, strides and device of `input`."""
+    only_strided("randint_like", layout)
+    if low is None or high is None:
+        low, high = 0, low if high is None else high
+    _check_bounds(low, high)
+    options = {"generator": generator, "dtype": dtype or input._dtype}
+    options["device"] = device or input._device
+    if input.is_nested:
+        made = input.with_elements(randint_like(input._elements, low, high, **options))
+    elif stack.levels or input.is_contiguous() and memory_format in (None, contiguous_format):
+        made = randint(low, high, tuple(input._array.shape), **options)
+    else:
+        like = empty_like(input, memory_format=memory_format)
+        order = sorted(range(like.dim()), key=lambda d: -like.stride(d))  # that of its memory
+        made = randint(low, high, tuple(like.shape[d] for d in order), **options)
+        made = made.permute(*[order.index(d) for d in range(like.dim())])
+    return made.requires_grad_() if requires_grad else made
