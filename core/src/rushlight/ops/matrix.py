@@ -15,6 +15,7 @@ from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import FLOAT32, is_low_precision
 from rushlight.kernels.prepared import by_layout, by_layouts, of_copies
 from rushlight.ops._direct import on_arrays, tensors_of
+from rushlight.ops._former_calls import orders_of_scaled_sum
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
 from rushlight.ops.arithmetic import conj_of
@@ -220,17 +221,7 @@ def outer(input: Tensor, vec2: Tensor):
     return input.unsqueeze(1) * vec2
 
 
-def _former(factors):
-    """The earlier orders of a scaled sum of a matrix and a product."""
-    return (
-        f"beta input alpha {factors}",
-        f"beta input {factors}",
-        f"input beta alpha {factors}",
-        f"input beta {factors}",
-    )
-
-
-@composite(former=_former("mat1 mat2"))
+@composite(former=orders_of_scaled_sum("mat1 mat2"))
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
     if beta == 1 == alpha and mat1._dtype.category >= FLOAT and mat1._dtype.itemsize > 2:
@@ -240,13 +231,13 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     return _scaled_sum(input, mm, mat1, mat2, beta, alpha)
 
 
-@composite(former=_former("mat vec"))
+@composite(former=orders_of_scaled_sum("mat vec"))
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
     return _scaled_sum(input, mv, mat, vec, beta, alpha)
 
 
-@composite(former=_former("batch1 batch2"))
+@composite(former=orders_of_scaled_sum("batch1 batch2"))
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * sum_i batch1[i] @ batch2[i]``, as one product."""
     if batch1.dim() != 3 or batch2.dim() != 3 or batch1.shape[::2] != batch2.shape[:2]:
@@ -257,7 +248,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     return _scaled_sum(input, mm, left, right, beta, alpha)
 
 
-@composite(former=_former("batch1 batch2"))
+@composite(former=orders_of_scaled_sum("batch1 batch2"))
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (batch1 @ batch2)``."""
     return _scaled_sum(input, bmm, batch1, batch2, beta, alpha)

@@ -12,6 +12,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import vectors
 from rushlight.kernels.prepared import by_layout, by_layouts
 from rushlight.ops._direct import on_cpu, tensor_of, unrecorded
+from rushlight.ops._former_calls import orders_of_scaled_sum
 from rushlight.ops._op import composite, op
 from rushlight.ops.matrix import dot, mm
 from rushlight.ops.slicing import diagonal_gradient
@@ -165,15 +166,7 @@ _trace.gradient(
 )
 
 
-@composite(
-    limited="unsigned",
-    former=(
-        "beta input alpha vec1 vec2",
-        "beta input vec1 vec2",
-        "input beta alpha vec1 vec2",
-        "input beta vec1 vec2",
-    ),
-)
+@composite(limited="unsigned", former=orders_of_scaled_sum("vec1 vec2"))
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
     if vec1.dim() != 1 or vec2.dim() != 1:
