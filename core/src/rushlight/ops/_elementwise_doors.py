@@ -13,7 +13,8 @@ import importlib
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.devices import cpu
-from rushlight.dtypes import FLOAT
+from rushlight.dtypes import FLOAT, SURE
+from rushlight.ops import _number_limits
 from rushlight.ops._doors import built, texts_of
 from rushlight.ops._elementwise import EXACT_INTEGERS, Call
 from rushlight.ops._op import ATTRIBUTE, OPTIONAL, TENSOR
@@ -97,14 +98,17 @@ class _Numbered:
         if code < 0 or not kinds or not _NUMBERS.issuperset(kinds) or not entry.floats:
             return
         if hasattr(op, "into_numbers") and entry.dtype.code == code:
-            op.into_numbers[key] = entry.short_into, op.options.get("check")
+            most = SURE if op.fits else EXACT_INTEGERS
+            op.into_numbers[key] = entry.short_into, op.options.get("check"), most
 
 
 def _learn(op, table, key, values, count, quick):
     """The entry of a key, from the general way's own judgement; None where it has no kernel."""
-    call = Call(op, values)
+    call = Call(op, values.copy())
     if call.device is not cpu or call.limited:
         return None
+    if any(type(call.values[i]) is not type(values[i]) for i in op.fits):
+        return None  # a number that was cut to a whole one
     entry = _Entry()
     entry.kernel, scalars = call.kernel()
     if len(scalars) != count:
@@ -225,7 +229,7 @@ class _Source:
             lines += [
                 f"out = quick.call({', '.join(self.texts[position] for position in given)})",
                 "if out is not NO:",
-                *("    " + line for line in check),
+                *("    " + line for line in [*check, *self._fitting("out._dtype")]),
                 "    if STATE.inference and mode.inference: out._inference = True",
                 "    return out",
             ]
@@ -239,7 +243,22 @@ class _Source:
             "if scalars and entry.floats:",
             "    for v in scalars:",
             "        if type(v) is int and not -EXACT <= v <= EXACT: return NO",
+            *self._fitting("entry.dtype"),
         ]
+        return lines
+
+    def _fitting(self, dtype):
+        """Text that asks whether the dtype of a call holds its numbers."""
+        lines = []
+        for position, kind in self.op.fits.items():
+            text = self.texts.get(position)
+            if text is None:
+                continue
+            number = self.op.kinds[position] == ATTRIBUTE and self.op.defaults[position] is not None
+            guard = "" if number else f"type({text}) in numbers and "
+            lines.append(
+                f"if {guard}not -SURE <= {text} <= SURE: fit(op.label, {self.op.names[position]!r}, {kind!r}, {dtype}, {text})"
+            )
         return lines
 
     def _live(self):
@@ -264,7 +283,7 @@ class _Source:
             "if r is NO:",
             "    if scalars and entry.floats: scalars = [float(v) for v in scalars]",
             "    try: r = entry.kernel(*arrays, *scalars)",
-            "    except ValueError: return NO",
+            "    except (OverflowError, ValueError): return NO",
             "out = make.made(r, entry.dtype)",
             "if STATE.inference and mode.inference: out._inference = True",
         ]
@@ -288,7 +307,8 @@ class _Source:
             f"if mode.recording and (p0._base is not None or {self._live()}): return NO",
             "if entry.short_into(*arrays, *scalars, x) is NO:",
             "    if scalars and entry.floats: scalars = [float(v) for v in scalars]",
-            "    entry.kernel.into((x,), *arrays, *scalars)",
+            "    try: entry.kernel.into((x,), *arrays, *scalars)",
+            "    except OverflowError: return NO",
             "storage = p0._storage",
             "if storage is None: storage = storage_of(p0)",
             "storage.version += 1",
@@ -300,5 +320,6 @@ class _Source:
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
     "make": make, "mode": mode, "STATE": STATE, "note": note, "learn": _learn,
-    "EXACT": EXACT_INTEGERS, "numbers": _NUMBERS, "static": _STATIC, "storage_of": storage_of,
+    "EXACT": EXACT_INTEGERS, "SURE": SURE, "fit": _number_limits.check, "numbers": _NUMBERS,
+    "static": _STATIC, "storage_of": storage_of,
 }  # fmt: skip

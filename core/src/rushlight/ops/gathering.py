@@ -380,9 +380,11 @@ def _spread(array, dim, source):
 def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
     """A copy with the slices of `source`, times `alpha`, added at `index` along `dim`."""
     dim, index = check_vector_index("index_add", input, dim, index, source)
+    alpha = alpha if alpha == 1 else held(alpha, dtype_of(source))
     out = input.copy()
-    values = source if alpha == 1 else (source * np.asarray(alpha, source.dtype))
-    np.add.at(line(out), slices(dim, index), _spread(out, dim, values))
+    with np.errstate(all="ignore"):
+        values = source if alpha == 1 else source * np.asarray(alpha, source.dtype)
+        np.add.at(line(out), slices(dim, index), _spread(out, dim, values))
     return out
 
 

@@ -6,7 +6,7 @@ import math
 
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
-from rushlight.dtypes import FLOAT
+from rushlight.dtypes import FLOAT, held
 from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
@@ -16,6 +16,7 @@ from rushlight.kernels.execution import FLOAT32, is_low_precision
 from rushlight.kernels.prepared import by_layout, by_layouts, of_copies
 from rushlight.ops._direct import on_arrays, tensors_of
 from rushlight.ops._former_calls import orders_of_scaled_sum
+from rushlight.ops._number_limits import OPERANDS, WIDE, check_factors
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
 from rushlight.ops.arithmetic import conj_of
@@ -234,6 +235,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
 @composite(former=orders_of_scaled_sum("mat vec"))
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
+    check_factors("addmv", OPERANDS, mat._dtype, beta=beta, alpha=alpha)
     return _scaled_sum(input, mv, mat, vec, beta, alpha)
 
 
@@ -265,6 +267,7 @@ def _scaled_sum(input, multiply, left, right, beta, alpha):
     """``beta * input + alpha * multiply(left, right)``; low precision is rounded once, at the end,
     as PyTorch does."""
     dtype = left._dtype
+    check_factors(f"add{multiply.__name__}", WIDE, dtype, beta=beta, alpha=alpha)
     if dtype.category == FLOAT and dtype.itemsize == 2 and input._dtype is right._dtype is dtype:
         wide = (t.float() for t in (left, right))
         return _weighted_sum(input.float(), multiply(*wide), beta, alpha).to(dtype)
@@ -273,7 +276,7 @@ def _scaled_sum(input, multiply, left, right, beta, alpha):
 
 def _weighted_sum(input, product, beta, alpha):
     if product._dtype.category < FLOAT:  # PyTorch takes the factors in the operands' dtype
-        beta, alpha = int(beta), int(alpha)
+        beta, alpha = (held(factor, product._dtype) for factor in (beta, alpha))
     product = product if alpha == 1 else product * alpha
     if beta == 0:
         product = product.expand(broadcast_shapes(input.shape, product.shape))

@@ -92,9 +92,8 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         return _isin_on_gpu(elements, test_elements, invert)
     tensors = [v for v in values if isinstance(v, Tensor)]
     found = result_type(tensors, [v for v in values if not isinstance(v, Tensor)])
-    arrays = [
-        cast(v._array, found.code) if isinstance(v, Tensor) else np.asarray(v) for v in values
-    ]
+    arrays = [v._array if isinstance(v, Tensor) else np.asarray(v) for v in values]
+    arrays = [cast(array, found.code) for array in arrays]  # whole numbers wrap around
     return make_tensor(_looked_up(*arrays, invert), dtypes.bool_)
 
 

@@ -76,9 +76,9 @@ def _sample(draw, size, dtype, generator, device=devices.cpu):
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
         count *= n
     engine = _engine(generator, device)
-    with engine.lock:
+    with engine.lock, np.errstate(all="ignore"):  # what the dtype cannot hold is infinite
         values = draw(engine, count, dtype is dtypes.float64)
-    return values.reshape(size).astype(BY_CODE[dtype.code], copy=False)
+        return values.reshape(size).astype(BY_CODE[dtype.code], copy=False)
 
 
 def _is_half(dtype):
@@ -369,7 +369,7 @@ def _check_std(std):
             raise RuntimeError("normal expects standard deviation to be non-complex")
         if std.numel() and readable(std) and bool((std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
-    elif std < 0:
+    elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
@@ -494,15 +494,32 @@ def _memory_order(array):
     return tuple(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
 
 
-def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
-    """Fill with uniforms from [from, to)."""
-    low = named.pop("from", named.pop("a", from_))
-    to = named.pop("b", to)
+@functools.cache
+def _largest(dtype):
+    return dtypes.finfo(dtype).max
+
+
+def _check_uniform(dtype, low, to):
+    if dtype.category == FLOAT:
+        most = _largest(dtype)
+        for name, value in (("from", low), ("to", to)):
+            if not -most <= value <= most:
+                raise RuntimeError(f"uniform_: {name} is out of bounds for {dtype}, got {value}")
+        if to - low > most:
+            raise RuntimeError(f"uniform_: {to} - {low} is out of bounds for {dtype}")
     if low > to:
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
         )
-    if drawing.filled(self, "between", generator, float(to - low), float(low)):
+
+
+def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
+    """Fill with uniforms from [from, to)."""
+    low = named.pop("from", named.pop("a", from_))
+    to = named.pop("b", to)
+    low, to = float(low), float(to)
+    _check_uniform(self._dtype.to_real(), low, to)
+    if drawing.filled(self, "between", generator, to - low, low):
         return self
     _float(self._dtype, "uniform_", True)
     place = _place(self._device)
@@ -519,7 +536,7 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
 
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal samples."""
-    if std < 0:
+    if not std >= 0:
         raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
     if drawing.filled(self, "normal", generator, float(mean), float(std)):
         return self
@@ -558,7 +575,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
 
 def exponential_(self, lambd=1.0, *, generator=None):
     """Fill with exponential samples of rate `lambd`."""
-    if lambd <= 0:
+    if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     _float(self._dtype, "exponential_")
     return _fill(self, lambda e, n, _: e.exponential(n, lambd), generator)
