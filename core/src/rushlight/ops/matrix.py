@@ -229,14 +229,14 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
         return input + mm(mat1, mat2)
     if _is_biased(input, mat1, mat2, beta, alpha):
         return linear(mat1, mat2.t(), input)
-    return _scaled_sum(input, mm, mat1, mat2, beta, alpha)
+    return _scaled_sum("addmm", input, mm, mat1, mat2, beta, alpha)
 
 
 @composite(former=orders_of_scaled_sum("mat vec"))
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
     check_factors("addmv", OPERANDS, mat._dtype, beta=beta, alpha=alpha)
-    return _scaled_sum(input, mv, mat, vec, beta, alpha)
+    return _scaled_sum("addmv", input, mv, mat, vec, beta, alpha)
 
 
 @composite(former=orders_of_scaled_sum("batch1 batch2"))
@@ -247,13 +247,13 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     count, n, m = batch1.shape
     left = batch1.transpose(0, 1).reshape(n, count * m)
     right = batch2.reshape(count * m, batch2.shape[2])
-    return _scaled_sum(input, mm, left, right, beta, alpha)
+    return _scaled_sum("addbmm", input, mm, left, right, beta, alpha)
 
 
 @composite(former=orders_of_scaled_sum("batch1 batch2"))
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (batch1 @ batch2)``."""
-    return _scaled_sum(input, bmm, batch1, batch2, beta, alpha)
+    return _scaled_sum("baddbmm", input, bmm, batch1, batch2, beta, alpha)
 
 
 def _is_biased(input, mat1, mat2, beta, alpha):
@@ -263,11 +263,11 @@ def _is_biased(input, mat1, mat2, beta, alpha):
     return low and fits and beta == 1 == alpha
 
 
-def _scaled_sum(input, multiply, left, right, beta, alpha):
+def _scaled_sum(name, input, multiply, left, right, beta, alpha):
     """``beta * input + alpha * multiply(left, right)``; low precision is rounded once, at the end,
     as PyTorch does."""
     dtype = left._dtype
-    check_factors(f"add{multiply.__name__}", WIDE, dtype, beta=beta, alpha=alpha)
+    check_factors(name, WIDE, dtype, beta=beta, alpha=alpha)
     if dtype.category == FLOAT and dtype.itemsize == 2 and input._dtype is right._dtype is dtype:
         wide = (t.float() for t in (left, right))
         return _weighted_sum(input.float(), multiply(*wide), beta, alpha).to(dtype)
