@@ -256,9 +256,8 @@ class _Source:
                 continue
             number = self.op.kinds[position] == ATTRIBUTE and self.op.defaults[position] is not None
             guard = "" if number else f"type({text}) in numbers and "
-            lines.append(
-                f"if {guard}not -SURE <= {text} <= SURE: fit(op.label, {self.op.names[position]!r}, {kind!r}, {dtype}, {text})"
-            )
+            call = f"fit(op.label, {self.op.names[position]!r}, {kind!r}, {dtype}, {text})"
+            lines.append(f"if {guard}not -SURE <= {text} <= SURE: {call}")
         return lines
 
     def _live(self):
