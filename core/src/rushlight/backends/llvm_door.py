@@ -48,7 +48,6 @@ DECLARATIONS = """declare double @PyFloat_AsDouble(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
 declare ptr @PyErr_Occurred()
 declare void @PyErr_Clear()
-declare i32 @PyErr_ExceptionMatches(ptr)
 declare i32 @PyIndex_Check(ptr)
 declare double @llvm.fabs.f64(double)
 declare void @Py_IncRef(ptr)
@@ -61,8 +60,7 @@ declare void @PyEval_RestoreThread(ptr)
 declare i32 @memcmp(ptr, ptr, i64)
 declare ptr @memcpy(ptr, ptr, i64)
 declare ptr @rl_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
-@_Py_NotImplementedStruct = external global i8
-@PyExc_OverflowError = external global ptr"""
+@_Py_NotImplementedStruct = external global i8"""
 FASTCALL = "ptr %self, ptr %args, i64 %count"
 
 
@@ -180,15 +178,16 @@ class _Door(Builtin):
             suspicious = self.choose(bit, -1, minus)
             with self.when(self.compare("eq", word, suspicious)):
                 error = self.call("ptr", "@PyErr_Occurred", "")
-                self.exit_if(self.compare("ne", error, "null", "ptr"), "unfit")
+                raised = self.compare("ne", error, "null", "ptr")
+                whole = self.call("i32", "@PyIndex_Check", f"ptr {x}")
+                whole = self.compare("ne", whole, 0, "i32")
+                self.exit_if(self.value(f"and i1 {raised}, {whole}"), "unfit")
+                self.exit_if(raised, "failed")
             self.store(word, self.table, self.add(first_slot, p))
 
     def finish(self):
         """One more way out: a whole number is for the general way to wrap or to refuse."""
         self.lines.append("unfit:")
-        overflow = f"ptr {self.load('@PyExc_OverflowError', 0, 'ptr')}"
-        is_large = self.call("i32", "@PyErr_ExceptionMatches", overflow)
-        self.exit_if(self.compare("eq", is_large, 0, "i32"), "failed")
         self.call("void", "@PyErr_Clear", "")
         self.do("br label %fallback")
         return super().finish()

@@ -56,12 +56,12 @@ class _Quick:
     """The way of a door past itself: ``call(*arguments)`` gives the result where machine code knows
     calls of this kind, and they are not recorded; else NotImplemented."""
 
-    def __init__(self):
-        self.call, self.known, self.given = _refuse, None, []
+    def __init__(self, op):
+        self.op, self.call, self.known, self.given = op, _refuse, None, []
 
     def learn(self, key, values, entry):
         """Know the kind of call that a key and an entry stand for."""
-        call, arguments = entry.short, []
+        op, call, arguments = self.op, entry.short, []
         if type(call) is not type(len) or call.__name__ != "fast":
             return
         backend = importlib.import_module("rushlight.backends.llvm_pointwise")
@@ -78,7 +78,8 @@ class _Quick:
             elif not entry.floats:
                 return
             else:
-                arguments.append((backend.REAL if k is float else backend.WHOLE, None))
+                limit = _number_limits.largest(op, position, entry.dtype)
+                arguments.append((backend.REAL if k is float else backend.WHOLE, limit))
         if self.known is None:
             self.known = backend.PointwiseCalls(len(self.given))
         self.known.note(arguments, call, entry.dtype)
@@ -229,7 +230,7 @@ class _Source:
             lines += [
                 f"out = quick.call({', '.join(self.texts[position] for position in given)})",
                 "if out is not NO:",
-                *("    " + line for line in [*check, *self._fitting("out._dtype")]),
+                *("    " + line for line in check),
                 "    if STATE.inference and mode.inference: out._inference = True",
                 "    return out",
             ]
@@ -243,11 +244,11 @@ class _Source:
             "if scalars and entry.floats:",
             "    for v in scalars:",
             "        if type(v) is int and not -EXACT <= v <= EXACT: return NO",
-            *self._fitting("entry.dtype"),
+            *self._fitting(),
         ]
         return lines
 
-    def _fitting(self, dtype):
+    def _fitting(self):
         """Text that asks whether the dtype of a call holds its numbers."""
         lines = []
         for position, kind in self.op.fits.items():
@@ -256,7 +257,7 @@ class _Source:
                 continue
             number = self.op.kinds[position] == ATTRIBUTE and self.op.defaults[position] is not None
             guard = "" if number else f"type({text}) in numbers and "
-            call = f"fit(op.label, {self.op.names[position]!r}, {kind!r}, {dtype}, {text})"
+            call = f"fit(op.label, {self.op.names[position]!r}, {kind!r}, entry.dtype, {text})"
             lines.append(f"if {guard}not -SURE <= {text} <= SURE: {call}")
         return lines
 
@@ -275,7 +276,7 @@ class _Source:
 
     def fresh(self, machine=True):
         """Source for a call that gives a new tensor; `machine` code may be asked for it."""
-        self.quick = _Quick() if machine else None
+        self.quick = _Quick(self.op) if machine else None
         lines = [
             *self._start(),
             "r = entry.short(*arrays, *scalars)",

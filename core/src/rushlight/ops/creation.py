@@ -21,6 +21,7 @@ from rushlight.dtypes import BOOL, FLOAT, INTEGER, LARGE, as_dtype, default, hel
 from rushlight.errors import argument_error
 from rushlight.kernels import blocks, vectors
 from rushlight.ops._new_memory import identity, plainly_alike, plainly_made
+from rushlight.ops._number_limits import ends_of_range
 from rushlight.ops._numbers import plain_numbers
 from rushlight.ops._rules import filling_dtype, number_dtype
 from rushlight.tensor import construction
@@ -508,7 +509,7 @@ def linspace(
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     refuse_limited("linspace", dtype if steps > 1 else default.float)
-    start, end = _ends(start, end, steps, dtype)
+    start, end = ends_of_range(start, end, steps, dtype)
     real = BY_CODE[dtype.code] if dtype.category == FLOAT and dtype.itemsize > 2 else np.float64
     if dtype.category == FLOAT and dtype.itemsize == 2:
         real = np.float32
@@ -520,14 +521,6 @@ def linspace(
     return _given(out, array, dtype, device, requires_grad)
 
 
-def _ends(start, end, steps, dtype):
-    """The first and the last number of a range as its dtype holds them, where they are in it."""
-    for value in (start, end):
-        number_dtype(value)  # refuses whole numbers of more than 64 bits
-    start = held(start, dtype) if steps else 0
-    return start, held(end, dtype) if steps > 1 else start
-
-
 def logspace(
     start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None,
     requires_grad=False, pin_memory=False,
@@ -536,7 +529,7 @@ def logspace(
     only_strided("logspace", layout)
     dtype = default.float if dtype is None else as_dtype(dtype)
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    start, end = _ends(start, end, steps, dtype)
+    start, end = ends_of_range(start, end, steps, dtype)
     refuse_limited("logspace", dtype)
     exponents = linspace(start, end, steps, dtype=dtypes.float64)
     with np.errstate(over="ignore"):

@@ -15,6 +15,7 @@ from rushlight.kernels import drawn_indices
 from rushlight.kernels.normals import box_muller
 from rushlight.ops import drawing
 from rushlight.ops._inplace import check_writable, written
+from rushlight.ops._number_limits import check_uniform
 from rushlight.ops._recording import record
 from rushlight.ops.creation import empty_like, finish, size_of
 from rushlight.ops.generators import (  # noqa: F401 - names that are looked for here
@@ -494,31 +495,12 @@ def _memory_order(array):
     return tuple(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
 
 
-@functools.cache
-def _largest(dtype):
-    return dtypes.finfo(dtype).max
-
-
-def _check_uniform(dtype, low, to):
-    if dtype.category == FLOAT:
-        most = _largest(dtype)
-        for name, value in (("from", low), ("to", to)):
-            if not -most <= value <= most:
-                raise RuntimeError(f"uniform_: {name} is out of bounds for {dtype}, got {value}")
-        if to - low > most:
-            raise RuntimeError(f"uniform_: {to} - {low} is out of bounds for {dtype}")
-    if low > to:
-        raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
-        )
-
-
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
     """Fill with uniforms from [from, to)."""
     low = named.pop("from", named.pop("a", from_))
     to = named.pop("b", to)
     low, to = float(low), float(to)
-    _check_uniform(self._dtype.to_real(), low, to)
+    check_uniform(self._dtype.to_real(), low, to)
     if drawing.filled(self, "between", generator, to - low, low):
         return self
     _float(self._dtype, "uniform_", True)
