@@ -517,8 +517,7 @@ def linspace(
         array = np.asarray([start] * steps, real)
     else:
         array = vectors.evenly_spaced(steps, start, end, real)
-    array = cast(array, dtype.code)
-    return _given(out, array, dtype, device, requires_grad)
+    return _given(out, cast(array, dtype.code), dtype, device, requires_grad)
 
 
 def logspace(
