@@ -133,3 +133,40 @@ def test_pairs(again):
     assert rushlight.combinations(x[:1]).shape == (0, 2)
     assert rushlight.combinations(rushlight.arange(3000)).shape == (4_498_500, 2)
     assert rushlight.combinations(x, 3).tolist() == [[3, 1, 2]]
+
+
+# `vars` of the top level and of nn.functional leave out what has not been used yet: they stand
+# before calls of functions, where a module that can list more takes 10 ns longer each time.
+LISTED = (
+    "optim optim.lr_scheduler nn nn.init nn.utils linalg fft special distributions autograd "
+    "utils.data amp func sparse random profiler overrides library masked"
+).split()
+
+
+def _listed(lines):
+    """What a fresh process prints."""
+    text = f"import importlib\n{lines}"
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    return found.stdout.split()
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_vars_of_modules(name):
+    """Programs look names up in ``vars(optim)`` and walk over it."""
+    library = pytest.importorskip("torch")
+    for part in name.split("."):
+        library = getattr(library, part)
+    lines = f"m = importlib.import_module('rushlight.{name}')\nprint(*dir(m), '-', *vars(m))"
+    names, listed = " ".join(_listed(lines)).split(" - ")
+    public = {n for n in vars(library) if n[0] != "_"}
+    assert not (public & {*names.split()}) - {*listed.split()}
+
+
+def test_modules_are_ordinary_once_listed():
+    lines = (
+        "from rushlight import optim\n"
+        "print(type(optim).__name__, 'Adam' in optim.__dict__, type(optim).__name__)\n"
+        "print(sorted(n for n in vars(optim) if n in ('SGD', 'Adam', 'lr_scheduler')))\n"
+    )
+    found = _listed(lines)
+    assert found == ["_Unlisted", "True", "module", "['Adam',", "'SGD',", "'lr_scheduler']"]
