@@ -9,6 +9,7 @@ from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.dtypes import dtype as dtype_class
+from rushlight.ops.former_methods import TypedStorage
 from rushlight.serialization.names import UNTYPED
 from rushlight.serialization.restricted import shown
 from rushlight.tensor.storage import Storage
@@ -60,8 +61,6 @@ class LoadedStorage:
         """The storage as users know it, where a file holds one outside of any tensor."""
         if self.dtype is UNTYPED:
             return self.shared
-        from rushlight.ops.former_methods import TypedStorage
-
         return TypedStorage(_over(self, self.dtype, 0, (self.count,), (1,)))
 
 
@@ -94,8 +93,15 @@ def _checked_size(size, stride, offset=0):
     return tuple(size), tuple(stride)
 
 
+def _loaded(storage):
+    row = storage._row.detach()._array
+    return LoadedStorage(row.view(np.uint8), storage.dtype, len(row))
+
+
 def tensor(storage, offset, size, stride, requires_grad=False, hooks=None, metadata=None):
     """A tensor over a loaded storage; sizes and strides must stay inside it."""
+    if isinstance(storage, TypedStorage):  # of a plain pickle
+        storage = _loaded(storage)
     if not isinstance(storage, LoadedStorage):
         raise ValueError(f"a tensor's storage is a {type(storage).__name__}")
     return _tensor(storage, storage.dtype, offset, size, stride, requires_grad, metadata)
