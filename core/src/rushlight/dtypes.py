@@ -238,8 +238,8 @@ def held(value, dtype: dtype):
     if kind is float and dtype.category >= FLOAT and -_ANY_FLOAT <= value <= _ANY_FLOAT:
         return value
     whole = hasattr(value, "__index__")
-    if whole and not -_WORD // 2 <= int(value) < _WORD:
-        raise OverflowError("int too big to convert to a word of 64 bits")
+    if whole:
+        word_dtype(int(value))
     if dtype.category == BOOL:
         return bool(value)
     if dtype.category != INTEGER:
@@ -265,7 +265,7 @@ def _held_by_floats(value, dtype):
     for part in parts:
         if abs(part) > largest and not math.isinf(part):
             raise _beyond(dtype)
-    wide = isinstance(value, int) and abs(value) >= _WORD // 2  # more than NumPy's integers hold
+    wide = isinstance(value, int) and word_dtype(value) is uint64  # more than NumPy's int64
     return float(value) if wide else value
 
 
@@ -273,7 +273,21 @@ def _beyond(dtype):
     return RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
 
 
-_WORD = 1 << 64
+LARGE = 9e18  # numbers below it fit any float of 32 bits and any word of 64
+SURE = 127  # numbers up to it fit every dtype
+_HALF, _WORD = 1 << 63, 1 << 64
+
+
+def word_dtype(value: int) -> dtype:
+    """The dtype that a whole number stands for: int64, or uint64 for those of 64 bits.
+
+    OverflowError for numbers of more bits.
+    """
+    if -_HALF <= value < _HALF:
+        return int64
+    if 0 < value < _WORD:
+        return uint64
+    raise OverflowError(f"int too big to convert to a word of 64 bits: {value}")
 
 
 class iinfo:  # noqa: N801 - PyTorch's public name

@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 import time
+import tracemalloc
 
 import pytest
 
@@ -133,3 +134,103 @@ def test_pairs(again):
     assert rushlight.combinations(x[:1]).shape == (0, 2)
     assert rushlight.combinations(rushlight.arange(3000)).shape == (4_498_500, 2)
     assert rushlight.combinations(x, 3).tolist() == [[3, 1, 2]]
+
+
+# `vars` of the top level and of nn.functional leave out what has not been used yet: they stand
+# before calls of functions, where a module that can list more takes 10 ns longer each time.
+LISTED = (
+    "optim optim.lr_scheduler nn nn.init nn.utils linalg fft special distributions autograd "
+    "utils.data amp func sparse random profiler overrides library masked"
+).split()
+
+
+def _listed(lines):
+    """What a fresh process prints."""
+    text = f"import importlib\n{lines}"
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    return found.stdout.split()
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_vars_of_modules(name):
+    """Programs look names up in ``vars(optim)`` and walk over it."""
+    library = pytest.importorskip("torch")
+    for part in name.split("."):
+        library = getattr(library, part)
+    lines = f"m = importlib.import_module('rushlight.{name}')\nprint(*dir(m), '-', *vars(m))"
+    names, listed = " ".join(_listed(lines)).split(" - ")
+    public = {n for n in vars(library) if n[0] != "_"}
+    assert not (public & {*names.split()}) - {*listed.split()}
+
+
+def test_modules_are_ordinary_once_listed():
+    lines = (
+        "from rushlight import optim\n"
+        "print(type(optim).__name__, 'Adam' in optim.__dict__, type(optim).__name__)\n"
+        "print(sorted(n for n in vars(optim) if n in ('SGD', 'Adam', 'lr_scheduler')))\n"
+    )
+    found = _listed(lines)
+    assert found == ["_Unlisted", "True", "module", "['Adam',", "'SGD',", "'lr_scheduler']"]
+
+
+_FULL, _LONG = [1] * 64, [2, *[1] * 68, 3]
+# What gives more dimensions than an array of NumPy's has.
+MANY_DIMS = {
+    "ones": lambda: rushlight.ones(_LONG), "zeros": lambda: rushlight.zeros(*_LONG),
+    "full": lambda: rushlight.full(_LONG, 2.0), "rand": lambda: rushlight.rand(_LONG),
+    "meta": lambda: rushlight.ones(_LONG, device="meta"),
+    "reshape": lambda: rushlight.arange(6).reshape(_LONG),
+    "view": lambda: rushlight.arange(6).view(_LONG),
+    "unflatten": lambda: rushlight.arange(6).unflatten(0, _LONG),
+    "as_strided": lambda: rushlight.ones(6).as_strided(_LONG, [1] * 70),
+    "unsqueeze": lambda: rushlight.ones(_FULL).unsqueeze(0),
+    "None": lambda: rushlight.ones(_FULL)[None],
+    "many None": lambda: rushlight.ones(2)[(None,) * 65],
+    "expand": lambda: rushlight.ones(1).expand(_LONG),
+    "repeat": lambda: rushlight.ones(1).repeat(_LONG),
+    "stack": lambda: rushlight.stack([rushlight.ones(_FULL)] * 2),
+    "index": lambda: rushlight.ones(2, 2)[rushlight.zeros(_FULL, dtype=rushlight.int64)],
+    "tensordot": lambda: rushlight.tensordot(rushlight.ones(_FULL), rushlight.ones(_FULL), 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MANY_DIMS)
+def test_more_dimensions_than_there_can_be(name):
+    with pytest.raises((NotImplementedError, ValueError, IndexError), match=r"\b64\b"):
+        MANY_DIMS[name]()
+
+
+def test_as_many_dimensions_as_there_can_be():
+    x = rushlight.ones(_FULL, requires_grad=True)
+    y = (x.permute(*range(63, -1, -1)) + x).sum()
+    y.backward()
+    assert (x.grad.shape, x.grad.item()) == (rushlight.Size(_FULL), 2.0)
+    assert rushlight.cartesian_prod(*[x.reshape(1)] * 65, rushlight.ones(2)).shape == (2, 66)
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("r", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_combinations(count, r, again):
+    torch = pytest.importorskip("torch")
+    given = torch.arange(float(count)) * 2
+    x = rushlight.tensor(given.numpy(), requires_grad=True)
+    theirs = torch.combinations(given.requires_grad_(), r, again)
+    found = rushlight.combinations(x, r, again)
+    assert found.tolist() == theirs.tolist()
+    assert tuple(found.shape) == tuple(theirs.shape)
+    assert rushlight.combinations(x.detach(), r, again).tolist() == theirs.tolist()
+    theirs.sum().backward()
+    found.sum().backward()
+    assert x.grad.tolist() == given.grad.tolist()
+
+
+def test_combinations_need_little_more_memory_than_their_result():
+    x = rushlight.arange(2000.0)
+    tracemalloc.start()
+    try:
+        found = rushlight.combinations(x)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 1.5 * found.nbytes

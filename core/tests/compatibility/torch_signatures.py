@@ -60,7 +60,7 @@ def _of_function(function):
         found.append(
             Parameter(
                 p.name,
-                "",
+                "float" if isinstance(p.default, float) else "",
                 p.default is not kinds.empty,
                 p.kind == kinds.KEYWORD_ONLY,
                 p.kind == kinds.VAR_POSITIONAL,

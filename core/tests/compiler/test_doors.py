@@ -91,8 +91,10 @@ def test_fast_refuses(add, scaled):
         scaled.fast(A, "x", 1)
     with pytest.raises(TypeError):
         scaled.fast(A, 1.0, 1.5)
+    assert scaled.fast(A, 1.0, 1 << 70) is NotImplemented  # the general call wraps or refuses
+    assert add.fast(A, 1 << 70) is NotImplemented
     with pytest.raises(OverflowError):
-        scaled.fast(A, 1.0, 1 << 70)
+        scaled(A, 1.0, 1 << 70)
     with pytest.raises(TypeError):
         add.fast(A, y=A)
 

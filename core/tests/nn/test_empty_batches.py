@@ -90,9 +90,9 @@ def _cases(info, training):
                 yield sample.constructor_input, given
 
 
-def _compare(info, constructor, given):
+def _compare(info, constructor, given, training):
     torch.manual_seed(0)
-    theirs = info.module_cls(*constructor.args, **constructor.kwargs)
+    theirs = info.module_cls(*constructor.args, **constructor.kwargs).train(training)
     own = _ours(given)
     try:
         expected = _run(torch, theirs, *given)
@@ -101,14 +101,18 @@ def _compare(info, constructor, given):
     rushlight.manual_seed(0)
     module = getattr(rushlight.nn, info.module_cls.__name__)(
         *_ours(constructor.args), **_ours(constructor.kwargs)
-    )
+    ).train(training)
     found = _run(rushlight, module, *own)
+    _assert_close(found, expected)
+    return True
+
+
+def _assert_close(found, expected):
     assert len(found) == len(expected)
     for a, b in zip(found, expected, strict=True):
         assert (a is None) == (b is None)
         if b is not None:
             np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
-    return True
 
 
 def _plain(constructor):
@@ -117,19 +121,20 @@ def _plain(constructor):
     return not any(callable(v) for v in values)
 
 
+@pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("name", sorted(set(ENTRIES) - set(LEFT_OUT)))
-def test_module(name):
+def test_module(name, training):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for constructor, given in _cases(ENTRIES[name], True):
+        for constructor, given in _cases(ENTRIES[name], training):
             if _plain(constructor):
-                _compare(ENTRIES[name], constructor, given)
+                _compare(ENTRIES[name], constructor, given, training)
 
 
 def test_the_table_has_cases():
     """The generator itself: PyTorch takes some of the calls, so that they are compared."""
     info = ENTRIES["Linear"]
-    assert sum(_compare(info, *case) for case in _cases(info, True)) >= 2
+    assert sum(_compare(info, *case, True) for case in _cases(info, True)) >= 2
 
 
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])

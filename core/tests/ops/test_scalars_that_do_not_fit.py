@@ -34,25 +34,12 @@ def _rows(lib):
     return lib.zeros(1, 3, dtype=lib.int64)
 
 
-# Function -> call(library, zeros of the dtype, number): all that write a number into a tensor.
+# Call(library, zeros of the dtype, number) of what writes a number into a tensor and has no typed
+# signature; the others are in tests/compatibility/test_numbers_that_do_not_fit.py.
 CALLS = {
-    "fill_": lambda lib, x, n: x.fill_(n),
-    "fill": lambda lib, x, n: lib.fill(x, n),
-    "full": lambda lib, x, n: lib.full((2, 3), n, dtype=x.dtype),
     "full of a size": lambda lib, x, n: lib.full([2], n, dtype=x.dtype),
-    "full_like": lambda lib, x, n: lib.full_like(x, n),
-    "new_full": lambda lib, x, n: x.new_full((2,), n),
-    "masked_fill": lambda lib, x, n: x.masked_fill(x == 0, n),
-    "masked_fill_": lambda lib, x, n: x.masked_fill_(x == 0, n),
-    "index_fill": lambda lib, x, n: x.index_fill(0, lib.tensor([1]), n),
-    "index_fill_": lambda lib, x, n: x.index_fill_(0, lib.tensor([1]), n),
-    "scatter": lambda lib, x, n: x.scatter(0, _rows(lib), n),
-    "scatter_": lambda lib, x, n: x.scatter_(0, _rows(lib), n),
-    "scatter_ value": lambda lib, x, n: x.scatter_(0, _rows(lib), value=n),
     "scatter_ add": lambda lib, x, n: x.scatter_(0, _rows(lib), n, reduce="add"),
-    "fill_diagonal_": lambda lib, x, n: x.fill_diagonal_(n),
     "pad": lambda lib, x, n: lib.nn.functional.pad(x, (1, 1), value=n),
-    "constant_pad_nd": lambda lib, x, n: lib.constant_pad_nd(x, (1, 1), n),
     "constant_": lambda lib, x, n: lib.nn.init.constant_(x, n),
     "x[0]": _set(0),
     "x[mask]": _set("mask"),

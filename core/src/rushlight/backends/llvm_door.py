@@ -47,6 +47,9 @@ CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 DECLARATIONS = """declare double @PyFloat_AsDouble(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
 declare ptr @PyErr_Occurred()
+declare void @PyErr_Clear()
+declare i32 @PyIndex_Check(ptr)
+declare double @llvm.fabs.f64(double)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyByteArray_FromStringAndSize(ptr, i64)
@@ -165,14 +168,29 @@ class _Door(Builtin):
             self.lines.append(f"{other}:")
             number = self.call("double", "@PyFloat_AsDouble", f"ptr {x}")
             self.store(number, slot, 0, "double")
+            size = self.call("double", "@llvm.fabs.f64", f"double {number}")
+            with self.when(self.value(f"fcmp uge double {size}, 0x43E0000000000000")):  # 2 ** 63
+                whole = self.call("i32", "@PyIndex_Check", f"ptr {x}")
+                self.exit_if(self.compare("ne", whole, 0, "i32"), "fallback")
             self.label(join)
             word = self.load(slot)
             minus = self.value("bitcast double -1.0 to i64")
             suspicious = self.choose(bit, -1, minus)
             with self.when(self.compare("eq", word, suspicious)):
                 error = self.call("ptr", "@PyErr_Occurred", "")
-                self.exit_if(self.compare("ne", error, "null", "ptr"), "failed")
+                raised = self.compare("ne", error, "null", "ptr")
+                whole = self.call("i32", "@PyIndex_Check", f"ptr {x}")
+                whole = self.compare("ne", whole, 0, "i32")
+                self.exit_if(self.value(f"and i1 {raised}, {whole}"), "unfit")
+                self.exit_if(raised, "failed")
             self.store(word, self.table, self.add(first_slot, p))
+
+    def finish(self):
+        """One more way out: a whole number is for the general way to wrap or to refuse."""
+        self.lines.append("unfit:")
+        self.call("void", "@PyErr_Clear", "")
+        self.do("br label %fallback")
+        return super().finish()
 
     def result_of(self, *layout):
         """A new array of the plan's dtype."""

@@ -28,6 +28,7 @@ CALL, COUNT, FLOAT = range(OWN, OWN + 3)
 PLAN, RESULT, FIRST = range(3)  # words of an entry; then kind and value of every argument
 TENSOR, REAL, WHOLE, ITSELF = range(4)
 MOST_ARGUMENTS, MOST_ENTRIES = 6, 8
+DOUBLE_AT = 16  # the value of a float
 EXACT = 1 << 53  # whole numbers up to it are doubles
 
 
@@ -64,14 +65,18 @@ class _Pointwise:
                 self.differs(f.compare("ne", x, value, "ptr"))
             with f.when(f.compare("eq", kind, REAL)):
                 own = f.field(x, TYPE_AT, "ptr")
-                self.differs(f.compare("ne", own, f.load(self.own, FLOAT, "ptr"), "ptr"))
+                is_float = f.compare("eq", own, f.load(self.own, FLOAT, "ptr"), "ptr")
+                self.differs(f.value(f"xor i1 {is_float}, true"))
+                with f.when(is_float):
+                    self._check_limit(f.field(x, DOUBLE_AT, "double"), value)
                 self.append(x, self.numbers, self.scalars)
             with f.when(f.compare("eq", kind, WHOLE)):
                 own = f.field(x, TYPE_AT, "ptr")
                 is_int = f.compare("eq", own, f.word(words.INT), "ptr")
                 self.differs(f.value(f"xor i1 {is_int}, true"))
                 with f.when(is_int):
-                    self._check_size(x)
+                    number = self._check_size(x)
+                    self._check_limit(f.value(f"sitofp i64 {number} to double"), value)
                 self.append(x, self.numbers, self.scalars)
             with f.when(f.compare("eq", kind, TENSOR)):
                 self._tensor(x, value)
@@ -85,6 +90,15 @@ class _Pointwise:
             error = f.call("ptr", "@PyErr_Occurred", "")
             f.exit_if(f.compare("ne", error, "null", "ptr"), "large")
         self.differs(f.compare("ugt", f.add(number, EXACT), 2 * EXACT))
+        return number
+
+    def _check_limit(self, number, limit):
+        """A number is within the limit of its argument, infinite or nan."""
+        f = self.f
+        size = f.call("double", "@llvm.fabs.f64", f"double {number}")
+        beyond = f.value(f"fcmp ogt double {size}, {f.field(limit, DOUBLE_AT, 'double')}")
+        finite = f.value(f"fcmp one double {size}, 0x7FF0000000000000")
+        self.differs(f.value(f"and i1 {beyond}, {finite}"))
 
     def _tensor(self, x, dtype):
         f = self.f
@@ -143,7 +157,8 @@ class PointwiseCalls(CallTable):
 
     def note(self, arguments, call, dtype):
         """Let calls with such arguments, ``(kind, value)`` each, go to `call`, a function over
-        ``rl_fast``; `dtype` is that of the result's tensor."""
+        ``rl_fast``; `dtype` is that of the result's tensor. The value of a number is the largest
+        finite one that the call takes, a float."""
         row = [id(call.__self__), id(dtype)]
         for kind, value in arguments:
             row += [kind, id(value)]

@@ -26,7 +26,8 @@ def compile(body, inputs, operands, scalars, static, outputs):
     """A kernel for ``body(**named)``, which returns one traced value or a tuple.
 
     - `inputs`: name -> storage dtype of each array argument, in call order.
-    - `operands`: name -> the dtype an input is cast to before the body sees it.
+    - `operands`: name -> the dtype an input is cast to before the body sees it; integers of
+      `scalars` that are named here wrap around in theirs.
     - `scalars`: name -> ``"i64"`` or ``"f64"``, numbers given at run time after the arrays; they
       are weak, and a new value compiles nothing.
     - `static`: name -> value known now (strings, bools, None, tuples).

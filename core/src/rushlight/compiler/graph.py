@@ -231,7 +231,9 @@ def trace(body, inputs, operands, scalars, static, outputs) -> Program:
         name: cast(load(j, dtype), operands.get(name, dtype))
         for j, (name, dtype) in enumerate(inputs.items())
     }
-    named.update((name, param(j, kind)) for j, (name, kind) in enumerate(scalars.items()))
+    for j, (name, kind) in enumerate(scalars.items()):
+        number = param(j, kind)
+        named[name] = cast(number, operands[name]) if name in operands else number
     results = body(**named, **static)
     results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
     if len(results) != len(outputs):

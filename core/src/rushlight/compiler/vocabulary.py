@@ -185,13 +185,6 @@ class Vocabulary:
         check(dtype, "xp.cast")
         return cast(x, dtype) if isinstance(x, Expr) else eager(lambda v: cast(v, dtype), [x], {})
 
-    @staticmethod
-    def as_stored(number, x):
-        """A weak number as a traced input `x` would store it: in uint8 it wraps around."""
-        narrow = isinstance(x, Expr) and x.op == "load" and x.value[1] == "u8"
-        weak = isinstance(number, int) or isinstance(number, Expr) and number.weak
-        return cast(number, "u8") if narrow and weak else number
-
 
 def _primitive(name):
     def call(*args):

@@ -5,6 +5,7 @@ Layers that few programs use are imported at the first look-up.
 
 import importlib
 
+from rushlight.listings import list_on_demand
 from rushlight.nn import functional, init, utils
 from rushlight.nn.activation import (
     CELU,
@@ -178,6 +179,9 @@ def __getattr__(name):
 
 def __dir__():
     return sorted({*globals(), *_FILE_OF, *_PARTS})
+
+
+list_on_demand(__name__)
 
 
 __all__ = [

@@ -116,9 +116,9 @@ def dirac_(tensor, groups=1):
     values = np.zeros(tuple(tensor.shape))
     per_group = tensor.shape[0] // groups
     centre = tuple(n // 2 for n in tensor.shape[2:])
+    through = np.arange(min(per_group, tensor.shape[1]))
     for g in range(groups):
-        for d in range(min(per_group, tensor.shape[1])):
-            values[(g * per_group + d, d, *centre)] = 1
+        values[(g * per_group + through, through, *centre)] = 1
     with no_grad():
         return tensor.copy_(from_numpy(values))
 

@@ -67,52 +67,59 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 
 # ------------------------------------------------------------------------------------------ dropout
+def _chance(p):
+    """A probability; the functions of the top level raise RuntimeError for what is none."""
+    if not 0.0 <= p <= 1.0:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return p
+
+
 @numpy_names
 def dropout(input, p, train):
     """:func:`rushlight.nn.functional.dropout`."""
-    return F.dropout(input, p, train)
+    return F.dropout(input, _chance(p), train)
 
 
 @numpy_names
 def dropout_(input, p, train):
     """In-place version of :func:`dropout`."""
-    return F.dropout(input, p, train, True)
+    return F.dropout(input, _chance(p), train, True)
 
 
 @numpy_names
 def alpha_dropout(input, p, train):
     """:func:`rushlight.nn.functional.alpha_dropout`."""
-    return F.alpha_dropout(input, p, train)
+    return F.alpha_dropout(input, _chance(p), train)
 
 
 @numpy_names
 def alpha_dropout_(input, p, train):
     """In-place version of :func:`alpha_dropout`."""
-    return F.alpha_dropout(input, p, train, True)
+    return F.alpha_dropout(input, _chance(p), train, True)
 
 
 @numpy_names
 def feature_dropout(input, p, train):
     """Dropout of whole channels, of input with any number of dimensions behind them."""
-    return noise._channels(input, p, train, False)
+    return noise._channels(input, _chance(p), train, False)
 
 
 @numpy_names
 def feature_dropout_(input, p, train):
     """In-place version of :func:`feature_dropout`."""
-    return noise._channels(input, p, train, True)
+    return noise._channels(input, _chance(p), train, True)
 
 
 @numpy_names
 def feature_alpha_dropout(input, p, train):
     """:func:`rushlight.nn.functional.feature_alpha_dropout`."""
-    return F.feature_alpha_dropout(input, p, train)
+    return F.feature_alpha_dropout(input, _chance(p), train)
 
 
 @numpy_names
 def feature_alpha_dropout_(input, p, train):
     """In-place version of :func:`feature_alpha_dropout`."""
-    return F.feature_alpha_dropout(input, p, train, True)
+    return F.feature_alpha_dropout(input, _chance(p), train, True)
 
 
 @numpy_names

@@ -8,7 +8,7 @@ from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.compiler import xp
-from rushlight.dtypes import FLOAT, bool_, held
+from rushlight.dtypes import FLOAT, LARGE, bool_, held
 from rushlight.errors import argument_error
 from rushlight.kernels import places as rows
 from rushlight.kernels.assignment import written as written_to
@@ -28,7 +28,6 @@ from rushlight.ops.place_calls import NUMBERS, written_slices
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.tensor import EXACT, Tensor
 
-_LARGE = 9e18  # numbers that fit any float of 32 bits and any word of 64
 _LEAST = -(1 << 63)
 _SCALARS = {"f32": "f64", "f64": "f64", "i32": "i64", "i64": "i64"}
 
@@ -105,7 +104,7 @@ def written_at(self, index, value):
         if value._dtype is not dtype or type(value._array) is not np.ndarray:
             return False
     elif dtype.category == FLOAT:
-        if kind not in NUMBERS or not -_LARGE < value < _LARGE or dtype.itemsize == 2:
+        if kind not in NUMBERS or not -LARGE < value < LARGE or dtype.itemsize == 2:
             return False  # NumPy would round a half twice
     elif dtype is not dtypes.int64 or kind is not int:
         return False

@@ -9,6 +9,7 @@ from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FIRST_LIMITED, FLOAT
 from rushlight.errors import argument_error, shape_text
+from rushlight.ops import _number_limits
 from rushlight.ops._op import ATTRIBUTE
 from rushlight.ops._recording import record
 from rushlight.ops._rules import number_dtype, result_type
@@ -16,6 +17,7 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 
 _STATIC = (str, bool, tuple, type(None))
 EXACT_INTEGERS = 1 << 53  # integers up to here are float64 numbers
+WORDS = 1 << 63  # integers below it are int64 numbers
 
 
 def run_elementwise(op, values):
@@ -65,6 +67,7 @@ class Call:
 
     def __init__(self, op, values):
         _take_numbers_out(op, values)
+        _number_limits.check_words(values)
         self.op, self.values = op, values
         self.tensors, self.numbers = [], []
         self.limited = False  # whether operands are of a dtype that kernels do not have
@@ -119,6 +122,8 @@ class Call:
         self.dtypes = self.kernel_dtypes = out if isinstance(out, tuple) else (out,)
         for name in self.op.options.get("scales", ()):
             self._check_factor(name, self.values[self.op.index[name]])
+        if self.op.fits:
+            _number_limits.check_call(self.op, self.operand, self.values)
 
     def _check_factor(self, name, value):
         """A factor such as alpha may not be of a higher category than what it multiplies."""
@@ -233,13 +238,12 @@ class Call:
 
     def _number(self, value):
         kind = type(value)
-        if (
-            kind is int
-            and self.operand.category == FLOAT
-            and -EXACT_INTEGERS <= value <= EXACT_INTEGERS
-        ):
-            return float(value)  # one kernel serves both, and the short way takes it
-        if kind is int or kind is float:
+        if kind is int:
+            size, exact = abs(value), self.operand.category == FLOAT
+            if exact and size <= EXACT_INTEGERS or size >= WORDS and self.operand.category >= FLOAT:
+                return float(value)  # one kernel serves both, and the short way takes it
+            return value - 2 * WORDS if value >= WORDS else value  # wraps around in int64
+        if kind is float:
             return value
         return value.__index__() if hasattr(value, "__index__") else float(value)
 
@@ -257,6 +261,8 @@ class Call:
                 operands[name] = (value._dtype if aside else self.operand).short
             elif self._is_scalar(position, value):
                 scalars[name] = "f64" if isinstance(self._number(value), float) else "i64"
+                if scalars[name] == "i64" and self.operand.itemsize < 4:
+                    operands[name] = self.operand.short
             else:
                 static[name] = value
         return compile(

@@ -13,7 +13,8 @@ import importlib
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.devices import cpu
-from rushlight.dtypes import FLOAT
+from rushlight.dtypes import FLOAT, SURE
+from rushlight.ops import _number_limits
 from rushlight.ops._doors import built, texts_of
 from rushlight.ops._elementwise import EXACT_INTEGERS, Call
 from rushlight.ops._op import ATTRIBUTE, OPTIONAL, TENSOR
@@ -55,12 +56,12 @@ class _Quick:
     """The way of a door past itself: ``call(*arguments)`` gives the result where machine code knows
     calls of this kind, and they are not recorded; else NotImplemented."""
 
-    def __init__(self):
-        self.call, self.known, self.given = _refuse, None, []
+    def __init__(self, op):
+        self.op, self.call, self.known, self.given = op, _refuse, None, []
 
     def learn(self, key, values, entry):
         """Know the kind of call that a key and an entry stand for."""
-        call, arguments = entry.short, []
+        op, call, arguments = self.op, entry.short, []
         if type(call) is not type(len) or call.__name__ != "fast":
             return
         backend = importlib.import_module("rushlight.backends.llvm_pointwise")
@@ -77,7 +78,8 @@ class _Quick:
             elif not entry.floats:
                 return
             else:
-                arguments.append((backend.REAL if k is float else backend.WHOLE, None))
+                limit = _number_limits.largest(op, position, entry.dtype)
+                arguments.append((backend.REAL if k is float else backend.WHOLE, limit))
         if self.known is None:
             self.known = backend.PointwiseCalls(len(self.given))
         self.known.note(arguments, call, entry.dtype)
@@ -97,14 +99,17 @@ class _Numbered:
         if code < 0 or not kinds or not _NUMBERS.issuperset(kinds) or not entry.floats:
             return
         if hasattr(op, "into_numbers") and entry.dtype.code == code:
-            op.into_numbers[key] = entry.short_into, op.options.get("check")
+            most = SURE if op.fits else EXACT_INTEGERS
+            op.into_numbers[key] = entry.short_into, op.options.get("check"), most
 
 
 def _learn(op, table, key, values, count, quick):
     """The entry of a key, from the general way's own judgement; None where it has no kernel."""
-    call = Call(op, values)
+    call = Call(op, values.copy())
     if call.device is not cpu or call.limited:
         return None
+    if any(type(call.values[i]) is not type(values[i]) for i in op.fits):
+        return None  # a number that was cut to a whole one
     entry = _Entry()
     entry.kernel, scalars = call.kernel()
     if len(scalars) != count:
@@ -239,7 +244,21 @@ class _Source:
             "if scalars and entry.floats:",
             "    for v in scalars:",
             "        if type(v) is int and not -EXACT <= v <= EXACT: return NO",
+            *self._fitting(),
         ]
+        return lines
+
+    def _fitting(self):
+        """Text that asks whether the dtype of a call holds its numbers."""
+        lines = []
+        for position, kind in self.op.fits.items():
+            text = self.texts.get(position)
+            if text is None:
+                continue
+            number = self.op.kinds[position] == ATTRIBUTE and self.op.defaults[position] is not None
+            guard = "" if number else f"type({text}) in numbers and "
+            call = f"fit(op.label, {self.op.names[position]!r}, {kind!r}, entry.dtype, {text})"
+            lines.append(f"if {guard}not -SURE <= {text} <= SURE: {call}")
         return lines
 
     def _live(self):
@@ -257,14 +276,14 @@ class _Source:
 
     def fresh(self, machine=True):
         """Source for a call that gives a new tensor; `machine` code may be asked for it."""
-        self.quick = _Quick() if machine else None
+        self.quick = _Quick(self.op) if machine else None
         lines = [
             *self._start(),
             "r = entry.short(*arrays, *scalars)",
             "if r is NO:",
             "    if scalars and entry.floats: scalars = [float(v) for v in scalars]",
             "    try: r = entry.kernel(*arrays, *scalars)",
-            "    except ValueError: return NO",
+            "    except (OverflowError, ValueError): return NO",
             "out = make.made(r, entry.dtype)",
             "if STATE.inference and mode.inference: out._inference = True",
         ]
@@ -288,7 +307,8 @@ class _Source:
             f"if mode.recording and (p0._base is not None or {self._live()}): return NO",
             "if entry.short_into(*arrays, *scalars, x) is NO:",
             "    if scalars and entry.floats: scalars = [float(v) for v in scalars]",
-            "    entry.kernel.into((x,), *arrays, *scalars)",
+            "    try: entry.kernel.into((x,), *arrays, *scalars)",
+            "    except OverflowError: return NO",
             "storage = p0._storage",
             "if storage is None: storage = storage_of(p0)",
             "storage.version += 1",
@@ -300,5 +320,6 @@ class _Source:
 _SPACE = {
     "Tensor": Tensor, "Parameter": Parameter, "ndarray": np.ndarray, "NO": NotImplemented,
     "make": make, "mode": mode, "STATE": STATE, "note": note, "learn": _learn,
-    "EXACT": EXACT_INTEGERS, "numbers": _NUMBERS, "static": _STATIC, "storage_of": storage_of,
+    "EXACT": EXACT_INTEGERS, "SURE": SURE, "fit": _number_limits.check, "numbers": _NUMBERS,
+    "static": _STATIC, "storage_of": storage_of,
 }  # fmt: skip

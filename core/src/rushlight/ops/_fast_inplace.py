@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from rushlight.autograd.mode import mode
 from rushlight.dtypes import ALL
-from rushlight.ops._elementwise import EXACT_INTEGERS
 from rushlight.ops._fast import UNSET
 from rushlight.tensor.dispatch import STATE
 from rushlight.tensor.storage import storage_of
@@ -54,14 +53,14 @@ def _unary(op, general):
 
 def _with_numbers(known, tensor, args):
     """The builtin for a tensor and such numbers, which the op accepts; None where it is not known
-    or they are too large to be exact."""
+    or they are too large to be exact, or to fit for sure."""
     found = known.get((tensor._dtype.code, *map(type, args)))
     if found is None:
         return None
+    door, check, most = found
     for value in args:
-        if not -EXACT_INTEGERS <= value <= EXACT_INTEGERS:
+        if not -most <= value <= most:
             return None
-    door, check = found
     if check is not None:
         check(tensor, *args)
     return door

@@ -13,6 +13,17 @@ from rushlight.tensor.tensor import Tensor
 FACTORS = frozenset({"alpha", "beta", "value"})
 
 
+def orders_of_scaled_sum(factors):
+    """The former orders of ``beta * input + alpha * product``, for the names of the product's
+    factors."""
+    return (
+        f"beta input alpha {factors}",
+        f"beta input {factors}",
+        f"input beta alpha {factors}",
+        f"input beta {factors}",
+    )
+
+
 def spelled_today(op, args, kwargs):
     """The arguments of a call as the op declares them."""
     if len(args) < 2 or FACTORS.isdisjoint(op.names):

@@ -20,7 +20,6 @@ from rushlight.dtypes import (
     complex64,
     float16,
     float32,
-    held,
     int16,
     int32,
     int64,
@@ -122,7 +121,7 @@ def with_kernel_operands(call):
             if stored is not None or value._dtype in STORED_AS:
                 call.tensors[i] = call.values[position] = _converted(value, operand, stored)
         elif stored is not None:
-            call.values[position] = _number(op, value, operand)
+            call.values[position] = _number(value, operand)
     call.operand = stored or operand
     if call.device is not meta:
         call.kernel_dtypes = tuple([STORED_AS.get(d, d) for d in call.dtypes])
@@ -150,14 +149,13 @@ def _as(tensor, dtype):
         mode.recording = previous
 
 
-def _number(op, value, operand):
+def _number(value, operand):
     """A number among operands as the operands' dtype holds it."""
     if operand is complex32:
         rounded = complex(cast(np.array(value, np.complex64), operand.code).item())
         return rounded if isinstance(value, complex) else rounded.real
     if not isinstance(value, int) or isinstance(value, bool):
         return value
-    value = held(value, operand) if op.name == "_where" else value
     return _wrapped(value, operand.itemsize)
 
 

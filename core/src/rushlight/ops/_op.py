@@ -111,6 +111,8 @@ class Op:
         self.sizes_position = self.kinds.index(SIZES) if SIZES in self.kinds else -1
         # Where whole numbers given one by one go: x.permute(1, 0), x.squeeze(0, 2).
         self.spread_position = count - 1 if self.options.get("spread") else self.sizes_position
+        # Numbers that the dtype of a call has to hold, see `_number_limits`.
+        self.fits = {self.index[n]: kind for n, kind in self.options.get("fits", {}).items()}
         own = self.options.get("keywords")
         self.keywords = NUMPY_NAMES if own is None else {**NUMPY_NAMES, **own}
         found = zip(names, values, self.kinds, strict=True)

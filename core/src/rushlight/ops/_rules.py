@@ -11,12 +11,15 @@ from rushlight.backends import np
 from rushlight.backends.arrays import is_complex
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, PROMOTION, default, refuse_promotion
 
-_NUMBERS = {bool: dtypes.bool_, int: dtypes.int64}
+_NUMBERS = {bool: dtypes.bool_}
+_WORD = 1 << 63
 
 
 def number_dtype(value):
     """The dtype a Python number stands for in promotion, or None if it is no number."""
     kind = type(value)
+    if kind is int:
+        return dtypes.int64 if -_WORD <= value < _WORD else dtypes.word_dtype(value)
     if kind in _NUMBERS:
         return _NUMBERS[kind]
     if kind is float:
@@ -28,7 +31,7 @@ def number_dtype(value):
     if isinstance(value, np.ndarray):  # has the methods of numbers, whatever its shape
         return None
     if hasattr(value, "__index__"):
-        return dtypes.int64
+        return dtypes.word_dtype(value.__index__())
     if isinstance(value, complex):
         return default.float.to_complex()
     return default.float if hasattr(value, "__float__") else None
@@ -37,6 +40,8 @@ def number_dtype(value):
 def filling_dtype(value):
     """The dtype of a new tensor filled with a number: never complex32, which only operands give."""
     found = number_dtype(value)
+    if found is dtypes.uint64:  # which numbers alone never give
+        return dtypes.int64
     return dtypes.complex64 if found is dtypes.complex32 else found
 
 

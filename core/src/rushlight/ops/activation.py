@@ -7,6 +7,7 @@ import math
 from rushlight.compiler import xp
 from rushlight.dtypes import BOOL
 from rushlight.ops._domains import away_from, nonzero, real
+from rushlight.ops._number_limits import OPERANDS, WIDE
 from rushlight.ops._op import elementwise
 from rushlight.ops._rules import floating, floating_only, real_floating_only, real_same
 from rushlight.ops.arithmetic import conj_of
@@ -55,7 +56,9 @@ def relu(input):
 relu.gradient(input=lambda grad, out: where(out <= 0, 0.0, grad))
 
 
-@_float(domain=nonzero, inplace="_leaky_relu_", second_zero=("input",))
+@_float(
+    domain=nonzero, inplace="_leaky_relu_", second_zero=("input",), fits={"negative_slope": WIDE}
+)
 def leaky_relu(input, negative_slope=0.01):
     """`input` where positive, else ``negative_slope * input``."""
     return xp.where(input > 0, input, input * negative_slope)
@@ -71,7 +74,7 @@ def _negative(input):
     return xp.where(input > 0, 0, input)
 
 
-@_float(domain=nonzero, inplace="_elu_")
+@_float(domain=nonzero, inplace="_elu_", fits={"alpha": WIDE})
 def elu(input, alpha=1.0):
     """`input` where positive, else ``alpha * (exp(input) - 1)`` (Clevert et al., 2016)."""
     return xp.where(input > 0, input, alpha * xp.expm1(_negative(input)))
@@ -86,7 +89,7 @@ def _exp_negative(input):
     return exp(where(input > 0, 0.0, input))
 
 
-@_float(domain=nonzero, inplace="_celu_")
+@_float(domain=nonzero, inplace="_celu_", fits={"alpha": WIDE})
 def celu(input, alpha=1.0):
     """`input` where positive, else ``alpha * (exp(input / alpha) - 1)``."""
     return xp.where(input > 0, input, alpha * xp.expm1(_negative(input) / alpha))
@@ -197,6 +200,7 @@ logsigmoid.gradient(input=lambda grad, input: grad * sigmoid(-input))
     method=False,
     inplace="_hardtanh_",
     second_zero=("input",),
+    fits={"min_val": OPERANDS, "max_val": OPERANDS},
     check=_limits,
     **_NN,
 )
@@ -286,11 +290,16 @@ tanhshrink.gradient(input=lambda grad, input: grad * conj_of(_square(tanh(input)
 
 
 def _not_negative(input, lambd=0.5):
-    if lambd < 0:
-        raise RuntimeError(f"softshrink: lambda must not be negative, found {lambd}")
+    if not 0 <= lambd < math.inf:
+        raise RuntimeError(f"softshrink: lambda must be 0 or more, and finite; found {lambd}")
 
 
-@_float(domain=away_from(-0.5, 0.5), check=_not_negative, second_zero=("input",))
+@_float(
+    domain=away_from(-0.5, 0.5),
+    check=_not_negative,
+    second_zero=("input",),
+    fits={"lambd": OPERANDS},
+)
 def softshrink(input, lambd=0.5):
     """`input` moved toward zero by `lambd`; zero within."""
     return xp.where(
@@ -303,7 +312,7 @@ softshrink.gradient(
 )
 
 
-@_float(domain=away_from(-0.5, 0.5), method=True, second_zero=("input",))
+@_float(domain=away_from(-0.5, 0.5), method=True, second_zero=("input",), fits={"lambd": OPERANDS})
 def hardshrink(input, lambd=0.5):
     """`input` where its absolute value exceeds `lambd`, else zero."""
     return xp.where((input >= -lambd) & (input <= lambd), 0, input)
@@ -321,6 +330,7 @@ hardshrink.gradient(
     inplace="_threshold_",
     second_zero=("input",),
     variants=({"threshold": 0.4, "value": 2.0},),
+    fits={"threshold": WIDE, "value": OPERANDS},
     **_NN,
 )
 def threshold(input, threshold: float, value: float):

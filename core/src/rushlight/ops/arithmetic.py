@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import math
-
-from rushlight import dtypes
 from rushlight.compiler import xp
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT, int64
 from rushlight.ops._domains import away_from, nonzero, positive
+from rushlight.ops._number_limits import LOW, OPERANDS
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._rules import (
     floating,
@@ -50,7 +47,8 @@ def _no_zero(input, other, *rest):
     if max(category_of(input), category_of(other)) >= FLOAT:
         return
     if not isinstance(other, Tensor):
-        zero = other == 0
+        size = 8 if input._dtype.category == BOOL else input._dtype.itemsize
+        zero = not other % (1 << 8 * size)  # it wraps around
     else:
         zero = other._device.type == "cpu" and not other._array.all()
     if zero:
@@ -59,6 +57,7 @@ def _no_zero(input, other, *rest):
 
 @elementwise(
     operators=("__add__",), reflected=("__radd__",), scales=("alpha",), numbers="all",
+    fits={"alpha": OPERANDS},
     former=("input alpha other", "input other alpha"),
 )  # fmt: skip
 def add(input, other, *, alpha=1):
@@ -89,6 +88,7 @@ def conj_number(value):
     operators=("__sub__",),
     aliases=("subtract",),
     scales=("alpha",),
+    fits={"alpha": OPERANDS},
     check=_no_bools,
     numbers="all",
     former=("input alpha other", "input other alpha"),
@@ -106,6 +106,7 @@ sub.gradient(
 
 @elementwise(
     reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools,
+    fits={"alpha": OPERANDS},
     former=("input other alpha",),
 )  # fmt: skip
 def rsub(input, other, *, alpha=1):
@@ -401,6 +402,7 @@ def _pow_check(input, exponent):
     domain=positive,
     constants={"exponent": (2, 3, 0.5, -1, 1, 0, 2.0, 3.0, -1.0, 1.0, 0.0, -2, -2.0, -0.5)},
     check=_pow_check,
+    fits={"exponent": LOW},
     numbers=True,
 )
 def pow(input, exponent):
@@ -481,41 +483,13 @@ minimum.gradient(
 def _clamp_check(input, min=None, max=None):
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
-    for bound in (min, max):
-        if type(bound) in _NUMBERS and not -128 <= bound <= 127 and isinstance(input, Tensor):
-            _check_bounds(input._dtype, [b for b in (min, max) if type(b) in _NUMBERS])
-            return
-
-
-_NUMBERS = frozenset({int, float})
-
-
-@functools.cache
-def _range(dtype):
-    """The numbers that a dtype holds; of unsigned ones also those that would wrap around once."""
-    if dtype.category == BOOL:
-        return -math.inf, math.inf  # refused elsewhere
-    info = (dtypes.finfo if dtype.category >= FLOAT else dtypes.iinfo)(dtype.to_real())
-    return (info.min if info.min else -info.max), info.max
-
-
-def _check_bounds(dtype, bounds):
-    """Bounds must be numbers of the result's dtype, nan or infinite."""
-    if dtype.category < FLOAT and float in map(type, bounds):
-        dtype = dtypes.default.float
-    low, high = _range(dtype)
-    for bound in bounds:
-        endless = bound.bit_length() > 64 if type(bound) is int else not math.isfinite(bound)
-        if not endless and not low <= bound <= high:
-            raise RuntimeError(
-                f"clamp: value {bound} cannot be converted to type {dtype} without overflow"
-            )
 
 
 @elementwise(
     rule=real_same,
     aliases=("clip",),
     promotes=("min", "max"),
+    fits={"min": OPERANDS, "max": OPERANDS},
     check=_clamp_check,
     variants=({"min": -0.5, "max": 0.5}, {"max": 0.7}, {"min": 0.1}),
     only_variants=True,
@@ -523,8 +497,8 @@ def _check_bounds(dtype, bounds):
 )
 def clamp(input, min: Tensor | None = None, max: Tensor | None = None):
     """`input` limited to ``[min, max]``; either bound (number or tensor) may be left out."""
-    out = input if min is None else xp.maximum(input, xp.as_stored(min, input))
-    return out if max is None else xp.minimum(out, xp.as_stored(max, input))
+    out = input if min is None else xp.maximum(input, min)
+    return out if max is None else xp.minimum(out, max)
 
 
 def _clamp_inside(input, min, max):

@@ -7,6 +7,7 @@ from rushlight.compiler import xp
 from rushlight.errors import argument_error
 from rushlight.kernels import vectors
 from rushlight.kernels.prepared import Remembered, Short
+from rushlight.ops._number_limits import FULL
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._rules import boolean, integral_or_bool, real_boolean
 from rushlight.ops.creation import from_numpy
@@ -139,7 +140,10 @@ def _where_samples(make):
     ]
 
 
-@elementwise(aside=(0,), method=False, inplace=False, samples=_where_samples)
+@elementwise(
+    aside=(0,), method=False, inplace=False, samples=_where_samples,
+    fits={"input": FULL, "other": FULL},
+)  # fmt: skip
 def _where(condition, input, other):
     """The ternary choice; conditions are bool."""
     return xp.where(condition, input, other)
@@ -181,7 +185,7 @@ def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=Fals
     for name, value in (("input", input), ("other", other)):
         if not isinstance(value, Tensor):
             raise argument_error("isclose", name, "Tensor", value)
-    if rtol < 0 or atol < 0:
+    if not (rtol >= 0 and atol >= 0):
         raise RuntimeError(
             f"isclose: rtol and atol must be greater than or equal to zero, got {rtol} and {atol}"
         )

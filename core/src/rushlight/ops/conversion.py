@@ -8,6 +8,7 @@ from rushlight import devices, dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of, meta_array
+from rushlight.dtypes import LARGE
 from rushlight.errors import shape_text
 from rushlight.kernels import assignment, blocks, conversion, vectors
 from rushlight.kernels.conversion import converted
@@ -233,7 +234,6 @@ def _type(self, dtype=None, non_blocking=False):
     return self.to(dtype if isinstance(dtype, dtypes.dtype) else dtype.dtype)  # a FloatTensor
 
 
-_LARGE = 9e18  # numbers that fit any float of 32 bits and any word of 64
 _LEGACY = {
     "float32": "Float",
     "float64": "Double",
@@ -364,7 +364,7 @@ def fill_(self, value):
         and type(self) in EXACT
         and self._dtype.category == dtypes.FLOAT
         and self._dtype.itemsize > 2
-        and -_LARGE < value < _LARGE
+        and -LARGE < value < LARGE
         and is_free(self)
     ):
         if not blocks.fill(self._array, value) and not assignment.written(self._array, value):

@@ -17,13 +17,14 @@ from rushlight.backends.arrays import (
     meta_array,
     of_one_kind,
 )
-from rushlight.dtypes import FLOAT, INTEGER, as_dtype, default, held, refuse_limited
+from rushlight.dtypes import BOOL, FLOAT, INTEGER, LARGE, as_dtype, default, held, refuse_limited
 from rushlight.errors import argument_error
 from rushlight.kernels import blocks, vectors
 from rushlight.ops._new_memory import identity, plainly_alike, plainly_made
+from rushlight.ops._number_limits import ends_of_range
 from rushlight.ops._numbers import plain_numbers
 from rushlight.ops._numpy_names import first_by_keyword, numpy_names
-from rushlight.ops._rules import filling_dtype
+from rushlight.ops._rules import filling_dtype, number_dtype
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, through_levels
 from rushlight.tensor.dispatch import stack as transforms
@@ -40,8 +41,6 @@ from rushlight.tensor.memory_format import empty_like as _like_strides
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.storage import Storage, row_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
-
-_LARGE = 9e18  # numbers that fit any float of 32 bits and any word of 64
 
 
 @functools.cache
@@ -315,7 +314,7 @@ def full(
     if layout is not None:
         only_strided("full", layout)
     if out is None and not requires_grad and type(fill_value) is float:
-        if dtype in (None, default.float) and -_LARGE < fill_value < _LARGE:
+        if dtype in (None, default.float) and -LARGE < fill_value < LARGE:
             made = plainly_made((size,), fill_value, default.float, device)
             if made is not None:
                 return made
@@ -405,7 +404,7 @@ def full_like(
         and type(input) in EXACT
         and input._dtype.category == FLOAT
         and input._dtype.itemsize > 2
-        and -_LARGE < fill_value < _LARGE
+        and -LARGE < fill_value < LARGE
     ):
         made = plainly_alike(input, float(fill_value))
         if made is not None:
@@ -518,8 +517,7 @@ def linspace(
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     refuse_limited("linspace", dtype if steps > 1 else default.float)
-    if dtype.category < FLOAT:
-        start, end = (held(v, dtype) if steps == 1 else int(v) for v in (start, end))
+    start, end = ends_of_range(start, end, steps, dtype)
     real = BY_CODE[dtype.code] if dtype.category == FLOAT and dtype.itemsize > 2 else np.float64
     if dtype.category == FLOAT and dtype.itemsize == 2:
         real = np.float32
@@ -527,8 +525,7 @@ def linspace(
         array = np.asarray([start] * steps, real)
     else:
         array = vectors.evenly_spaced(steps, start, end, real)
-    array = cast(array, dtype.code)
-    return _given(out, array, dtype, device, requires_grad)
+    return _given(out, cast(array, dtype.code), dtype, device, requires_grad)
 
 
 def logspace(
@@ -538,11 +535,12 @@ def logspace(
     """`steps` numbers from ``base ** start`` to ``base ** end``, evenly spaced in the exponent."""
     only_strided("logspace", layout)
     dtype = default.float if dtype is None else as_dtype(dtype)
-    if dtype.category < FLOAT:
-        start, end = (int(v.item() if isinstance(v, Tensor) else v) for v in (start, end))
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    start, end = ends_of_range(start, end, steps, dtype)
     refuse_limited("logspace", dtype)
     exponents = linspace(start, end, steps, dtype=dtypes.float64)
-    array = cast(np.power(float(base), exponents._array), dtype.code)
+    with np.errstate(over="ignore"):
+        array = cast(np.power(float(base), exponents._array), dtype.code)
     return _given(out, array, dtype, device, requires_grad)
 
 
@@ -569,6 +567,8 @@ def scalar_tensor(
     s, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
 ):
     """A 0-d tensor of the default float dtype."""
-    make = tensor if dtype is None or dtype.category != INTEGER else functools.partial(full, ())
-    dtype = dtype or default.float
+    dtype = default.float if dtype is None else as_dtype(dtype)
+    number_dtype(s)  # refuses whole numbers of more than 64 bits
+    half = dtype.category == FLOAT and dtype.itemsize == 2
+    make = tensor if half or dtype.category == BOOL else functools.partial(full, ())
     return make(s, dtype=dtype, device=device, requires_grad=requires_grad)

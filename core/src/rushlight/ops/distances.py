@@ -226,7 +226,7 @@ def pdist(input: Tensor, p=2.0):
             f"{shape_text(input.shape)}"
         )
     _check_rows("pdist", "input", input)
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     if input.shape[0] < 2:
         return with_history(input).reshape(-1).narrow(0, 0, 0)  # no pairs, and a gradient of zero
@@ -247,9 +247,9 @@ _renormed = by_layout(folds.renormed, _scaled_slices)
 @composite(inplace=False, limited="unsigned")
 def renorm(input: Tensor, p, dim, maxnorm):
     """Slices along `dim` scaled down to a norm of order `p` of at most `maxnorm`."""
-    if isinstance(p, complex) or p <= 0:
+    if isinstance(p, complex) or not p > 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported; p is {p}")
-    if isinstance(maxnorm, complex) or maxnorm < 0:
+    if isinstance(maxnorm, complex) or not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if input.dim() < 2:
         raise RuntimeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 
 from rushlight import devices
 from rushlight.backends import np
@@ -21,7 +22,8 @@ from rushlight.tensor.tensor import Tensor
 
 def _check(p):
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        kind = RuntimeError if math.isnan(p) else ValueError  # as the layers in PyTorch do
+        raise kind(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _noise(input, shape, p):

@@ -7,6 +7,7 @@ import math
 from rushlight.compiler import xp
 from rushlight.errors import argument_error
 from rushlight.ops._domains import above_minus_one, positive, probability, real, unit
+from rushlight.ops._number_limits import OPERANDS
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._rules import floating, real_floating
 from rushlight.ops.arithmetic import conj_of
@@ -90,7 +91,9 @@ def sigmoid(input):
 sigmoid.gradient(input=lambda grad, out: grad * conj_of(out * (1 - out)))
 
 
-@elementwise(rule=real_floating, domain=probability, variants=({"eps": 0.1},))
+@elementwise(
+    rule=real_floating, domain=probability, variants=({"eps": 0.1},), fits={"eps": OPERANDS}
+)
 def logit(input, eps=None):
     """``log(input / (1 - input))``; `eps` first limits the input to ``[eps, 1 - eps]``."""
     x = input if eps is None else xp.minimum(xp.maximum(input, eps), 1 - eps)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from rushlight.compiler import xp
 from rushlight.dtypes import float64
 from rushlight.errors import shape_text
+from rushlight.ops._number_limits import WIDE, check_factors
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._second_order import with_history
@@ -97,6 +100,10 @@ def _drawn_slopes(input, lower, upper):
 @composite(method=False)
 def rrelu(input: Tensor, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """:func:`leaky_relu` with a random slope per element in training, their mean otherwise."""
+    for name, value in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(value):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {value}")
+    check_factors("rrelu", WIDE, input._dtype, lower=lower, upper=upper)
     if lower > upper:
         raise RuntimeError(
             f"rrelu: Lower bound should be less than or equal to the upper bound, got {lower} and "

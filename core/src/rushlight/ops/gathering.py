@@ -382,6 +382,7 @@ def _spread(array, dim, source):
 def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
     """A copy with the slices of `source`, times `alpha`, added at `index` along `dim`."""
     dim, index = check_vector_index("index_add", input, dim, index, source)
+    alpha = alpha if alpha == 1 else held(alpha, dtype_of(source))
     out = input.copy()
     values = source
     if alpha != 1:

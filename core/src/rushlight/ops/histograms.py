@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
 from rushlight.backends.quiet import quietly
-from rushlight.dtypes import FLOAT
+from rushlight.dtypes import FLOAT, held
 from rushlight.errors import shape_text
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import histogram_of
@@ -54,7 +54,8 @@ def histc(input: Tensor, bins=100, min=0, max=0):
         raise RuntimeError(f'"histc" not implemented for dtype {dtype_of(input)}')
     if bins <= 0:
         raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
-    low, high = _own_range("histc", input, float(min), float(max), 1)
+    min, max = (float(held(bound, dtype_of(input))) for bound in (min, max))
+    low, high = _own_range("histc", input, min, max, 1)
     x, kind = input.reshape(-1), input.dtype.type
     low, high = kind(low), kind(high)
     x = x[(x >= low) & (x <= high)]

@@ -12,6 +12,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import losses as kernels
 from rushlight.ops._direct import on_arrays, on_gpu, tensor_of, translated, unrecorded
 from rushlight.ops._domains import away_from, probability, real
+from rushlight.ops._number_limits import OPERANDS, WIDE, check_factors
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import elementwise, op
 from rushlight.ops._rules import real_floating_only
@@ -346,7 +347,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference below `delta`, linear above. (Huber, 1964.)"""
     if not isinstance(delta, (int, float)):
         raise TypeError(f"huber_loss: delta must be a float or int, got: {type(delta)}")
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     _same_shape("huber_loss", input, target)
     losses = _huber(input, target, float(delta))
@@ -416,6 +417,7 @@ def hinge_embedding_loss(
 ):
     """`input` where the target is 1, ``max(0, margin - input)`` where it is -1."""
     reduction = reduction_of(reduction, size_average, reduce)
+    check_factors("hinge_embedding_loss", OPERANDS, input._dtype, margin=margin)
     apart = (margin - input).clamp(min=0)
     return _reduce(where(target != -1, input, 0.0) + where(target != 1, apart, 0.0), reduction)
 
@@ -431,7 +433,7 @@ def margin_ranking_loss(
             "margin_ranking_loss: expected input1, input2 and target of the same number of "
             f"dimensions, got {list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}"
         )
-    return _reduce((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+    return _reduce((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
 
 
 @numpy_names
@@ -442,6 +444,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
             "cosine_similarity: expected both inputs to be of floating point dtype, got "
             f"{x1.dtype} and {x2.dtype}"
         )
+    if not eps >= 0:
+        raise RuntimeError(f"cosine_similarity: eps must be non-negative, got {eps}")
     if x1.shape != x2.shape:
         shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
         x1, x2 = x1.expand(shape), x2.expand(shape)
@@ -455,6 +459,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     variants=({"limit": -99.0},),
     only_variants=True,
     tested_by="cosine_similarity",
+    fits={"limit": WIDE},
 )
 def _at_least(input, limit: float):
     """`input`, at least `limit`, which does not stop the gradient."""
@@ -509,7 +514,7 @@ def triplet_margin_loss(
 @numpy_names
 def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
     """The norm of order `p` of ``x1 - x2 + eps`` over the last dimension."""
-    return (x1 - x2 + eps).norm(p, -1, keepdim)
+    return (x1 - x2 + float(eps)).norm(p, -1, keepdim)
 
 
 @in_float32

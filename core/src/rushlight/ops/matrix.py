@@ -6,7 +6,7 @@ import math
 
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
-from rushlight.dtypes import FLOAT
+from rushlight.dtypes import FLOAT, held
 from rushlight.dtypes import bool_ as bool_dtype
 from rushlight.errors import shape_text
 from rushlight.kernels import matrix as kernels
@@ -15,6 +15,8 @@ from rushlight.kernels.conversion import cast
 from rushlight.kernels.execution import FLOAT32, is_low_precision
 from rushlight.kernels.prepared import by_layout, by_layouts, of_copies
 from rushlight.ops._direct import on_arrays, tensors_of
+from rushlight.ops._former_calls import orders_of_scaled_sum
+from rushlight.ops._number_limits import OPERANDS, WIDE, check_factors
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
 from rushlight.ops.arithmetic import conj_of
@@ -220,33 +222,24 @@ def outer(input: Tensor, vec2: Tensor):
     return input.unsqueeze(1) * vec2
 
 
-def _former(factors):
-    """The earlier orders of a scaled sum of a matrix and a product."""
-    return (
-        f"beta input alpha {factors}",
-        f"beta input {factors}",
-        f"input beta alpha {factors}",
-        f"input beta {factors}",
-    )
-
-
-@composite(former=_former("mat1 mat2"))
+@composite(former=orders_of_scaled_sum("mat1 mat2"))
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
     if beta == 1 == alpha and mat1._dtype.category >= FLOAT and mat1._dtype.itemsize > 2:
         return input + mm(mat1, mat2)
     if _is_biased(input, mat1, mat2, beta, alpha):
         return linear(mat1, mat2.t(), input)
-    return _scaled_sum(input, mm, mat1, mat2, beta, alpha)
+    return _scaled_sum("addmm", input, mm, mat1, mat2, beta, alpha)
 
 
-@composite(former=_former("mat vec"))
+@composite(former=orders_of_scaled_sum("mat vec"))
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
-    return _scaled_sum(input, mv, mat, vec, beta, alpha)
+    check_factors("addmv", OPERANDS, mat._dtype, beta=beta, alpha=alpha)
+    return _scaled_sum("addmv", input, mv, mat, vec, beta, alpha)
 
 
-@composite(former=_former("batch1 batch2"))
+@composite(former=orders_of_scaled_sum("batch1 batch2"))
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * sum_i batch1[i] @ batch2[i]``, as one product."""
     if batch1.dim() != 3 or batch2.dim() != 3 or batch1.shape[::2] != batch2.shape[:2]:
@@ -254,13 +247,13 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     count, n, m = batch1.shape
     left = batch1.transpose(0, 1).reshape(n, count * m)
     right = batch2.reshape(count * m, batch2.shape[2])
-    return _scaled_sum(input, mm, left, right, beta, alpha)
+    return _scaled_sum("addbmm", input, mm, left, right, beta, alpha)
 
 
-@composite(former=_former("batch1 batch2"))
+@composite(former=orders_of_scaled_sum("batch1 batch2"))
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (batch1 @ batch2)``."""
-    return _scaled_sum(input, bmm, batch1, batch2, beta, alpha)
+    return _scaled_sum("baddbmm", input, bmm, batch1, batch2, beta, alpha)
 
 
 def _is_biased(input, mat1, mat2, beta, alpha):
@@ -270,10 +263,11 @@ def _is_biased(input, mat1, mat2, beta, alpha):
     return low and fits and beta == 1 == alpha
 
 
-def _scaled_sum(input, multiply, left, right, beta, alpha):
+def _scaled_sum(name, input, multiply, left, right, beta, alpha):
     """``beta * input + alpha * multiply(left, right)``; low precision is rounded once, at the end,
     as PyTorch does."""
     dtype = left._dtype
+    check_factors(name, WIDE, dtype, beta=beta, alpha=alpha)
     if dtype.category == FLOAT and dtype.itemsize == 2 and input._dtype is right._dtype is dtype:
         wide = (t.float() for t in (left, right))
         return _weighted_sum(input.float(), multiply(*wide), beta, alpha).to(dtype)
@@ -282,7 +276,7 @@ def _scaled_sum(input, multiply, left, right, beta, alpha):
 
 def _weighted_sum(input, product, beta, alpha):
     if product._dtype.category < FLOAT:  # PyTorch takes the factors in the operands' dtype
-        beta, alpha = int(beta), int(alpha)
+        beta, alpha = (held(factor, product._dtype) for factor in (beta, alpha))
     product = product if alpha == 1 else product * alpha
     if beta == 0:
         product = product.expand(broadcast_shapes(input.shape, product.shape))

@@ -95,7 +95,7 @@ def linalg_vector_norm(input: Tensor, ord=2, dim=None, keepdim=False, *, dtype=N
         values = np.abs(values)
         values = values.astype(np.float32) if values.dtype.itemsize == 2 else values
         found = _power_norm(values, order, axes, keepdim)
-    return np.asarray(found, result)
+        return np.asarray(found, result)
 
 
 def _power_norm(values, order, axes, keepdim):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 
 from rushlight import dtypes
 from rushlight.backends import np
@@ -11,7 +11,7 @@ from rushlight.dtypes import BOOL, COMPLEX
 from rushlight.errors import shape_text
 from rushlight.kernels import vectors
 from rushlight.kernels.prepared import by_layouts
-from rushlight.ops._direct import on_cpu, tensor_of
+from rushlight.ops._direct import on_cpu, tensor_of, unrecorded
 from rushlight.ops._op import TensorList, composite
 from rushlight.ops._rules import number_dtype, result_type
 from rushlight.ops.joining import stack, variadic
@@ -92,9 +92,8 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
         return _isin_on_gpu(elements, test_elements, invert)
     tensors = [v for v in values if isinstance(v, Tensor)]
     found = result_type(tensors, [v for v in values if not isinstance(v, Tensor)])
-    arrays = [
-        cast(v._array, found.code) if isinstance(v, Tensor) else np.asarray(v) for v in values
-    ]
+    arrays = [v._array if isinstance(v, Tensor) else np.asarray(v) for v in values]
+    arrays = [cast(array, found.code) for array in arrays]  # whole numbers wrap around
     return make_tensor(_looked_up(*arrays, invert), dtypes.bool_)
 
 
@@ -142,8 +141,11 @@ def cartesian_prod(tensors: TensorList):
     _check_vectors("cartesian_prod", tensors)
     if len(tensors) == 1:
         return tensors[0]
-    grids = meshgrid(*[t.reshape(-1) for t in tensors], indexing="ij")
-    return stack([g.reshape(-1) for g in grids], 1)
+    vectors = [t.reshape(-1) for t in tensors if t.numel() != 1]  # as many as there can be many of
+    grids = iter(meshgrid(*vectors, indexing="ij") if vectors else ())
+    rows = math.prod(v.numel() for v in vectors)
+    columns = [t.reshape(1).expand(rows) if t.numel() == 1 else next(grids) for t in tensors]
+    return stack([c.reshape(-1) for c in columns], 1)
 
 
 @composite(method=False, limited="complex")
@@ -161,13 +163,36 @@ def combinations(input: Tensor, r=2, with_replacement=False):
         )
     if r < 0:
         raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     if not r:
         return input.new_empty((0,))
-    count = input.numel()
-    if r == 2:  # the most usual: without a Python object for each row
-        pairs = np.triu_indices(count, 0 if with_replacement else 1)
-        return stack([input[make_tensor(places, dtypes.int64)] for places in pairs], 1)
-    flat = itertools.chain.from_iterable(choose(range(count), r))
-    rows = np.fromiter(flat, np.int64).reshape(-1, r)
+    if r == 2 and unrecorded(input):
+        return tensor_of(_pairs(input._array, with_replacement))
+    places = np.arange(input.numel())
+    rows = _pairs(places, with_replacement) if r == 2 else _rows(len(places), r, with_replacement)
     return input[make_tensor(rows, dtypes.int64)]
+
+
+def _pairs(values, again):
+    """All pairs of a vector's elements, in memory for nothing but the result: the pairs of one
+    element at a time."""
+    count, skip = len(values), 0 if again else 1
+    found = np.empty((count * (count + 1) // 2 - skip * count, 2), values.dtype)
+    begin = 0
+    for i in range(count):
+        end = begin + count - i - skip
+        found[begin:end, 0] = values[i]
+        found[begin:end, 1] = values[i + skip :]
+        begin = end
+    return found
+
+
+def _rows(count, r, again):
+    """The indices of all combinations, one more column at a time."""
+    rows = np.arange(count)[:, None]
+    for _ in range(r - 1):
+        first = rows[:, -1] + (0 if again else 1)
+        following = count - first
+        begins = np.cumsum(following) - following
+        last = np.arange(following.sum()) - np.repeat(begins - first, following)
+        rows = np.column_stack([np.repeat(rows, following, 0), last])
+    return rows

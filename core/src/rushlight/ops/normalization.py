@@ -303,7 +303,8 @@ def _fold(running, value, momentum):
     if running is None or running._device.type == "meta":
         return
     array = running._array
-    array[...] = array * (1 - momentum) + momentum * value
+    with np.errstate(all="ignore"):
+        array[...] = array * (1.0 - momentum) + float(momentum) * value
     storage_of(running).version += 1
 
 

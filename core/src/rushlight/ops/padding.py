@@ -173,7 +173,7 @@ def _padding_value(input, value):
     """What is put around: zero unless a real number is given."""
     if value is None:
         return 0.0
-    if isinstance(value, complex) or number_dtype(value) is None:
+    if type(value) is not int and (isinstance(value, complex) or number_dtype(value) is None):
         raise argument_error("pad", "value", "float", value)
     return held(float(value), input._dtype)
 

@@ -12,6 +12,8 @@ from rushlight.errors import shape_text
 from rushlight.kernels import vectors
 from rushlight.kernels.prepared import by_layout, by_layouts
 from rushlight.ops._direct import on_cpu, tensor_of, unrecorded
+from rushlight.ops._former_calls import orders_of_scaled_sum
+from rushlight.ops._number_limits import OPERANDS, check_factors
 from rushlight.ops._op import composite, op
 from rushlight.ops.matrix import dot, mm
 from rushlight.ops.slicing import diagonal_gradient
@@ -165,15 +167,14 @@ _trace.gradient(
 )
 
 
-@composite(
-    limited="unsigned",
-    former=(
-        "beta input alpha vec1 vec2",
-        "beta input vec1 vec2",
-        "input beta alpha vec1 vec2",
-        "input beta vec1 vec2",
-    ),
-)
+def _check_factors(dtype, **factors):
+    for name, value in factors.items():
+        if dtype.category < FLOAT and isinstance(value, float):
+            raise RuntimeError(f"addr: {name} is {value}, which does not go with {dtype} operands")
+        check_factors("addr", OPERANDS, dtype, **{name: value})
+
+
+@composite(limited="unsigned", former=orders_of_scaled_sum("vec1 vec2"))
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
     if vec1.dim() != 1 or vec2.dim() != 1:
@@ -181,6 +182,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta=1, alpha=1):
             f"addr: Expected 1-D argument vec1 and vec2, but got {vec1.dim()}-D and {vec2.dim()}-D"
         )
     found = [t._dtype for t in (input, vec1, vec2)]
+    _check_factors(vec1._dtype, beta=beta, alpha=alpha)
     if all(d.category == BOOL for d in found):
         product = (vec1.unsqueeze(1) & vec2) & bool(alpha)
         return product if not beta else product | input

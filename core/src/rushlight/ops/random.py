@@ -15,6 +15,7 @@ from rushlight.kernels import drawn_indices
 from rushlight.kernels.normals import box_muller
 from rushlight.ops import drawing
 from rushlight.ops._inplace import check_writable, written
+from rushlight.ops._number_limits import check_uniform
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._recording import record
 from rushlight.ops.creation import empty_like, finish, size_of
@@ -80,9 +81,9 @@ def _sample(draw, size, dtype, generator, device=devices.cpu):
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
         count *= n
     engine = _engine(generator, device)
-    with engine.lock:
+    with engine.lock, np.errstate(all="ignore"):  # what the dtype cannot hold is infinite
         values = draw(engine, count, dtype is dtypes.float64)
-    return values.reshape(size).astype(BY_CODE[dtype.code], copy=False)
+        return values.reshape(size).astype(BY_CODE[dtype.code], copy=False)
 
 
 def _is_half(dtype):
@@ -323,7 +324,7 @@ def _check_std(std):
             raise RuntimeError("normal expects standard deviation to be non-complex")
         if std.numel() and readable(std) and bool((std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
-    elif std < 0:
+    elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
@@ -452,11 +453,9 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
     """Fill with uniforms from [from, to)."""
     low = named.pop("from", named.pop("a", from_))
     to = named.pop("b", to)
-    if low > to:
-        raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
-        )
-    if drawing.filled(self, "between", generator, float(to - low), float(low)):
+    low, to = float(low), float(to)
+    check_uniform(self._dtype.to_real(), low, to)
+    if drawing.filled(self, "between", generator, to - low, low):
         return self
     _float(self._dtype, "uniform_", True)
     place = _place(self._device)
@@ -473,7 +472,7 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **named):
 
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal samples."""
-    if std < 0:
+    if not std >= 0:
         raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
     if drawing.filled(self, "normal", generator, float(mean), float(std)):
         return self
@@ -512,7 +511,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
 
 def exponential_(self, lambd=1.0, *, generator=None):
     """Fill with exponential samples of rate `lambd`."""
-    if lambd <= 0:
+    if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     _float(self._dtype, "exponential_")
     return _fill(self, lambda e, n, _: e.exponential(n, lambd), generator)

@@ -9,6 +9,7 @@ from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import Sizes, composite, op
 from rushlight.ops._shape_rules import repeated
 from rushlight.tensor.dispatch import readable
+from rushlight.tensor.shape import check_dims
 from rushlight.tensor.tensor import Tensor
 
 
@@ -26,6 +27,7 @@ def repeat(input: Tensor, repeats: Sizes):
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
             f"tensor: {len(repeats)} repeats for a tensor of shape {shape_text(input.shape)}"
         )
+    check_dims(len(repeats))
     return np.tile(input, repeats)
 
 

@@ -22,7 +22,7 @@ from rushlight.tensor.memory_format import (
     contiguous_format,
     same_strides,
 )
-from rushlight.tensor.shape import normalize_size, wrap_dim, wrap_dims
+from rushlight.tensor.shape import MOST_DIMS, check_dims, normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
 
 _ndarray = np.ndarray
@@ -196,6 +196,7 @@ def expand(input: Tensor, size: Sizes, *, implicit=False):
     """`input` repeated along dimensions of extent one (and new leading ones) without copying."""
     if _plain_size(size) is None:
         size = normalize_size((size,) if not isinstance(size, tuple | list) else (tuple(size),))
+    check_dims(len(size))
     lead = len(size) - input.ndim
     if lead < 0:
         raise RuntimeError(
@@ -483,6 +484,8 @@ def _unsqueezed(input, dim):
 def unsqueeze(input: Tensor, dim):
     """With a new dimension of extent one at `dim`."""
     dim = wrap_dim(dim, input.ndim + 1)
+    if input.ndim == MOST_DIMS:
+        check_dims(input.ndim + 1)
     if type(input) is _ndarray and input.flags.c_contiguous:
         return input.reshape((*input.shape[:dim], 1, *input.shape[dim:]))
     if type(input) is not _ndarray:

@@ -494,13 +494,13 @@ def _searchsorted(
     return np.asarray(found, np.int32 if out_int32 else kind).reshape(input.shape)
 
 
-def _as_values(value, sequence):
-    """Numbers to look up as a tensor that does not promote the sequence's dtype needlessly."""
-    from rushlight.ops.creation import tensor
+def _beside_number(sequence, value):
+    """A sequence and a number to look up, both of the dtype that they promote to; a whole number
+    wraps around in it, a larger one of floats is infinite."""
+    from rushlight.ops.creation import zeros
 
-    if isinstance(value, Tensor):
-        return value
-    return tensor(value, dtype=result_type([sequence], [value]))
+    dtype = result_type([sequence], [value])
+    return sequence.to(dtype), zeros((), dtype=dtype) + value
 
 
 @composite(method=False)
@@ -513,7 +513,9 @@ def searchsorted(
     >>> rushlight.searchsorted(rushlight.tensor([1, 3, 5]), rushlight.tensor([3, 4]))
     tensor([1, 2])
     """
-    values = _as_values(input, sorted_sequence)
+    values = input
+    if not isinstance(input, Tensor):
+        sorted_sequence, values = _beside_number(sorted_sequence, input)
     refuse_unordered("searchsorted", sorted_sequence._array)
     if values._dtype is not sorted_sequence._dtype:
         raise RuntimeError(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from rushlight import dtypes
 from rushlight.backends import np
 from rushlight.backends.arrays import dtype_of
+from rushlight.compiler import compile, xp
 from rushlight.errors import argument_error
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import number_dtype, real_floating, result_type
@@ -60,10 +62,14 @@ _MOST_TERMS, _TINY = 100_000, 1e-300
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
+@functools.cache
+def _of_doubles(word):
+    """A function of the vocabulary as a kernel of one array of float64."""
+    return compile(lambda x: getattr(xp, word)(x), {"x": "f64"}, {"x": "f64"}, {}, {}, ("f64",))
+
+
 def _log_gamma(a):
-    return np.frompyfunc(lambda v: math.inf if v == math.inf else math.lgamma(v), 1, 1)(a).astype(
-        np.float64
-    )
+    return _of_doubles("lgamma")(a)
 
 
 def _prefactor(a, x):
@@ -152,10 +158,9 @@ def _uniform(a, x):
     second = 1 / wide**3 - 1 / away**3 - 1 / away**2 - 1 / (12 * away)
     second = np.where(tight, -1 / 540 - eta / 288, second)
     rest = np.exp(-0.5 * a * eta * eta) / np.sqrt(2 * math.pi * a) * (first + second / a)
-    half = np.frompyfunc(math.erfc, 1, 1)
+    twice = _of_doubles("erfc")
     root = eta * np.sqrt(0.5 * a)
-    lower = 0.5 * half(-root).astype(np.float64) - rest
-    return lower, 0.5 * half(root).astype(np.float64) + rest
+    return 0.5 * twice(-root) - rest, 0.5 * twice(root) + rest
 
 
 def _regularized(a, x):

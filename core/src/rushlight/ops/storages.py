@@ -74,8 +74,7 @@ class StorageType(type):
         """A storage of `size` zeros in shared memory."""
         if cls.dtype is None:
             return Storage._new_shared(size, device=device)
-        made = cls([0] * size)
-        return made.share_memory_()
+        return cls(size).fill_(0).share_memory_()
 
     def __instancecheck__(cls, instance):
         if cls.dtype is None:

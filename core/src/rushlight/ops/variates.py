@@ -19,7 +19,7 @@ from rushlight.tensor.tensor import Tensor, make_tensor
 
 def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     """Fill with Cauchy samples around `median` of scale `sigma`."""
-    if sigma <= 0:
+    if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     _float(self._dtype, "cauchy_")
     return _fill(self, lambda engine, count, _: engine.cauchy(count, median, sigma), generator)
@@ -35,7 +35,7 @@ def geometric_(self, p, *, generator=None):
 
 def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     """Fill with ``exp`` of normal samples of `mean` and `std`."""
-    if std <= 0:
+    if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     _float(self._dtype, "log_normal_")
 

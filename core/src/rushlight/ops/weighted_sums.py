@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rushlight.dtypes import BOOL, COMPLEX, FLOAT
 from rushlight.ops._domains import nonzero
+from rushlight.ops._number_limits import WIDE
 from rushlight.ops._op import elementwise
 from rushlight.ops._rules import floating_only
 from rushlight.ops.arithmetic import category_of, conj_of
@@ -22,7 +23,7 @@ def _one_dtype(input, end, weight):
         raise RuntimeError(f"lerp: a complex weight ({weight}) needs complex operands, got {dtype}")
 
 
-@elementwise(rule=floating_only, check=_one_dtype)
+@elementwise(rule=floating_only, check=_one_dtype, fits={"weight": WIDE})
 def lerp(input, end, weight):
     """Linear interpolation ``input + weight * (end - input)``."""
     return input + weight * (end - input)
@@ -51,7 +52,10 @@ def _no_bool_products(promoted):
 _FORMER = ("input value tensor1 tensor2",)
 
 
-@elementwise(rule=_no_bool_products, promotes=("value",), check=_real_factor, former=_FORMER)
+@elementwise(
+    rule=_no_bool_products, check=_real_factor, former=_FORMER,
+    fits={"value": WIDE},
+)  # fmt: skip
 def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     return input + value * tensor1 * tensor2
@@ -78,7 +82,9 @@ def all_integer(*values):
     return max(category_of(v) for v in values) < FLOAT
 
 
-@elementwise(promotes=("value",), domain=nonzero, check=_no_integers, former=_FORMER)
+@elementwise(
+    promotes=("value",), domain=nonzero, check=_no_integers, former=_FORMER, fits={"value": WIDE}
+)
 def addcdiv(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 / tensor2``."""
     return input + value * (tensor1 / tensor2)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from rushlight.backends import np
-from rushlight.backends.arrays import BY_CODE
+from rushlight.backends.arrays import cast
 from rushlight.dtypes import FLOAT, as_dtype, default
 from rushlight.ops._op import composite
 from rushlight.ops.creation import finish
@@ -29,13 +29,14 @@ def bessel(count, size, beta):
     """Kaiser's window: a Bessel function over half a circle."""
     half = (size - 1) / 2
     across = (np.arange(count, dtype=np.float64) - half) / max(half, 0.5)
-    return np.i0(beta * np.sqrt(np.maximum(1 - across * across, 0))) / np.i0(beta)
+    with np.errstate(all="ignore"):
+        return np.i0(beta * np.sqrt(np.maximum(1 - across * across, 0))) / np.i0(beta)
 
 
 def made(array, dtype, device, requires_grad):
     """The tensor of a window that was computed in double precision."""
     dtype = default.float if dtype is None else as_dtype(dtype)
-    return finish(np.asarray(array, BY_CODE[dtype.code]), dtype, device, requires_grad)
+    return finish(cast(array, dtype.code), dtype, device, requires_grad)
 
 
 # ------------------------------------------------------------------------------------- top level

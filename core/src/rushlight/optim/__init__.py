@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from rushlight.listings import list_on_demand
+
 if TYPE_CHECKING:
     from rushlight.optim import lr_scheduler, swa_utils
     from rushlight.optim.adadelta import Adadelta
@@ -65,3 +67,6 @@ def __getattr__(name):
 
 def __dir__():
     return sorted({*globals(), *__all__})
+
+
+list_on_demand(__name__)

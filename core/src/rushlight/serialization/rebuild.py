@@ -9,6 +9,7 @@ from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, meta_array
 from rushlight.dtypes import dtype as dtype_class
+from rushlight.ops.former_methods import TypedStorage
 from rushlight.serialization import lazy
 from rushlight.serialization.budget import current
 from rushlight.serialization.names import UNTYPED
@@ -79,8 +80,6 @@ class LoadedStorage:
         found = lazy.plain(self)
         if self.dtype is UNTYPED:
             return found.shared
-        from rushlight.ops.former_methods import TypedStorage
-
         return TypedStorage(_over(found, self.dtype, 0, (self.count,), (1,)))
 
 
@@ -113,8 +112,15 @@ def _checked_size(size, stride, offset=0):
     return tuple(size), tuple(stride)
 
 
+def _loaded(storage):
+    row = storage._row.detach()._array
+    return LoadedStorage(row.view(np.uint8), storage.dtype, len(row))
+
+
 def tensor(storage, offset, size, stride, requires_grad=False, hooks=None, metadata=None):
     """A tensor over a loaded storage; sizes and strides must stay inside it."""
+    if isinstance(storage, TypedStorage):  # of a plain pickle
+        storage = _loaded(storage)
     if not isinstance(storage, LoadedStorage):
         raise ValueError(f"a tensor's storage is a {type(storage).__name__}")
     return _tensor(storage, storage.dtype, offset, size, stride, requires_grad, metadata)

@@ -7,6 +7,7 @@ import math
 from rushlight.backends import np
 from rushlight.errors import argument_error
 
+MOST_DIMS = 64  # of an array of NumPy's
 _item = tuple.__getitem__
 
 
@@ -109,4 +110,14 @@ def normalize_size(sizes) -> tuple:
     """``f(2, 3)``, ``f((2, 3))``, ``f([2, 3])``, ``f(Size)`` to a tuple of ints."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = sizes[0]
+    check_dims(len(sizes))
     return tuple(s if type(s) is int else as_int(s, "size") for s in sizes)
+
+
+def check_dims(count: int) -> None:
+    """NotImplementedError for more dimensions than NumPy's arrays have."""
+    if count > MOST_DIMS:
+        raise NotImplementedError(
+            f"tensors have at most {MOST_DIMS} dimensions, got {count}: merge some of them, for "
+            "example with flatten"
+        )

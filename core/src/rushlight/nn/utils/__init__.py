@@ -2,6 +2,7 @@
 
 import importlib
 
+from rushlight.listings import list_on_demand
 from rushlight.nn.utils.clip_grad import (
     clip_grad_norm_,
     clip_grad_value_,
@@ -42,6 +43,9 @@ def __getattr__(name):
 
 def __dir__():
     return sorted({*globals(), *_FILE_OF, *_PARTS})
+
+
+list_on_demand(__name__)
 
 
 __all__ = [
