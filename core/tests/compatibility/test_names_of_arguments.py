@@ -15,6 +15,7 @@ import rushlight
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 import test_spellings as spellings  # noqa: E402
+import torch_calls  # noqa: E402
 
 OTHERS = {
     "input": ("x", "a", "x1"), "other": ("x2",), "dim": ("axis",), "keepdim": ("keepdims",),
@@ -47,13 +48,13 @@ ABSENT = {
 
 
 def _is_built_in(name):
-    kind = type(spellings._found(torch, name)).__name__
+    kind = type(torch_calls.named(torch, name)).__name__
     return kind == "builtin_function_or_method" and "." not in name
 
 
 FUNCTIONS = [n for n in spellings.NAMES if _is_built_in(n) and n not in spellings.LEFT_OUT]
 # A number of alternatives where the names decide which: the second is called `other` by accident.
-FUNCTIONS = [n for n in FUNCTIONS if spellings._known(n) and n != "result_type"]
+FUNCTIONS = [n for n in FUNCTIONS if torch_calls.known(n) and n != "result_type"]
 
 
 @functools.cache
@@ -61,7 +62,7 @@ def _by_keyword(name):
     """Calls with all arguments by keyword that PyTorch takes."""
     found = []
     for signature in spellings.SIGNATURES[name]:
-        for _, alternatives in spellings._calls(name, signature, []):
+        for _, alternatives in torch_calls.calls(name, signature, []):
             for pairs in itertools.islice(alternatives, 8):
                 keywords = {p.name: v for p, v in pairs}
                 if not any(p.spread for p, _ in pairs) and _takes(torch, name, keywords):
@@ -71,12 +72,12 @@ def _by_keyword(name):
 
 
 def _takes(library, name, keywords):
-    given = spellings._copied(keywords)
-    given = given if library is torch else spellings._ours(given)
+    given = torch_calls.copied(keywords)
+    given = given if library is torch else torch_calls.ours(given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            spellings._found(library, name)(**given)
+            torch_calls.named(library, name)(**given)
         except Exception:  # noqa: BLE001 - whatever it refuses
             return False
     return True
@@ -112,7 +113,7 @@ def test_the_search_finds_functions_of_plain_python():
 
 
 def test_what_is_absent_is_so_for_a_reason():
-    absent = [n for n in spellings.SIGNATURES if not spellings._known(n)]
+    absent = [n for n in spellings.SIGNATURES if not torch_calls.known(n)]
     absent = [n for n in absent if not _is_refused(n)]
     judged = [n for n in absent if n.rpartition(".")[2].startswith(tuple(ABSENT))]
     assert absent == judged
@@ -120,7 +121,7 @@ def test_what_is_absent_is_so_for_a_reason():
 
 def _is_refused(name):
     try:
-        return isinstance(spellings._found(rushlight, name), rushlight.refusals.Refused)
+        return isinstance(torch_calls.named(rushlight, name), rushlight.refusals.Refused)
     except (AttributeError, NotImplementedError):
         return False
 

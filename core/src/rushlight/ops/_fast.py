@@ -8,6 +8,7 @@ memory kind: the general way handles those). `op.mixed` is the same for a tensor
 from __future__ import annotations
 
 from rushlight.autograd.mode import mode
+from rushlight.backends import memory
 from rushlight.dtypes import ALL
 from rushlight.ops._recording import note, record_one, record_two
 from rushlight.tensor import construction as make
@@ -106,38 +107,41 @@ def positional(op, general):
     ways = op.ways
 
     def call(a=_U, b=_U, c=_U, d=_U, /, *rest, **kwargs):
-        if b is _U:
-            args = () if a is _U else (a,)
-            if not kwargs and not STATE.modes:
-                result = ways[1](a)
-                if result is not NotImplemented:
-                    return result
-        elif c is _U:
-            args = a, b
-            if not kwargs and not STATE.modes:
-                result = ways[2](a, b)
-                if result is not NotImplemented:
-                    return result
-        elif d is _U:
-            args = a, b, c
-            if not kwargs and not STATE.modes:
-                result = ways[3](a, b, c)
-                if result is not NotImplemented:
-                    return result
-        elif not rest:
-            args = a, b, c, d
-            if not kwargs and not STATE.modes:
-                result = ways[4](a, b, c, d)
-                if result is not NotImplemented:
-                    return result
-        else:
-            args = a, b, c, d, *rest
-            count = len(args)
-            if count < WAYS and not kwargs and not STATE.modes:
-                result = ways[count](*args)
-                if result is not NotImplemented:
-                    return result
-        return general(*args, **kwargs)
+        try:
+            if b is _U:
+                args = () if a is _U else (a,)
+                if not kwargs and not STATE.modes:
+                    result = ways[1](a)
+                    if result is not NotImplemented:
+                        return result
+            elif c is _U:
+                args = a, b
+                if not kwargs and not STATE.modes:
+                    result = ways[2](a, b)
+                    if result is not NotImplemented:
+                        return result
+            elif d is _U:
+                args = a, b, c
+                if not kwargs and not STATE.modes:
+                    result = ways[3](a, b, c)
+                    if result is not NotImplemented:
+                        return result
+            elif not rest:
+                args = a, b, c, d
+                if not kwargs and not STATE.modes:
+                    result = ways[4](a, b, c, d)
+                    if result is not NotImplemented:
+                        return result
+            else:
+                args = a, b, c, d, *rest
+                count = len(args)
+                if count < WAYS and not kwargs and not STATE.modes:
+                    result = ways[count](*args)
+                    if result is not NotImplemented:
+                        return result
+            return general(*args, **kwargs)
+        except MemoryError as error:
+            raise memory.refused(error) from None
 
     return call
 
