@@ -51,7 +51,7 @@ def run(name, args, kwargs):
         parts = [o.sum() for o in outs if isinstance(o, rushlight.Tensor) and o.requires_grad]
         if parts:
             sum(parts).backward()
-    except (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError):
+    except Exception:  # noqa: BLE001 - the samples of some entries are not arguments
         return
 
 
