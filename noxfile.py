@@ -127,9 +127,12 @@ def transforms(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """100,000 damaged and hostile files are loaded, 200 savers killed; `-- --cases N` for fewer."""
-    install(session, folders=("core",))
+    """100,000 damaged and hostile files and some 9,000 bombs are loaded, 200 savers, 100 downloads
+    and 100 trainings killed; `-- --cases N` for fewer files, without downloads and trainings."""
+    install(session, folders=("core", "lightning_lite"))
     session.run("python", "ci/fuzz.py", *session.posargs)
+    if not session.posargs:
+        session.run("python", "ci/fuzz_kills.py")
 
 
 @nox.session
