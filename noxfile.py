@@ -113,7 +113,8 @@ def transforms(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """100,000 damaged and hostile files are loaded, 200 savers killed; `-- --cases N` for fewer."""
+    """100,000 damaged and hostile files and 9,000 structured bombs are loaded, 200 savers killed;
+    `-- --cases N --bombs few` for fewer."""
     install(session, folders=("core",))
     session.run("python", "ci/fuzz.py", *session.posargs)
 
