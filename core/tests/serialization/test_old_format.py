@@ -79,6 +79,15 @@ def test_sparse_tensors(new, saver):
     assert ours["coalesced"].is_coalesced()
 
 
+def test_sparse_tensors_of_trusted_files():
+    ours = rushlight.load(_saved(torch, _sparse()), weights_only=False)
+    assert (
+        ours["csr"].to_dense().tolist()
+        == ours["beside"].tolist()
+        == ours["coo"].to_dense().tolist()
+    )
+
+
 @pytest.mark.parametrize("new", (True, False))
 @pytest.mark.parametrize("name", ("coo", "csr", "csc", "bsr", "bsc"))
 def test_indices_are_checked(name, new):

@@ -277,11 +277,15 @@ class _Stream(io.RawIOBase):
 
     def __init__(self, archive, start, size):
         super().__init__()
-        self.archive, self.position, self.left = archive, start, size
+        self.archive, self.start, self.position, self.left = archive, start, start, size
 
     def readable(self):
         """It is."""
         return True
+
+    def tell(self):
+        """How many bytes were read."""
+        return self.position - self.start
 
     def readinto(self, target):
         """Fill `target` as far as the entry goes."""

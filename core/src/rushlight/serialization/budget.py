@@ -10,15 +10,15 @@ such as hashing one long tuple.
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
 
 # Of the 64 MB; the rest is for buffers, the allocator's fragments and modules that are imported.
 SPARE = 56 << 20
+_ENDLESS = 1 << 100
 
 
 class Budget:
-    """How many bytes are left; of `limit` at first, which is infinite for files that are trusted.
+    """How many bytes are left; of `limit` at first, which trusted files never reach.
 
     `complete` says whether storages have their elements, which in the old format come after the
     pickle; `again` that something was read that needs them, so that the pickle is read again.
@@ -26,7 +26,7 @@ class Budget:
 
     __slots__ = ("again", "complete", "left")
 
-    def __init__(self, limit=math.inf):
+    def __init__(self, limit=_ENDLESS):
         self.left, self.complete, self.again = limit, True, False
 
     def charge(self, amount):
@@ -65,7 +65,7 @@ _current = _Current()
 
 
 def current() -> Budget:
-    """The budget of the load that is running; without one, an infinite one."""
+    """The budget of the load that is running; without one, an endless one."""
     return _current.budget
 
 

@@ -69,7 +69,7 @@ class Machine:
     """
 
     def __init__(self, file, size, find, makers, persistent, budget, builds):
-        self.file, self.left, self.find, self.makers = file, size, find, makers
+        self.file, self.end, self.find, self.makers = file, file.tell() + size, find, makers
         self.persistent, self.budget, self.builds = persistent, budget, builds
         self.stack: list = []
         self.marks: list = []
@@ -84,7 +84,6 @@ class Machine:
             code = one(1)
             if not code:
                 raise pickle.UnpicklingError("the pickle ends early")
-            self.left -= 1
             if code == b".":
                 break
             step = steps.get(code)
@@ -105,28 +104,31 @@ class Machine:
 
     def read(self, count):
         """Exactly `count` bytes."""
-        if count > self.left:
-            raise pickle.UnpicklingError(f"{count} bytes are announced, {self.left} are left")
+        if count > _LINE:  # before there is room for them
+            self.expect(count)
         data = self.file.read(count)
         if len(data) != count:
             raise pickle.UnpicklingError("the pickle ends early")
-        self.left -= count
         return data
+
+    def expect(self, count):
+        """Refuse to read more bytes than there are."""
+        left = self.end - self.file.tell()
+        if count > left:
+            raise pickle.UnpicklingError(f"{count} bytes are announced, {left} are left")
 
     def byte(self):
         """A number of one byte."""
         code = self.file.read(1)
-        if not code or not self.left:
+        if not code:
             raise pickle.UnpicklingError("the pickle ends early")
-        self.left -= 1
         return code[0]
 
     def word(self):
         """A number of four bytes."""
         data = self.file.read(4)
-        if len(data) != 4 or self.left < 4:
+        if len(data) != 4:
             raise pickle.UnpicklingError("the pickle ends early")
-        self.left -= 4
         return int.from_bytes(data, "little")
 
     def number(self, form, count):
@@ -136,7 +138,6 @@ class Machine:
     def line(self):
         """A line of text without its end."""
         data = self.file.readline(_LINE)
-        self.left -= len(data)
         if not data.endswith(b"\n"):
             raise pickle.UnpicklingError("a line of text has no end")
         return data[:-1].decode("utf-8")
@@ -255,23 +256,25 @@ _constants()
 
 def _texts():
     """Instructions with a length and so many bytes."""
-    forms = {1: "<B", 4: "<I", 8: "<Q"}
+    lengths = {1: Machine.byte, 4: Machine.word, 8: lambda machine: machine.number("<Q", 8)}
 
     def text(machine, width, errors="surrogatepass"):
-        size = machine.number(forms[width], width)
+        size = lengths[width](machine)
         if size < _LONG_TEXT:
             value = machine.read(size).decode("utf-8", errors)
         else:
+            machine.expect(size)
             with machine.budget.passing(size):
                 value = machine.read(size).decode("utf-8", errors)
         machine.push(value, _block(value))
 
     def plain(machine, width):
-        value = machine.read(machine.number(forms[width], width))
+        value = machine.read(lengths[width](machine))
         machine.push(value, _block(value))
 
     def changeable(machine, width):
-        size = machine.number(forms[width], width)
+        size = lengths[width](machine)
+        machine.expect(size)
         with machine.budget.passing(size):
             value = bytearray(machine.read(size))
         machine.push(value, _block(value))
@@ -285,7 +288,7 @@ def _texts():
         _STEPS[code] = lambda machine, width=width: text(machine, width, "strict")  # of Python 2
 
     def long(machine, width):
-        data = machine.read(machine.number(forms[width], width))
+        data = machine.read(lengths[width](machine))
         value = int.from_bytes(data, "little", signed=True)
         machine.push(value, _block(value))
 
@@ -305,9 +308,7 @@ def _protocol(machine):
 
 @_step(b"\x95")
 def _frame(machine):
-    size = machine.number("<Q", 8)
-    if size > machine.left:
-        raise pickle.UnpicklingError(f"a frame of {size} bytes, {machine.left} are left")
+    machine.expect(machine.number("<Q", 8))
 
 
 @_step(b"(")
