@@ -141,9 +141,9 @@ def cartesian_prod(tensors: TensorList):
     _check_vectors("cartesian_prod", tensors)
     if len(tensors) == 1:
         return tensors[0]
-    vectors = [t.reshape(-1) for t in tensors if t.numel() != 1]  # as many as there can be many of
-    grids = iter(meshgrid(*vectors, indexing="ij") if vectors else ())
-    rows = math.prod(v.numel() for v in vectors)
+    long_ones = [t.reshape(-1) for t in tensors if t.numel() != 1]
+    grids = iter(meshgrid(*long_ones, indexing="ij") if long_ones else ())
+    rows = math.prod(v.numel() for v in long_ones)
     columns = [t.reshape(1).expand(rows) if t.numel() == 1 else next(grids) for t in tensors]
     return stack([c.reshape(-1) for c in columns], 1)
 

@@ -63,13 +63,20 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
 @functools.cache
-def _of_doubles(word):
+def _kernel(word):
     """A function of the vocabulary as a kernel of one array of float64."""
     return compile(lambda x: getattr(xp, word)(x), {"x": "f64"}, {"x": "f64"}, {}, {}, ("f64",))
 
 
+def _each(function, x):
+    """A function of :mod:`math` of every element."""
+    if type(x) is np.ndarray:
+        return _kernel(function.__name__)(x)
+    return np.frompyfunc(function, 1, 1)(x).astype(np.float64)  # has a kernel on GPUs
+
+
 def _log_gamma(a):
-    return _of_doubles("lgamma")(a)
+    return _each(math.lgamma, a)
 
 
 def _prefactor(a, x):
@@ -158,9 +165,9 @@ def _uniform(a, x):
     second = 1 / wide**3 - 1 / away**3 - 1 / away**2 - 1 / (12 * away)
     second = np.where(tight, -1 / 540 - eta / 288, second)
     rest = np.exp(-0.5 * a * eta * eta) / np.sqrt(2 * math.pi * a) * (first + second / a)
-    twice = _of_doubles("erfc")
     root = eta * np.sqrt(0.5 * a)
-    return 0.5 * twice(-root) - rest, 0.5 * twice(root) + rest
+    lower = 0.5 * _each(math.erfc, -root) - rest
+    return lower, 0.5 * _each(math.erfc, root) + rest
 
 
 def _regularized(a, x):
