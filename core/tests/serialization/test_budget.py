@@ -161,3 +161,24 @@ def test_a_load_inside_of_a_load_has_its_own_budget(tmp_path):
 
     rushlight.load(path, map_location=place)
     assert len(inner) == 1 and budget.current() is not inner[0]
+
+
+def test_large_headers_of_safetensors_are_bounded(tmp_path):
+    """A header is held beside its text, which takes four bytes a character where one needs them."""
+    import json
+    import resource
+
+    from rushlight import safetensors
+
+    for text, fits in (("a", True), ("\U0001f600", False)):
+        header = json.dumps({"__metadata__": {"x": text}}, ensure_ascii=False)
+        raw = (header[:-1] + " " * (20 << 20) + "}").encode()
+        path = tmp_path / "a.safetensors"
+        path.write_bytes(len(raw).to_bytes(8, "little") + raw)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        if fits:
+            assert safetensors.load_file(path) == {}
+        else:
+            with pytest.raises(RuntimeError, match="takes too much memory"):
+                safetensors.load_file(path)
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < (20 + 64) << 10

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import sys
 from json.decoder import scanstring
 
 from rushlight.backends import np
@@ -28,6 +29,7 @@ _CODES = {
     "C64": "complex64", "U16": "uint16", "U32": "uint32", "U64": "uint64",
 }  # fmt: skip
 _LONGEST_HEADER = 100_000_000  # the format's own limit
+_SPARE = 48 << 20  # bytes that a load may take beyond the file's, for the header
 _ENTRY = re.compile(r"\s*(\{[^{}]{0,100000}\})\s*")
 _FIELDS = {"dtype", "shape", "data_offsets"}
 _PER_TENSOR = 1200  # bytes of the objects that stand for a tensor
@@ -101,9 +103,9 @@ def _tensors(file, size):
     length = int.from_bytes(file.read(8), "little")
     if size < 8 or length > min(size - 8, _LONGEST_HEADER):
         raise ValueError(f"a header of {length} bytes in a file of {size}")
-    header = file.read(length).decode("utf-8")
+    header = _text(file.read(length), size)
     body = size - 8 - length
-    entries = _header(header, size + (40 << 20))
+    entries = _header(header, size + _SPARE - sys.getsizeof(header))
     del header
     places = sorted((begin, end, name) for name, (_, _, begin, end) in entries.items())
     at = 0
@@ -118,6 +120,15 @@ def _tensors(file, size):
         dtype, shape, _, _ = entries[name]
         found[name] = _tensor(file, dtype, shape)
     return {name: found[name] for name in entries}
+
+
+def _text(header, size):
+    """The header's text: beside its bytes it takes as many again, or four times as many."""
+    if len(header) * (2 if header.isascii() else 5) > size + _SPARE:
+        raise ValueError(
+            f"a header of {len(header)} bytes in a file of {size} takes too much memory"
+        )
+    return header.decode("utf-8")
 
 
 def _tensor(file, dtype, shape):
