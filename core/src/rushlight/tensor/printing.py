@@ -65,41 +65,39 @@ class _ComplexFormatter:
         return self.real.text(value.real) + sign + self.imag.text(abs(value.imag)).lstrip() + "j"
 
 
-def _lines(array, formatter, indent, summarize):
-    edge = print_options.edgeitems
+def _lines(array, formatter, indent, cut):
+    """The text of an array; `cut` says for each axis whether its middle is left out."""
     if array.ndim == 0:
         return formatter.text(array[()])
     if array.ndim == 1:
-        return _row(array, formatter, indent, summarize)
-    if summarize and len(array) > 2 * edge:
-        parts = [_lines(a, formatter, indent + 1, summarize) for a in array[:edge]]
-        parts.append("...")
-        parts += [_lines(a, formatter, indent + 1, summarize) for a in array[-edge:]]
-    else:
-        parts = [_lines(a, formatter, indent + 1, summarize) for a in array]
+        return _row(array, formatter, indent, cut[0])
+    parts = [_lines(a, formatter, indent + 1, cut[1:]) for a in array]
+    if cut[0]:
+        parts.insert(print_options.edgeitems, "...")
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
-def _row(array, formatter, indent, summarize):
-    edge = print_options.edgeitems
+def _row(array, formatter, indent, cut):
     per_line = max(1, (print_options.linewidth - indent) // (formatter.width + 2))
-    if summarize and len(array) > 2 * edge:
-        texts = [formatter.text(v) for v in array[:edge]]
-        texts += [" ..."] + [formatter.text(v) for v in array[-edge:]]
-    else:
-        texts = [formatter.text(v) for v in array]
+    texts = [formatter.text(v) for v in array]
+    if cut:
+        texts.insert(print_options.edgeitems, " ...")
     lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
 def _summary(array):
-    """The elements that a summarised print shows; they alone choose the format."""
+    """The elements that a summarised print shows, which alone choose the format, and for each axis
+    whether it is cut. Nothing else is read: a tensor may be expanded beyond all memory."""
     edge = print_options.edgeitems
-    for axis in range(array.ndim):
-        if array.shape[axis] > 2 * edge:
-            index = np.r_[:edge, array.shape[axis] - edge : array.shape[axis]]
-            array = np.take(array, index, axis)
-    return array
+    cut = [size > 2 * edge for size in array.shape]
+    if not any(cut):
+        return array, cut
+    places = [
+        np.r_[:edge, size - edge : size] if is_cut else np.arange(size)
+        for size, is_cut in zip(array.shape, cut, strict=True)
+    ]
+    return array[np.ix_(*places)], cut
 
 
 def usual_complex():
@@ -142,14 +140,15 @@ def _history(tensor):
 
 
 def _body(array, dtype, indent):
+    cut = [False] * array.ndim
+    if array.size > print_options.threshold:
+        array, cut = _summary(array)
     if dtype.category == FLOAT and dtype.itemsize == 2:
         array = array.astype(np.float32)
     elif dtype is dtypes.complex32:
         array = array.astype(np.complex64)
-    summarize = array.size > print_options.threshold
-    sample = _summary(array) if summarize else array
-    formatter = _ComplexFormatter(sample) if dtype.category == COMPLEX else _Formatter(sample)
-    return _lines(array, formatter, indent, summarize)
+    formatter = _ComplexFormatter(array) if dtype.category == COMPLEX else _Formatter(array)
+    return _lines(array, formatter, indent, cut)
 
 
 def _join(text, suffixes, indent):
