@@ -9,6 +9,7 @@ python3 -m nox --list            the rest
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import nox
 
@@ -27,12 +28,26 @@ NVRTC = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-
 
 
 def install(session: nox.Session, *more: str, folders: tuple[str, ...] = FOLDERS) -> None:
-    """Install packages of this repository from their folders, editable, and what else is named.
+    """Install packages of this repository from their folders, editable, and what else is named;
+    nothing where a session before this one has done so: a second run needs no network.
 
     pip says what it does: the first command of a newcomer must not be silent for a minute.
     """
     editable = [word for folder in folders for word in ("-e", f"./{folder}")]
+    mark = Path(session.virtualenv.location) / "installed-by-nox.txt"
+    wanted = "\n".join([*more, *(_described(folder) for folder in folders)])
+    if mark.exists() and mark.read_text() == wanted:
+        session.log("already installed: remove .nox to begin anew")
+        return
+    mark.unlink(missing_ok=True)
     session.install(*editable, *more, silent=False)
+    mark.write_text(wanted)
+
+
+def _described(folder: str) -> str:
+    """What an editable package's installation was made from."""
+    files = [Path(folder) / "pyproject.toml", *sorted(Path(folder).glob("src/*/_version.py"))]
+    return "\n".join(file.read_text() for file in files)
 
 
 def outside(session: nox.Session, *command: str) -> None:
