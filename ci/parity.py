@@ -11,15 +11,14 @@ Usage: python ci/parity.py [quick|full] [--if-available] [PYTEST ARGUMENT ...]
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import oracle
+import tests
 from packages import PACKAGES, Package
-from tests import shared
 
 NAMES_ORACLE = re.compile(r"importorskip\(\s*[\"']torch|^\s*import torch\b|^\s*from torch\b", re.M)
 USES_TABLE = re.compile(r"rushlight\.testing|from rushlight import testing")
@@ -52,17 +51,8 @@ def run(package: Package, arguments: list[str], environment: dict[str, str]) -> 
     chosen = files(package)
     if not chosen:
         return 0, "no test compares with the oracle"
-    options = [*shared(package, arguments), *arguments]
-    command = [sys.executable, "-m", "pytest", "-q", *chosen, *options]
-    process = subprocess.Popen(
-        command, cwd=package.path, env=environment, stdout=subprocess.PIPE, text=True
-    )
-    closing = "no output"
-    for line in process.stdout:
-        sys.stdout.write(line)
-        if CLOSING.search(line):
-            closing = line.strip("= \n")
-    return process.wait(), closing
+    given = [*chosen, *tests.shared(package, arguments), *arguments]
+    return tests.pytest(package.folder, package.path, given, environment)
 
 
 def main() -> int:
@@ -73,9 +63,7 @@ def main() -> int:
     if not oracle.install():
         print(f"torch oracle not available ({oracle.REQUIREMENT}): parity was NOT checked")
         return 0 if optional else 1
-    environment = {**os.environ, "RUSHLIGHT_OPS_TIER": tier}
-    environment.setdefault("OMP_NUM_THREADS", "1")
-    environment.setdefault("MKL_NUM_THREADS", "1")
+    environment = tests.environment(RUSHLIGHT_OPS_TIER=tier)
     rows = [(package.distribution, *run(package, rest, environment)) for package in PACKAGES]
     print(f"\n--- parity with torch {oracle.VERSION} ({tier})")
     for name, status, closing in rows:

@@ -12,13 +12,12 @@ Usage: python ci/processors.py [NAME ...] [PYTEST ARGUMENT ...] [--full] [--reco
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 import time
 from pathlib import Path
 
+import tests
 from packages import CORE
 
 RECORD = Path(__file__).with_name("processors_tests.json")
@@ -30,9 +29,8 @@ ELEMENTWISE = ("haswell", "sapphirerapids")
 # What runs in any process alike: files of the cache, signals, processes, threads.
 COMMON = (
     "cache", "interrupts", "kernel_language", "threads", "training_at_once", "warmup", "memory",
-    "reference_mode",
+    "reference_mode", "owned_folders", "prebuilt",
 )  # fmt: skip
-PROCESSES = 2
 _COUNT = re.compile(r"(\d+) (passed|failed|skipped|error)")
 _ABSENT = re.compile(r"SKIPPED .*could not import")
 _SKIPPED = re.compile(r"SKIPPED \[\d+\] (tests/\S+:\d+)")
@@ -65,12 +63,17 @@ def folders(name: str) -> tuple[str, ...]:
     return FOLDERS if name in ELEMENTWISE else KERNELS
 
 
-def environment(name: str) -> dict[str, str]:
-    """For a process that makes kernels for a processor."""
-    found = {**os.environ, "RUSHLIGHT_PROCESSOR": name}
-    found.setdefault("OMP_NUM_THREADS", "1")
-    found.setdefault("MKL_NUM_THREADS", "1")
-    return found
+class _Seen:
+    """What pytest's lines say: where tests skip, and how many for a library that is not here."""
+
+    def __init__(self):
+        self.skips, self.absent = set(), 0
+
+    def __call__(self, line: str) -> None:
+        if _ABSENT.match(line):
+            self.absent += 1
+        elif skipped := _SKIPPED.match(line):
+            self.skips.add(skipped[1])
 
 
 def run(name: str, arguments: list[str], full: bool) -> tuple[int, dict[str, int], set[str]]:
@@ -80,26 +83,14 @@ def run(name: str, arguments: list[str], full: bool) -> tuple[int, dict[str, int
         FOLDERS if full else folders(name)
     )
     others = [word for word in arguments if not word.startswith("tests/")]
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", *chosen, *others]
-    if not others and len(os.sched_getaffinity(0)) >= PROCESSES:
-        command += ["-n", str(PROCESSES), "--dist", "loadfile"]
+    given = ["-rs", *chosen, *others, *tests.shared(CORE, others)]
     if not full:
-        command += [f"--ignore-glob=*test_{word}*" for word in COMMON]
-    process = subprocess.Popen(
-        command, cwd=CORE.path, env=environment(name), stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-    )  # fmt: skip
-    counts, skips, last, absent = {}, set(), "", 0
-    for line in process.stdout:
-        print(line, end="", flush=True)
-        if _ABSENT.match(line):
-            absent += 1
-        elif skipped := _SKIPPED.match(line):
-            skips.add(skipped[1])
-        last = line if _COUNT.search(line) else last
-    for number, outcome in _COUNT.findall(last):
-        counts[outcome] = int(number)
-    return process.wait(), counts | {"absent": absent}, skips
+        given += [f"--ignore-glob=*test_{word}*" for word in COMMON]
+    seen = _Seen()
+    settings = tests.environment(RUSHLIGHT_PROCESSOR=name)
+    status, closing = tests.pytest(name, CORE.path, given, settings, seen)
+    counts = {outcome: int(number) for number, outcome in _COUNT.findall(closing)}
+    return status, counts | {"absent": seen.absent}, seen.skips
 
 
 def main() -> int:

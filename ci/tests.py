@@ -41,11 +41,12 @@ def shared(package: Package, arguments: list[str]) -> list[str]:
 
 
 class Output:
-    """What pytest prints, passed on as it comes; a line of its own where none has come for long."""
+    """What pytest prints, passed on as it comes; a line of its own where none has come for long.
+    `watch` is called with each whole line."""
 
-    def __init__(self, package: Package):
-        self.name, self.start, self.closing, self.line = package.folder, time.monotonic(), "", ""
-        self.last, self.done = self.start, threading.Event()
+    def __init__(self, name: str, watch=None):
+        self.name, self.start, self.closing, self.line = name, time.monotonic(), "", ""
+        self.last, self.done, self.watch = self.start, threading.Event(), watch
 
     def follow(self, stream) -> None:
         """Pass on a stream to its end."""
@@ -56,6 +57,8 @@ class Output:
             *lines, self.line = (self.line + text).split("\n")
             for line in lines:
                 self.last = time.monotonic()
+                if self.watch is not None:
+                    self.watch(line)
                 if re.search(r"\b(passed|failed|errors?|skipped|no tests ran)\b.* in \d", line):
                     self.closing = line.strip("= \n")
         self.done.set()
@@ -68,20 +71,32 @@ class Output:
                 print(f"\n[{self.name}: {now - self.start:.0f} s, tests are running]", flush=True)
 
 
-def run(package: Package, arguments: list[str], environment: dict[str, str]) -> tuple[int, str]:
-    """Run one package's tests; return the exit status and pytest's closing line."""
-    command = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5"]
+def environment(**more: str) -> dict[str, str]:
+    """For a process of tests. The oracle's spinning OpenMP threads and our own pool would fight for
+    the same cores, so the oracle has one unless somebody says otherwise."""
+    return {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **os.environ, **more}
+
+
+def pytest(name, folder, arguments, settings, watch=None) -> tuple[int, str]:
+    """Run pytest in a folder; return the exit status and its closing line."""
     process = subprocess.Popen(
-        [*command, *shared(package, arguments), *arguments],
-        cwd=package.path,
-        env=environment,
+        [sys.executable, "-m", "pytest", "-q", *arguments],
+        cwd=folder,
+        env=settings,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    output = Output(package)
+    output = Output(name, watch)
     output.follow(process.stdout)
     return process.wait(), output.closing or "no output"
+
+
+def run(package: Package, arguments: list[str]) -> tuple[int, str]:
+    """Run one package's tests; return the exit status and pytest's closing line."""
+    slowest = ["--durations=5", "--durations-min=5"]
+    given = [*slowest, *shared(package, arguments), *arguments]
+    return pytest(package.folder, package.path, given, environment())
 
 
 def verdict(status: int) -> str:
@@ -91,21 +106,17 @@ def verdict(status: int) -> str:
 
 def main() -> int:
     packages, arguments = split(sys.argv[1:])
-    environment = dict(os.environ)
-    # The oracle's spinning OpenMP threads and our own pool would fight for the same cores.
-    environment.setdefault("OMP_NUM_THREADS", "1")
-    environment.setdefault("MKL_NUM_THREADS", "1")
     rows = []
     for package in packages:
         print(f"\n--- {package.distribution} {package.version}", flush=True)
-        status, closing = run(package, arguments, environment)
+        status, closing = run(package, arguments)
         if status == NO_TESTS_COLLECTED and arguments:
             status = 0  # `-k name` need not match something in every package
         rows.append((package.distribution, status, closing))
     lines = [f"{name:26} {verdict(status):12} {closing}" for name, status, closing in rows]
     print("\n--- all packages")
     print("\n".join(lines))
-    if summary := environment.get("RUSHLIGHT_TESTS_SUMMARY"):
+    if summary := os.environ.get("RUSHLIGHT_TESTS_SUMMARY"):
         Path(summary).write_text("\n".join(lines) + "\n")
     return 1 if any(status for _, status, _ in rows) else 0
 

@@ -13,7 +13,7 @@ import pytest
 
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parent / "compat"))
-from running import HAS_TORCH, TorchRun, run_rushlight, run_torch
+from running import oracle_of, run_rushlight, run_torch
 
 PROGRAMS = sorted(path for path in FOLDER.glob("*.py") if not path.name.startswith("test_"))
 RECORDED = FOLDER / "recorded.json"
@@ -45,15 +45,7 @@ def values(printed):
     return {name: float(value) for name, value in LINE.findall(printed)}
 
 
-@pytest.fixture(scope="module")
-def oracle(tmp_path_factory):
-    """The programs under PyTorch, which run beside the tests; None without PyTorch."""
-    if not HAS_TORCH:
-        yield None
-        return
-    started = TorchRun(PROGRAMS, tmp_path_factory.mktemp("oracle"))
-    yield started
-    started.stop()
+oracle = oracle_of(PROGRAMS)
 
 
 def check(program, ours, expected):

@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 import rushlight
 
 SOURCE = str(Path(rushlight.__file__).parents[1])
@@ -110,3 +112,18 @@ def quality(text):
     """The words of the ``quality`` line."""
     (found,) = [line.split()[1:] for line in text.splitlines() if line.startswith("quality ")]
     return found
+
+
+def oracle_of(programs):
+    """A fixture: the programs under PyTorch, which run beside the tests; None without PyTorch."""
+
+    @pytest.fixture(scope="module")
+    def oracle(tmp_path_factory):
+        if not HAS_TORCH:
+            yield None
+            return
+        started = TorchRun(programs, tmp_path_factory.mktemp("oracle"))
+        yield started
+        started.stop()
+
+    return oracle

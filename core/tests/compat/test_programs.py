@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from running import HAS_TORCH, TorchRun, losses, quality, run_rushlight
+from running import losses, oracle_of, quality, run_rushlight
 
 PROGRAMS = sorted((Path(__file__).parents[1] / "programs").glob("*.py"))
 RTOL = 1e-4
@@ -15,15 +15,7 @@ RTOL = 1e-4
 QUALITY_RTOL = 0.01
 
 
-@pytest.fixture(scope="module")
-def oracle(tmp_path_factory):
-    """The programs under PyTorch; they run beside the tests."""
-    if not HAS_TORCH:
-        yield None
-        return
-    started = TorchRun(PROGRAMS, tmp_path_factory.mktemp("oracle"))
-    yield started
-    started.stop()
+oracle = oracle_of(PROGRAMS)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
