@@ -358,6 +358,7 @@ def test_programs_end_without_a_word(ending):
 INTERRUPTED = (
     SILENT
     + """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have told it to be ignored
 os.kill(iterator._workers[0].pid, signal.SIGSTOP)
 from rushlight.utils.data import worker_ends
 worker_ends._is_stopped = lambda number: False  # so that it is waited for

@@ -68,11 +68,12 @@ def fetch(urls, path, *, md5=None, sha256=None, size=None, progress=True) -> Non
     b'content'
     """
     path, expected = Path(path), Expected(md5, sha256, size)
+    part = Part(path)  # looks at what is there, so that a change is seen
     if _is_there(path, expected):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_former_parts(path.parent)
-    with Part(path) as part:
+    with part:
         if _fetched_meanwhile(part, expected):
             return
         reasons = []
@@ -85,8 +86,8 @@ def fetch(urls, path, *, md5=None, sha256=None, size=None, progress=True) -> Non
 
 
 def _fetched_meanwhile(part, expected):
-    """Whether the process that this one waited for has brought the file."""
-    return part.waited and part.target.exists() and not expected.fault(part.target)
+    """Whether another process has brought the file, and it is right."""
+    return part.is_done() and not expected.fault(part.target)
 
 
 def _try(url, part, expected, progress):

@@ -68,12 +68,12 @@ class Part:
         self.target = target
         self.path = target.with_name(target.name + ".part")
         self.mark = target.with_name(target.name + ".part-of")
-        self.file, self.waited = None, False
+        self.file, self.before = None, _identity(target)
 
     def __enter__(self):
         while True:
             self.file = open(self.path, "ab")  # noqa: SIM115 - closed by __exit__
-            self.waited = _lock(self.file, self.target) or self.waited
+            _lock(self.file, self.target)
             if _is_the_same(self.file, self.path):  # else another process has just finished it
                 return self
             self.file.close()
@@ -82,6 +82,11 @@ class Part:
         if _is_the_same(self.file, self.path) and not self.size():
             self.remove()  # nothing has come, which helps no later try
         self.file.close()
+
+    def is_done(self) -> bool:
+        """Whether another process has brought the file since this one looked."""
+        now = _identity(self.target)
+        return now is not None and now != self.before
 
     def size(self) -> int:
         """Bytes that have arrived."""
@@ -118,7 +123,7 @@ class Part:
 
 
 def _lock(file, target):
-    """Keep other processes from the part; whether one had it first."""
+    """Keep other processes from the part."""
     try:
         import fcntl
 
@@ -126,10 +131,15 @@ def _lock(file, target):
     except BlockingIOError:
         print(f"waiting for another process, which fetches {target}", file=sys.stderr)
         fcntl.flock(file, fcntl.LOCK_EX)
-        return True
     except (ImportError, OSError):  # a system or a file system without locks: each fetches it
-        return False
-    return False
+        return
+
+
+def _identity(path):
+    with contextlib.suppress(OSError):
+        status = os.stat(path)
+        return status.st_dev, status.st_ino, status.st_mtime_ns
+    return None
 
 
 def _is_the_same(file, path):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import _thread
 import atexit
 import contextlib
 import os
+import signal
 import threading
 import time
 import weakref
@@ -82,6 +82,7 @@ def stop_for_collector(processes, ends, owner) -> None:
     try:
         stop(processes, ends, owner)
     except KeyboardInterrupt:
-        timer = threading.Timer(_STEP, _thread.interrupt_main)
+        main = threading.main_thread().ident
+        timer = threading.Timer(_STEP, signal.pthread_kill, (main, signal.SIGINT))
         timer.daemon = True
         timer.start()
