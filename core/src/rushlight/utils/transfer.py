@@ -18,6 +18,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
+from typing import BinaryIO
 
 BLOCK = 1 << 17
 TIMEOUT = 30.0  # seconds without a byte
@@ -64,11 +65,13 @@ class Part:
     """The file that bytes are appended to, locked while it is open; `mark` beside it says of what
     version on the server they are."""
 
+    file: BinaryIO
+
     def __init__(self, target: Path):
         self.target = target
         self.path = target.with_name(target.name + ".part")
         self.mark = target.with_name(target.name + ".part-of")
-        self.file, self.before = None, _identity(target)
+        self.before = _identity(target)
 
     def __enter__(self):
         while True:
