@@ -167,10 +167,10 @@ def percentile(sizes: list[int], share: float) -> int:
 def add_sizes(read: list[Source], measured: Measured) -> None:
     """Figures of folders, functions and comments."""
     folders = shapes.folder_sizes(read)
-    every = [(source, f) for source in read for f in sources.functions(source.tree)]
+    every = [(source, f) for source in read for f in source.functions]
     lines = [shapes.code_lines(function, source.code) for source, function in every]
     code = sum(len(source.code) for source in read)
-    physical = sum(len(source.text.splitlines()) for source in read)
+    physical = sum(source.text.count("\n") for source in read)
     comments = sum(shapes.comment_lines(source) for source in read)
     measured.figures |= {
         "files": len(read),

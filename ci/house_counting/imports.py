@@ -6,11 +6,16 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from .sources import SCOPES, Found, Source
+from .sources import SCOPES, Found, Source, walk
 
 Layer = Callable[[str], int]
 Import = ast.Import | ast.ImportFrom
 _TAKERS = ("import_module", "__import__")
+
+
+def _for_types(node: ast.AST) -> bool:
+    """Whether a node is ``if TYPE_CHECKING:``."""
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
 
 
 def outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
@@ -23,17 +28,17 @@ def outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
         if isinstance(node, SCOPES):
             head = node.args.defaults + [d for d in node.args.kw_defaults if d is not None]
             waiting.extend(head + getattr(node, "decorator_list", []))
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        elif _for_types(node):
             waiting.extend(node.orelse)
         else:
             waiting.extend(ast.iter_child_nodes(node))
 
 
-def _typing_only(tree: ast.Module) -> set[int]:
+def _typing_only(source: Source) -> set[int]:
     found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            found.update(id(inner) for child in node.body for inner in ast.walk(child))
+    for node in source.nodes:
+        if _for_types(node):
+            found.update(id(inner) for child in node.body for inner in walk(child))
     return found
 
 
@@ -82,7 +87,7 @@ def _named_module(node: ast.AST, package: str, known: set[str]) -> str | None:
 def hidden(source: Source, known: set[str]) -> Iterator[tuple[ast.AST, str]]:
     """Strings that name a module of the package, in calls of import_module or elsewhere."""
     skipped = set(source.docstrings)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         module = None if id(node) in skipped else _named_module(node, source.root.name, known)
         if module:
             yield node, module
@@ -90,8 +95,8 @@ def hidden(source: Source, known: set[str]) -> Iterator[tuple[ast.AST, str]]:
 
 def _statements(source: Source, subjects: set[str], layer: Layer) -> Iterator[Found]:
     at_import = {id(node) for node in outside_functions(source.tree)}
-    typing_only = _typing_only(source.tree)
-    for node in ast.walk(source.tree):
+    typing_only = _typing_only(source)
+    for node in source.nodes:
         if not isinstance(node, Import) or id(node) in typing_only:
             continue
         if id(node) not in at_import:

@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .sources import Found, Function, Source, called, functions, rooted
+from .sources import Found, Function, Source, called, rooted, walk
 
+LONG_LIST = 5  # two words of a sentence may be names of ops by chance
 Kinds = dict[str, str]  # what a file calls a decorator that declares -> the kind of op
 
 
@@ -35,13 +36,23 @@ def kinds_in(source: Source, module: str, kinds: Iterable[str]) -> Kinds:
     for node in source.tree.body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(module):
             found.update({a.asname or a.name: a.name for a in node.names if a.name in kinds})
-    for function in functions(source.tree) if found else ():
-        for node in ast.walk(function):
+    for function in source.functions if found else ():
+        for node in walk(function):
             value = node.value if isinstance(node, ast.Return) else None
             if isinstance(value, ast.Call):
                 made_by = value.func if isinstance(value.func, ast.Call) else value
                 if called(made_by) in found:
                     found.setdefault(function.name, found[called(made_by)])
+    return found
+
+
+def _borrowed(source: Source, own_of: dict[tuple[str, ...], Kinds]) -> Kinds:
+    """Decorators that declare, imported from another file which makes them."""
+    found = {}
+    for node in source.tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            kinds = own_of.get(tuple(node.module.split(".")), {})
+            found.update({a.asname or a.name: kinds[a.name] for a in node.names if a.name in kinds})
     return found
 
 
@@ -56,7 +67,7 @@ def _declared(function: Function, mark: ast.expr) -> str:
 def _aliases(mark: ast.expr) -> Iterator[str]:
     for word in mark.keywords if isinstance(mark, ast.Call) else ():
         if word.arg == "aliases":
-            for node in ast.walk(word.value):
+            for node in walk(word.value):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     yield from node.value.split()
 
@@ -64,7 +75,7 @@ def _aliases(mark: ast.expr) -> Iterator[str]:
 def _read_decorated(ops: Ops, source: Source, kinds: Kinds) -> set[str]:
     """Enter the ops that a file's decorated functions declare; the functions' names."""
     own = set()
-    for function in functions(source.tree):
+    for function in source.functions:
         for mark in function.decorator_list:
             kind = kinds.get(called(mark) or "")
             if kind is None:
@@ -96,8 +107,9 @@ def _read_assigned(ops: Ops, source: Source, kinds: Kinds) -> set[str]:
 def declared(sources: list[Source], module: str, kinds: Iterable[str]) -> Ops:
     """The ops of a tree. What hangs on an op in its file (``relu.gradient(...)``) declares it."""
     ops = Ops()
+    own_of = {source.module: kinds_in(source, module, kinds) for source in sources}
     for source in sources:
-        own_kinds = kinds_in(source, module, kinds)
+        own_kinds = own_of[source.module] | _borrowed(source, own_of)
         if not own_kinds:
             continue
         own = _read_decorated(ops, source, own_kinds) | _read_assigned(ops, source, own_kinds)
@@ -113,19 +125,20 @@ def strings(source: Source, declarations: Iterable[ast.AST]) -> Iterator[ast.Con
     """String constants outside declarations, docstrings and parts of formatted strings."""
     skipped = set(source.docstrings)
     for node in declarations:
-        skipped.update(id(inner) for inner in ast.walk(node))
-    for node in ast.walk(source.tree):
+        skipped.update(id(inner) for inner in walk(node))
+    for node in source.nodes:
         if isinstance(node, ast.JoinedStr):
             skipped.update(id(inner) for inner in node.values)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if id(node) not in skipped:
                 yield node
 
 
 def word_list(text: str, ops: Ops) -> list[str]:
-    """The words of a string that lists ops: names only, at least two, at least half of them ops."""
-    words = text.split()
+    """The words of a string that lists ops: names only, at least two, at least half of them ops;
+    methods of the language (``__add__``) aside."""
+    words = [word for word in text.split() if not word.startswith("__")]
     if len(words) < 2 or not all(word.isidentifier() for word in words):
         return []
     named = sum(1 for word in words if ops.names(word))
@@ -134,14 +147,16 @@ def word_list(text: str, ops: Ops) -> list[str]:
 
 def op_strings(source: Source, ops: Ops) -> Iterator[Found]:
     """Rules `op-string` (a constant that is an op's name), `op-list` (a word of a list of ops in
-    one string) and `unknown-op` (a word of such a list that names no op)."""
+    one string) and `unknown-op` (a word that names no op, of such a list that is long enough to be one surely)."""
     for node in strings(source, ops.nodes[source.name]):
         if ops.names(node.value):
             yield Found("op-string", source.name, node.lineno, ops.names(node.value))
-        for word in word_list(node.value, ops):
-            named = ops.names(word)
-            rule = "op-list" if named else "unknown-op"
-            yield Found(rule, source.name, node.lineno, named or word)
+        words = word_list(node.value, ops)
+        for word in words:
+            if ops.names(word):
+                yield Found("op-list", source.name, node.lineno, ops.names(word))
+            elif len(words) >= LONG_LIST:
+                yield Found("unknown-op", source.name, node.lineno, word)
 
 
 def without_samples(ops: Ops) -> Iterator[Found]:
@@ -154,7 +169,7 @@ def without_samples(ops: Ops) -> Iterator[Found]:
 def _words(source: Source) -> set[str]:
     """Names, attributes, keywords and words of strings, docstrings left out."""
     found: set[str] = set()
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         for value in (getattr(node, "id", 0), getattr(node, "attr", 0), getattr(node, "arg", 0)):
             if isinstance(value, str):
                 found.add(value)

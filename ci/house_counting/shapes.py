@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from .imports import outside_functions
-from .sources import Found, Function, Source, functions
+from .sources import Found, Function, Source
 
 _LOOPS = (ast.For, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -40,7 +40,7 @@ def parameters(function: Function) -> list[str]:
 
 def wide(source: Source, limit: int, emitters: tuple[str, ...]) -> Iterator[Found]:
     """Rules `parameters` (more than the limit) and `parameters-outside` (outside emitters)."""
-    for function in functions(source.tree):
+    for function in source.functions:
         count = len(parameters(function))
         if count > limit:
             yield Found("parameters", source.name, function.lineno, f"{function.name} {count}")
@@ -56,7 +56,7 @@ def code_lines(function: Function, code: set[int]) -> int:
 
 def long(source: Source, limit: int) -> Iterator[Found]:
     """Rule `long-function`: more lines of code than the limit."""
-    for function in functions(source.tree):
+    for function in source.functions:
         count = code_lines(function, source.code)
         if count > limit:
             yield Found("long-function", source.name, function.lineno, f"{function.name} {count}")
