@@ -29,13 +29,9 @@ def crowded(sizes: Counter[str], limit: int) -> Iterator[Found]:
 
 
 def parameters(function: Function) -> list[str]:
-    """The names of a function's parameters, without `self` and `cls`."""
+    """The names of a function's parameters, `self` too, those with stars aside."""
     given = function.args
-    named = [*given.posonlyargs, *given.args]
-    if named and named[0].arg in ("self", "cls"):
-        named = named[1:]
-    stars = [star for star in (given.vararg, given.kwarg) if star is not None]
-    return [each.arg for each in (*named, *given.kwonlyargs, *stars)]
+    return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
 
 
 def wide(source: Source, limit: int, emitters: tuple[str, ...]) -> Iterator[Found]:
