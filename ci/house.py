@@ -232,7 +232,9 @@ def worse(figures: dict[str, float], recorded: dict[str, float]) -> list[str]:
     """Figures that are worse than the recorded ones, in words."""
     rising = [n for n in MAY_NOT_RISE if n in recorded and figures[n] > recorded[n]]
     falling = [n for n in MAY_NOT_FALL if n in recorded and figures[n] < recorded[n]]
-    return [f"{name}: {figures[name]}, the record says {recorded[name]}" for name in rising + falling]
+    return [
+        f"{name}: {figures[name]}, the record says {recorded[name]}" for name in rising + falling
+    ]
 
 
 def problems(measured: Measured, exceptions: list[dict], record: dict) -> list[str]:
@@ -253,7 +255,9 @@ def print_table(measured: Measured, recorded: dict[str, float]) -> None:
         was = recorded.get(name)
         past = f" (record {was})" if was is not None and was != value else ""
         apart = f" [{meant[name]} meant]" if meant[name] else ""
-        print(f"{RULES.get(name, name):62} {value:>7}{past}{apart}  {measured.details.get(name, '')}")
+        print(
+            f"{RULES.get(name, name):62} {value:>7}{past}{apart}  {measured.details.get(name, '')}"
+        )
 
 
 def tree_of(path: Path) -> Path:

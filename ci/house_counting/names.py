@@ -147,7 +147,7 @@ def word_list(text: str, ops: Ops) -> list[str]:
 
 def op_strings(source: Source, ops: Ops) -> Iterator[Found]:
     """Rules `op-string` (a constant that is an op's name), `op-list` (a word of a list of ops in
-    one string) and `unknown-op` (a word that names no op, of such a list that is long enough to be one surely)."""
+    one string) and `unknown-op` (a word of a long list of that kind that names no op)."""
     for node in strings(source, ops.nodes[source.name]):
         if ops.names(node.value):
             yield Found("op-string", source.name, node.lineno, ops.names(node.value))

@@ -47,7 +47,9 @@ def wide(source: Source, limit: int, emitters: tuple[str, ...]) -> Iterator[Foun
 
 def code_lines(function: Function, code: set[int]) -> int:
     """Lines of a function's body that hold code: no docstring, comment or blank line."""
-    return sum(1 for line in range(function.body[0].lineno, function.end_lineno + 1) if line in code)
+    return sum(
+        1 for line in range(function.body[0].lineno, function.end_lineno + 1) if line in code
+    )
 
 
 def long(source: Source, limit: int) -> Iterator[Found]:
