@@ -6,11 +6,26 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .sources import Found, Function, Source, called, rooted, walk
 
 LONG_LIST = 5  # two words of a sentence may be names of ops by chance
-Kinds = dict[str, str]  # what a file calls a decorator that declares -> the kind of op
+
+
+class Kind(NamedTuple):
+    """What a decorator declares: the kind of op, and whether it comes with samples."""
+
+    name: str
+    samples: bool = False
+
+    def of(self, call: ast.expr) -> Kind:
+        """The kind of op that a call of the decorator declares."""
+        words = {word.arg for word in call.keywords} if isinstance(call, ast.Call) else set()
+        return Kind(self.name, self.samples or "samples" in words)
+
+
+Kinds = dict[str, Kind]  # by what a file calls the decorator
 
 
 @dataclass
@@ -35,14 +50,15 @@ def kinds_in(source: Source, module: str, kinds: Iterable[str]) -> Kinds:
     found = {}
     for node in source.tree.body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(module):
-            found.update({a.asname or a.name: a.name for a in node.names if a.name in kinds})
+            named = [alias for alias in node.names if alias.name in kinds]
+            found.update({a.asname or a.name: Kind(a.name) for a in named})
     for function in source.functions if found else ():
         for node in walk(function):
             value = node.value if isinstance(node, ast.Return) else None
             if isinstance(value, ast.Call):
                 made_by = value.func if isinstance(value.func, ast.Call) else value
                 if called(made_by) in found:
-                    found.setdefault(function.name, found[called(made_by)])
+                    found.setdefault(function.name, found[called(made_by)].of(made_by))
     return found
 
 
@@ -72,22 +88,23 @@ def _aliases(mark: ast.expr) -> Iterator[str]:
                     yield from node.value.split()
 
 
+def _enter(ops: Ops, source: Source, node: ast.AST, name: str, kind: Kind) -> None:
+    ops.files[name] = source.name
+    ops.nodes[source.name].append(node)
+    if kind.name == "composite":
+        ops.composites.append((source, node.lineno, name, kind.samples))
+
+
 def _read_decorated(ops: Ops, source: Source, kinds: Kinds) -> set[str]:
     """Enter the ops that a file's decorated functions declare; the functions' names."""
     own = set()
     for function in source.functions:
         for mark in function.decorator_list:
             kind = kinds.get(called(mark) or "")
-            if kind is None:
-                continue
-            name = _declared(function, mark)
-            own.add(function.name)
-            ops.files[name] = source.name
-            ops.aliases.update(_aliases(mark))
-            ops.nodes[source.name].append(function)
-            if kind == "composite":
-                words = {k.arg for k in mark.keywords} if isinstance(mark, ast.Call) else set()
-                ops.composites.append((source, function.lineno, name, "samples" in words))
+            if kind is not None:
+                own.add(function.name)
+                ops.aliases.update(_aliases(mark))
+                _enter(ops, source, function, _declared(function, mark), kind.of(mark))
     return own
 
 
@@ -96,11 +113,10 @@ def _read_assigned(ops: Ops, source: Source, kinds: Kinds) -> set[str]:
     own = set()
     for node in source.tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            target = node.targets[0]
-            if called(node.value) in kinds and isinstance(target, ast.Name):
+            kind, target = kinds.get(called(node.value) or ""), node.targets[0]
+            if kind is not None and isinstance(target, ast.Name):
                 own.add(target.id)
-                ops.files[target.id] = source.name
-                ops.nodes[source.name].append(node)
+                _enter(ops, source, node, target.id, kind)
     return own
 
 
