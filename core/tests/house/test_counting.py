@@ -345,6 +345,50 @@ def test_figures_may_not_become_worse(tree, house):
     assert not house.worse(figures, more)
 
 
+def test_recording_takes_what_became_better(tree, house):
+    measured = tree({"ops/rounding.py": OPS})
+    worse, better = house.MAY_NOT_RISE[:2]
+    past = {**measured.figures, worse: measured.figures[worse] - 1, better: 99, "lines": 1}
+    past["comments per 100 lines of code"] = (
+        1.0 + measured.figures["comments per 100 lines of code"]
+    )
+    record = {"exceptions": 0, "figures": past}
+    exceptions = [{"rules": ["op-list"]}]
+    kept = house.renewed(measured, exceptions, record, reset=False)
+    assert kept["exceptions"] == 0
+    same = (worse, "comments per 100 lines of code")
+    assert kept["figures"] == {**measured.figures, **{name: past[name] for name in same}}
+    whole = house.renewed(measured, exceptions, record, reset=True)
+    assert whole == {"exceptions": 1, "figures": measured.figures}
+
+
+def test_the_command(tree, house, monkeypatch, tmp_path, capsys):
+    measured = tree({"ops/rounding.py": OPS, "amp/mode.py": "A = 'trunc'\n"})
+    record, exceptions = tmp_path / "record.json", tmp_path / "exceptions.toml"
+    monkeypatch.setattr(house, "RECORD", record)
+    monkeypatch.setattr(house, "EXCEPTIONS", exceptions)
+    record.write_text(house.json.dumps({"exceptions": 0, "figures": measured.figures}))
+    exceptions.write_text("")
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["house", "--root", str(tmp_path / "rushlight"), *words])
+        status = house.main()
+        return status, capsys.readouterr().out
+
+    assert run("--check", "--json", str(tmp_path / "out.json"))[0] == 0
+    written = house.json.loads((tmp_path / "out.json").read_text())
+    assert written["figures"] == measured.figures
+    assert {"rule": "op-string", "file": "amp/mode.py", "line": 1, "name": "trunc"} in (
+        written["cases"]
+    )
+    assert run("--list", "op-string") == (0, "amp/mode.py:1: op-string: trunc\n")
+    tree({"amp/mode.py": "A = 'trunc', 'bare'\n"})
+    status, text = run("--check")
+    assert status == 1 and text.endswith("op-string: 2, the record says 1\n")
+    assert run("--record", "--check")[0] == 1
+    assert run("--reset", "--check")[0] == 0
+
+
 def test_the_record_holds_every_figure(tree, house):
     record = house.json.loads(house.RECORD.read_text())
     assert set(record["figures"]) == set(tree({"a.py": ""}).figures)
