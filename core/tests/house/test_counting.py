@@ -18,7 +18,12 @@ def trunc(input):
     return "trunc" if input else "round"
 
 
-trunc.gradient(input=lambda grad: "round")
+trunc.gradient(input=lambda grad: "bare")
+
+
+@trunc.gradients("input")
+def _of_trunc(grad):
+    return "bare"
 
 
 @declare_op(name="_round")
@@ -77,6 +82,13 @@ def test_ops_are_what_declarations_say(tree):
     assert measured.figures["ops"] == 4
     assert measured.figures["composites"] == 2
     assert found(measured, "no-samples") == [("ops/rounding.py", "bare")]
+
+
+def test_what_hangs_on_an_op_declares_it(tree):
+    other = 'record(trunc, "bare")\n\n\ndef use(x):\n    return trunc.function("bare")\n'
+    assert not found(tree({"ops/rounding.py": OPS}), "op-string")
+    measured = tree({"ops/rounding.py": OPS + other})
+    assert found(measured, "op-string") == [("ops/rounding.py", "bare")] * 2
 
 
 def test_ops_of_a_function_that_declares(tree):
