@@ -14,22 +14,16 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 
+from house import DEFAULT_LAYER, layer
+from house_counting.shapes import code_lines
+from house_counting.sources import Function, walk
+from house_counting.sources import Source as Parsed
 from packages import CORE, PACKAGES, ROOT, SATELLITES, Package
 
-# An import may go sideways or down, never up. Subjects of the public path not named here are 5.
-LAYERS = {
-    0: "_version errors listings settings dtypes devices backends",
-    1: "kernels compiler",
-    2: "tensor autograd",
-    3: "ops",
-    4: "nn chains",
-    6: "testing profiler hub compat",
-}
-LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names.split()}
-DEFAULT_LAYER = 5
 ARRAY_LIBRARIES = {"numpy", "numba", "llvmlite", "ml_dtypes", "cupy", "scipy_openblas64", "scipy"}
 SPELLED = {"pillow": "PIL", "nvidia-cudnn-frontend": "cudnn"}  # imported by another name
 FORBIDDEN_STEMS = {"utils", "util", "helpers", "helper", "misc", "common", "stuff", "tools"}
@@ -38,32 +32,27 @@ FUNCTION_LINES = 60
 EMITTER_LINES = 120
 EMITTERS = ("rushlight/kernels/", "rushlight/compiler/", "rushlight/backends/")
 EXCEPTIONS = Path(__file__).with_name("structure_exceptions.toml")
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
-class Source:
-    """One parsed source file."""
+class Source(Parsed):
+    """One parsed source file of a package."""
 
     package: Package
-    path: Path
-    text: str
-    tree: ast.Module
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Path inside the repository."""
         return self.path.relative_to(ROOT).as_posix()
 
     @property
-    def module(self) -> tuple[str, ...]:
-        """Dotted name as a tuple; a package's __init__ counts as the package."""
-        parts = self.path.relative_to(self.package.path / "src").with_suffix("").parts
-        return parts[:-1] if parts[-1] == "__init__" else parts
-
-    @property
     def is_package(self) -> bool:
         return self.path.name == "__init__.py"
+
+    @cached_property
+    def imports(self) -> list[Import]:
+        """Every import, those inside functions too, with relative ones resolved."""
+        return list(imports(self))
 
 
 @dataclass(frozen=True)
@@ -84,7 +73,8 @@ def sources(package: Package) -> list[Source]:
     found = []
     for path in sorted(package.source.rglob("*.py")):
         text = path.read_text()
-        found.append(Source(package, path, text, ast.parse(text, filename=str(path))))
+        tree = ast.parse(text, filename=str(path))
+        found.append(Source(package.source, path, text, tree, package))
     return found
 
 
@@ -100,10 +90,10 @@ class Import:
     line: int
 
 
-def type_checking_lines(tree: ast.Module) -> set[int]:
+def type_checking_lines(source: Source) -> set[int]:
     """Lines under `if TYPE_CHECKING:`, which import nothing when the program runs."""
     lines: set[int] = set()
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             for child in node.body:
                 lines.update(range(child.lineno, child.end_lineno + 1))
@@ -112,8 +102,8 @@ def type_checking_lines(tree: ast.Module) -> set[int]:
 
 def imports(source: Source) -> Iterator[Import]:
     """Every import of a file, those inside functions too, with relative ones resolved."""
-    skipped = type_checking_lines(source.tree)
-    for node in ast.walk(source.tree):
+    skipped = type_checking_lines(source)
+    for node in source.nodes:
         if getattr(node, "lineno", None) in skipped:
             continue
         if isinstance(node, ast.Import):
@@ -128,18 +118,13 @@ def imports(source: Source) -> Iterator[Import]:
             yield Import(module, tuple(alias.name for alias in node.names), node.lineno)
 
 
-def layer(subject: str) -> int:
-    """The layer of `rushlight.<subject>`."""
-    return LAYER_OF.get(subject, DEFAULT_LAYER)
-
-
 def check_layers(source: Source) -> Iterator[Violation]:
     """Core: no import goes up."""
     if source.package is not CORE or len(source.module) < 2:
         return
     own = source.module[1]
     subjects = {path.stem for path in CORE.source.iterdir()}
-    for found in imports(source):
+    for found in source.imports:
         if found.module[:1] != (CORE.module,):
             continue
         if len(found.module) > 1:
@@ -164,7 +149,7 @@ def check_array_libraries(source: Source) -> Iterator[Violation]:
     """Core: array libraries and compilers are imported in backends/ only."""
     if source.package is not CORE or source.module[1:2] == ("backends",):
         return
-    for found in imports(source):
+    for found in source.imports:
         if found.module and found.module[0] in ARRAY_LIBRARIES:
             message = f"imports {found.module[0]}; write `from rushlight.backends import ...`"
             yield Violation("backends", source.name, found.line, message)
@@ -183,7 +168,7 @@ def declared_modules(package: Package) -> set[str]:
 def check_declared(source: Source) -> Iterator[Violation]:
     """What is imported is the standard library, the package itself, or a declared dependency."""
     declared = declared_modules(source.package)
-    for found in imports(source):
+    for found in source.imports:
         if not found.module or found.module[0] in sys.stdlib_module_names:
             continue
         if found.module[0] not in declared:
@@ -196,10 +181,10 @@ def private(name: str) -> bool:
     return name.startswith("_") and not (name.startswith("__") and name.endswith("__"))
 
 
-def core_aliases(tree: ast.Module) -> set[str]:
+def core_aliases(source: Source) -> set[str]:
     """Names that a file binds to rushlight or one of its modules."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == CORE.module:
@@ -214,14 +199,14 @@ def check_public_core(source: Source) -> Iterator[Violation]:
     """Satellites: only public names of rushlight."""
     if source.package not in SATELLITES:
         return
-    for found in imports(source):
+    for found in source.imports:
         if found.module[:1] == (CORE.module,):
             for name in (*found.module, *found.names):
                 if private(name):
                     message = f"{'.'.join(found.module)}: {name} is private to rushlight"
                     yield Violation("public", source.name, found.line, message)
-    aliases = core_aliases(source.tree)
-    for node in ast.walk(source.tree):
+    aliases = core_aliases(source)
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and private(node.attr):
             root = node.value
             while isinstance(root, ast.Attribute):
@@ -234,24 +219,6 @@ def check_public_core(source: Source) -> Iterator[Violation]:
 # -- sizes and names -----------------------------------------------------------------------------
 
 
-def code_lines(function: Function, text_lines: list[str]) -> int:
-    """Lines of a function that hold code: no docstring, comment or blank line."""
-    body = function.body
-    if ast.get_docstring(function, clean=False) is not None:
-        body = body[1:]
-    if not body:
-        return 0
-    lines = text_lines[body[0].lineno - 1 : function.end_lineno]
-    return sum(1 for line in lines if line.strip() and not line.strip().startswith("#"))
-
-
-def functions(tree: ast.AST) -> Iterator[Function]:
-    """Every function of a file, nested ones too."""
-    for node in ast.walk(tree):
-        if isinstance(node, Function):
-            yield node
-
-
 def check_sizes(source: Source) -> Iterator[Violation]:
     """Files and functions stay within what a reader can hold."""
     lines = source.text.splitlines()
@@ -259,8 +226,8 @@ def check_sizes(source: Source) -> Iterator[Violation]:
         message = f"{len(lines)} lines, at most {FILE_LINES}"
         yield Violation("file-size", source.name, 1, message)
     limit = EMITTER_LINES if any(part in source.name for part in EMITTERS) else FUNCTION_LINES
-    for function in functions(source.tree):
-        count = code_lines(function, lines)
+    for function in source.functions:
+        count = code_lines(function, source.code)
         if count > limit:
             message = f"{function.name} has {count} lines of code, at most {limit}"
             yield Violation("function-size", source.name, function.lineno, message)
@@ -275,7 +242,7 @@ def check_file_name(source: Source) -> Iterator[Violation]:
 
 def check_statements(source: Source) -> Iterator[Violation]:
     """No assert validates (python -O drops it) and no function is only `pass`."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Assert):
             message = "raise an error that names what was given and what was expected"
             yield Violation("assert", source.name, node.lineno, message)
@@ -333,12 +300,12 @@ def _imported_modules(source: Source) -> set[str]:
 def check_hidden_modules(source: Source) -> Iterator[Violation]:
     """A parameter or a local name that hides an imported module: who means the module gets it."""
     modules = _imported_modules(source)
-    for function in ast.walk(source.tree):
+    for function in source.nodes if modules else ():
         if not isinstance(function, Function | ast.Lambda):
             continue
         given = function.args
         names = {a.arg: a.lineno for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
-        for node in ast.walk(function):
+        for node in walk(function):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 names.setdefault(node.id, node.lineno)
         for name in sorted(modules & names.keys()):
@@ -363,8 +330,8 @@ def check_all_names(source: Source) -> Iterator[Violation]:
     star = False
     listed: list[str] = []
     line = 1
-    lazy = any(function.name == "__getattr__" for function in functions(source.tree))
-    for node in ast.walk(source.tree):
+    lazy = any(function.name == "__getattr__" for function in source.functions)
+    for node in source.nodes:
         if isinstance(node, Function | ast.ClassDef):
             bound.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -451,7 +418,7 @@ def print_summary(all_sources: list[Source]) -> None:
             if source.package is package:
                 lines = source.text.splitlines()
                 files.append(len(lines))
-                bodies.extend(code_lines(function, lines) for function in functions(source.tree))
+                bodies.extend(code_lines(function, source.code) for function in source.functions)
         print(f"{package.folder}: files {spread(files)}; functions {spread(bodies)}")
 
 

@@ -206,26 +206,8 @@ def _fast():
     dims = f.value(f"zext i32 {dims32} to i64")
     shape = f.field(first, SHAPE_AT, "ptr")
     size = f.multiply(dims, 8)
-
-    def same_shape(x):
-        own = f.field(x, NDIM_AT, "i32")
-        f.exit_unless(f.compare("eq", own, dims32, "i32"), f.refused)
-        differs = f.call(
-            "i32", "@memcmp", f"ptr {f.field(x, SHAPE_AT, 'ptr')}, ptr {shape}, i64 {size}"
-        )
-        f.exit_unless(f.compare("eq", differs, 0, "i32"), f.refused)
-
-    with f.loop(f.inputs) as j:
-        x = f.argument(j)
-        f.check(x, f.load(f.plan, f.add(j, FAST_DTYPES)), CONTIGUOUS | ALIGNED)
-        with f.when(f.compare("ne", j, 0)):
-            same_shape(x)
-        f.store(f.field(x, DATA_AT), f.table, f.add(j, 2))
-    total = f.slot()
-    f.store(1, total)
-    with f.loop(dims) as d:
-        f.store(f.multiply(f.load(total), f.load(shape, d)), total)
-    n = f.load(total)
+    _fast_inputs(f, dims32, shape, size)
+    n = _number_of_elements(f, dims, shape)
     f.exit_if(f.compare("ugt", n, f.load(f.plan, LIMIT)), f.refused)
     f.convert_scalars(f.add(f.inputs, 2))
     result = f.slot()
@@ -233,21 +215,7 @@ def _fast():
     is_given = f.compare("ne", f.given, 0)
     f.do(f"br i1 {is_given}, label %{existing}, label %{fresh}")
     f.lines.append(f"{existing}:")
-    target = f.argument(f.add(f.inputs, f.params))
-    f.check(target, f.load(f.plan, OUT), CONTIGUOUS | ALIGNED | WRITEABLE)
-    same_shape(target)
-    # The very same bytes are safe (a block is loaded before it is stored), other overlap is not.
-    sizes = f.at(f.plan, f.add(f.inputs, FAST_DTYPES))
-    start, size = f.field(target, DATA_AT), f.load(sizes)
-    stop = f.add(start, f.multiply(n, size))
-    with f.loop(f.inputs) as j:
-        other, width = f.load(f.table, f.add(j, 2)), f.load(sizes, f.add(j, 1))
-        before = f.compare("ule", f.add(other, f.multiply(n, width)), start)
-        apart = f.value(f"or i1 {before}, {f.compare('uge', other, stop)}")
-        alike = f.value(f"and i1 {f.compare('eq', other, start)}, {f.compare('eq', width, size)}")
-        f.exit_unless(f.value(f"or i1 {apart}, {alike}"), "fallback")
-    f.call("void", "@Py_IncRef", f"ptr {target}")
-    f.store(target, result, 0, "ptr")
+    _fast_target(f, result, n, (dims32, shape, size))
     f.do(f"br label %{ready}")
     f.lines.append(f"{fresh}:")
     size = f.multiply(n, f.load(f.at(f.plan, f.add(f.inputs, FAST_DTYPES))))
@@ -260,6 +228,53 @@ def _fast():
     f.do(f"ret ptr {out}")
     _search(f)
     return f.finish()
+
+
+def _same_shape(f, x, dims32, shape, size):
+    """Refuse an array `x` of another shape: `dims32` extents at `shape`, `size` bytes of them."""
+    own = f.field(x, NDIM_AT, "i32")
+    f.exit_unless(f.compare("eq", own, dims32, "i32"), f.refused)
+    differs = f.call(
+        "i32", "@memcmp", f"ptr {f.field(x, SHAPE_AT, 'ptr')}, ptr {shape}, i64 {size}"
+    )
+    f.exit_unless(f.compare("eq", differs, 0, "i32"), f.refused)
+
+
+def _fast_inputs(f, *layout):
+    """Check that inputs are contiguous, of the plan's dtypes and one shape; enter their data."""
+    with f.loop(f.inputs) as j:
+        x = f.argument(j)
+        f.check(x, f.load(f.plan, f.add(j, FAST_DTYPES)), CONTIGUOUS | ALIGNED)
+        with f.when(f.compare("ne", j, 0)):
+            _same_shape(f, x, *layout)
+        f.store(f.field(x, DATA_AT), f.table, f.add(j, 2))
+
+
+def _number_of_elements(f, dims, shape):
+    total = f.slot()
+    f.store(1, total)
+    with f.loop(dims) as d:
+        f.store(f.multiply(f.load(total), f.load(shape, d)), total)
+    return f.load(total)
+
+
+def _fast_target(f, result, n, layout):
+    """Check the array to write that was passed in and store a new reference to it at `result`."""
+    target = f.argument(f.add(f.inputs, f.params))
+    f.check(target, f.load(f.plan, OUT), CONTIGUOUS | ALIGNED | WRITEABLE)
+    _same_shape(f, target, *layout)
+    # The very same bytes are safe (a block is loaded before it is stored), other overlap is not.
+    sizes = f.at(f.plan, f.add(f.inputs, FAST_DTYPES))
+    start, size = f.field(target, DATA_AT), f.load(sizes)
+    stop = f.add(start, f.multiply(n, size))
+    with f.loop(f.inputs) as j:
+        other, width = f.load(f.table, f.add(j, 2)), f.load(sizes, f.add(j, 1))
+        before = f.compare("ule", f.add(other, f.multiply(n, width)), start)
+        apart = f.value(f"or i1 {before}, {f.compare('uge', other, stop)}")
+        alike = f.value(f"and i1 {f.compare('eq', other, start)}, {f.compare('eq', width, size)}")
+        f.exit_unless(f.value(f"or i1 {apart}, {alike}"), "fallback")
+    f.call("void", "@Py_IncRef", f"ptr {target}")
+    f.store(target, result, 0, "ptr")
 
 
 def _search(f):
@@ -304,77 +319,106 @@ def _search(f):
     f.do("br label %fallback")
 
 
+class _Layouts(_Door):
+    """``rl_layout``. Plan tail: dtypes[given + inputs], then low and high byte bounds of each of
+    these, then for each output passed in a mask of the inputs that have its very layout, then the
+    table's tail."""
+
+    def __init__(self):
+        super().__init__("rl_layout")
+        operands = self.add(self.given, self.inputs)
+        self.dtypes = self.at(self.plan, LAYOUT_DTYPES)
+        self.lows = self.at(self.dtypes, operands)
+        self.highs = self.at(self.lows, operands)
+        self.masks = self.at(self.highs, operands)
+        self.tail = self.at(self.masks, self.given)
+        fresh_outputs = self.value(f"zext i1 {self.compare('eq', self.given, 0)} to i64")
+        outputs = self.add(self.given, fresh_outputs)
+        self.first_input = self.add(outputs, 1)
+        self.after_params = self.add(self.inputs, self.params)
+
+    def take_inputs(self):
+        with self.loop(self.inputs) as j:
+            x = self.argument(j)
+            self.check(x, self.load(self.dtypes, self.add(self.given, j)), ALIGNED)
+            self.store(self.field(x, DATA_AT), self.table, self.add(self.first_input, j))
+
+    def take_outputs(self):
+        """Enter outputs passed in; each is apart from every input, or has its very layout."""
+        with self.loop(self.given) as o:
+            target = self.argument(self.add(self.after_params, o))
+            self.check(target, self.load(self.dtypes, o), ALIGNED | WRITEABLE)
+            data = self.field(target, DATA_AT)
+            self.store(data, self.table, self.add(o, 1))
+            low = self.add(data, self.load(self.lows, o))
+            high = self.add(data, self.load(self.highs, o))
+            mask = self.load(self.masks, o)
+            with self.loop(self.inputs) as j:
+                self.refuse_overlap(j, data, (low, high), mask)
+
+    def refuse_overlap(self, j, data, bounds, mask):
+        other = self.load(self.table, self.add(self.first_input, j))
+        k = self.add(self.given, j)
+        ends_before = self.compare("sle", self.add(other, self.load(self.highs, k)), bounds[0])
+        starts_after = self.compare("sge", self.add(other, self.load(self.lows, k)), bounds[1])
+        apart = self.value(f"or i1 {ends_before}, {starts_after}")
+        alike = self.value(f"trunc i64 {self.value(f'lshr i64 {mask}, {j}')} to i1")
+        same = self.value(f"and i1 {alike}, {self.compare('eq', other, data)}")
+        self.exit_unless(self.value(f"or i1 {apart}, {same}"), "fallback")
+
+    def take_scalars(self):
+        """Enter the numbers, and the table's tail behind them."""
+        scalars = self.add(self.first_input, self.inputs)
+        self.convert_scalars(scalars)
+        words = self.multiply(self.load(self.plan, TAIL), 8)
+        target = self.at(self.table, self.add(scalars, self.params))
+        self.call("ptr", "@memcpy", f"ptr {target}, ptr {self.tail}, i64 {words}")
+
+    def store_result(self, result):
+        """Store a new reference at `result`: to the first output passed in, or to a new array."""
+        existing, fresh, ready = self.name("existing"), self.name("fresh"), self.name("ready")
+        self.do(f"br i1 {self.compare('ne', self.given, 0)}, label %{existing}, label %{fresh}")
+        self.lines.append(f"{existing}:")
+        out = self.load("%args", self.after_params, "ptr")
+        self.call("void", "@Py_IncRef", f"ptr {out}")
+        self.store(out, result, 0, "ptr")
+        self.do(f"br label %{ready}")
+        self.lines.append(f"{fresh}:")
+        plan, strides = self.plan, self.at(self.plan, STRIDES)
+        dims, shape = self.load(plan, DIMS), self.at(plan, SHAPE)
+        made = self.result_of(dims, shape, strides, self.load(plan, BYTES))
+        self.store(self.field(made, DATA_AT), self.table, 1)
+        self.store(made, result, 0, "ptr")
+        self.label(ready)
+        self.store(self.load(plan, DESCRIPTOR), self.table)
+
+    def launch(self):
+        """Run the driver here, or by the pool's launcher without the interpreter's lock."""
+        driver, n = self.load(self.plan, DRIVER, "ptr"), self.load(self.plan, N)
+        launch = self.load(self.plan, LAUNCH, "ptr")
+        inline, shared, done = self.name("inline"), self.name("shared"), self.name("done")
+        is_inline = self.compare("eq", launch, "null", "ptr")
+        self.do(f"br i1 {is_inline}, label %{inline}, label %{shared}")
+        self.lines.append(f"{inline}:")
+        self.call("void", driver, f"ptr {self.table}, i64 0, i64 {n}, i64 0")
+        self.do(f"br label %{done}")
+        self.lines.append(f"{shared}:")
+        thread = self.call("ptr", "@PyEval_SaveThread", "")
+        pool, grain = self.load(self.plan, POOL), self.load(self.plan, GRAIN)
+        work = f"i64 {self.address(driver)}, i64 {self.address(self.table)}, i64 {n}, i64 {grain}"
+        self.call("void", launch, f"i64 {pool}, {work}")
+        self.call("void", "@PyEval_RestoreThread", f"ptr {thread}")
+        self.label(done)
+
+
 def _layout():
-    """Plan tail: dtypes[given + inputs], then low and high byte bounds of each of these, then for
-    each output passed in a mask of the inputs that have its very layout, then the table's tail."""
-    f = _Door("rl_layout")
-    operands = f.add(f.given, f.inputs)
-    dtypes = f.at(f.plan, LAYOUT_DTYPES)
-    lows = f.at(dtypes, operands)
-    highs = f.at(lows, operands)
-    masks = f.at(highs, operands)
-    tail = f.at(masks, f.given)
-    fresh_outputs = f.value(f"zext i1 {f.compare('eq', f.given, 0)} to i64")
-    outputs = f.add(f.given, fresh_outputs)
-    first_input = f.add(outputs, 1)
-    after_params = f.add(f.inputs, f.params)
-    with f.loop(f.inputs) as j:
-        x = f.argument(j)
-        f.check(x, f.load(dtypes, f.add(f.given, j)), ALIGNED)
-        f.store(f.field(x, DATA_AT), f.table, f.add(first_input, j))
-    with f.loop(f.given) as o:
-        target = f.argument(f.add(after_params, o))
-        f.check(target, f.load(dtypes, o), ALIGNED | WRITEABLE)
-        data = f.field(target, DATA_AT)
-        f.store(data, f.table, f.add(o, 1))
-        low, high = f.add(data, f.load(lows, o)), f.add(data, f.load(highs, o))
-        mask = f.load(masks, o)
-        with f.loop(f.inputs) as j:
-            other = f.load(f.table, f.add(first_input, j))
-            k = f.add(f.given, j)
-            ends_before = f.compare("sle", f.add(other, f.load(highs, k)), low)
-            starts_after = f.compare("sge", f.add(other, f.load(lows, k)), high)
-            apart = f.value(f"or i1 {ends_before}, {starts_after}")
-            alike = f.value(f"trunc i64 {f.value(f'lshr i64 {mask}, {j}')} to i1")
-            same = f.value(f"and i1 {alike}, {f.compare('eq', other, data)}")
-            f.exit_unless(f.value(f"or i1 {apart}, {same}"), "fallback")
-    scalars = f.add(first_input, f.inputs)
-    f.convert_scalars(scalars)
-    words = f.multiply(f.load(f.plan, TAIL), 8)
-    target = f.at(f.table, f.add(scalars, f.params))
-    f.call("ptr", "@memcpy", f"ptr {target}, ptr {tail}, i64 {words}")
+    f = _Layouts()
+    f.take_inputs()
+    f.take_outputs()
+    f.take_scalars()
     result = f.slot()
-    existing, fresh, ready = f.name("existing"), f.name("fresh"), f.name("ready")
-    f.do(f"br i1 {f.compare('ne', f.given, 0)}, label %{existing}, label %{fresh}")
-    f.lines.append(f"{existing}:")
-    out = f.load("%args", after_params, "ptr")
-    f.call("void", "@Py_IncRef", f"ptr {out}")
-    f.store(out, result, 0, "ptr")
-    f.do(f"br label %{ready}")
-    f.lines.append(f"{fresh}:")
-    strides = f.at(f.plan, STRIDES)
-    made = f.result_of(f.load(f.plan, DIMS), f.at(f.plan, SHAPE), strides, f.load(f.plan, BYTES))
-    f.store(f.field(made, DATA_AT), f.table, 1)
-    f.store(made, result, 0, "ptr")
-    f.label(ready)
-    f.store(f.load(f.plan, DESCRIPTOR), f.table)
-    driver, n = f.load(f.plan, DRIVER, "ptr"), f.load(f.plan, N)
-    launch = f.load(f.plan, LAUNCH, "ptr")
-    inline, shared, done = f.name("inline"), f.name("shared"), f.name("done")
-    f.do(f"br i1 {f.compare('eq', launch, 'null', 'ptr')}, label %{inline}, label %{shared}")
-    f.lines.append(f"{inline}:")
-    f.call("void", driver, f"ptr {f.table}, i64 0, i64 {n}, i64 0")
-    f.do(f"br label %{done}")
-    f.lines.append(f"{shared}:")
-    thread = f.call("ptr", "@PyEval_SaveThread", "")
-    pool, grain = f.load(f.plan, POOL), f.load(f.plan, GRAIN)
-    f.call(
-        "void",
-        launch,
-        f"i64 {pool}, i64 {f.address(driver)}, i64 {f.address(f.table)}, i64 {n}, i64 {grain}",
-    )
-    f.call("void", "@PyEval_RestoreThread", f"ptr {thread}")
-    f.label(done)
+    f.store_result(result)
+    f.launch()
     f.do(f"ret ptr {f.load(result, 0, 'ptr')}")
     return f.finish()
 

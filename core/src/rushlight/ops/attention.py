@@ -256,7 +256,7 @@ def _additive(mask, name, other, other_name, dtype, check_other=True):
         warnings.warn(
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both "
             "instead.",
-            stacklevel=4,
+            stacklevel=5,
         )
     if mask._dtype.category == FLOAT:
         return mask
@@ -404,6 +404,35 @@ def _as_heads(x, given, batch, heads, width, name):
     return given
 
 
+def _as_batch(query, key, value):
+    """Inputs of one example as those of a batch of one; the same tensor stays the same."""
+    same = (query is key, key is value)
+    query = query.unsqueeze(1)
+    key = query if same[0] else key.unsqueeze(1)
+    return query, key, key if same[1] else value.unsqueeze(1)
+
+
+def _added_masks(key_padding_mask, attn_mask, is_causal, need_weights, dtype):
+    """The masks as what is added to scores, and whether the hint stands for the second one."""
+    padding = _additive(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", dtype)
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
+            "method `generate_square_subsequent_mask` to create this mask."
+        )
+    if is_causal and padding is None and not need_weights:
+        return padding, None, is_causal  # the hint says it all
+    attn_mask = _additive(attn_mask, "attn_mask", None, "", dtype, False)
+    return padding, attn_mask, is_causal and padding is None
+
+
+def _check_bias(bias_k, bias_v, static_k, static_v):
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v must be given together")
+    if bias_k is not None and (static_k is not None or static_v is not None):
+        raise AssertionError("bias cannot be added to static key or value.")
+
+
 def multi_head_attention_forward(
     query,
     key,
@@ -438,25 +467,13 @@ def multi_head_attention_forward(
     """
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
-        same = (query is key, key is value)
-        query = query.unsqueeze(1)
-        key = query if same[0] else key.unsqueeze(1)
-        value = key if same[1] else value.unsqueeze(1)
+        query, key, value = _as_batch(query, key, value)
         if key_padding_mask is not None:
             key_padding_mask = key_padding_mask.unsqueeze(0)
     length, batch, embed = query.shape
-    dtype = query.dtype
-    padding = _additive(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", dtype)
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
-            "method `generate_square_subsequent_mask` to create this mask."
-        )
-    if is_causal and padding is None and not need_weights:
-        attn_mask = None  # the hint says it all
-    else:
-        attn_mask = _additive(attn_mask, "attn_mask", None, "", dtype, False)
-        is_causal = is_causal and padding is None
+    padding, attn_mask, is_causal = _added_masks(
+        key_padding_mask, attn_mask, is_causal, need_weights, query.dtype
+    )
     _check_embedding(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     width = embed // num_heads
     separate = (q_proj_weight, k_proj_weight, v_proj_weight)
@@ -464,11 +481,8 @@ def multi_head_attention_forward(
     q, k, v = _projected(query, key, value, packed, in_proj_bias, separate)
     if attn_mask is not None:
         attn_mask = _expected_mask(attn_mask, length, key.shape[0], batch * num_heads)
-    if (bias_k is None) != (bias_v is None):
-        raise AssertionError("bias_k and bias_v must be given together")
+    _check_bias(bias_k, bias_v, static_k, static_v)
     if bias_k is not None:
-        if static_k is not None or static_v is not None:
-            raise AssertionError("bias cannot be added to static key or value.")
         extra = bias_k.repeat(1, batch, 1), bias_v.repeat(1, batch, 1)
         k, v, (attn_mask, padding) = _extended(k, v, *extra, 0, (attn_mask, padding))
     plain = bias_k is None and static_k is None and static_v is None and not add_zero_attn

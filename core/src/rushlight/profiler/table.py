@@ -34,42 +34,60 @@ def make_table(
 
     if not events:
         return ""
-    if sort_by is not None and sort_by not in _KEYS:
-        raise ValueError(f"table: expected 'sort_by' to be one of {_KEYS}, got {sort_by!r}")
-    rows = list(events)
-    if top_level_events_only:
-        rows = [e for e in rows if getattr(e, "cpu_parent", None) is None]
+    rows = _rows(events, sort_by, top_level_events_only)
     total = sum(e.self_cpu_time_total for e in events)
-    if sort_by is not None:
-        rows.sort(key=lambda e: getattr(e, sort_by.replace("cuda", "device"), 0), reverse=True)
     divisor = {None: None, "us": 1.0, "ms": 1e3, "s": 1e6}[time_unit]
 
     def shown(value):
         return time_text(value) if divisor is None else f"{value / divisor:.3f}{time_unit}"
 
-    titles = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"]
-    titles += ["CPU Mem", "Self CPU Mem"] if memory else []
-    titles.append("# of Calls")
-    has_shapes = any(e.input_shapes for e in rows)
-    has_stack = any(e.stack for e in rows)
-    titles += ["Input Shapes"] if has_shapes else []
-    titles += ["Source Location"] if has_stack else []
-    titles += ["Total MFLOPs"] if flops else []
-    cells = []
-    for event in rows[: row_limit if row_limit >= 0 else None]:
-        line = [
-            _clipped(event.key, widths[0]),
-            _share(event.self_cpu_time_total, total), shown(event.self_cpu_time_total),
-            _share(event.cpu_time_total, total), shown(event.cpu_time_total),
-            shown(event.cpu_time),
-        ]  # fmt: skip
-        if memory:
-            line += [memory_text(event.cpu_memory_usage), memory_text(event.self_cpu_memory_usage)]
-        line.append(str(event.count))
-        line += [_clipped(str(event.input_shapes), widths[1])] if has_shapes else []
-        line += [_clipped(event.stack[0], widths[2], False) if event.stack else ""] * has_stack
-        line += [f"{event.flops / 1e6:.3f}" if event.flops else "--"] if flops else []
-        cells.append(line)
+    columns = _columns(rows, widths, total, shown, memory, flops)
+    rows = rows[: row_limit if row_limit >= 0 else None]
+    lines = _aligned(list(columns), [[cell(e) for cell in columns.values()] for e in rows])
+    if header is not None:
+        lines = ["=" * len(lines[0]), header, *lines]
+    return "\n".join(lines) + f"\nSelf CPU time total: {shown(total)}\n"
+
+
+def _rows(events, sort_by, top_level_events_only):
+    """The events to show, in their order."""
+    if sort_by is not None and sort_by not in _KEYS:
+        raise ValueError(f"table: expected 'sort_by' to be one of {_KEYS}, got {sort_by!r}")
+    rows = list(events)
+    if top_level_events_only:
+        rows = [e for e in rows if getattr(e, "cpu_parent", None) is None]
+    if sort_by is not None:
+        rows.sort(key=lambda e: getattr(e, sort_by.replace("cuda", "device"), 0), reverse=True)
+    return rows
+
+
+def _columns(rows, widths, total, shown, memory, flops):
+    """Title -> the text of an event in that column. `shown` writes a time."""
+    columns = {
+        "Name": lambda e: _clipped(e.key, widths[0]),
+        "Self CPU %": lambda e: _share(e.self_cpu_time_total, total),
+        "Self CPU": lambda e: shown(e.self_cpu_time_total),
+        "CPU total %": lambda e: _share(e.cpu_time_total, total),
+        "CPU total": lambda e: shown(e.cpu_time_total),
+        "CPU time avg": lambda e: shown(e.cpu_time),
+    }
+    if memory:
+        columns["CPU Mem"] = lambda e: memory_text(e.cpu_memory_usage)
+        columns["Self CPU Mem"] = lambda e: memory_text(e.self_cpu_memory_usage)
+    columns["# of Calls"] = lambda e: str(e.count)
+    if any(e.input_shapes for e in rows):
+        columns["Input Shapes"] = lambda e: _clipped(str(e.input_shapes), widths[1])
+    if any(e.stack for e in rows):
+        columns["Source Location"] = lambda e: (
+            _clipped(e.stack[0], widths[2], False) if e.stack else ""
+        )
+    if flops:
+        columns["Total MFLOPs"] = lambda e: f"{e.flops / 1e6:.3f}" if e.flops else "--"
+    return columns
+
+
+def _aligned(titles, cells):
+    """The lines of a table between rules; columns of words start, those of numbers end, aligned."""
     sizes = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
     left = {0, *(i for i, t in enumerate(titles) if t in ("Input Shapes", "Source Location"))}
 
@@ -80,7 +98,4 @@ def make_table(
         )
 
     rule = "  ".join("-" * size for size in sizes)
-    lines = [rule, printed(titles), rule, *map(printed, cells), rule]
-    if header is not None:
-        lines = ["=" * len(rule), header, *lines]
-    return "\n".join(lines) + f"\nSelf CPU time total: {shown(total)}\n"
+    return [rule, printed(titles), rule, *map(printed, cells), rule]

@@ -208,6 +208,15 @@ def _common_dtype(first, second):
     return rushlight.promote_types(*kinds)
 
 
+def _computed_in(both, exact):
+    """The dtype that the comparison computes in, of the two's common one."""
+    if both.is_floating_point:
+        return rushlight.float64
+    if both.is_complex:
+        return rushlight.complex128
+    return rushlight.int64 if both is rushlight.bool or not exact else both
+
+
 def _compare_values(actual, expected, where, options, msg, kind):
     rtol, atol = options["rtol"], options["atol"]
     if rtol is None:
@@ -215,49 +224,54 @@ def _compare_values(actual, expected, where, options, msg, kind):
         rtol, atol = max(p[0] for p in pairs), max(p[1] for p in pairs)
     if str(actual.layout) != "strided":
         actual, expected = actual.to_dense(), expected.to_dense()
-    common = both = _common_dtype(actual.dtype, expected.dtype)
-    if common.is_floating_point:
-        common = rushlight.float64
-    elif common.is_complex:
-        common = rushlight.complex128
-    elif common is rushlight.bool or rtol or atol:
-        common = rushlight.int64
+    both = _common_dtype(actual.dtype, expected.dtype)
+    exact = not rtol and not atol
+    common = _computed_in(both, exact)
     actual, expected = actual.to(common), expected.to(common)
     close = rushlight.isclose(actual, expected, rtol, atol, options["equal_nan"])
     if bool(close.all()):
         return
-    exact = not rtol and not atol
-    kind = "Scalars" if not close.ndim else kind
-    head = f"{kind} are not {'equal' if exact else 'close'}!\n\n"
     if both.is_floating_point or both.is_complex:  # figures as the tensors' dtype has them
         actual, expected = actual.to(both), expected.to(both)
     if common in _UNSIGNED:
-        actual, expected, common = (
-            actual.to(rushlight.int64),
-            expected.to(rushlight.int64),
-            rushlight.int64,
-        )
+        common = rushlight.int64
+        actual, expected = actual.to(common), expected.to(common)
+    limits = None if exact else (atol, rtol)
+    if close.ndim:
+        text = _tensors_differ(actual, expected, close, limits, common)
+        _fail(where, f"{kind} are not {'equal' if exact else 'close'}!\n\n{text}", msg)
+    text = _scalars_differ(actual, expected, limits, common)
+    _fail(where, f"Scalars are not {'equal' if exact else 'close'}!\n\n{text}", msg)
+
+
+def _scalars_differ(actual, expected, limits, common):
+    """How much two numbers differ; `limits` are the absolute and relative ones, None if exact."""
     difference = (actual - expected).abs()
     relative = difference / expected.abs()
-    if not close.ndim:
-        text = f"{head}Expected {expected.item()} but got {actual.item()}.\n"
-        text += f"Absolute difference: {_number(difference, common)}"
-        text += f"{'' if exact else f' (up to {atol} allowed)'}\n"
-        text += (
-            f"Relative difference: {relative.item()}{'' if exact else f' (up to {rtol} allowed)'}"
-        )
-        _fail(where, text, msg)
+    allowed = ["", ""] if limits is None else [f" (up to {limit} allowed)" for limit in limits]
+    return (
+        f"Expected {expected.item()} but got {actual.item()}.\n"
+        f"Absolute difference: {_number(difference, common)}{allowed[0]}\n"
+        f"Relative difference: {relative.item()}{allowed[1]}"
+    )
+
+
+def _tensors_differ(actual, expected, close, limits, common):
+    """How many elements differ, and where most."""
+    difference = (actual - expected).abs()
+    relative = difference / expected.abs()
     count = int((~close).sum())
-    text = f"{head}Mismatched elements: {count} / {close.numel()} ({count / close.numel():.1%})\n"
-    for name, values, limit in (("absolute", difference, atol), ("relative", relative, rtol)):
+    lines = [f"Mismatched elements: {count} / {close.numel()} ({count / close.numel():.1%})"]
+    for i, (name, values) in enumerate((("absolute", difference), ("relative", relative))):
         values = values.masked_fill(close, 0.0)
-        place = int(values.argmax())
-        index = tuple(int(i) for i in rushlight.unravel_index(rushlight.tensor(place), close.shape))
-        worst = values.reshape(-1)[place]
+        position = int(values.argmax())
+        found = rushlight.unravel_index(rushlight.tensor(position), close.shape)
+        index = tuple(int(each) for each in found)
+        worst = values.reshape(-1)[position]
         worst = _number(worst, common) if name == "absolute" else worst.item()
-        text += f"Greatest {name} difference: {worst} at index {index}"
-        text += "\n" if exact else f" (up to {limit} allowed)\n"
-    _fail(where, text.rstrip("\n"), msg)
+        allowed = "" if limits is None else f" (up to {limits[i]} allowed)"
+        lines.append(f"Greatest {name} difference: {worst} at index {index}{allowed}")
+    return "\n".join(lines)
 
 
 def _number(value, common):
