@@ -125,6 +125,14 @@ def programs(session: nox.Session) -> None:
     session.run("python", "ci/programs.py", *session.posargs)
 
 
+@nox.session(name="first-runs")
+def first_runs(session: nox.Session) -> None:
+    """The same programs with nothing in the cache of kernels, beside PyTorch's."""
+    install(session, folders=("core",))
+    session.run("python", "ci/oracle.py", "--required")
+    session.run("python", "ci/first_runs.py", *session.posargs)
+
+
 @nox.session
 def errors(session: nox.Session) -> None:
     """Errors of elementwise functions over all float32 inputs; writes docs/pages/errors.md."""
