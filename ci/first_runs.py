@@ -27,7 +27,7 @@ MOST = 1.3
 TABLE = ROOT / "bench" / "results" / "first_runs.md"
 HEAD = """# First runs
 
-{date}, {machine}, one thread each; medians of {repeats} rounds, seconds of whole processes. Load
+{date}, {machine}, one thread each; medians of {repeats} round(s), seconds of whole processes. Load
 on the machine: {load:.1f} processes. A first run takes {low:.2f} to {high:.2f} of PyTorch's time,
 {mean:.2f} in the geometric mean.
 
