@@ -58,7 +58,7 @@ def test_a_loss_is_told_once(tmp_path, value, manual):
     trainer, told = fit(module, tmp_path, enable_checkpointing=False)
     assert trainer.global_step == 9  # training goes on
     (message,) = told
-    assert message.startswith(f"the loss is {value} in epoch 1, batch 1, after ")
+    assert message.startswith(f"the loss is {value} in epoch 1, batch 1, and ")
     assert "detect_anomaly=True" in message
 
 
@@ -77,6 +77,15 @@ def test_good_weights_are_kept(tmp_path):
     assert [m.split(":")[0].split(" ")[0] for m in told] == ["the", "ModelCheckpoint"]
     assert "layer.weight has NaN or infinite elements after 6 steps" in told[1]
     assert non_finite_parameter(module) == "layer.weight"
+
+
+def test_frozen_parameters_may_hold_infinities(tmp_path):
+    keeper = ModelCheckpoint(tmp_path / "kept", filename="{epoch}")
+    module = Breaking(100)
+    mask = rl.nn.Parameter(rl.full((2,), -math.inf), requires_grad=False)
+    module.mask = mask
+    assert fit(module, tmp_path, keeper)[1] == []
+    assert [p.name for p in (tmp_path / "kept").iterdir()] == ["epoch=2.ckpt"]
 
 
 def test_writing_them_all_the_same(tmp_path):

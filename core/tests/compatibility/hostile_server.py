@@ -112,6 +112,27 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"wrong")
 
+    def _part(self, start, data, whole, tag):
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {start}-{start + len(data) - 1}/{whole}")
+        self.send_header("ETag", tag)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def send_unasked_part(self):
+        self._part(0, bytes(100), 3_000_000, '"x"')
+
+    def send_short_part(self):
+        data = self.server.files[self.path]
+        tag = '"' + hashlib.md5(data, usedforsecurity=False).hexdigest() + '"'
+        start = int(self.headers["Range"][6:-1])
+        self._part(start, data[start : start + 10], len(data), tag)
+
+    def send_other_version(self):
+        data, start = self.server.files[self.path], int(self.headers["Range"][6:-1])
+        self._part(start, bytes(len(data) - start), len(data), '"another"')
+
     def send_nothing(self):
         """Hang up without a word."""
 

@@ -6,7 +6,6 @@ import bz2
 import gzip
 import io
 import lzma
-import os
 import stat
 import tarfile
 import zipfile
@@ -103,14 +102,15 @@ def test_links_and_devices(tmp_path, info, words):
     assert not found(tmp_path / "out")
 
 
-def test_links_inside_are_kept(tmp_path):
+def test_links_inside_become_copies(tmp_path):
     links = [
         member("deep/near", tarfile.SYMTYPE, "../a.txt"), member("hard", tarfile.LNKTYPE, "a.txt"),
+        member("chain", tarfile.LNKTYPE, "deep/near"),
     ]  # fmt: skip
     out = tmp_path / "out"
     extract(make_tar(tmp_path / "a.tar", links), out)
-    assert os.readlink(out / "deep" / "near") == "../a.txt"
-    assert (out / "hard").read_bytes() == (out / "deep" / "near").read_bytes() == b"one"
+    assert found(out) == {**FILES, "deep/near": b"one", "hard": b"one", "chain": b"one"}
+    assert not any(path.is_symlink() for path in out.rglob("*"))
 
 
 def test_a_folder_that_is_a_link_to_outside(tmp_path):
@@ -166,3 +166,81 @@ def test_damage_is_told(tmp_path, name):
         (tmp_path / name).write_bytes(data[:cut] if name != "a.txt" else b"no archive" * 9)
         with pytest.raises(ArchiveError, match=name):
             extract(tmp_path / name, tmp_path / "out")
+
+
+def test_links_cannot_be_used_to_leave(tmp_path):
+    """Links to links, whose text stays inside: none is made, so none can be followed."""
+    away = "a/" + "l/" * 20 + "../" * 21 + "outside"
+    members = [
+        member("a", tarfile.DIRTYPE), member("a/l", tarfile.SYMTYPE, "."),
+        member("f.part", tarfile.SYMTYPE, away),
+    ]  # fmt: skip
+    with pytest.raises(ArchiveError):
+        extract(make_tar(tmp_path / "a.tar", members, {"f": b"x"}), tmp_path / "in" / "out")
+    members = [
+        member("a", tarfile.DIRTYPE), member("a/l", tarfile.SYMTYPE, ".."),
+        member("q", tarfile.SYMTYPE, "a/l/.."), member("q/evil", tarfile.DIRTYPE),
+    ]  # fmt: skip
+    with pytest.raises(ArchiveError):
+        extract(make_tar(tmp_path / "b.tar", members), tmp_path / "in" / "out")
+    assert sorted(p.name for p in (tmp_path / "in").rglob("*")) == ["out"]
+
+
+def test_links_that_are_there_are_replaced_or_refused(tmp_path):
+    out, victim = tmp_path / "out", tmp_path / "victim"
+    out.mkdir()
+    victim.write_bytes(b"mine")
+    for name in ("a.txt", "a.txt.part"):
+        (out / name).symlink_to(victim)
+    extract(make_zip(tmp_path / "a.zip"), out)
+    assert victim.read_bytes() == b"mine" and not (out / "a.txt").is_symlink()
+    (tmp_path / "elsewhere").mkdir()
+    (out / "l").symlink_to(tmp_path / "elsewhere")
+    for files in ({"l/new/x": b"1"}, {"l/new/": b""}):
+        with pytest.raises(ArchiveError, match="by a link"):
+            extract(make_zip(tmp_path / "b.zip", files), out)
+    assert not found(tmp_path / "elsewhere") and not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_hard_links_count(tmp_path):
+    links = [member(f"l{i}", tarfile.LNKTYPE, "f") for i in range(200)]
+    archive = make_tar(tmp_path / "a.tar.gz", links, {"f": bytes(1_000_000)})
+    with pytest.raises(ArchiveError, match="unpacks to more than 2000000"):
+        extract(archive, tmp_path / "out", most_bytes=2_000_000)
+    assert not found(tmp_path / "out")
+
+
+def test_kinds_are_told_apart(tmp_path):
+    inner = make_zip(tmp_path / "in.zip", {"evil": b"1"}).read_bytes()
+    assert extract(make_tar(tmp_path / "a.tar", (), {"in.zip": inner}), tmp_path / "o") == [
+        "in.zip"
+    ]
+    raw = bytes(1024) + b"data" * 1000
+    (tmp_path / "img.raw.gz").write_bytes(gzip.compress(raw))
+    assert extract(tmp_path / "img.raw.gz", tmp_path / "p") == ["img.raw"]
+    assert found(tmp_path / "p") == {"img.raw": raw}
+    named = make_tar(tmp_path / "archive", (), {"2:30.txt": b"x", "n" * 250: b"y"})
+    assert len(extract(named, tmp_path / "q")) == 2
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [member("a", tarfile.LNKTYPE, "a")],
+        [member("a", tarfile.SYMTYPE, "b"), member("b", tarfile.SYMTYPE, "a")],
+        [member("a.txt/below", tarfile.DIRTYPE)],
+        [member("a", tarfile.LNKTYPE, "none")],
+    ],
+)
+def test_odd_members_are_the_archives_fault(tmp_path, members):
+    with pytest.raises(ArchiveError):
+        extract(make_tar(tmp_path / "a.tar", members), tmp_path / "out")
+
+
+def test_members_are_names_in_the_archive(tmp_path):
+    archive = make_zip(tmp_path / "a.zip")
+    assert extract(archive, tmp_path / "o", members=(n for n in FILES)) == list(FILES)
+    with pytest.raises(ValueError, match="no member none"):
+        extract(archive, tmp_path / "o", members=["a.txt", "none"])
+    with pytest.raises(TypeError, match="not one string"):
+        extract(archive, tmp_path / "o", members="a.txt")

@@ -271,3 +271,62 @@ def test_a_hash_is_checked_or_missed(server, tmp_path):
     with pytest.warns(RuntimeWarning, match="truncated or altered"):
         state = load(server.address + "/" + name, str(tmp_path), check_hash=True, progress=False)
     assert state["w"].tolist() == [0, 1, 2]
+
+
+# ---- what servers and folders may do beside ------------------------------------------------------
+
+
+def test_an_error_of_the_server_leaves_what_has_arrived(server, tmp_path):
+    path = tmp_path / "a.bin"
+    server.faults["/a.bin"] = ["half"] * 3 + ["refusal"]
+    get = rushlight.hub.download_url_to_file
+    with pytest.raises(urllib.error.URLError, match="cut off"):
+        get(server.url, str(path), progress=False)
+    kept = (tmp_path / "a.bin.part").stat().st_size
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        get(server.url, str(path), progress=False)
+    assert (tmp_path / "a.bin.part").stat().st_size == kept
+    get(server.url, str(path), progress=False)
+    assert path.read_bytes() == DATA
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"a\nb: c", b"x" * 10])
+def test_a_damaged_mark_begins_anew(server, target, mark):
+    target.parent.mkdir()
+    target.with_name("a.bin.part").write_bytes(b"something")
+    target.with_name("a.bin.part-of").write_bytes(mark)
+    get(server, target)
+
+
+@pytest.mark.parametrize("fault", ["unasked_part", "short_part", "other_version"])
+def test_parts_that_do_not_fit(server, target, fault):
+    server.faults["/a.bin"] = [fault] if fault == "unasked_part" else ["half", *[fault] * 3]
+    with pytest.raises(DownloadError):
+        fetch([server.url], target)
+    assert not target.exists()
+    server.faults.clear()
+    get(server, target)
+
+
+def test_a_folder_is_no_target(server, tmp_path):
+    (tmp_path / "a.bin").mkdir()
+    for call in (
+        lambda: fetch([server.url], tmp_path / "a.bin"),
+        lambda: rushlight.hub.download_url_to_file(server.url, str(tmp_path / "a.bin")),
+    ):
+        with pytest.raises(IsADirectoryError, match="expected the name of a file"):
+            call()
+    assert not server.requests and os.listdir(tmp_path) == ["a.bin"]
+
+
+def test_a_link_in_place_of_a_part_is_not_followed(server, tmp_path):
+    (tmp_path / "victim").write_bytes(b"mine")
+    (tmp_path / "a.bin.part").symlink_to(tmp_path / "victim")
+    with pytest.raises(OSError, match="part"):
+        fetch([server.url], tmp_path / "a.bin")
+    assert (tmp_path / "victim").read_bytes() == b"mine"
+
+
+def test_one_address_may_be_a_string(server, target):
+    fetch(server.url, target, progress=False)
+    assert target.read_bytes() == DATA

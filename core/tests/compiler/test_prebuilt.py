@@ -46,6 +46,21 @@ def test_an_object_is_found_by_text_and_passes(pack, monkeypatch):
     assert prebuilt.find(TEXT, None, host) is None
 
 
+@pytest.mark.parametrize("damage", ["cut", "empty", "noise", "count", "short"])
+def test_a_damaged_pack_is_told_and_not_used(pack, damage):
+    import lzma
+
+    (path,) = pack.iterdir()
+    content = path.read_bytes()
+    path.write_bytes({
+        "cut": content[:-20], "empty": b"", "noise": os.urandom(300),
+        "count": lzma.compress(b"\xff" * 40), "short": lzma.compress(b"ab"),
+    }[damage])  # fmt: skip
+    prebuilt._pack.cache_clear()
+    with pytest.warns(RuntimeWarning, match="is not used"):
+        assert prebuilt.find(TEXT, None, cpu.processor()) is None
+
+
 def _processor(name, without=(), **more):
     features = dict.fromkeys(prebuilt.EVERYWHERE | cpu.MODELS[name].features, True)
     return cpu.Processor(name, {**features, **dict.fromkeys(without, False), **more})

@@ -20,23 +20,23 @@ def watch_loss(trainer: Any, outputs: Any, batch_idx: int) -> None:
         return
     if loss.device.type != "cpu" and (batch_idx + 1) % (trainer.log_every_n_steps or 1):
         return
-    value = float(loss)
+    value = float(loss.item())
     if math.isfinite(value):
         return
     trainer.told_non_finite = True
     warn(
-        f"the loss is {value} in epoch {trainer.current_epoch}, batch {batch_idx}, after "
-        f"{trainer.global_step} steps, and training goes on: no other is told. "
-        "Trainer(detect_anomaly=True) raises at the operation that gives the first NaN of a "
-        "backward pass; a lower learning rate and gradient_clip_val are the usual cures",
+        f"the loss is {value} in epoch {trainer.current_epoch}, batch {batch_idx}, and "
+        "training goes on: no other is told. Trainer(detect_anomaly=True) raises at the operation "
+        "that gives the first NaN of a backward pass; a lower learning rate and gradient_clip_val are the usual cures",
         RuntimeWarning,
     )
 
 
 def non_finite_parameter(module: Any) -> str:
-    """The name of a parameter that has NaN or infinite elements; "" if none has."""
+    """The name of a parameter in training that has NaN or infinite elements; "" if none has. Frozen
+    ones may hold infinities for a purpose, as masks do."""
     for name, parameter in module.named_parameters():
-        if parameter.is_floating_point() or parameter.is_complex():
+        if parameter.requires_grad:
             if not bool(rl.isfinite(parameter.detach()).all()):
                 return str(name)
     return ""

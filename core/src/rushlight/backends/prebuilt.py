@@ -17,6 +17,7 @@ import hashlib
 import os
 import pathlib
 import struct
+import warnings
 
 from rushlight.backends.cpu import MODELS
 
@@ -49,10 +50,14 @@ def unpacked(content: bytes) -> dict[bytes, memoryview]:
     data = memoryview(lzma.decompress(content))
     (count,) = _COUNT.unpack_from(data)
     place = _COUNT.size + count * _ENTRY.size
+    if place > len(data):
+        raise ValueError(f"it has {len(data)} bytes, too few for {count} entries")
     objects = {}
     for name, size in _ENTRY.iter_unpack(data[_COUNT.size : place]):
         objects[name] = data[place : place + size]
         place += size
+    if place != len(data):
+        raise ValueError(f"it has {len(data)} bytes, its entries {place}")
     return objects
 
 
@@ -79,7 +84,10 @@ def folder() -> pathlib.Path | None:
 def _pack(path):
     try:
         return unpacked(path.read_bytes())
-    except (OSError, ImportError):  # without a pack, or a Python without lzma
+    except FileNotFoundError:
+        return {}
+    except Exception as error:  # whatever is wrong with it, kernels can be compiled
+        warnings.warn(f"{path} is not used: {error}", RuntimeWarning, stacklevel=2)
         return {}
 
 

@@ -6,9 +6,11 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 import shutil
 import stat
 import tarfile
+import tempfile
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
@@ -19,8 +21,12 @@ BLOCK = 1 << 20
 MOST_RATIO = 1100  # what deflate reaches at most, bzip2 and xz reach with real data
 ALWAYS_ALLOWED = 1 << 30  # bytes that any archive may unpack to
 _SINGLE = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".lzma": lzma.open}
+_TARS = re.compile(r"\.(tar(\.\w+)?|tgz|tbz2?|txz)$", re.IGNORECASE)
+_ZIP = b"PK\x03\x04", b"PK\x05\x06"
+_DRIVE = re.compile(r"[A-Za-z]:[/\\]")
 _DAMAGE = (
-    tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, gzip.BadGzipFile,
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RecursionError,
+    ValueError, RuntimeError, KeyError, FileExistsError, NotADirectoryError,
 )  # fmt: skip
 
 
@@ -32,13 +38,14 @@ def extract(archive, folder, *, most_bytes=None, members=None) -> list[str]:
     """Unpack a zip or tar file (also .gz, .bz2, .xz of one file) into `folder`; returns the paths
     of the files in it, relative to `folder`.
 
-    Members with a path that leads out of the folder, links that do, devices and pipes are refused
-    before anything is written. So is an archive that unpacks to more than `most_bytes`: by default
-    1 GiB or 1,100 times the archive, whichever is more, and no more than the disk has room for.
-    `members` are names of those to unpack; all of them without. Files get ordinary modes. A file
-    that is there is replaced when the new one is whole.
+    A path that leads out of the folder, a link that does, devices and pipes are refused before
+    anything is written; a link to another file of the archive becomes a copy of it, so that no link
+    is ever made. So is an archive that unpacks to more than `most_bytes`: by default 1 GiB or 1,100
+    times the archive, whichever is more, and no more than the disk has room for. `members` are
+    names of those to unpack; all of them without. Files get ordinary modes. A file that is there
+    is replaced when the new one is whole.
 
-    Raises ArchiveError, and OSError from the disk.
+    Raises ArchiveError, ValueError for names that are not in it, and OSError from the disk.
 
     >>> import pathlib, tempfile, zipfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -48,16 +55,46 @@ def extract(archive, folder, *, most_bytes=None, members=None) -> list[str]:
     ['x/y.txt']
     """
     archive, folder = Path(archive), Path(folder)
+    if isinstance(members, str):
+        raise TypeError("extract(): members must be names of files, not one string")
     folder.mkdir(parents=True, exist_ok=True)
-    room = _Room(archive, folder, most_bytes)
+    wanted = None if members is None else set(members)
+    how = _kind(archive)
     try:
-        if zipfile.is_zipfile(archive):
-            return _zip(archive, folder, room, members)
-        if tarfile.is_tarfile(archive):
-            return _tar(archive, folder, room, members)
-        return _single(archive, folder, room)
-    except _DAMAGE as error:
-        raise ArchiveError(f"{archive} is truncated or altered: {error}") from None
+        return how(archive, folder, _Room(archive, folder, most_bytes), wanted)
+    except ArchiveError:
+        raise
+    except _Missing as error:
+        raise ValueError(f"{archive} has no member {error}") from None
+    except (*_DAMAGE, NotImplementedError) as error:
+        raise ArchiveError(f"{archive} is truncated or altered, or encrypted: {error}") from None
+    except OSError as error:
+        if error.errno is None:  # bz2's word for damage
+            raise ArchiveError(f"{archive} is truncated or altered: {error}") from None
+        raise
+
+
+class _Missing(Exception):
+    """A member that is asked for and is not there."""
+
+
+def _kind(archive):
+    """What unpacks a file: by its name, else by how it begins."""
+    if _TARS.search(archive.name):
+        return _tar
+    with open(archive, "rb") as file:
+        if file.read(4) in _ZIP:
+            return _zip
+    if archive.suffix.lower() in _SINGLE:
+        return _single
+    if archive.suffix.lower() == ".zip":
+        return _zip
+    if tarfile.is_tarfile(archive):
+        return _tar
+    raise ArchiveError(
+        f"{archive} is neither a zip nor a tar file, nor one file by {', '.join(_SINGLE)}, or it "
+        "is damaged"
+    )
 
 
 class _Room:
@@ -84,40 +121,65 @@ class _Room:
 def _inside(name, archive):
     """The path of a member in the folder."""
     path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or ":" in name[:2] or "\0" in name:
+    if path.is_absolute() or ".." in path.parts or _DRIVE.match(name) or "\0" in name:
         raise ArchiveError(f"{archive}: the member {name!r} leads out of the folder")
-    return Path(*path.parts)
+    return path
 
 
-def _place(folder, path, archive):
-    """Where a member is written, made sure of: no folder on the way is a link to outside."""
-    place = folder / path
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if not place.parent.resolve().is_relative_to(folder.resolve()):
-        raise ArchiveError(f"{archive}: the member {str(path)!r} leads out of the folder by a link")
-    if place.is_dir() and not place.is_symlink():
-        raise ArchiveError(f"{archive}: the member {str(path)!r} is a folder already")
+def _made(folder, path, archive):
+    """A folder of the archive, made step by step: none on the way is a link that leads out."""
+    whole = folder.resolve()
+    place = folder
+    for part in path.parts:
+        place = place / part
+        if place.is_symlink() and not place.resolve().is_relative_to(whole):
+            raise ArchiveError(f"{archive}: {str(path)!r} leads out of the folder by a link")
+        if not place.is_dir():
+            place.mkdir()
     return place
 
 
-def _write(source, place, most, archive):
-    """Copy a member, which has no more than `most` bytes (None: what there is room for)."""
-    aside = place.with_name(place.name + ".part")
+def _write(source, folder, path, most, archive):
+    """Copy a member, which has no more than `most` bytes, under another name first; a link that has
+    its name is replaced, not followed."""
+    parent = _made(folder, path.parent, archive)
+    place = parent / path.name
+    if place.is_dir() and not place.is_symlink():
+        raise ArchiveError(f"{archive}: the member {str(path)!r} is a folder already")
+    handle, aside = tempfile.mkstemp(".part", dir=parent)
     try:
-        with open(aside, "wb") as file:
+        with os.fdopen(handle, "wb") as file:
             while block := source.read(BLOCK):
                 most -= len(block)
                 if most < 0:
                     raise ArchiveError(f"{archive}: {place.name} has more bytes than it says")
                 file.write(block)
+        os.chmod(aside, 0o666 & ~_mask())
         os.replace(aside, place)
     finally:
-        aside.unlink(missing_ok=True)
+        Path(aside).unlink(missing_ok=True)
+
+
+def _mask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _chosen(infos, name_of, members):
+    """The members that are asked for."""
+    if members is None:
+        return list(infos)
+    found = [info for info in infos if name_of(info) in members]
+    missing = members - {name_of(info) for info in found}
+    if missing:
+        raise _Missing(sorted(missing)[0])
+    return found
 
 
 def _zip(archive, folder, room, members):
     with zipfile.ZipFile(archive) as file:
-        chosen = [i for i in file.infolist() if members is None or i.filename in set(members)]
+        chosen = _chosen(file.infolist(), lambda info: info.filename, members)
         for info in chosen:
             _inside(info.filename, archive)
             kind = stat.S_IFMT(info.external_attr >> 16)
@@ -126,81 +188,83 @@ def _zip(archive, folder, room, members):
             room.take(info.file_size)
         written = []
         for info in chosen:
-            if info.is_dir():
-                (folder / _inside(info.filename, archive)).mkdir(parents=True, exist_ok=True)
-                continue
             path = _inside(info.filename, archive)
+            if info.is_dir():
+                _made(folder, path, archive)
+                continue
             with file.open(info) as source:
-                _write(source, _place(folder, path, archive), info.file_size, archive)
+                _write(source, folder, path, info.file_size, archive)
             written.append(path.as_posix())
     return written
 
 
 def _tar(archive, folder, room, members):
     with tarfile.open(archive) as file:
-        chosen = []
-        for info in file:
-            if members is None or info.name in members:
-                _check_tar(info, archive)
-                room.take(info.size if info.isreg() else 0)
-                chosen.append(info)
-        return [path for info in chosen if (path := _tar_member(file, info, folder, archive))]
+        every = {info.name: info for info in file}
+        files = [(info, _source(info, every, archive)) for info in every.values()]
+        chosen = _chosen(files, lambda pair: pair[0].name, members)
+        for _, source in chosen:
+            room.take(0 if source.isdir() else source.size)
+        written = []
+        for info, source in chosen:
+            path = _inside(info.name, archive)
+            if source.isdir():
+                _made(folder, path, archive)
+                continue
+            with file.extractfile(source) as stream:
+                _write(stream, folder, path, source.size, archive)
+            written.append(path.as_posix())
+    return written
 
 
-def _check_tar(info, archive):
+def _source(info, every, archive):
+    """The member whose content a member has: itself, or the file at the end of its links."""
     _inside(info.name, archive)
-    if info.issym():
-        _inside(str(_joined(PurePosixPath(info.name).parent, info.linkname, archive)), archive)
-    elif info.islnk():
-        _inside(info.linkname, archive)
-    elif not (info.isreg() or info.isdir()):
+    seen = set()
+    while info.issym() or info.islnk():
+        if info.name in seen:
+            raise ArchiveError(f"{archive}: the link {info.name!r} leads to itself")
+        seen.add(info.name)
+        name = _linked(info, archive)
+        if name not in every:
+            raise ArchiveError(
+                f"{archive}: {info.name!r} is a link to {name!r}, which is not in it"
+            )
+        info = every[name]
+    if not (info.isreg() or info.isdir()):
         raise ArchiveError(f"{archive}: {info.name!r} is a device or a pipe")
+    if info.isdir() and seen:
+        raise ArchiveError(
+            f"{archive}: a link to the folder {info.name!r}; write its files instead"
+        )
+    return info
 
 
-def _joined(parent, link, archive):
-    """Where a symbolic link leads, from the folder of the archive."""
-    parts = [] if PurePosixPath(link).is_absolute() else list(parent.parts)
-    if PurePosixPath(link).is_absolute():
-        raise ArchiveError(f"{archive}: a link to {link!r} leads out of the folder")
-    for part in PurePosixPath(link).parts:
+def _linked(info, archive):
+    """The name of the member that a link leads to."""
+    if info.islnk():
+        _inside(info.linkname, archive)
+        return info.linkname
+    link = PurePosixPath(info.linkname)
+    parts = [] if link.is_absolute() else list(PurePosixPath(info.name).parent.parts)
+    for part in link.parts:
         if part != "..":
             parts.append(part)
-        elif not parts:
-            raise ArchiveError(f"{archive}: a link to {link!r} leads out of the folder")
-        else:
+        elif parts:
             parts.pop()
-    return PurePosixPath(*parts)
+        else:
+            link = PurePosixPath("/")
+    if link.is_absolute():
+        raise ArchiveError(f"{archive}: the link {info.name!r} leads out of the folder")
+    return str(PurePosixPath(*parts))
 
 
-def _tar_member(file, info, folder, archive):
-    path = _inside(info.name, archive)
-    if info.isdir():
-        (folder / path).mkdir(parents=True, exist_ok=True)
-        return None
-    place = _place(folder, path, archive)
-    if info.issym():
-        place.unlink(missing_ok=True)
-        place.symlink_to(info.linkname)
-        return path.as_posix()
-    source = file.extractfile(info)  # of a hard link: the file that it names
-    if source is None:
-        raise ArchiveError(f"{archive}: {info.name!r} is a link to nothing")
-    with source:
-        _write(source, place, file.getmember(info.linkname).size if info.islnk() else info.size,
-               archive)  # fmt: skip
-    return path.as_posix()
-
-
-def _single(archive, folder, room):
-    opener = _SINGLE.get(archive.suffix.lower())
-    if opener is None:
-        raise ArchiveError(
-            f"{archive} is neither a zip nor a tar file, nor one file by "
-            f"{', '.join(_SINGLE)}, or it is damaged"
-        )
-    place = _place(folder, Path(archive.stem), archive)
-    with opener(archive, "rb") as source:
-        _write(_Counted(source, room), place, room.most, archive)
+def _single(archive, folder, room, members):
+    path = PurePosixPath(archive.stem)
+    if members is not None and members != {archive.stem}:
+        raise _Missing(sorted(members)[0])
+    with _SINGLE[archive.suffix.lower()](archive, "rb") as source:
+        _write(_Counted(source, room), folder, path, room.most, archive)
     return [archive.stem]
 
 

@@ -67,6 +67,8 @@ def fetch(urls, path, *, md5=None, sha256=None, size=None, progress=True) -> Non
     >>> (folder / "b").read_bytes()
     b'content'
     """
+    if isinstance(urls, str):
+        urls = [urls]
     path, expected = Path(path), Expected(md5, sha256, size)
     part = Part(path)  # looks at what is there, so that a change is seen
     if _is_there(path, expected):
@@ -106,7 +108,7 @@ def _try(url, part, expected, progress):
 
 
 def _is_there(path, expected):
-    if not path.exists():
+    if not path.is_file():
         return False
     fault = expected.fault(path)
     if fault:
@@ -147,9 +149,6 @@ def download_url_to_file(
         try:
             complete(url, part, expected, progress)
             part.finish()
-        except urllib.error.HTTPError:
-            part.remove()
-            raise
         except Unusable as error:
             raise DownloadError(f"{url}: {error}") from None
 

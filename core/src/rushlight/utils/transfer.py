@@ -9,9 +9,11 @@ also of a process that was killed, where the server says that it is still the sa
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import http.client
 import os
+import re
 import sys
 import time
 import urllib.error
@@ -74,8 +76,10 @@ class Part:
         self.before = _identity(target)
 
     def __enter__(self):
+        if self.target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "expected the name of a file", str(self.target))
         while True:
-            self.file = open(self.path, "ab")  # noqa: SIM115 - closed by __exit__
+            self.file = open(_opened_here(self.path), "ab")  # closed by __exit__
             _lock(self.file, self.target)
             if _is_the_same(self.file, self.path):  # else another process has just finished it
                 return self
@@ -125,6 +129,12 @@ class Part:
         self.mark.unlink(missing_ok=True)
 
 
+def _opened_here(path):
+    """A descriptor to append by; a link of that name is not followed."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
+
+
 def _lock(file, target):
     """Keep other processes from the part."""
     try:
@@ -170,25 +180,47 @@ def _mark_of(headers):
     return tag if tag.startswith('"') else headers.get("Last-Modified", "")
 
 
+def _read_mark(path):
+    """What a mark says; nothing where it is damaged, since a header could not hold it."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        text = path.read_text("ascii")
+        if text.isprintable():
+            return text
+    return ""
+
+
 def _start(part, expected):
     """Where to go on, and the mark that the server has to agree with."""
-    mark = part.mark.read_text() if part.mark.exists() else ""
+    mark = _read_mark(part.mark)
     return (part.size() if mark or expected.digests else 0), mark
 
 
-def _resumes(response, start):
+def _resumes(response, start, mark):
     if not start or getattr(response, "status", None) != 206:
         return False
     first = response.headers.get("Content-Range", "").removeprefix("bytes ").split("-")[0]
     if first != str(start):
         raise Unusable(f"asked for bytes from {start} on, got them from {first!r} on")
+    now = _mark_of(response.headers)
+    if mark and now and now != mark:
+        raise Unusable("it goes on with another version of the file")
     return True
+
+
+def _whole(response, position):
+    """Bytes of the whole file, as the server says them; None where it does not."""
+    span = re.fullmatch(r"bytes \d+-\d+/(\d+)", response.headers.get("Content-Range", ""))
+    if span and getattr(response, "status", None) == 206:
+        return int(span[1])
+    announced = response.headers.get("Content-Length", "")
+    return position + int(announced) if announced.isdigit() else None
 
 
 def _refuse_pages(block, url, name):
     """Many servers send a page that explains an error, or asks to sign in, with status 200."""
     wanted = Path(name).suffix.lower() in (".html", ".htm", ".xhtml", ".xml", ".svg")
-    if not wanted and block.lstrip()[:20].lower().startswith(_PAGES):
+    begin = block.removeprefix(b"\xef\xbb\xbf").lstrip()[:20].lower()
+    if not wanted and begin.startswith(_PAGES):
         raise Unusable(f"{url} gives an HTML page instead of the file")
 
 
@@ -236,10 +268,11 @@ def _receive(url, part, expected, progress) -> bool:
         part.drop()
         raise ConnectionError("what was there is no part of the file") from None
     with response:
-        resumed = _resumes(response, start)
+        resumed = _resumes(response, start, mark)
         position = start if resumed else 0
-        announced = response.headers.get("Content-Length")
-        total = None if announced is None else position + int(announced)
+        if getattr(response, "status", None) == 206 and not resumed:
+            raise Unusable("it gives a part of the file, which nobody asked for")
+        total = _whole(response, position)
         _refuse_sizes(total, expected)
         part.begin(position, _mark_of(response.headers))
         _copy(response, part, position, total, expected, url, progress)
