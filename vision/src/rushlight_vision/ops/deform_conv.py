@@ -10,6 +10,7 @@ import rushlight as rl
 from rushlight import nn
 from rushlight.nn import functional as F
 from rushlight.nn import init
+from rushlight_vision.ops._autocast import in_float32_under_autocast
 from rushlight_vision.ops._bags import pixel_table
 from rushlight_vision.ops._utils import pair
 
@@ -34,6 +35,15 @@ class _Geometry:
     def taps(self) -> int:
         """Elements of the kernel."""
         return self.kernel[0] * self.kernel[1]
+
+
+def _check_dtypes(input: rl.Tensor, **others: rl.Tensor | None) -> None:
+    for name, tensor in others.items():
+        if tensor is not None and tensor.dtype != input.dtype:
+            raise RuntimeError(
+                f"deform_conv2d: {name} must have the dtype of the input, {input.dtype}; got "
+                f"{tensor.dtype}"
+            )
 
 
 def _output_size(
@@ -157,6 +167,7 @@ def _products(columns: rl.Tensor, weight: rl.Tensor) -> rl.Tensor:
     return found.transpose(0, 1).reshape(positions, outputs)
 
 
+@in_float32_under_autocast
 def deform_conv2d(
     input: rl.Tensor,
     offset: rl.Tensor,
@@ -197,6 +208,7 @@ def deform_conv2d(
     tensor([[[[4., 4.],
               [4., 4.]]]])
     """
+    _check_dtypes(input, offset=offset, weight=weight, bias=bias, mask=mask)
     g = _geometry(input, offset, weight, [stride, padding, dilation])
     found = _products(_columns(input, offset, mask, g), weight)
     if bias is not None:

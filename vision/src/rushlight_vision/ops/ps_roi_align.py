@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import rushlight as rl
 from rushlight import nn
+from rushlight_vision.ops._autocast import in_float32_under_autocast
 from rushlight_vision.ops._bags import checked_images, grid_of_bins, interleaved_table
 from rushlight_vision.ops._bilinear import Axis, sampled
 from rushlight_vision.ops._utils import Boxes, channel_groups, described, pair, regions
@@ -12,6 +13,7 @@ from rushlight_vision.ops._utils import Boxes, channel_groups, described, pair, 
 Size = int | tuple[int, int] | list[int]
 
 
+@in_float32_under_autocast
 def ps_roi_align(
     input: rl.Tensor,
     boxes: Boxes,
@@ -35,7 +37,7 @@ def ps_roi_align(
     spatial_scale : float, default 1.0
         Pixels of `input` for one unit of the coordinates.
     sampling_ratio : int, default -1
-        Samples of a bin along each dimension; if not positive, as many as it has pixels, rounded up:
+        Samples of a bin along each dimension; as many as it has pixels if not positive:
         NaN where there are none.
 
     Returns

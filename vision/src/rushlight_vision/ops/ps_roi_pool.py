@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import rushlight as rl
 from rushlight import nn
+from rushlight_vision.ops._autocast import in_float32_under_autocast
 from rushlight_vision.ops._bags import (
     Windows,
     checked_images,
@@ -19,6 +20,7 @@ from rushlight_vision.ops.roi_pool import bin_edges
 Size = int | tuple[int, int] | list[int]
 
 
+@in_float32_under_autocast
 def ps_roi_pool(
     input: rl.Tensor, boxes: Boxes, output_size: Size, spatial_scale: float = 1.0
 ) -> rl.Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import rushlight as rl
 from rushlight import nn
+from rushlight_vision.ops._autocast import in_float32_under_autocast
 from rushlight_vision.ops._bags import checked_images, grid_of_bins, pixel_table
 from rushlight_vision.ops._bilinear import Axis, sampled
 from rushlight_vision.ops._utils import Boxes, described, pair, regions
@@ -11,6 +12,7 @@ from rushlight_vision.ops._utils import Boxes, described, pair, regions
 Size = int | tuple[int, int] | list[int]
 
 
+@in_float32_under_autocast
 def roi_align(
     input: rl.Tensor,
     boxes: Boxes,
@@ -33,7 +35,7 @@ def roi_align(
     spatial_scale : float, default 1.0
         Pixels of `input` for one unit of the coordinates.
     sampling_ratio : int, default -1
-        Samples of a bin along each dimension; if not positive, as many as it has pixels, rounded up.
+        Samples of a bin along each dimension; as many as it has pixels if not positive.
     aligned : bool, default False
         Whether coordinates are moved by half a pixel, so that they mean centres of pixels. Without
         it, regions have at least one pixel.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import rushlight as rl
 from rushlight import nn
+from rushlight_vision.ops._autocast import in_float32_under_autocast
 from rushlight_vision.ops._bags import (
     Windows,
     checked_images,
@@ -31,6 +32,7 @@ def bin_edges(
     return begin, (end - begin).clamp(min=0)
 
 
+@in_float32_under_autocast
 def roi_pool(
     input: rl.Tensor, boxes: Boxes, output_size: Size, spatial_scale: float = 1.0
 ) -> rl.Tensor:
