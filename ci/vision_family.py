@@ -1,4 +1,4 @@
-"""Compare `rushlight_vision.ops` with torchvision's: results, gradients, states, errors, signatures.
+"""Compare `rushlight_vision.ops` with torchvision: values, gradients, states, errors, signatures.
 
 torchvision needs a PyTorch of its own version, so it runs in an environment of its own and writes
 down what it is given and what comes out; Rushlight then runs the same calls.

@@ -20,8 +20,7 @@ def _wide(value: Any) -> Any:
 
 
 def in_float32_under_autocast(function: Callable[P, rl.Tensor]) -> Callable[P, rl.Tensor]:
-    """Under autocast, compute in float32 whatever the arguments are; the result has the dtype of the
-    first one."""
+    """Under autocast, compute in float32; the result has the dtype of the first argument."""
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> rl.Tensor:
