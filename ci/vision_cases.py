@@ -339,6 +339,7 @@ def error_cases() -> Iterator[Case]:
         "scores": numbers.normal(3), "weight": numbers.normal(4, 4, 3, 3),
         "offset": numbers.normal(1, 18, 4, 4), "few": numbers.normal(1, 4, 4, 4),
     }  # fmt: skip
+    given["masks"] = np.zeros((2, 3, 4), bool)
     x, rois, boxes, scores = (array(name) for name in ("x", "rois", "boxes", "scores"))
     calls = [
         ("roi_align", [x, boxes, 2]), ("roi_align", [x, [rois], 2]), ("roi_align", [x, 3, 2]),
@@ -355,6 +356,7 @@ def error_cases() -> Iterator[Case]:
         ("stochastic_depth", [x, 2.0, "row"]), ("stochastic_depth", [x, 0.5, "all"]),
         ("drop_block2d", [x, 2.0, 3]), ("drop_block2d", [x, 0.5, 2]),
         ("drop_block3d", [x, 0.5, 3]), ("drop_block2d", [boxes, 0.5, 3]),
+        ("masks_to_boxes", [array("masks")]), ("clip_boxes_to_image", [boxes, pair(3)]),
         ("deform_conv2d", [x, array("few"), array("weight")]),
         ("deform_conv2d", [x, array("offset"), array("weight"), None, 2]),
         ("deform_conv2d", [x, array("offset"), array("few")]),
@@ -366,6 +368,9 @@ def error_cases() -> Iterator[Case]:
         ("FeaturePyramidNetwork", [[4, 0], 3]), ("FeaturePyramidNetwork", [[4], 3, 5]),
     ):  # fmt: skip
         yield {"name": name, "layer": settings, "args": [x], "error": True}, given
+    args = [{"mapping": [["a", x], ["b", x]]}, [boxes], []]
+    case = {"name": "MultiScaleRoIAlign", "layer": [["a", "b"], 2, 2], "args": args}
+    yield {**case, "error": True}, given
 
 
 def cases(full: bool) -> Iterator[Case]:

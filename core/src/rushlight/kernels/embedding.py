@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 MODES = ("sum", "mean", "max")
+STRIP = 16  # columns that one item writes: whole cache lines
 mode = Parameter("mode")
 
 # Argument words.
@@ -147,6 +148,26 @@ def reduce_bags(args, lo, hi, tid):
             for j in range(width):
                 out[j] = 0
                 places[j] = -1
+
+
+@range_kernel
+def spread_maxima(args, lo, hi, tid):
+    """Items are strips of columns: OUT[PLACES[b, j], j] += TABLE[b, j] for all bags, in order.
+
+    A strip has one writer. OUT begins as zeros; ITEMS counts bags.
+    """
+    g, size = array(i64, args), 4 if real is f32 else 8
+    width, bags = g[WIDTH], g[ITEMS]
+    out, places = array(real, g[OUT]), array(i64, g[PLACES])
+    for strip in range(lo, hi):
+        begin = strip * STRIP
+        end = min(width, begin + STRIP)
+        for bag in range(bags):
+            incoming = array(real, g[TABLE] + size * bag * width)
+            for j in range(begin, end):
+                row = places[bag * width + j]
+                if row >= 0:
+                    out[row * width + j] += incoming[j]
 
 
 # ---- launching -----------------------------------------------------------------------------------
@@ -326,6 +347,18 @@ def _sum_gradients(rows, flat, count, width, padding, starts, order, scales, pla
     return out
 
 
+def _spread_maxima(rows, places, count):
+    """Gradient (count, E) of a table from rows (B, E) and the table's rows of the maxima."""
+    bags, width = rows.shape
+    out = np.zeros((count, width), rows.dtype)
+    if rows.size:
+        strips = -(-width // STRIP)
+        _launch(spread_maxima, strips, bags * STRIP, _words(count, width, bags),
+                (rows, None, out, None, None, None, np.ascontiguousarray(places)),
+                real=language_type(rows.dtype))  # fmt: skip
+    return out
+
+
 def _bags(indices, offsets, include_last_offset):
     """Flat indices and the first position of every bag, with the end appended."""
     flat = _flat_indices(indices)
@@ -400,10 +433,7 @@ def embedding_bag_backward(grad, saved, num_embeddings, mode, per_sample_weights
     indices, starts, counts, places = saved
     flat, rows, width = _flat_indices(indices), compute_array(grad), grad.shape[1]
     if mode == "max":
-        out = np.zeros((num_embeddings, width), rows.dtype)
-        bags, columns = np.nonzero(places >= 0)
-        np.add.at(out, (places[bags, columns], columns), rows[bags, columns])
-        return cast(out, grad.dtype)
+        return cast(_spread_maxima(rows, places, num_embeddings), grad.dtype)
     bag_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     flat = flat[: len(bag_of)]
     scales = None
