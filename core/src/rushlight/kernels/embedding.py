@@ -26,6 +26,7 @@ __all__ = [
     "embedding_backward",
     "embedding_bag_backward",
     "embedding_bag_forward",
+    "embedding_bag_scale_gradient",
     "embedding_forward",
 ]
 
@@ -170,6 +171,23 @@ def spread_maxima(args, lo, hi, tid):
                     out[row * width + j] += incoming[j]
 
 
+@range_kernel(reassociate=True)
+def weigh_rows(args, lo, hi, tid):
+    """Items are bags: SCALES[i] = TABLE[INDICES[i]] . OUT[b] for all positions i of bag b, where
+    OUT holds rows of gradients."""
+    g = array(i64, args)
+    indices, starts, scales = array(i64, g[INDICES]), array(i64, g[STARTS]), array(real, g[SCALES])
+    width, size = g[WIDTH], 4 if real is f32 else 8
+    for bag in range(lo, hi):
+        grad = array(real, g[OUT] + size * bag * width)
+        for i in range(starts[bag], starts[bag + 1]):
+            row, total = indices[i], real(0)
+            x = array(real, g[TABLE] + size * row * width)
+            for j in range(width):
+                total += x[j] * grad[j]
+            scales[i] = real(0) if row == g[PADDING] else total
+
+
 # ---- launching -----------------------------------------------------------------------------------
 
 _OUT_OF_RANGE = "index out of range in self"
@@ -286,6 +304,16 @@ def _bag_backward_reference(grad, saved, num_embeddings, mode, per_sample_weight
     if padding_idx >= 0:
         out[padding_idx] = 0
     return out.astype(grad.dtype)
+
+
+def _bag_scale_reference(grad, weight, saved, padding_idx):
+    indices, starts, _, _ = saved
+    flat, out = _flat_indices(indices), np.zeros(indices.size, grad.dtype)
+    bag_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    used = flat[: len(bag_of)]
+    dots = (weight.astype(np.float64)[used] * grad.astype(np.float64)[bag_of]).sum(1)
+    out[: len(used)] = np.where(used == padding_idx, 0, dots)
+    return out
 
 
 # ---- public --------------------------------------------------------------------------------------
@@ -449,4 +477,20 @@ def embedding_bag_backward(grad, saved, num_embeddings, mode, per_sample_weights
     out = _sum_gradients(
         rows, flat, num_embeddings, width, padding_idx, ends, order, scales, bag_of
     )
+    return cast(out, grad.dtype)
+
+
+@referenced_by(_bag_scale_reference)
+def embedding_bag_scale_gradient(grad, weight, saved, padding_idx):
+    """Gradient of ``per_sample_weights`` (flat) of a sum, from grad (B, E), the table and what the
+    forward pass saved."""
+    indices, starts, _, _ = saved
+    rows, flat = compute_array(grad), _flat_indices(indices)
+    table = compute_array(weight).astype(rows.dtype, copy=False)
+    out, bags, width = np.zeros(flat.size, rows.dtype), len(starts) - 1, rows.shape[1]
+    if flat.size and bags:
+        words = _words(len(table), width, flat.size, padding_idx)
+        work = width * (1 + flat.size // bags)
+        _launch(weigh_rows, bags, work, words, (table, flat, rows, starts, None, out, None),
+                real=language_type(rows.dtype))  # fmt: skip
     return cast(out, grad.dtype)
