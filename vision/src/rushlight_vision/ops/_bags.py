@@ -80,10 +80,12 @@ class Windows:
         """
         shape = (base.shape[0], y[0].shape[1], x[0].shape[1])
         first = base[:, None, None] if shift is None else base[:, None, None] + shift
-        (top, rows), (left, columns) = y, x
-        of_y, of_x = (top[:, :, None], rows[:, :, None]), (left[:, None, :], columns[:, None, :])
-        parts = first, of_y[0], of_x[0], of_y[1], of_x[1]
-        return cls(*(part.expand(shape).reshape(-1) for part in parts), image_width, step)
+        of_y = [each[:, :, None] for each in y]
+        of_x = [each[:, None, :] for each in x]
+        base, top, left, rows, columns = (
+            part.expand(shape).reshape(-1) for part in (first, of_y[0], of_x[0], of_y[1], of_x[1])
+        )
+        return cls(base, top, left, rows, columns, image_width, step)
 
     def offsets(self) -> rl.Tensor:
         """Where the bag of each bin begins, and where the last one ends: (B + 1,)."""

@@ -11,6 +11,9 @@ import rushlight as rl
 from rushlight.nn import functional as F
 from rushlight_vision.ops._bags import Windows, expanded
 
+# Rows of a table, their weights, and where bags begin unless rows stand in bags.
+Bags = tuple[rl.Tensor, rl.Tensor, rl.Tensor | None]
+
 
 @dataclass
 class Axis:
@@ -53,7 +56,7 @@ class Axis:
         """Pixels and weights (K, bins, 2 * samples): two neighbours of every sample."""
         counts = rl.full_like(self.start, samples, dtype=rl.int64)
         lower, near, far = self.taps(counts, samples)
-        upper = (lower + 1).clamp(max=self.length - 1)
+        upper = lower.add(1).clamp(max=self.length - 1)
         return rl.cat((lower, upper), -1), rl.cat((near, far), -1)
 
     def windows(self, samples: rl.Tensor) -> tuple[rl.Tensor, rl.Tensor, rl.Tensor]:
@@ -74,9 +77,7 @@ class Axis:
         return first, rl.where(samples[:, None] > 0, pixels, 0), weights
 
 
-def even_bags(
-    y: Axis, x: Axis, samples: int, base: rl.Tensor, step: int, shift: rl.Tensor
-) -> tuple[rl.Tensor, rl.Tensor, None]:
+def even_bags(y: Axis, x: Axis, samples: int, base: rl.Tensor, step: int, shift: rl.Tensor) -> Bags:
     """Rows of the table and weights (B, taps) where all bins have equally many samples."""
     rows, down = y.pairs(samples)
     columns, across = x.pairs(samples)
@@ -89,9 +90,7 @@ def even_bags(
     return places.reshape(bags, taps), weights.reshape(bags, taps), None
 
 
-def adaptive_bags(
-    y: Axis, x: Axis, base: rl.Tensor, step: int, shift: rl.Tensor
-) -> tuple[rl.Tensor, rl.Tensor, rl.Tensor]:
+def adaptive_bags(y: Axis, x: Axis, base: rl.Tensor, step: int, shift: rl.Tensor) -> Bags:
     """Rows of the table and weights, flat, and where bags begin, for one sample each pixel."""
     top, rows, down = y.windows(y.samples(0))
     left, columns, across = x.windows(x.samples(0))

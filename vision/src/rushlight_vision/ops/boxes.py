@@ -299,7 +299,7 @@ def masks_to_boxes(masks: rl.Tensor) -> rl.Tensor:
     """
     if masks.numel() == 0:
         return rl.zeros((0, 4), dtype=rl.float32, device=masks.device)
-    covered = masks != 0
+    covered = masks.ne(0)
     columns, rows = covered.any(1), covered.any(2)
     if not bool(columns.any(1).all()):
         empty = (~columns.any(1)).nonzero()[:, 0].tolist()

@@ -4,6 +4,7 @@ networks, 2017; with masks: Zhu et al., Deformable ConvNets v2, 2018)."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import rushlight as rl
@@ -47,7 +48,7 @@ def _check_dtypes(input: rl.Tensor, **others: rl.Tensor | None) -> None:
 
 
 def _output_size(
-    size: tuple[int, ...], kernel: tuple[int, int], stride: tuple[int, int],
+    size: Sequence[int], kernel: tuple[int, int], stride: tuple[int, int],
     padding: tuple[int, int], dilation: tuple[int, int],
 ) -> tuple[int, int]:  # fmt: skip
     found = [

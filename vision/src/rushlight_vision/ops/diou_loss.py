@@ -52,4 +52,5 @@ def _diou_iou_loss(
     diagonal = width**2 + height**2 + eps
     across = (right + left) / 2 - (left2 + right2) / 2
     down = (bottom + top) / 2 - (top2 + bottom2) / 2
-    return 1 - iou + (across**2 + down**2) / diagonal, iou
+    apart = (across.square() + down.square()) / diagonal
+    return apart.add(1 - iou), iou

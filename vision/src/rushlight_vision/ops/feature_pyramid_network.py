@@ -28,7 +28,7 @@ class ExtraFPNBlock(nn.Module):
 class LastLevelMaxPool(ExtraFPNBlock):
     """Adds a map ``"pool"``: every second element of the coarsest one."""
 
-    def forward(
+    def forward(  # type: ignore[override]  # torchvision's names, which change their places
         self, x: list[rl.Tensor], y: list[rl.Tensor], names: list[str]
     ) -> tuple[list[rl.Tensor], list[str]]:
         """The maps `x` and `names` with one more; `y` is not looked at."""

@@ -50,7 +50,7 @@ def _same_padding(kernel_size: Size, dilation: Size) -> Size:
     """The padding that keeps sizes (with stride 1 and odd kernels)."""
     if isinstance(kernel_size, int) and isinstance(dilation, int):
         return (kernel_size - 1) // 2 * dilation
-    dims = len(kernel_size if isinstance(kernel_size, Sequence) else dilation)
+    dims = max(len(each) for each in (kernel_size, dilation) if isinstance(each, Sequence))
     kernels, steps = (
         tuple(each) if isinstance(each, Sequence) else (each,) * dims
         for each in (kernel_size, dilation)

@@ -6,7 +6,7 @@ import math
 
 import rushlight as rl
 from rushlight import nn
-from rushlight_vision.ops._utils import convert_boxes_to_roi_format, described
+from rushlight_vision.ops._utils import convert_boxes_to_roi_format, described, pair
 from rushlight_vision.ops.boxes import box_area
 from rushlight_vision.ops.roi_align import roi_align
 
@@ -88,11 +88,9 @@ class MultiScaleRoIAlign(nn.Module):
         canonical_level: int = 4,
     ) -> None:
         super().__init__()
-        if isinstance(output_size, int):
-            output_size = (output_size, output_size)
         self.featmap_names = featmap_names
         self.sampling_ratio = sampling_ratio
-        self.output_size = tuple(output_size)
+        self.output_size = pair(output_size)
         self.scales: list[float] | None = None
         self.map_levels: LevelMapper | None = None
         self.canonical_scale = canonical_scale

@@ -68,7 +68,7 @@ def ps_roi_align(
     y = Axis(scaled[:, 1], extents[:, 1], size[0], input.shape[2])
     x = Axis(scaled[:, 0], extents[:, 0], size[1], input.shape[3])
     bins = rl.arange(parts, device=input.device).reshape(size)
-    base = images * (y.length * x.length * parts)
+    base = images.mul(y.length * x.length * parts)
     table = interleaved_table(input, parts)
     sums = sampled(table, y, x, sampling_ratio, base, parts, bins)
     samples = y.samples(sampling_ratio) * x.samples(sampling_ratio)

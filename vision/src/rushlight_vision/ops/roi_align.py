@@ -67,7 +67,8 @@ def roi_align(
         extents = extents.clamp(min=1.0)
     y = Axis(scaled[:, 1], extents[:, 1], size[0], input.shape[2])
     x = Axis(scaled[:, 0], extents[:, 0], size[1], input.shape[3])
-    sums = sampled(pixel_table(input), y, x, sampling_ratio, images * (y.length * x.length))
+    base = images.mul(y.length * x.length)
+    sums = sampled(pixel_table(input), y, x, sampling_ratio, base)
     samples = (y.samples(sampling_ratio) * x.samples(sampling_ratio)).clamp(min=1)
     return grid_of_bins(sums, size) / samples[:, None, None, None].to(input.dtype)
 
