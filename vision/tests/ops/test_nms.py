@@ -39,7 +39,7 @@ def crowd(count, seed, dtype=np.float32, size=60.0):
     return boxes, np.round(source.random(count), 2).astype(dtype), source.integers(0, 6, count)
 
 
-@pytest.mark.parametrize("count", [1, 2, 255, 256, 257, 700, 1501])
+@pytest.mark.parametrize("count", [1, 2, 255, 511, 512, 513, 1700])
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5, 1.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_nms_is_the_definition(count, threshold, dtype):

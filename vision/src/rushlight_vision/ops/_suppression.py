@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import rushlight as rl
 
-BLOCK = 256  # boxes that are decided together
-LATER = 2048  # later boxes that are compared at once: temporaries stay in the cache
+BLOCK = 512  # boxes that are decided together
+LATER = 1024  # later boxes that are compared at once: temporaries stay in the cache
 
 
 def exact_threshold(threshold: float, dtype: rl.dtype) -> float:
@@ -37,27 +37,27 @@ class Suppression:
         self.alive = rl.ones(boxes.shape[0], dtype=rl.bool, device=boxes.device)
         self.ends = None if groups is None else rl.searchsorted(groups, groups, right=True)
 
-    def overlaps(self, one: rl.Tensor, other: rl.Tensor) -> rl.Tensor:
-        """Whether boxes at `one` (A,) overlap those at `other` (B,) too much: (A, B)."""
-        x1, y1, x2, y2, area = self.sides[:, one].unsqueeze(2)
-        u1, v1, u2, v2, area2 = self.sides[:, other]
+    def overlaps(self, later: rl.Tensor, better: rl.Tensor) -> rl.Tensor:
+        """Whether boxes at `later` (A,) overlap those at `better` (B,) too much: (A, B)."""
+        x1, y1, x2, y2, area = self.sides[:, later].unsqueeze(2)
+        u1, v1, u2, v2, area2 = self.sides[:, better]
         width = (rl.minimum(x2, u2) - rl.maximum(x1, u1)).clamp_(min=0)
         height = (rl.minimum(y2, v2) - rl.maximum(y1, v1)).clamp_(min=0)
         inter = width.mul_(height)
         found = inter / (area + area2).sub_(inter) > self.threshold
         if self.groups is not None:
-            found &= self.groups[one][:, None] == self.groups[other]
+            found &= self.groups[later][:, None] == self.groups[better]
         return found
 
     def decide(self, start: int, stop: int) -> rl.Tensor:
         """Boxes of a block that stay."""
         rows = start + self.alive[start:stop].nonzero()[:, 0]
-        earlier = self.overlaps(rows, rows).triu_(1)
+        earlier = self.overlaps(rows, rows).tril_(-1)
         kept = rl.ones_like(rows, dtype=rl.bool)
         # A box stays unless an earlier one that stays overlaps it. Each round settles all boxes
         # whose chain of earlier ones is settled, the first one from the start.
         while True:
-            found = (earlier & kept[:, None]).any(0).logical_not_()
+            found = (earlier & kept).any(1).logical_not_()
             if rl.equal(found, kept):
                 break
             kept = found
@@ -68,7 +68,7 @@ class Suppression:
         """Take away the boxes from `start` to `stop` that overlap kept ones."""
         later = start + self.alive[start:stop].nonzero()[:, 0]
         for part in later.split(LATER):
-            self.alive[part] = self.overlaps(kept, part).any(0).logical_not_()
+            self.alive[part] = self.overlaps(part, kept).any(1).logical_not_()
 
     def run(self) -> rl.Tensor:
         """Which boxes stay: bool (N,)."""

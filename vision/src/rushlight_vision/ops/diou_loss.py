@@ -44,7 +44,7 @@ def _diou_iou_loss(
 ) -> tuple[rl.Tensor, rl.Tensor]:
     """The loss and the intersection over union of each pair."""
     inter, union = _loss_inter_union(boxes1, boxes2)
-    iou = inter / (union + eps)
+    iou = rl.div(inter, union + eps)
     left, top, right, bottom = boxes1.unbind(dim=-1)
     left2, top2, right2, bottom2 = boxes2.unbind(dim=-1)
     width = rl.max(right, right2) - rl.min(left, left2)
@@ -53,4 +53,4 @@ def _diou_iou_loss(
     across = (right + left) / 2 - (left2 + right2) / 2
     down = (bottom + top) / 2 - (top2 + bottom2) / 2
     apart = (across.square() + down.square()) / diagonal
-    return apart.add(1 - iou), iou
+    return 1 - iou + apart, iou
