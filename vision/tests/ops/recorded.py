@@ -87,7 +87,7 @@ def _values(library: Library, case: dict[str, Any], arrays: dict[str, Any]) -> d
         found["repr"] = np.array(re.sub(r"(affine=\w+), bias=\w+", r"\1", repr(layer)))
         found["keys"] = np.array(json.dumps(list(layer.state_dict())))
         for key, value in layer.state_dict().items():
-            found[f"state {key}"] = np.array(value.detach().numpy())
+            found[f"state {key}"] = np.array(value.detach().cpu().numpy())
         called, options = layer, {}
     else:
         options = _options(library, case, arrays)
@@ -96,13 +96,13 @@ def _values(library: Library, case: dict[str, Any], arrays: dict[str, Any]) -> d
         found["names"] = np.array(json.dumps(list(result)))
     outputs = [each for each in tensors(result) if isinstance(each, torch.Tensor)]
     for number, each in enumerate(outputs):
-        found[f"result {number}"] = np.array(each.detach().numpy())
+        found[f"result {number}"] = np.array(each.detach().cpu().numpy())
     if case.get("gradients"):
-        seeds = [torch.tensor(cotangent(o.shape, o.detach().numpy().dtype)) for o in outputs]
+        seeds = [torch.tensor(cotangent(o.shape, o.detach().cpu().numpy().dtype)) for o in outputs]
         wanted = [arrays[name] for name in case["gradients"]]
         got = torch.autograd.grad(outputs, wanted, seeds)
         for name, each in zip(case["gradients"], got, strict=True):
-            found[f"gradient {name}"] = np.array(each.detach().numpy())
+            found[f"gradient {name}"] = np.array(each.detach().cpu().numpy())
     return found
 
 
