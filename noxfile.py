@@ -134,6 +134,14 @@ def first_runs(session: nox.Session) -> None:
 
 
 @nox.session
+def family(session: nox.Session) -> None:
+    """The operators of rushlight_vision against torchvision, which gets an environment of its own
+    in .nox/torchvision (some gigabytes)."""
+    install(session, folders=("core", "vision"))
+    session.run("python", "ci/vision_family.py", "both", *session.posargs)
+
+
+@nox.session
 def errors(session: nox.Session) -> None:
     """Errors of elementwise functions over all float32 inputs; writes docs/pages/errors.md."""
     install(session, folders=("core",))

@@ -74,6 +74,11 @@ def test_bags(rng, dtype, case, mode, padding):
     got = embedding.embedding_bag_backward(grad, saved, 10, mode, scales, padding)
     want = embedding.embedding_bag_backward.reference(grad, want_saved, 10, mode, scales, padding)
     assert close(got, want)
+    if scales is not None:
+        got = embedding.embedding_bag_scale_gradient(grad, weight, saved, padding)
+        assert got.dtype == dtype and got.shape == (indices.size,)
+        want = embedding.embedding_bag_scale_gradient.reference(grad, weight, want_saved, padding)
+        assert close(got, want)
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
@@ -107,6 +112,21 @@ def test_same_bits_for_any_number_of_threads(rng):
         results.append(embedding.embedding_backward(grad, indices, 300, -1, False))
     threads.set_num_threads(before)
     assert all(np.array_equal(results[0], other) for other in results)
+
+
+def test_maxima_have_the_same_bits_for_any_number_of_threads(rng):
+    weight = rng.standard_normal((50, 70)).astype(np.float32)
+    indices = rng.integers(0, 50, (3000, 4))
+    out, saved = embedding.embedding_bag_forward(weight, indices, None, "max", None, False, -1)
+    grad = rng.standard_normal(out.shape).astype(np.float32)
+    before, results = threads.get_num_threads(), []
+    for count in (1, 2, 5):
+        threads.set_num_threads(count)
+        results.append(embedding.embedding_bag_backward(grad, saved, 50, "max", None, -1))
+    threads.set_num_threads(before)
+    assert all(np.array_equal(results[0], other) for other in results)
+    want = embedding.embedding_bag_backward.reference(grad, saved, 50, "max", None, -1)
+    assert close(results[0], want, 1e-4)
 
 
 @pytest.mark.parametrize("bad", [10, -1])

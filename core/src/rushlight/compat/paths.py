@@ -43,6 +43,7 @@ OTHER_NAMES = {
     "torch.utils.data._utils": "rushlight.utils.data",
     "torch.utils.data._utils.collate": "rushlight.utils.data.collate",
     "torch.utils.data._utils.worker": "rushlight.utils.data.workers",
+    "torchvision.ops._utils": "rushlight_vision.ops._utils",
     "lightning.pytorch": "lightning_lite",
     "lightning.pytorch.core": "lightning_lite",
     "lightning.pytorch.core.module": "lightning_lite.module",

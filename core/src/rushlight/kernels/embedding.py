@@ -26,10 +26,12 @@ __all__ = [
     "embedding_backward",
     "embedding_bag_backward",
     "embedding_bag_forward",
+    "embedding_bag_scale_gradient",
     "embedding_forward",
 ]
 
 MODES = ("sum", "mean", "max")
+STRIP = 16  # columns that one item writes: whole cache lines
 mode = Parameter("mode")
 
 # Argument words.
@@ -147,6 +149,43 @@ def reduce_bags(args, lo, hi, tid):
             for j in range(width):
                 out[j] = 0
                 places[j] = -1
+
+
+@range_kernel
+def spread_maxima(args, lo, hi, tid):
+    """Items are strips of columns: OUT[PLACES[b, j], j] += TABLE[b, j] for all bags, in order.
+
+    A strip has one writer. OUT begins as zeros; ITEMS counts bags.
+    """
+    g, size = array(i64, args), 4 if real is f32 else 8
+    width, bags = g[WIDTH], g[ITEMS]
+    out, places = array(real, g[OUT]), array(i64, g[PLACES])
+    for strip in range(lo, hi):
+        begin = strip * STRIP
+        end = min(width, begin + STRIP)
+        for bag in range(bags):
+            incoming = array(real, g[TABLE] + size * bag * width)
+            for j in range(begin, end):
+                row = places[bag * width + j]
+                if row >= 0:
+                    out[row * width + j] += incoming[j]
+
+
+@range_kernel(reassociate=True)
+def weigh_rows(args, lo, hi, tid):
+    """Items are bags: SCALES[i] = TABLE[INDICES[i]] . OUT[b] for all positions i of bag b, where
+    OUT holds rows of gradients."""
+    g = array(i64, args)
+    indices, starts, scales = array(i64, g[INDICES]), array(i64, g[STARTS]), array(real, g[SCALES])
+    width, size = g[WIDTH], 4 if real is f32 else 8
+    for bag in range(lo, hi):
+        grad = array(real, g[OUT] + size * bag * width)
+        for i in range(starts[bag], starts[bag + 1]):
+            row, total = indices[i], real(0)
+            x = array(real, g[TABLE] + size * row * width)
+            for j in range(width):
+                total += x[j] * grad[j]
+            scales[i] = real(0) if row == g[PADDING] else total
 
 
 # ---- launching -----------------------------------------------------------------------------------
@@ -267,6 +306,16 @@ def _bag_backward_reference(grad, saved, num_embeddings, mode, per_sample_weight
     return out.astype(grad.dtype)
 
 
+def _bag_scale_reference(grad, weight, saved, padding_idx):
+    indices, starts, _, _ = saved
+    flat, out = _flat_indices(indices), np.zeros(indices.size, grad.dtype)
+    bag_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    used = flat[: len(bag_of)]
+    dots = (weight.astype(np.float64)[used] * grad.astype(np.float64)[bag_of]).sum(1)
+    out[: len(used)] = np.where(used == padding_idx, 0, dots)
+    return out
+
+
 # ---- public --------------------------------------------------------------------------------------
 
 
@@ -322,6 +371,18 @@ def _sum_gradients(rows, flat, count, width, padding, starts, order, scales, pla
         work = width * (1 + len(flat) // count)
         _launch(sum_gradients, count, work, _words(count, width, len(flat), padding),
                 (rows, None, out, starts, order, scales, places),
+                real=language_type(rows.dtype))  # fmt: skip
+    return out
+
+
+def _spread_maxima(rows, places, count):
+    """Gradient (count, E) of a table from rows (B, E) and the table's rows of the maxima."""
+    bags, width = rows.shape
+    out = np.zeros((count, width), rows.dtype)
+    if rows.size:
+        strips = -(-width // STRIP)
+        _launch(spread_maxima, strips, bags * STRIP, _words(count, width, bags),
+                (rows, None, out, None, None, None, np.ascontiguousarray(places)),
                 real=language_type(rows.dtype))  # fmt: skip
     return out
 
@@ -400,10 +461,7 @@ def embedding_bag_backward(grad, saved, num_embeddings, mode, per_sample_weights
     indices, starts, counts, places = saved
     flat, rows, width = _flat_indices(indices), compute_array(grad), grad.shape[1]
     if mode == "max":
-        out = np.zeros((num_embeddings, width), rows.dtype)
-        bags, columns = np.nonzero(places >= 0)
-        np.add.at(out, (places[bags, columns], columns), rows[bags, columns])
-        return cast(out, grad.dtype)
+        return cast(_spread_maxima(rows, places, num_embeddings), grad.dtype)
     bag_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     flat = flat[: len(bag_of)]
     scales = None
@@ -419,4 +477,20 @@ def embedding_bag_backward(grad, saved, num_embeddings, mode, per_sample_weights
     out = _sum_gradients(
         rows, flat, num_embeddings, width, padding_idx, ends, order, scales, bag_of
     )
+    return cast(out, grad.dtype)
+
+
+@referenced_by(_bag_scale_reference)
+def embedding_bag_scale_gradient(grad, weight, saved, padding_idx):
+    """Gradient of ``per_sample_weights`` (flat) of a sum, from grad (B, E), the table and what the
+    forward pass saved."""
+    indices, starts, _, _ = saved
+    rows, flat = compute_array(grad), _flat_indices(indices)
+    table = compute_array(weight).astype(rows.dtype, copy=False)
+    out, bags, width = np.zeros(flat.size, rows.dtype), len(starts) - 1, rows.shape[1]
+    if flat.size and bags:
+        words = _words(len(table), width, flat.size, padding_idx)
+        work = width * (1 + flat.size // bags)
+        _launch(weigh_rows, bags, work, words, (table, flat, rows, starts, None, out, None),
+                real=language_type(rows.dtype))  # fmt: skip
     return cast(out, grad.dtype)

@@ -203,6 +203,11 @@ def table_gradient(output, indices, count, *_options):
     return (count, output.shape[-1]), dtype_of(output)
 
 
+def indexed_numbers(grad, weight, indices, *_options):
+    """A number for every index."""
+    return indices.shape, dtype_of(grad)
+
+
 def histogram_of(input, bins=100, *_bounds):
     """A count for every bin."""
     return (bins,), dtype_of(input)

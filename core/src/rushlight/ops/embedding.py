@@ -14,7 +14,7 @@ from rushlight.kernels.prepared import Remembered
 from rushlight.ops._direct import arrays_of, is_plain_float, on_cpu, tensor_of, unrecorded
 from rushlight.ops._op import op
 from rushlight.ops._recording import note
-from rushlight.ops._shape_rules import bags_of, rows_of, table_gradient
+from rushlight.ops._shape_rules import bags_of, indexed_numbers, rows_of, table_gradient
 from rushlight.ops.comparison import where
 from rushlight.tensor.dispatch import STATE, readable
 from rushlight.tensor.tensor import Tensor
@@ -219,7 +219,12 @@ def _bag_table_gradient(
     return _embedding_backward(by_row, flat, count, padding_idx, False)
 
 
-def _bag_weights_gradient(grad, weight, indices, offsets, include_last_offset, padding_idx):
+def _bag_weights_gradient(
+    grad, weight, indices, offsets, include_last_offset, padding_idx, out1, out2, out3
+):
+    """By one kernel, or by gathers and sums on tensors under ``create_graph``."""
+    if not recording.recording:
+        return _embedding_bag_weights_backward(grad, weight, indices, out1, out2, out3, padding_idx)
     places, flat = _bag_places(indices, offsets, include_last_offset), indices.reshape(-1)
     products = grad.index_select(0, places) * weight.index_select(0, flat)
     weights = products.sum(1).reshape(tuple(indices.shape))
@@ -280,6 +285,28 @@ def _embedding_bag_backward(
     return kernels.embedding_bag_backward(
         grad, saved, count, mode, per_sample_weights, padding_idx, scale_grad_by_freq
     )
+
+
+@op(
+    meta=indexed_numbers,
+    method=False,
+    differentiable=False,
+    tested_by="_embedding_bag",
+    samples=lambda make: [],
+)
+def _embedding_bag_weights_backward(
+    grad: Tensor,
+    weight: Tensor,
+    indices: Tensor,
+    starts: Tensor,
+    counts: Tensor,
+    places: Tensor,
+    padding_idx,
+):
+    """The gradient of a weight for each index by one kernel."""
+    saved = indices, starts, counts, places
+    found = kernels.embedding_bag_scale_gradient(grad, weight, saved, padding_idx)
+    return found.reshape(indices.shape)
 
 
 def embedding_bag(
