@@ -182,3 +182,14 @@ def test_large_headers_of_safetensors_are_bounded(tmp_path):
             with pytest.raises(RuntimeError, match="takes too much memory"):
                 safetensors.load_file(path)
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < (20 + 64) << 10
+
+
+def test_files_of_many_small_objects_say_how_to_load_them(tmp_path):
+    path = tmp_path / "a.pt"
+    words = {f"word{i}": i for i in range(400_000)}
+    rushlight.save(words, path)
+    with pytest.raises(RuntimeError, match="a.pt' is refused: .*far more memory.* spare=1 << 30"):
+        rushlight.load(path)
+    assert rushlight.load(path, spare=1 << 30) == words
+    with pytest.raises(RuntimeError, match="is refused"):
+        rushlight.load(path, spare=0)

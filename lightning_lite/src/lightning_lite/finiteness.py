@@ -27,7 +27,8 @@ def watch_loss(trainer: Any, outputs: Any, batch_idx: int) -> None:
     warn(
         f"the loss is {value} in epoch {trainer.current_epoch}, batch {batch_idx}, and "
         "training goes on: no other is told. Trainer(detect_anomaly=True) raises at the operation "
-        "that gives the first NaN of a backward pass; a lower learning rate and gradient_clip_val are the usual cures",
+        "that gives the first NaN of a backward pass; a lower learning rate and gradient_clip_val "
+        "are the usual cures",
         RuntimeWarning,
     )
 

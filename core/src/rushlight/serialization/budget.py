@@ -14,6 +14,7 @@ import threading
 
 # Of the 64 MB; the rest is for buffers, the allocator's fragments and modules that are imported.
 SPARE = 56 << 20
+ASIDE = 8 << 20
 _ENDLESS = 1 << 100
 
 
@@ -50,8 +51,8 @@ class Budget:
 def exceeded():
     """Refuse what does not fit."""
     raise MemoryError(
-        "its objects need far more memory than the file has bytes; load it with "
-        "weights_only=False if you trust it"
+        "its objects need far more memory than the file has bytes; if that is what it should hold, "
+        "let the load take so many bytes more than the file has by spare=, say spare=1 << 30"
     )
 
 

@@ -15,7 +15,7 @@ from rushlight.backends.arrays import BY_CODE
 from rushlight.dtypes import dtype as dtype_class
 from rushlight.serialization import locations, names, safe_globals
 from rushlight.serialization.archive import Archive, Damaged
-from rushlight.serialization.budget import SPARE, Budget, spending
+from rushlight.serialization.budget import ASIDE, SPARE, Budget, spending
 from rushlight.serialization.legacy import LegacyFile
 from rushlight.serialization.makers import MAKERS
 from rushlight.serialization.rebuild import LoadedStorage
@@ -46,12 +46,14 @@ def _refused(label, module, name):
 
 
 class _How(NamedTuple):
-    """How a file is loaded: only data, mapped, with all checksums, with options of the pickle."""
+    """How a file is loaded: only data, mapped, with all checksums, with options of the pickle, and
+    with how many bytes beside the file's."""
 
     restricted: bool
     mapped: bool
     verify: bool
     options: dict
+    spare: int = SPARE
 
 
 class _TrustingUnpickler(pickle.Unpickler):
@@ -77,7 +79,7 @@ class _Loading:
 
     def __init__(self, label, size, restore, how):
         self.label, self.size, self.restore, self.how = label, size, restore, how
-        self.budget = Budget(size + SPARE) if how.restricted else Budget()
+        self.budget = Budget(size + how.spare) if how.restricted else Budget()
         self.storages: list = []
 
     def find(self, module, name):
@@ -263,6 +265,7 @@ def load(
     weights_only=None,
     mmap=None,
     verify=False,
+    spare=None,
     **pickle_load_args,
 ):
     """Read a checkpoint from a path or binary file: ours or one of ``torch.save``, old or new.
@@ -272,7 +275,8 @@ def load(
     ``TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1`` in the environment where a call does not say; while
     ``TORCH_FORCE_WEIGHTS_ONLY_LOAD=1`` overrules every call. A restricted load of a damaged or
     hostile file ends with an error that names the file; whatever a file holds, such a load takes no
-    more memory than the file's size and 64 MB, and time in proportion to the size.
+    more memory than the file's size and 64 MB, and time in proportion to the size. A file of very
+    many small objects needs more: `spare` says how many bytes there may be instead of those 64 MB.
 
     `map_location`: a device or its name (``"meta"`` reads no data), a dict of names, a function
     ``(storage, location) -> storage or None``, or None: the CPU. ``mmap=True`` (paths only) reads
@@ -291,17 +295,18 @@ def load(
     if mmap and not is_path:
         raise ValueError("f must be a file path in order to use the mmap argument")
     restore = _Restore(map_location)
+    beside = SPARE if spare is None else max(int(spare) - ASIDE, 0)
     if is_path:
         with open(f, "rb") as file:
             label = f"'{os.fspath(f)}'"
-            how = _How(weights_only, bool(mmap), bool(verify), pickle_load_args)
+            how = _How(weights_only, bool(mmap), bool(verify), pickle_load_args, beside)
             return _load(file, label, restore, how)
     if not hasattr(f, "read") or not hasattr(f, "seek"):
         raise AttributeError(
             "load: expected 'f' to be a path or a binary file with 'read' and 'seek', got "
             f"{type(f).__name__}"
         )
-    how = _How(weights_only, False, bool(verify), pickle_load_args)
+    how = _How(weights_only, False, bool(verify), pickle_load_args, beside)
     return _load(f, "the checkpoint", restore, how)
 
 
@@ -342,7 +347,8 @@ def _load(file, label, restore, how):
             raise
         if isinstance(error, IndexError | KeyError):
             text = "its pickle uses a value that is not there"
-        raise RuntimeError(f"{label} is damaged: {text[:500]}") from error
+        fault = "is refused" if isinstance(error, MemoryError) else "is damaged"
+        raise RuntimeError(f"{label} {fault}: {text[:500]}") from error
 
 
 def _size(file):

@@ -13,7 +13,7 @@ import weakref
 _GRACE = 5.0  # seconds that workers have to finish what they are doing
 _STEP = 0.02  # seconds between looks at them
 _exiting = threading.Event()
-_iterators = weakref.WeakSet()
+_iterators: weakref.WeakSet = weakref.WeakSet()
 
 
 def _exit():
