@@ -31,7 +31,6 @@ ADVICE = {
     "jit.save": "use rushlight.save(model.state_dict(), path)",
     "jit.load": "build the model in Python and load its state dict with rushlight.load",
     "onnx": "save the state dict with rushlight.save, which PyTorch reads, and export there",
-    "fx": "write the transformation on modules (named_modules, register_forward_hook)",
     "export": "save the state dict with rushlight.save and call the model itself",
     "distributed": _PLAIN_LOOP,
     "distributed.checkpoint": "use rushlight.save and rushlight.load on state dicts",
@@ -115,7 +114,7 @@ ADVICE = {
 
 # Modules that may be imported although nothing in them exists; their submodules too.
 ABSENT = frozenset(
-    "ao export futures fx "
+    "ao export futures "
     "nn.attention.flex_attention nn.intrinsic nn.qat nn.quantized package "
     "quantization utils.bottleneck utils.cpp_extension "
     "utils.data.datapipes utils.mobile_optimizer _dynamo _export _functorch "

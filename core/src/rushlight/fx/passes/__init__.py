@@ -1,0 +1,1 @@
+"""Passes over graphs: each looks at, divides or draws one."""
