@@ -18,6 +18,17 @@ from rushlight.fx.proxy import ParameterProxy, Proxy, Scope, ScopeContextManager
 
 _depth = 0  # of tracers that are running
 
+# Functions that read numbers and sizes as they are: with a proxy they become one call, too.
+_OF_NUMBERS = tuple(
+    getattr(rushlight, name)
+    for name in (
+        "arange as_tensor asarray empty empty_like eye full full_like is_complex is_floating_point "
+        "is_nonzero is_signed linspace logspace numel ones ones_like rand rand_like randint "
+        "randint_like randn randn_like randperm scalar_tensor tensor "
+        "zeros zeros_like"
+    ).split()
+)
+
 
 def is_fx_tracing() -> bool:
     """Whether a program is being traced."""
@@ -53,8 +64,8 @@ class Tracer(TracerBase):
         self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant: bool = False
     ):
         super().__init__()
-        self._autowrap_search = list(autowrap_modules)
-        self._autowrap_ids = {id(f) for f in autowrap_functions} | {
+        self._autowrap_search = [*autowrap_modules, rushlight]
+        self._autowrap_ids = {id(f) for f in (*autowrap_functions, *_OF_NUMBERS)} | {
             id(value)
             for module in autowrap_modules
             for name, value in module.__dict__.items()

@@ -95,9 +95,7 @@ class _Writer:
             body.append("pass\n")
         if self.codegen._body_transformer is not None:
             body = self.codegen._body_transformer(body)
-        wraps = "\n".join(
-            f'rushlight.fx._symbolic_trace.wrap("{name}")' for name in self.wrapped
-        )
+        wraps = "\n".join(f'rushlight.fx._symbolic_trace.wrap("{name}")' for name in self.wrapped)
         if wraps:
             self.add_global("rushlight", rushlight)
         head = self.codegen.gen_fn_def(self.parameters, self.returns)
@@ -178,7 +176,9 @@ class _Writer:
 
     def _call_method(self, node):
         rest = self.arguments(node.args[1:], node.kwargs)
-        return f"{node}{self._typed(node)} = {_object(self.value(node.args[0]))}.{node.target}({rest})"
+        return (
+            f"{node}{self._typed(node)} = {_object(self.value(node.args[0]))}.{node.target}({rest})"
+        )
 
     def _call_function(self, node):
         target = node.target
@@ -365,5 +365,3 @@ def _last_line(trace):
     where = re.match(r'File "(.*)", line (\d+), in (.*)', lines[found[-1]])
     code = lines[found[-1] + 1] if found[-1] + 1 < len(lines) else ""
     return f"File: {where[1]}:{where[2]} in {where[3]}, code: {code}" if where else lines[-1]
-
-

@@ -109,7 +109,8 @@ class _Placeholders:
         if value is None:
             self.tracer.create_proxy("call_function", _assert_is_none, (proxy, text), {})
         elif isinstance(value, base_types) and not isinstance(value, rushlight.Tensor):
-            rushlight._assert(proxy == value, text)
+            condition = proxy == value
+            self.tracer.create_proxy("call_function", rushlight._assert, (condition, text), {})
         else:
             warnings.warn(
                 f"Was not able to add assertion to guard correct input {name} to specialized "

@@ -280,8 +280,16 @@ class GraphModule(nn.Module):
         folder.mkdir(parents=True, exist_ok=True)
         rushlight.save(self.state_dict(), folder / "state_dict.pt")
         made = self._graph.python_code(root_module="self")
-        lines = [_import_block({"rushlight": rushlight, **made.globals}), "from pathlib import Path"]
-        lines += ["", "HERE = Path(__file__).parent", "", f"class {module_name}(rushlight.nn.Module):"]
+        lines = [
+            _import_block({"rushlight": rushlight, **made.globals}),
+            "from pathlib import Path",
+        ]
+        lines += [
+            "",
+            "HERE = Path(__file__).parent",
+            "",
+            f"class {module_name}(rushlight.nn.Module):",
+        ]
         lines += ["    def __init__(self):", "        super().__init__()"]
         lines += list(self._folder_lines(folder))
         lines += ['        self.load_state_dict(rushlight.load(HERE / "state_dict.pt"))']

@@ -122,9 +122,7 @@ class Interpreter:
         found = self.module
         for i, name in enumerate(path := target.split(".")):
             if not hasattr(found, name):
-                raise RuntimeError(
-                    f"Node referenced nonexistent target {'.'.join(path[: i + 1])}"
-                )
+                raise RuntimeError(f"Node referenced nonexistent target {'.'.join(path[: i + 1])}")
             found = getattr(found, name)
         return found
 
@@ -222,4 +220,3 @@ def _plain(value, fn):
 
 
 __all__ = ["Interpreter", "Transformer"]
-

@@ -69,7 +69,13 @@ class Node:
                 )
         elif not isinstance(target, str):
             raise ValueError(f"Node '{name}': the target of {op} must be a str, not {target!r}")
-        self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
+        self.graph, self.name, self.op, self.target, self.type = (
+            graph,
+            name,
+            op,
+            target,
+            return_type,
+        )
         self._input_nodes, self.users, self.meta = {}, {}, {}
         self._prev = self._next = self
         self._erased, self._position, self._repr_fn = False, 0, None

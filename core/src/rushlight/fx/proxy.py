@@ -146,6 +146,12 @@ class GraphAppendingTracer(TracerBase):
         self.graph = graph
 
 
+# What nobody asks a value for: the proxy's own state, and that of tensors.
+_REFUSED = {"tracer", "node", "__fx_create_arg__", "_level", "_inner", "_elements", "_pattern"} | {
+    name for name in dir(rushlight.Tensor) if name.startswith("_") and not name.endswith("_")
+}
+
+
 class Proxy:
     """The stand-in for the value of `node`: whatever is done with it becomes a node.
 
@@ -161,7 +167,7 @@ class Proxy:
         return f"Proxy({self.node.name})"
 
     def __getattr__(self, k):
-        if k in ("tracer", "node", "__fx_create_arg__") or k.startswith("__array"):
+        if k in _REFUSED or k.startswith("__array"):
             raise AttributeError(k)
         return Attribute(self, k)
 
@@ -317,8 +323,7 @@ def _dict_argument(tracer, values):
 def _refuse_node(value):
     if isinstance(value, Node):
         raise RuntimeError(
-            "Keys for dictionaries used as an argument cannot contain a Node. "
-            f"Got key: {value}"
+            f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {value}"
         )
     return value
 

@@ -177,4 +177,3 @@ __all__ = [
     "replace_pattern",
     "replace_pattern_with_filters",
 ]
-

@@ -23,6 +23,7 @@ from rushlight.ops.matrix import baddbmm, linear
 from rushlight.ops.padding import pad
 from rushlight.ops.softmax import softmax
 from rushlight.tensor.dispatch import readable, stack
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import EXACT, Tensor
 
 
@@ -404,6 +405,7 @@ def _as_heads(x, given, batch, heads, width, name):
     return given
 
 
+@overridable
 def multi_head_attention_forward(
     query,
     key,

@@ -38,6 +38,7 @@ from rushlight.tensor.memory_format import (
     preserve_format,
 )
 from rushlight.tensor.memory_format import empty_like as _like_strides
+from rushlight.tensor.overriding import call_by_override
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.storage import Storage, row_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
@@ -350,6 +351,12 @@ def _like(fill):
             found = through_levels(
                 make, (input,), (input,), {"dtype": dtype, "memory_format": memory_format}
             )
+            if found is not NotImplemented:
+                return found
+        if type(input) not in EXACT:
+            options = {"dtype": dtype, "layout": layout, "device": device}
+            options |= {"requires_grad": requires_grad, "memory_format": memory_format}
+            found = call_by_override(make, (input,), {k: v for k, v in options.items() if v})
             if found is not NotImplemented:
                 return found
         if (input.layout != "strided" or input.is_nested) and layout is None:

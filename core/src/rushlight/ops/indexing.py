@@ -39,6 +39,7 @@ from rushlight.ops._shape_rules import indexed, like
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import empty_iterated, same_order
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
@@ -414,6 +415,7 @@ def index_put_(self, indices, values, accumulate=False):
     return put(self, normalize(tuple(indices))[0], values, accumulate)
 
 
+@overridable(as_given=True)
 @numpy_names
 def index_put(input, indices, values, accumulate=False):
     """A copy of `input` with `values` written (or added) at a tuple of index tensors."""

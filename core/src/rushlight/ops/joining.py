@@ -13,6 +13,7 @@ from rushlight.ops._rules import same
 from rushlight.ops._shape_rules import joined, stacked
 from rushlight.ops.slicing import split
 from rushlight.tensor.memory_format import channels_last, channels_last_3d, suggests
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import wrap_dim
 
 
@@ -234,11 +235,13 @@ def widened(tensors, count):
     return out if many or len(out) != 1 else out[0]
 
 
+@overridable
 def atleast_1d(*tensors):
     """Tensors with at least one dimension; a tuple unless one tensor was given."""
     return widened(tensors, 1)
 
 
+@overridable
 def atleast_2d(*tensors):
     """Tensors with at least two dimensions; a tuple unless one tensor was given."""
     return widened(tensors, 2)
@@ -275,6 +278,7 @@ def dstack(tensors):
     return cat([at_least(3)(t) for t in tensors], 2)
 
 
+@overridable
 def meshgrid(*tensors, indexing=None):
     """Coordinate grids of vectors, ``indexing="ij"`` (default) or ``"xy"``."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
@@ -298,6 +302,7 @@ def meshgrid(*tensors, indexing=None):
     return tuple(grids)
 
 
+@overridable
 def block_diag(*tensors):
     """A block-diagonal matrix of 2-D (or smaller) tensors.
 

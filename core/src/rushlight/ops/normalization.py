@@ -25,8 +25,9 @@ from rushlight.ops._shape_rules import (
 )
 from rushlight.ops.weighted_sums import addcmul
 from rushlight.tensor.dispatch import STATE, innermost, readable, stack
+from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.storage import storage_of
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import EXACT, Tensor
 
 _SMALL = 1 << 15  # elements that one thread normalizes
 RECTIFIED = frozenset((float32.code, float64.code))  # dtypes that go along with neighbours
@@ -190,6 +191,10 @@ def batch_norm(
     `running_var` (in place, with weight `momentum`); otherwise the running ones are used.
     (Ioffe and Szegedy, 2015.)
     """
+    if type(input) not in EXACT:
+        found = by_override(batch_norm, locals())
+        if found is not NotImplemented:
+            return found
     shape, size = input._array.shape, input._array.size
     if len(shape) < 2 and size:
         raise ValueError(f"batch_norm: expected at least a 2D input (got {len(shape)}D input)")
@@ -489,6 +494,10 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
 
     (Ba, Kiros and Hinton, 2016.)
     """
+    if type(input) not in EXACT:
+        found = by_override(layer_norm, locals())
+        if found is not NotImplemented:
+            return found
     size = _normalized("layer_norm", input, normalized_shape, weight, bias)
     dtype = input._dtype
     if (
@@ -551,6 +560,10 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     `eps` is added to the mean square; None: that of the dtype computed in, float32 for what is
     narrower. (Zhang and Sennrich, 2019.)
     """
+    if type(input) not in EXACT:
+        found = by_override(rms_norm, locals())
+        if found is not NotImplemented:
+            return found
     size = _normalized("rms_norm", input, normalized_shape, weight)
     dtype = input.dtype
     if dtype.category < FLOAT:
@@ -568,6 +581,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     return out if weight is None else (out * weight).to(dtype)
 
 
+@overridable
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """`input` divided by its norm of order `p` along `dim` (at least `eps`)."""
     found = input / input.norm(p, dim, True).clamp(min=eps).expand_as(input)
@@ -577,6 +591,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     return out.copy_(found)
 
 
+@overridable
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """Channels of (N, C, ...) divided by ``(k + alpha * mean of squares of neighbours) ** beta``.
 

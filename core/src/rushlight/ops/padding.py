@@ -15,6 +15,7 @@ from rushlight.ops._second_order import with_history
 from rushlight.ops._shape_rules import padded
 from rushlight.ops.copying import in_format_of
 from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 _ndarray = np.ndarray
@@ -178,6 +179,7 @@ def _padding_value(input, value):
     return held(float(value), input._dtype)
 
 
+@overridable
 def pad(input, pad, mode="constant", value=None):
     """Padding of the last dimensions: ``(before, after)`` of the last, then of the one before it.
 

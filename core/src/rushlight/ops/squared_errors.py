@@ -13,6 +13,7 @@ from rushlight.ops._shape_rules import scalar
 from rushlight.ops.losses import _divided, _pair, _reduce, _same_shape, reduction_of
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.overriding import by_override
 from rushlight.tensor.tensor import EXACT, Tensor
 
 
@@ -42,6 +43,10 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
                     return construction.inferred(out) if STATE.inference else out
             if _lie_alike(input, target):
                 return _squared_errors(input, target, mean)
+    if type(input) not in EXACT or type(target) not in EXACT:
+        found = by_override(mse_loss, locals())
+        if found is not NotImplemented:
+            return found
     reduction = reduction_of(reduction)
     _same_shape("mse_loss", input, target)
     losses = _squared_error(input, target)

@@ -74,9 +74,7 @@ class OpSupports:
     @classmethod
     def decline_if_input_dtype(cls, dtype) -> OperatorSupportBase:
         """Supports nodes without an input of this dtype."""
-        return _Support(
-            lambda _, node: all(_dtype(each) != dtype for each in node.all_input_nodes)
-        )
+        return _Support(lambda _, node: all(_dtype(each) != dtype for each in node.all_input_nodes))
 
     @classmethod
     def decline_if_node_in_names(cls, disallow_set: set[str]) -> OperatorSupportBase:

@@ -7,8 +7,8 @@ import collections
 import rushlight
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
-from rushlight.fx.node import Node
 from rushlight.fx.names import qualified_name
+from rushlight.fx.node import Node
 
 Tensors = tuple[rushlight.Tensor, ...] | list[rushlight.Tensor]
 NodeList = list[Node]

@@ -172,9 +172,7 @@ def _apart(matches):
     taken: set[Node] = set()
     kept = []
     for match in matches:
-        own = {
-            g for p, g in match.nodes_map.items() if p.op not in ("placeholder", "get_attr")
-        }
+        own = {g for p, g in match.nodes_map.items() if p.op not in ("placeholder", "get_attr")}
         if not own & taken:
             kept.append(match)
             taken |= own
