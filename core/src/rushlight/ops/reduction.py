@@ -359,9 +359,10 @@ def _extreme(kind):
             return pick(input, None)
         if input is None:
             input = first_by_keyword(kind, kwargs)
-        found = call_by_override(call, (input, *args), kwargs)
-        if found is not NotImplemented:
-            return found
+        if type(input) not in EXACT:
+            found = call_by_override(call, (input, *args), kwargs)
+            if found is not NotImplemented:
+                return found
         if out is not None:
             return _written(kind, call(input, *args, **kwargs), out)
         if not isinstance(input, Tensor):

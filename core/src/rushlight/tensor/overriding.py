@@ -60,12 +60,19 @@ def overridable(function=None, *, as_given: bool = False):
 
 def _ask(call, function, args, kwargs, as_given):
     """The result of an override, or of the function where nobody overrides it."""
-    found = _asked((*args, *kwargs.values())) if stack.overrides else ()
+    values = (*args, *kwargs.values())
+    found = _asked(values) if stack.overrides and any(map(_may_override, values)) else ()
     if not found:
         return function(*args, **kwargs)
     if as_given or (bound := _bound(function, args, kwargs)) is None:
         return call_overrides(call, found, args, kwargs)
     return by_override(call, bound)
+
+
+def _may_override(value):
+    if type(value) in (tuple, list):
+        return any(type(item) not in _PLAIN for item in value)
+    return type(value) not in _PLAIN
 
 
 def _asked(values):
