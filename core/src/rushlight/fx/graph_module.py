@@ -113,7 +113,7 @@ class GraphModule(nn.Module):
     """
 
     def __new__(cls, *args, **kwargs):
-        # A class for each, since every one has a `forward` of its own.
+        """An instance of a class of its own, since every one has a `forward` of its own."""
         base = next(c for c in cls.__mro__ if "__fx_own_class__" not in c.__dict__)
         own = type(base.__name__, (base,), {"__fx_own_class__": True, "__module__": __name__})
         return super().__new__(own)
@@ -306,7 +306,8 @@ class GraphModule(nn.Module):
         for name, tensor in self._parameters.items():
             if tensor is not None:
                 empty = f"rushlight.empty({list(tensor.shape)}, dtype={tensor.dtype})"
-                yield f"        self.{name} = rushlight.nn.Parameter({empty}, {tensor.requires_grad})"
+                made = f"rushlight.nn.Parameter({empty}, {tensor.requires_grad})"
+                yield f"        self.{name} = {made}"
         for name, tensor in self._buffers.items():
             if tensor is not None:
                 empty = f"rushlight.empty({list(tensor.shape)}, dtype={tensor.dtype})"

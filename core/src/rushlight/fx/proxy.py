@@ -146,8 +146,9 @@ class GraphAppendingTracer(TracerBase):
         self.graph = graph
 
 
-# What nobody asks a value for: the proxy's own state, and that of tensors.
-_REFUSED = {"tracer", "node", "__fx_create_arg__", "_level", "_inner", "_elements", "_pattern"} | {
+# What nobody asks a value for: the proxy's own state, and that of tensors. Python's protocols
+# (``__index__``, ``__array__``, ...) are asked by name; a proxy follows those of its class alone.
+_REFUSED = {"tracer", "node", "_level", "_inner", "_elements", "_pattern"} | {
     name for name in dir(rushlight.Tensor) if name.startswith("_") and not name.endswith("_")
 }
 
@@ -167,7 +168,7 @@ class Proxy:
         return f"Proxy({self.node.name})"
 
     def __getattr__(self, k):
-        if k in _REFUSED or k.startswith("__array"):
+        if k in _REFUSED or k.startswith("__") and k.endswith("__"):
             raise AttributeError(k)
         return Attribute(self, k)
 
@@ -183,6 +184,7 @@ class Proxy:
         return new
 
     def __call__(self, *args, **kwargs):
+        """A call of the value itself."""
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
     def __iter__(self):
@@ -238,6 +240,7 @@ class Attribute(Proxy):
         return self._node
 
     def __call__(self, *args, **kwargs):
+        """A call of the method `attr`."""
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 

@@ -291,13 +291,16 @@ def _operator(op, function):
         if not isinstance(input, Tensor):
             raise argument_error(op.name, op.names[0], "Tensor", input)
         if not isinstance(other, _OPERANDS) and not hasattr(other, "__array__"):
-            return NotImplemented
+            found = overriding((input, other), {})
+            return call_overrides(call, found, (input, other), {}) if found else NotImplemented
         if isinstance(other, np.ndarray):
             beside = op.options.get("beside_array")
             return NotImplemented if beside is None else beside(input, other)
         return function(input, other)
 
-    return _fast_form(op, general)
+    call = _fast_form(op, general)
+    call.__name__, call.variant = op.name, "operator"
+    return call
 
 
 def _beside_arrays(function):

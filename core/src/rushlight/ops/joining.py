@@ -13,8 +13,9 @@ from rushlight.ops._rules import same
 from rushlight.ops._shape_rules import joined, stacked
 from rushlight.ops.slicing import split
 from rushlight.tensor.memory_format import channels_last, channels_last_3d, suggests
-from rushlight.tensor.overriding import overridable
+from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import EXACT
 
 
 def _is_legacy_empty(array):
@@ -278,11 +279,14 @@ def dstack(tensors):
     return cat([at_least(3)(t) for t in tensors], 2)
 
 
-@overridable
 def meshgrid(*tensors, indexing=None):
     """Coordinate grids of vectors, ``indexing="ij"`` (default) or ``"xy"``."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
+    if tensors and type(tensors[0]) not in EXACT:
+        found = call_by_override(meshgrid, tensors, {"indexing": indexing})
+        if found is not NotImplemented:
+            return found
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(
             f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'

@@ -464,7 +464,7 @@ def margin_ranking_loss(
     return _reduce((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
 
 
-@overridable
+@overridable(as_given=True)
 @numpy_names
 def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     """The cosine of the angle between vectors along `dim`."""
@@ -542,7 +542,7 @@ def triplet_margin_loss(
     return _reduce((near - far + margin).clamp(min=0), reduction)
 
 
-@overridable
+@overridable(as_given=True)
 @numpy_names
 def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
     """The norm of order `p` of ``x1 - x2 + eps`` over the last dimension."""

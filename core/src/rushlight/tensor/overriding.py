@@ -31,9 +31,11 @@ def by_override(function, arguments: dict):
     return call_overrides(function, found, args, kwargs)
 
 
-def call_by_override(function, args, kwargs):
-    """:func:`by_override` with the arguments as they are."""
-    found = _asked((*args, *kwargs.values()))
+def call_by_override(function, asked, kwargs, args=None):
+    """:func:`by_override` with the arguments as they are: those `asked`, unless `args` are
+    others."""
+    found = _asked((*asked, *kwargs.values()))
+    args = tuple(asked) if args is None else args
     return call_overrides(function, found, args, kwargs) if found else NotImplemented
 
 

@@ -55,9 +55,8 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
             if not left[user]:
                 ready.append(user)
     if len(order) < len(nodes):
-        raise RuntimeError(
-            f"Input graph has cycles, unable to add {sorted(n.name for n in set(nodes) - set(order))}"
-        )
+        rest = sorted(node.name for node in set(nodes) - set(order))
+        raise RuntimeError(f"Input graph has cycles, unable to add {rest}")
     new, values = Graph(tracer_cls=gm.graph._tracer_cls), {}
     new._codegen = gm.graph._codegen
     for node in order:
