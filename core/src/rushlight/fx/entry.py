@@ -27,6 +27,9 @@ def _assert_is_none(value, msg):
     assert value is None, msg
 
 
+_assert_is_none.__module__ = "rushlight.fx._symbolic_trace"  # where programs and code find it
+
+
 def entry_of(tracer, root_fn, is_module, concrete_args):
     """The function to call and its arguments: see ``Tracer.create_args_for_root``."""
     unwrapped = inspect.unwrap(root_fn)
@@ -90,17 +93,21 @@ class _Placeholders:
         if name in self.given:
             self.count, self.name = 0, name
             return pytree.tree_map(self.leaf, self.given[name])
-        default = ()
-        if name[0] != "*":
-            parameter = self.parameters[name]
-            default = () if parameter.default is parameter.empty else (parameter.default,)
         kind = self.kinds.get(name)
+        default = self.default_of(name)
         return self.tracer.create_proxy("placeholder", name, default, {}, type_expr=kind)
+
+    def default_of(self, name):
+        if name[0] == "*" or self.parameters[name].default is inspect.Parameter.empty:
+            return ()
+        return (self.parameters[name].default,)
 
     def leaf(self, value):
         self.count += 1
         name = self.name
-        proxy = self.tracer.create_proxy("placeholder", f"{name}_{self.count}", (), {})
+        proxy = self.tracer.create_proxy(
+            "placeholder", f"{name}_{self.count}", self.default_of(name), {}
+        )
         if isinstance(value, PHBase):
             if value is not PH:  # a marker of the program's own, whose attributes it asks for
                 proxy.__dict__.update(vars(value))

@@ -22,7 +22,7 @@ def _compiled(source: str, namespace: dict, title: str):
     namespace = {**builtin_values(), **namespace}
     file = f"<rushlight.fx {title} {next(_numbers)}>"
     linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
-    exec(compile(source, file, "exec"), namespace)
+    exec(compile(source, file, "exec", dont_inherit=True), namespace)
     function = namespace["forward"]
     weakref.finalize(function, linecache.cache.pop, file, None)
     return function
