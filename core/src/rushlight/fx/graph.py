@@ -176,16 +176,11 @@ class Graph:
         return _InsertPoint(self, self._mine(n, "inserting_before").prepend)
 
     def inserting_after(self, n: Node | None = None) -> _InsertPoint:
-        """Put new nodes behind `n` (without it: at the end); ends with ``with``."""
+        """Put new nodes directly behind `n`, the last one first (without it: at the end); ends
+        with ``with``."""
         if n is None:
             return self.inserting_before(self._root)
-        last = [self._mine(n, "inserting_after")]
-
-        def insert(node):
-            last[0].append(node)
-            last[0] = node
-
-        return _InsertPoint(self, insert)
+        return _InsertPoint(self, self._mine(n, "inserting_after").append)
 
     def _mine(self, node, function):
         if node.graph is not self:

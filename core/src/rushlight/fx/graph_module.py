@@ -59,6 +59,7 @@ def _rebuilt(body: dict, imports: str):
         graph._codegen = _PyTreeCodeGen(kept["_kept_tree"])
     new = GraphModule(root, graph, class_name=kept["_kept_class"])
     new.__dict__.update((k, v) for k, v in body.items() if k not in new.__dict__)
+    new.meta = body["meta"]
     return new
 
 

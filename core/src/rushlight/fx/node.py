@@ -6,7 +6,6 @@ it reads (`all_input_nodes`) and those that read it (`users`).
 
 from __future__ import annotations
 
-import builtins
 import operator
 import typing
 
@@ -28,12 +27,16 @@ LEGAL_OPS = frozenset(
 )
 
 # Functions that do something besides giving a result: dead code elimination keeps their calls.
+# Those of random numbers move the state of the generator.
 _side_effectful_functions: set = {
-    rushlight._assert,
-    rushlight.manual_seed,
-    rushlight.set_grad_enabled,
     operator.setitem,
-    builtins.print,
+    *(
+        getattr(rushlight, name)
+        for name in (
+            "_assert bernoulli manual_seed multinomial normal rand rand_like randint randint_like "
+            "randn randn_like randperm set_grad_enabled"
+        ).split()
+    ),
 }
 
 
@@ -233,11 +236,12 @@ class Node:
 
     def is_impure(self, impure_random: bool = True) -> bool:
         """Whether the node does more than give its result: inputs, outputs, functions with side
-        effects or, unless `impure_random` is False, random numbers, and in-place methods."""
+        effects, also on the random generator, and in-place methods. `impure_random` counts for
+        operators of `rushlight.ops` alone in PyTorch, and for nothing here."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
-            return _is_impure_function(self.target, self.kwargs, impure_random)
+            return _is_impure_function(self.target, self.kwargs)
         if self.op == "call_method":
             return self.target.endswith("_") and not self.target.startswith("__")
         if self.op == "call_module":
@@ -290,26 +294,12 @@ def readable_target(target) -> str:
     return qualified_name(target)
 
 
-def _is_impure_function(function, kwargs, impure_random):
+def _is_impure_function(function, kwargs):
     if function in _side_effectful_functions or kwargs.get("inplace"):
         return True
     if getattr(function, "__module__", None) == "_operator":
         return function.__name__ in inplace_methods
-    op = getattr(function, "op", None)
-    if op is None:
-        return False
-    if getattr(function, "variant", None) in ("inplace", "inplace view"):
-        return True
-    return impure_random and rushlight.Tag.nondeterministic_seeded in _tags(op)
-
-
-def _tags(op):
-    from rushlight.library.aten import lookup
-
-    try:
-        return lookup(op.name).default.tags
-    except AttributeError:
-        return ()
+    return getattr(function, "variant", None) in ("inplace", "inplace view")
 
 
 def _show(value):
