@@ -126,13 +126,10 @@ class Tracer(TracerBase):
         if name is None:
             return None
         if name not in cache:
-            make = None
+            options = {}  # none for subclasses whose create_proxy does not know it
             if self.param_shapes_constant:
-
-                def make(node):
-                    return ParameterProxy(self, node, name, value)
-
-            cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=make)
+                options["proxy_factory_fn"] = lambda node: ParameterProxy(self, node, name, value)
+            cache[name] = self.create_proxy("get_attr", name, (), {}, **options)
         return cache[name]
 
     # -------------------------------------------------------------------------------- arguments

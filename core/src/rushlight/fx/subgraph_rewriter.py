@@ -143,7 +143,6 @@ def _begin(graph, match, inputs):
 
 def _adopt(gm, replacement):
     """Give the module what the replacement's calls name, and drop modules nobody calls."""
-    gm.delete_all_unused_submodules()
     root = getattr(replacement, "root", replacement)
     for node in gm.graph.nodes:
         if node.op not in ("call_module", "get_attr"):
@@ -160,6 +159,7 @@ def _adopt(gm, replacement):
         value = gm.get_submodule(node.target) if node.op == "call_module" else None
         if value is not None:
             gm.add_submodule(node.target, copy.deepcopy(value))
+    gm.delete_all_unused_submodules()
     gm.graph.lint()
 
 

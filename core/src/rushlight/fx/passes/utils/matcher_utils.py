@@ -14,7 +14,7 @@ from rushlight.fx.operator_schemas import bound_arguments
 
 @dataclass
 class InternalMatch:
-    """An occurrence: the nodes it was found from, the graph's node for each of the pattern's, and
+    """An occurrence: the pattern's nodes it was found by, the graph's for each of its nodes, and
     the graph's nodes for the pattern's inputs and results, in order."""
 
     anchors: list[Node]
@@ -65,7 +65,7 @@ class SubgraphMatcher:
         ]
         found = []
         for chosen in itertools.product(*candidates):
-            match = InternalMatch(anchors=list(chosen))
+            match = InternalMatch(anchors=self.pattern_anchors)
             pairs = zip(self.pattern_anchors, chosen, strict=True)
             if all(self._match_nodes(p, g, match) for p, g in pairs) and self._complete(match):
                 found.append(match)
