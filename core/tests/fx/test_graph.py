@@ -50,7 +50,7 @@ def names_of_nodes(library):
 
 def users(library):
     _, nodes = small(library)
-    return {name: ([*map(str, n.users)], [*map(str, n.all_input_nodes)]) for name, n in nodes.items()}
+    return [([*map(str, n.users)], [*map(str, n.all_input_nodes)]) for n in nodes.values()]
 
 
 def replaced_uses(library):
@@ -65,7 +65,8 @@ def replaced_uses(library):
 def replaced_uses_in_part(library):
     graph, nodes = small(library)
     with graph.inserting_before(nodes["output"]):
-        more = graph.call_function(operator.mul, (nodes["relu"], [nodes["relu"], {"a": nodes["y"]}]))
+        items = [nodes["relu"], {"a": nodes["y"]}]
+        more = graph.call_function(operator.mul, (nodes["relu"], items))
     changed = nodes["relu"].replace_all_uses_with(nodes["x"], lambda user: user is more)
     return text(graph), [*map(str, changed)]
 

@@ -113,9 +113,7 @@ def test_interpreter_says_where_it_was():
     module = traced()
     with pytest.raises(RuntimeError) as caught:
         fx.Interpreter(module).run(rushlight.ones(2, 5))
-    notes = getattr(caught.value, "__notes__", [])
-    if sys.version_info >= (3, 11):
-        assert any("While executing %first_0" in note for note in notes)
+    assert any("While executing %first_0" in note for note in caught.value.__notes__)
 
 
 def test_submodules_come_and_go():

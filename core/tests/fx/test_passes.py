@@ -1,5 +1,6 @@
 """Shapes, parts, drawings, orders and fused layers of graphs."""
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -14,13 +15,12 @@ from rushlight.fx.passes.shape_prop import ShapeProp, TensorMetadata
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-import torch.fx.passes.operator_support  # noqa: E402
-import torch.fx.passes.shape_prop  # noqa: E402
-import torch.fx.passes.split_module  # noqa: E402, F401
 from agreement import same_graphs, same_values  # noqa: E402
 from programs import models  # noqa: E402
 
-import rushlight.fx.passes.split_module  # noqa: E402, F401
+for _library in ("torch", "rushlight"):
+    for _pass in ("operator_support", "shape_prop", "split_module"):
+        importlib.import_module(f"{_library}.fx.passes.{_pass}")
 
 
 def shapes(library):

@@ -68,8 +68,7 @@ class Interpreter:
                 if node.stack_trace:
                     note += f"\nOriginal traceback:\n{node.stack_trace}"
                 error._fx_node = node
-                if hasattr(error, "add_note"):  # Python 3.11
-                    error.add_note(note)
+                error.add_note(note)
             raise
 
     def boxed_run(self, args_list: list):

@@ -38,7 +38,7 @@ from rushlight.tensor.memory_format import (
     preserve_format,
 )
 from rushlight.tensor.memory_format import empty_like as _like_strides
-from rushlight.tensor.overriding import call_by_override
+from rushlight.tensor.overriding import by_override, call_by_override
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.storage import Storage, row_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
@@ -338,7 +338,7 @@ def _like(fill):
         if (
             device is memory_format is layout is None
             and not (requires_grad or first)
-            and input is not None
+            and type(input) in EXACT
         ):
             made = plainly_alike(input, fill, dtype)
             if made is not None:
@@ -416,6 +416,10 @@ def full_like(
         made = plainly_alike(input, float(fill_value))
         if made is not None:
             return made
+    if type(input) not in EXACT:
+        found = by_override(full_like, locals())
+        if found is not NotImplemented:
+            return found
     if hasattr(input, "_pattern"):
         return ones_like(input, dtype=dtype).fill_(fill_value).requires_grad_(requires_grad)
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)

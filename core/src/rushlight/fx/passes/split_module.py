@@ -86,21 +86,26 @@ class _Split:
             return
         if maker is not None:
             maker.outputs.setdefault(read.name)
-        if user is not None and read.op != "get_attr":
+        if user is not None:
             user.inputs.setdefault(read.name)
             if maker is not None:
                 user.dependencies.setdefault(maker.name)
 
     def ordered(self):
         """The parts so that each comes behind those it reads of."""
+        left = {name: dict(part.dependencies) for name, part in self.partitions.items()}
+        ready = [name for name, needed in left.items() if not needed]
         order: list[str] = []
-        waiting = list(self.partitions)
-        while waiting:
-            ready = [n for n in waiting if all(d in order for d in self.partitions[n].dependencies)]
-            if not ready:
-                raise RuntimeError("cycle exists between partitions!")
-            order.append(ready[0])
-            waiting.remove(ready[0])
+        while ready:
+            done = ready.pop()
+            order.append(done)
+            for name, needed in left.items():
+                if done in needed:
+                    del needed[done]
+                    if not needed:
+                        ready.append(name)
+        if len(order) < len(left):
+            raise RuntimeError("cycle exists between partitions!")
         return order
 
     def fill(self):
@@ -120,12 +125,8 @@ class _Split:
             part.graph.output(results[0] if len(results) == 1 else results)
 
     def _copy(self, node, part):
-        def inside(read):
-            if read not in part.environment:  # an attribute, which each part reads by itself
-                part.environment[read] = self._attribute(read, part)
-            return part.environment[read]
-
-        args, kwargs = map_arg(node.args, inside), map_arg(node.kwargs, inside)
+        args = map_arg(node.args, part.environment.__getitem__)
+        kwargs = map_arg(node.kwargs, part.environment.__getitem__)
         target = node.target
         if node.op == "call_module":
             target = _flat_name(target)
@@ -136,26 +137,18 @@ class _Split:
         new.meta = copy.copy(node.meta)
         part.environment[node] = new
 
-    def _attribute(self, read, part):
-        part.targets.setdefault(read.target)
-        new = part.graph.create_node("get_attr", _flat_name(read.target), type_expr=read.type)
-        new.meta = copy.copy(read.meta)
-        return new
-
     def assembled(self, order, moved):
         """The module that calls the parts."""
         graph, values, modules = Graph(), {}, nn.Module()
         for node in self.m.graph.nodes:
-            if node.op in ("placeholder", "get_attr") and (
-                node.op == "placeholder" or any(u.op == "output" for u in node.users)
-            ):
-                default = node.args[0] if node.args else ...
-                if node.op == "placeholder":
-                    values[node.name] = graph.placeholder(node.target, node.type, default)
-                else:
-                    values[node.name] = graph.create_node("get_attr", node.target)
-                    _copy_attr(self.root, modules, node.target)
-                values[node.name].meta = copy.copy(node.meta)
+            if node.op not in ("placeholder", "get_attr"):
+                continue
+            values[node.name] = graph.create_node(
+                node.op, node.target, node.args, {}, node.name, node.type
+            )
+            values[node.name].meta = copy.copy(node.meta)
+            if node.op == "get_attr":
+                _copy_attr(self.root, modules, node.target)
         for name in order:
             self._call(graph, values, modules, self.partitions[name], moved)
         for node in self.m.graph.find_nodes(op="output"):
@@ -166,15 +159,9 @@ class _Split:
     def _call(self, graph, values, modules, part, moved):
         inner = nn.Module()
         for target in part.targets:
-            value = self.root
-            for name in target.split("."):
-                value = getattr(value, name)
             new = _flat_name(target)
             moved[f"{part.submod_name}.{new}"] = target
-            if isinstance(value, nn.Module) or isinstance(value, nn.Parameter):
-                setattr(inner, new, value)
-            else:
-                inner.register_buffer(new, value)
+            setattr(inner, new, self.root.get_submodule(target))
         setattr(modules, part.submod_name, GraphModule(inner, part.graph))
         call = graph.call_module(part.submod_name, tuple(values[name] for name in part.inputs))
         if len(part.outputs) == 1:
