@@ -18,9 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from agreement import same_graphs, same_values  # noqa: E402
 from programs import models  # noqa: E402
 
-for _library in ("torch", "rushlight"):
-    for _pass in ("operator_support", "shape_prop", "split_module"):
-        importlib.import_module(f"{_library}.fx.passes.{_pass}")
+for _pass in ("operator_support", "shape_prop", "split_module"):
+    importlib.import_module(f"torch.fx.passes.{_pass}")
 
 
 def shapes(library):

@@ -253,3 +253,14 @@ def test_proxies_of_an_existing_graph_add_to_it():
     assert [n.target for n in graph.nodes][1:3] == [rushlight.relu, operator.add]
     module = fx.GraphModule({}, graph)
     same_values(module(rushlight.tensor([-1.0, 1.0])), rushlight.tensor([1.0, 2.0]))
+
+
+def test_what_is_not_there_can_be_imported_and_says_so():
+    from rushlight.fx.experimental.proxy_tensor import make_fx
+
+    with pytest.raises(NotImplementedError, match="fx.symbolic_trace"):
+        make_fx(lambda x: x)
+    with pytest.raises(NotImplementedError, match="fx.Nothing"):
+        fx.Nothing()
+    with pytest.raises(NotImplementedError, match="shape_prop"):
+        fx.passes.fake_tensor_prop.FakeTensorProp(None)

@@ -10,6 +10,9 @@ list of nodes that may be inspected and changed, and its `code` is readable Pyth
 ['x', 'relu', 'add', 'output']
 """
 
+import importlib
+
+from rushlight import refusals
 from rushlight.fx import immutable_collections
 from rushlight.fx._symbolic_trace import (
     PH,
@@ -43,3 +46,9 @@ __all__ = [
     "symbolic_trace",
     "wrap",
 ]
+
+
+def __getattr__(name):
+    if name in ("experimental", "operator_schemas", "passes"):
+        return importlib.import_module(f"{__name__}.{name}")
+    return refusals.lookup("fx", name)

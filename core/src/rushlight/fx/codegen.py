@@ -149,9 +149,8 @@ class _Writer:
         if isinstance(value, type) or callable(value) and hasattr(value, "__qualname__"):
             return self.add_global(qualified_name(value), value)
         if isinstance(value, _NOT_ALIASED):
-            self.globals.setdefault("rushlight", rushlight)
-            if isinstance(value, rushlight.device):
-                self.globals.setdefault("device", rushlight.device)
+            home, dot, _ = repr(value).partition(".")  # ``device(...)`` or ``rushlight.float32``
+            self.globals.setdefault(*((home, rushlight) if dot else ("device", rushlight.device)))
         elif isinstance(value, float) and repr(value).lstrip("-") in CUSTOM_BUILTINS:
             self.globals.setdefault(repr(value).lstrip("-"), CUSTOM_BUILTINS[repr(abs(value))][1])
         return repr(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 import warnings
@@ -24,7 +25,8 @@ PH = PHBase()
 
 def _assert_is_none(value, msg):
     """What a graph says of an argument that was None when it was traced."""
-    assert value is None, msg
+    if value is not None:
+        raise AssertionError(msg)
 
 
 _assert_is_none.__module__ = "rushlight.fx._symbolic_trace"  # where programs and code find it
@@ -142,5 +144,4 @@ def _flattened(tracer, root_fn, args, names, first):
         results, info.out_spec = pytree.tree_flatten(out)
         return results
 
-    call.__wrapped__ = root_fn
-    return call, [*args[:first], *leaves]
+    return functools.update_wrapper(call, root_fn, (), ()), [*args[:first], *leaves]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import linecache
+import typing
 import weakref
 from pathlib import Path
 
@@ -47,10 +48,8 @@ def _rebuilt(body: dict, imports: str):
 
     body = dict(body)
     kept = {key: body.pop(key) for key in ("_code", "_kept_class", "_kept_tree", "_tracer_cls")}
-    made = type("CodeOnly", (_CodeOnlyModule,), {})
-    made.forward = _compiled(f"{imports}\n{kept['_code']}", {}, kept["_kept_class"])
-    made.__module__ = __name__
-    root = made(body)
+    forward = _compiled(f"{imports}\n{kept['_code']}", {}, kept["_kept_class"])
+    root = type("CodeOnly", (_CodeOnlyModule,), {"forward": forward, "__module__": __name__})(body)
     tracer_class = kept["_tracer_cls"] or Tracer
     tracer = type("KeepModules", (tracer_class,), {"is_leaf_module": lambda self, m, name: True})()
     graph = tracer.trace(root)
@@ -179,7 +178,8 @@ class GraphModule(nn.Module):
             self._in_spec, self._out_spec = info.in_spec, info.out_spec
         made = self._graph.python_code(root_module="self")
         self._code = made.src
-        type(self).forward = _compiled(made.src, made.globals, type(self).__name__)
+        own: typing.Any = type(self)  # a class of this module alone
+        own.forward = _compiled(made.src, made.globals, own.__name__)
         return made
 
     # ------------------------------------------------------------------------------------ modules

@@ -37,6 +37,7 @@ class Interpreter:
         self.name = "Interpreter"
         self.garbage_collect_values = garbage_collect_values
         self.extra_traceback = True
+        self._explained: Exception | None = None  # the error that says already where it was
         if garbage_collect_values:
             self.user_to_last_uses = last_uses(self.graph)
 
@@ -63,11 +64,11 @@ class Interpreter:
         try:
             return self.run_node(node)
         except Exception as error:
-            if self.extra_traceback and not hasattr(error, "_fx_node"):
+            if self.extra_traceback and error is not self._explained:
                 note = f"While executing {node.format_node()}"
                 if node.stack_trace:
                     note += f"\nOriginal traceback:\n{node.stack_trace}"
-                error._fx_node = node
+                self._explained = error
                 error.add_note(note)
             raise
 
@@ -153,8 +154,7 @@ class Transformer(Interpreter):
         self.new_graph = Graph()
         self.new_graph.set_codegen(module.graph._codegen)
 
-        self.tracer = _TransformerTracer(self.new_graph)
-        self.tracer.root = module
+        self.tracer = _TransformerTracer(module, self.new_graph)
 
     def placeholder(self, target, args, kwargs):
         """A proxy of a new placeholder."""
@@ -188,9 +188,9 @@ class Transformer(Interpreter):
 class _TransformerTracer(TracerBase):
     """Makes nodes in the new graph; submodules stay calls."""
 
-    def __init__(self, graph):
+    def __init__(self, root, graph):
         super().__init__()
-        self.graph = graph
+        self.root, self.graph = root, graph
         self.tensor_attrs: dict = {}
 
     def is_leaf_module(self, _, __):

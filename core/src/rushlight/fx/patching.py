@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 
 from rushlight.fx.node import map_aggregate
 from rushlight.fx.proxy import Proxy
@@ -11,6 +12,7 @@ from rushlight.fx.proxy import Proxy
 # The functions to write down as one call: (id of the namespace, name) -> namespace.
 _wrapped_fns_to_patch: dict[tuple[int, str], dict] = {}
 _MISSING = object()
+_made: weakref.WeakSet = weakref.WeakSet()  # what `wrapped` returned
 
 
 def wrap(fn_or_name):
@@ -57,7 +59,7 @@ def wrapped(function):
             result.node.meta["is_wrapped"] = True  # whose code wraps it again
         return result
 
-    call._fx_wrapped = True
+    _made.add(call)
     return call
 
 
@@ -95,5 +97,5 @@ class Patcher:
         for name, value in list(namespace.items()):
             if name.startswith("_") or not callable(value) or id(value) not in ids:
                 continue
-            if not getattr(value, "_fx_wrapped", False):
+            if value not in _made:
                 self.patch(namespace, name, wrapped(value))

@@ -13,6 +13,7 @@ import dis
 import enum
 import inspect
 import operator
+import typing
 
 import rushlight
 from rushlight.fx.locations import at_user_line, user_stack
@@ -54,7 +55,7 @@ class TracerBase:
     """What proxies need of a tracer: it makes nodes and arguments, and decides what control flow
     does. :class:`Tracer` adds modules."""
 
-    graph = None
+    graph: typing.Any = None
     record_stack_traces = False  # whether nodes know the lines of the program
     check_mutable_operations = False  # kept for PyTorch's programs; nothing depends on it
     trace_asserts = False  # whether ``assert proxy`` is written down as a call
@@ -354,7 +355,8 @@ def _is_asserted(frame):
 
 def _assert(condition):
     """What ``assert condition`` becomes in a graph."""
-    assert condition
+    if not condition:
+        raise AssertionError
 
 
 __all__ = [

@@ -49,7 +49,6 @@ from rushlight.ops.losses import (
     cosine_embedding_loss,
     cosine_similarity,
     cross_entropy,
-    gaussian_nll_loss,
     hinge_embedding_loss,
     huber_loss,
     kl_div,
@@ -65,7 +64,6 @@ from rushlight.ops.matrix import bilinear, linear
 from rushlight.ops.normalization import (
     batch_norm,
     layer_norm,
-    local_response_norm,
     normalize,
     rms_norm,
 )
@@ -84,8 +82,9 @@ from rushlight.ops.pooling import (
     max_pool2d,
     max_pool3d,
 )
+from rushlight.ops.response_normalization import local_response_norm
 from rushlight.ops.softmax import log_softmax, softmax, softmin
-from rushlight.ops.squared_errors import mse_loss
+from rushlight.ops.squared_errors import gaussian_nll_loss, mse_loss
 from rushlight.ops.trigonometric import tanh
 from rushlight.tensor.overriding import by_override
 from rushlight.tensor.tensor import EXACT

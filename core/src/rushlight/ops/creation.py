@@ -38,7 +38,7 @@ from rushlight.tensor.memory_format import (
     preserve_format,
 )
 from rushlight.tensor.memory_format import empty_like as _like_strides
-from rushlight.tensor.overriding import by_override, call_by_override
+from rushlight.tensor.overriding import call_by_override
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.storage import Storage, row_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
@@ -417,7 +417,10 @@ def full_like(
         if made is not None:
             return made
     if type(input) not in EXACT:
-        found = by_override(full_like, locals())
+        options = {"dtype": dtype, "layout": layout, "device": device}
+        options |= {"requires_grad": requires_grad, "memory_format": memory_format}
+        options = {name: value for name, value in options.items() if value}
+        found = call_by_override(full_like, (input, fill_value), options)
         if found is not NotImplemented:
             return found
     if hasattr(input, "_pattern"):

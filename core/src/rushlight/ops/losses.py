@@ -331,10 +331,8 @@ def _same_shape(name, input, target):
 @in_float32
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute difference."""
-    if type(input) not in EXACT:
-        found = by_override(l1_loss, locals())
-        if found is not NotImplemented:
-            return found
+    if type(input) not in EXACT and (out := by_override(l1_loss, locals())) is not NotImplemented:
+        return out
     reduction = reduction_of(reduction, size_average, reduce)
     _same_shape("l1_loss", input, target)
     losses = (input - target).abs()
@@ -358,10 +356,11 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference below `delta`, linear above. (Huber, 1964.)"""
-    if type(input) not in EXACT:
-        found = by_override(huber_loss, locals())
-        if found is not NotImplemented:
-            return found
+    if (
+        type(input) not in EXACT
+        and (out := by_override(huber_loss, locals())) is not NotImplemented
+    ):
+        return out
     if not isinstance(delta, (int, float)):
         raise TypeError(f"huber_loss: delta must be a float or int, got: {type(delta)}")
     if not delta > 0:
@@ -371,15 +370,12 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _reduce(losses if weight is None else losses * weight, reduction_of(reduction))
 
 
+@overridable
 @in_float32
 def binary_cross_entropy(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
     """``-(y log(p) + (1 - y) log(1 - p))``; logarithms are at least -100."""
-    if type(input) not in EXACT:
-        found = by_override(binary_cross_entropy, locals())
-        if found is not NotImplemented:
-            return found
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
@@ -576,34 +572,3 @@ def poisson_nll_loss(
         stirling = target * target.log() - target + 0.5 * (2 * np.pi * target).log()
         losses = losses + where(target > 1, stirling, 0.0)
     return _reduce(losses, reduction)
-
-
-def _variance_like(input, var):
-    """A variance that broadcasts against `input`: one per element, or one per row."""
-    if isinstance(var, float):
-        var = input.detach() * 0 + var
-    elif var.shape != input.shape:
-        if tuple(input.shape[:-1]) == tuple(var.shape):
-            var = var.unsqueeze(-1)
-        elif var.dim() != input.dim() or any(
-            b not in (1, a) for a, b in zip(input.shape, var.shape, strict=True)
-        ):
-            raise ValueError(
-                f"var is of incorrect size: {shape_text(var.shape)} for input of shape "
-                f"{shape_text(input.shape)}"
-            )
-    if readable(var) and bool((var < 0).any()):
-        raise ValueError("var has negative entry/entries")
-    return var
-
-
-@overridable
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
-    """The negative log-likelihood of normal samples with predicted variance."""
-    var = _variance_like(input, var)
-    # the limit does not stop the gradient of the variance
-    variance = var + (var.detach().clamp(min=eps) - var.detach())
-    losses = 0.5 * (variance.log() + (input - target) ** 2 / variance)
-    if full:
-        losses = losses + 0.5 * float(np.log(2 * np.pi))
-    return _reduce(losses, reduction_of(reduction))
