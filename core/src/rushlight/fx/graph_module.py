@@ -187,7 +187,7 @@ class GraphModule(nn.Module):
         """Add a module at a path, with empty modules on the way; False where something else than a
         module stands in it."""
         *path, name = target.split(".")
-        module = self
+        module: nn.Module = self
         for part in path:
             inner = getattr(module, part, None)
             if inner is None:

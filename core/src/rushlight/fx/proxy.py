@@ -230,7 +230,7 @@ class Attribute(Proxy):
 
     def __init__(self, root: Proxy, attr: str):
         self.root, self.attr, self.tracer = root, attr, root.tracer
-        self._node = None
+        self._node: Node | None = None
 
     @property
     def node(self) -> Node:  # type: ignore[override]

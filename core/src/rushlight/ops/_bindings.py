@@ -283,9 +283,7 @@ def _operator(op, function):
     if len(op.names) < 2 or function is not op.function:
         return function
     if op.kind != "elementwise":
-        return (
-            _short_composite(op, _beside_arrays(function)) if op.kind == "composite" else function
-        )
+        return _composite_operator(op, function) if op.kind == "composite" else function
 
     def general(input, other):
         if not isinstance(input, Tensor):
@@ -299,6 +297,22 @@ def _operator(op, function):
         return function(input, other)
 
     call = _fast_form(op, general)
+    call.__name__, call.variant = op.name, "operator"
+    return call
+
+
+def _composite_operator(op, function):
+    """The operator of a composite: as :func:`_operator` for what is no tensor."""
+    beside = _beside_arrays(function)
+
+    def general(input, other):
+        if isinstance(input, Tensor) and not isinstance(other, Tensor):
+            found = overriding((input, other), {})
+            if found:
+                return call_overrides(call, found, (input, other), {})
+        return beside(input, other)
+
+    call = _short_composite(op, general)
     call.__name__, call.variant = op.name, "operator"
     return call
 

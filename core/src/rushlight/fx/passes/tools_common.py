@@ -57,7 +57,8 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
     if len(order) < len(nodes):
         rest = sorted(node.name for node in set(nodes) - set(order))
         raise RuntimeError(f"Input graph has cycles, unable to add {rest}")
-    new, values = Graph(tracer_cls=gm.graph._tracer_cls), {}
+    new = Graph(tracer_cls=gm.graph._tracer_cls)
+    values: dict[Node, Node] = {}
     new._codegen = gm.graph._codegen
     for node in order:
         values[node] = new.node_copy(node, values.__getitem__)
