@@ -1,6 +1,7 @@
 """Every function that PyTorch lets arguments override, called with proxies: one node each."""
 
 import inspect
+import operator
 import sys
 import warnings
 from pathlib import Path
@@ -148,3 +149,35 @@ def test_nested_sparse_and_transformed_tensors_go_on_as_before():
     assert rushlight.allclose(found, functional.layer_norm(x, (4,)))
     slope = rushlight.func.grad(lambda t: functional.mse_loss(t, 0 * t))(x)
     assert rushlight.allclose(slope, 2 * x / x.numel())
+
+
+OPERATORS = (
+    "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift eq ne lt gt le ge"
+).split()
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_of_tensors_are_methods(name):
+    graphs = []
+    for library in (torch, rushlight):
+        held = library.tensor([1, 2])
+        graphs.append(library.fx.Tracer().trace(lambda x: getattr(operator, name)(held, x)))  # noqa: B023
+    kinds = [[node.op for node in graph.nodes] for graph in graphs]
+    assert kinds[0] == kinds[1] == ["placeholder", "get_attr", "call_method", "output"]
+    held, other = rushlight.tensor([1, 2]), rushlight.tensor([3, 1])
+    module = rushlight.fx.symbolic_trace(lambda x: getattr(operator, name)(held, x))
+    assert rushlight.equal(module(other), getattr(operator, name)(held, other))
+
+
+def test_writing_a_proxy_into_a_tensor_is_a_node():
+    def program(library):
+        held = library.zeros(3)
+
+        def write(x):
+            held[1] = x
+            return held * 1
+
+        return library.fx.Tracer().trace(write)
+
+    theirs, ours = program(torch), program(rushlight)
+    assert [node.name for node in ours.nodes] == [node.name for node in theirs.nodes]

@@ -376,6 +376,9 @@ def setitem(self, index, value):
         if number_dtype(value) is None:
             from rushlight.ops.creation import tensor
 
+            found = call_by_override(setitem, (value, *_parts(index)), {}, (self, index, value))
+            if found is not NotImplemented:
+                return
             value = tensor(value)
         elif basic:
             _slice(self, plain).fill_(_finite_or_not(value, self._dtype))
@@ -438,6 +441,7 @@ def index_put(input, indices, values, accumulate=False):
 
 
 getitem.__name__, getitem.variant = "__getitem__", "operator"
+setitem.__name__, setitem.variant = "__setitem__", "operator"
 Tensor.__getitem__, Tensor.__setitem__ = getitem, setitem
 Tensor.index_put_, Tensor.index_put = index_put_, index_put
 
