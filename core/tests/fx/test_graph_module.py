@@ -195,3 +195,30 @@ def test_code_of_a_collected_module_is_forgotten():
     del module
     gc.collect()
     assert file not in linecache.cache
+
+
+def test_wrapped_functions_are_still_one_call_after_pickling():
+    import wrapping
+
+    for name, wanted in wrapping.WANTED.items():
+        again = pickle.loads(pickle.dumps(fx.symbolic_trace(getattr(wrapping, name))))
+        assert [n.target for n in again.graph.nodes if n.op == "call_function"] == wanted
+        x = rushlight.ones(2, 3)
+        same_values(again(x), getattr(wrapping, name)(x))
+
+
+def test_source_of_forward_can_be_asked_for():
+    import inspect
+
+    module = traced()
+    assert inspect.getsource(type(module).forward).strip() == module.code.strip()
+
+
+def test_subclasses_keep_their_methods():
+    class Named(fx.GraphModule):
+        def title(self):
+            return f"{type(self).__name__} of {len(self.graph.nodes)}"
+
+    module = Named(nn.Module(), fx.symbolic_trace(lambda x: x + 1).graph, "Mine")
+    assert isinstance(module, Named) and module.title() == "Mine of 3"
+    assert type(copy.deepcopy(module)).__mro__[1] is Named and copy.copy(module).code == module.code
