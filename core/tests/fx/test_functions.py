@@ -181,3 +181,38 @@ def test_writing_a_proxy_into_a_tensor_is_a_node():
 
     theirs, ours = program(torch), program(rushlight)
     assert [node.name for node in ours.nodes] == [node.name for node in theirs.nodes]
+
+
+def test_custom_functions_are_traced_through():
+    def program(library):
+        class Square(library.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, grad):
+                return 2 * grad * ctx.saved_tensors[0]
+
+        return library.fx.Tracer().trace(lambda x: Square.apply(x) + 1)
+
+    names = [[node.name for node in program(library).nodes] for library in (torch, rushlight)]
+    assert names[0] == names[1] == ["x", "mul", "add", "output"]
+
+
+def test_proxies_are_written_into_tensors_and_buffers():
+    def program(library):
+        class Counting(library.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("seen", library.zeros(2))
+
+            def forward(self, x):
+                self.seen += x
+                return library.ones(2).mul_(x).addcmul_(x, x)
+
+        return library.fx.Tracer().trace(Counting())
+
+    found = [[(n.op, n.name) for n in program(library).nodes] for library in (torch, rushlight)]
+    assert found[0] == found[1]

@@ -353,16 +353,27 @@ def inplace_view_function(op, name):
     return _inplace_call(op, name, run_inplace_view, "inplace view")
 
 
+def _asked_before_writing(target, args, kwargs):
+    """Who is asked before `target` is written to: those like it; of a plain tensor's other
+    arguments, what is no tensor."""
+    found = overriding((target, *args), kwargs)
+    if type(target) in EXACT:
+        return [item for item in found if not isinstance(item, Tensor)]
+    return found
+
+
 def _inplace_call(op, name, run, variant):
     def call(self=_fast.UNSET, *args, **kwargs):
         if self is _fast.UNSET:  # functions name their first argument: ``abs_(input=x)``
             self = first_by_keyword(name, kwargs)
         if STATE.modes and stack.interpreters:
             return interpret(call, (self, *args), kwargs)
-        if type(self) not in EXACT and (stack.overrides or stack.levels):
-            found = overriding((self, *args), kwargs)
-            if found:
-                return call_overrides(call, found, (self, *args), kwargs)
+        for value in (self, *args):
+            if type(value) not in _UNQUESTIONED and (stack.overrides or stack.levels):
+                found = _asked_before_writing(self, args, kwargs)
+                if found:
+                    return call_overrides(call, found, (self, *args), kwargs)
+                break
         if STATE.levels and stack.levels:
             found = through_levels(call, args, (self, *args), kwargs)
             if found is not NotImplemented:
