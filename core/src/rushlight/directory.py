@@ -9,7 +9,7 @@ from rushlight import refusals
 # Modules of the top level imported at first use.
 PARTS = frozenset(
     "_C __config__ _dynamo _utils accelerator amp array_api backends chains compiler cpu "
-    "distributed distributions fft func functional hub jit library linalg masked mps "
+    "distributed distributions fft func fx functional hub jit library linalg masked mps "
     "multiprocessing nested onnx overrides profiler quasirandom random serialization signal "
     "sparse special storage testing types version xpu".split()
 )

@@ -6,6 +6,7 @@ import warnings
 
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.tensor.dispatch import readable
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils._pytree import tree_flatten, tree_unflatten
 
@@ -181,6 +182,8 @@ def typename(obj) -> str:
     return prefix + kind.__qualname__
 
 
+@overridable(as_given=True)
+@overridable(as_given=True)
 def _assert(condition, message) -> None:
     """``assert condition, message`` that ``python -O`` keeps."""
     if not condition:

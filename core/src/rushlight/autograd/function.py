@@ -41,6 +41,10 @@ def _custom_view(name, number):
 def _check_tensors(what, values, error=RuntimeError, none=False):
     for number, value in enumerate(values):
         if not (isinstance(value, Tensor) or none and value is None):
+            if hasattr(
+                type(value), "__torch_function__"
+            ):  # it takes a tensor's part, as proxies do
+                continue
             raise error(f"{what}, but argument {number} is of type {type(value).__name__}")
 
 
@@ -349,6 +353,9 @@ class Function(metaclass=FunctionMeta):
                 result = cls.forward(context, *args, **kwargs)
         many = isinstance(result, tuple)
         outputs = list(result) if many else [result]
+        for item in context._to_save:
+            if item is not None and not isinstance(item, Tensor):
+                return result  # of proxies, which have no history
         if not recording:
             context._freeze(outputs, None)
             return result

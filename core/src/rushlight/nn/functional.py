@@ -49,7 +49,6 @@ from rushlight.ops.losses import (
     cosine_embedding_loss,
     cosine_similarity,
     cross_entropy,
-    gaussian_nll_loss,
     hinge_embedding_loss,
     huber_loss,
     kl_div,
@@ -65,7 +64,6 @@ from rushlight.ops.matrix import bilinear, linear
 from rushlight.ops.normalization import (
     batch_norm,
     layer_norm,
-    local_response_norm,
     normalize,
     rms_norm,
 )
@@ -84,9 +82,12 @@ from rushlight.ops.pooling import (
     max_pool2d,
     max_pool3d,
 )
+from rushlight.ops.response_normalization import local_response_norm
 from rushlight.ops.softmax import log_softmax, softmax, softmin
-from rushlight.ops.squared_errors import mse_loss
+from rushlight.ops.squared_errors import gaussian_nll_loss, mse_loss
 from rushlight.ops.trigonometric import tanh
+from rushlight.tensor.overriding import by_override
+from rushlight.tensor.tensor import EXACT
 
 relu_, leaky_relu_, elu_ = relu.op.inplace, leaky_relu.op.inplace, elu.op.inplace
 selu_, celu_ = selu.op.inplace, celu.op.inplace
@@ -99,12 +100,29 @@ def _forms(function, name):
     def call(input, *args, inplace=False, **kwargs):
         if len(args) > limit:
             inplace, args = args[limit], args[:limit]
+        if type(input) not in EXACT:
+            found = by_override(call, _by_name(call, function, (input, *args), kwargs, inplace))
+            if found is not NotImplemented:
+                return found
         return (function.op.inplace if inplace else function)(input, *args, **kwargs)
 
     limit = function.op.positional - 1
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
     return call
+
+
+def _by_name(call, function, args, kwargs, inplace):
+    """The arguments of a function with ``inplace`` behind those of its op."""
+    import inspect
+
+    own = inspect.signature(function.__wrapped__)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    flag = inspect.Parameter("inplace", kind, default=False)
+    call.__signature__ = own.replace(parameters=[*own.parameters.values(), flag])
+    bound = call.__signature__.bind(*args, **kwargs, inplace=inplace)
+    bound.apply_defaults()
+    return bound.arguments
 
 
 relu, leaky_relu, elu = _forms(relu, "relu"), _forms(leaky_relu, "leaky_relu"), _forms(elu, "elu")

@@ -357,7 +357,8 @@ class Module(StateMixin):
             self.register_buffer(name, value, value.persistent)
             return True
         if buffers is not None and name in buffers:
-            if value is not None and not isinstance(value, Tensor):
+            stands_for_one = hasattr(type(value), "__torch_function__")  # as proxies do
+            if value is not None and not isinstance(value, Tensor) and not stands_for_one:
                 raise TypeError(
                     f"cannot assign '{type(value).__name__}' as buffer '{name}' (torch.Tensor or "
                     "None expected)"

@@ -14,6 +14,7 @@ from rushlight.ops import dropout as noise
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops.creation import empty_like
 from rushlight.ops.matrix_norm import linalg_matrix_norm, linalg_vector_norm
+from rushlight.tensor.overriding import overridable
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -25,6 +26,7 @@ def _reduction(op, value):
 
 
 # ------------------------------------------------------------------------------------ normalization
+@overridable(as_given=True)
 def batch_norm(
     input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=True
 ):
@@ -32,6 +34,7 @@ def batch_norm(
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
+@overridable(as_given=True)
 def instance_norm(
     input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps,
     cudnn_enabled=True,
@@ -42,17 +45,20 @@ def instance_norm(
     )
 
 
+@overridable(as_given=True)
 @numpy_names
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
     """:func:`rushlight.nn.functional.layer_norm`."""
     return F.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+@overridable(as_given=True)
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
     """:func:`rushlight.nn.functional.group_norm`."""
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 
+@overridable(as_given=True)
 @numpy_names
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """:func:`rushlight.nn.functional.rms_norm`."""
@@ -60,6 +66,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 
 # --------------------------------------------------------------------------------------- embeddings
+@overridable(as_given=True)
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     """Rows of `weight`, the table first; see :func:`rushlight.nn.functional.embedding`."""
     padding_idx = None if padding_idx == -1 else padding_idx
@@ -74,54 +81,63 @@ def _chance(p):
     return p
 
 
+@overridable(as_given=True)
 @numpy_names
 def dropout(input, p, train):
     """:func:`rushlight.nn.functional.dropout`."""
     return F.dropout(input, _chance(p), train)
 
 
+@overridable(as_given=True)
 @numpy_names
 def dropout_(input, p, train):
     """In-place version of :func:`dropout`."""
     return F.dropout(input, _chance(p), train, True)
 
 
+@overridable(as_given=True)
 @numpy_names
 def alpha_dropout(input, p, train):
     """:func:`rushlight.nn.functional.alpha_dropout`."""
     return F.alpha_dropout(input, _chance(p), train)
 
 
+@overridable(as_given=True)
 @numpy_names
 def alpha_dropout_(input, p, train):
     """In-place version of :func:`alpha_dropout`."""
     return F.alpha_dropout(input, _chance(p), train, True)
 
 
+@overridable(as_given=True)
 @numpy_names
 def feature_dropout(input, p, train):
     """Dropout of whole channels, of input with any number of dimensions behind them."""
     return noise._channels(input, _chance(p), train, False)
 
 
+@overridable(as_given=True)
 @numpy_names
 def feature_dropout_(input, p, train):
     """In-place version of :func:`feature_dropout`."""
     return noise._channels(input, _chance(p), train, True)
 
 
+@overridable(as_given=True)
 @numpy_names
 def feature_alpha_dropout(input, p, train):
     """:func:`rushlight.nn.functional.feature_alpha_dropout`."""
     return F.feature_alpha_dropout(input, _chance(p), train)
 
 
+@overridable(as_given=True)
 @numpy_names
 def feature_alpha_dropout_(input, p, train):
     """In-place version of :func:`feature_alpha_dropout`."""
     return F.feature_alpha_dropout(input, _chance(p), train, True)
 
 
+@overridable(as_given=True)
 @numpy_names
 def native_dropout(input, p, train):
     """Dropout and the mask of what it kept."""
@@ -133,6 +149,7 @@ def native_dropout(input, p, train):
 
 
 # ------------------------------------------------------------------------------------------- losses
+@overridable(as_given=True)
 def ctc_loss(
     log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False
 ):
@@ -143,6 +160,7 @@ def ctc_loss(
     )
 
 
+@overridable(as_given=True)
 def kl_div(input, target, reduction=0, *, log_target=False):
     """:func:`rushlight.nn.functional.kl_div`; the mean is over all elements."""
     loss = F.kl_div(input, target, reduction="none", log_target=log_target)
@@ -150,6 +168,7 @@ def kl_div(input, target, reduction=0, *, log_target=False):
     return loss if reduction == "none" else getattr(loss, reduction)()
 
 
+@overridable(as_given=True)
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
     """:func:`rushlight.nn.functional.binary_cross_entropy_with_logits`."""
     reduction = _reduction("binary_cross_entropy_with_logits", reduction)
@@ -158,12 +177,14 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     )
 
 
+@overridable(as_given=True)
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
     """:func:`rushlight.nn.functional.cosine_embedding_loss`."""
     reduction = _reduction("cosine_embedding_loss", reduction)
     return F.cosine_embedding_loss(input1, input2, target, margin, reduction=reduction)
 
 
+@overridable(as_given=True)
 @numpy_names
 def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
     """:func:`rushlight.nn.functional.hinge_embedding_loss`."""
@@ -171,18 +192,21 @@ def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
     return F.hinge_embedding_loss(input, target, margin, reduction=reduction)
 
 
+@overridable(as_given=True)
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
     """:func:`rushlight.nn.functional.margin_ranking_loss`."""
     reduction = _reduction("margin_ranking_loss", reduction)
     return F.margin_ranking_loss(input1, input2, target, margin, reduction=reduction)
 
 
+@overridable(as_given=True)
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     """:func:`rushlight.nn.functional.poisson_nll_loss`."""
     reduction = _reduction("poisson_nll_loss", reduction)
     return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=reduction)
 
 
+@overridable(as_given=True)
 def triplet_margin_loss(
     anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, reduction=0
 ):
@@ -194,12 +218,14 @@ def triplet_margin_loss(
 
 
 # ------------------------------------------------------------------------------------------- others
+@overridable(as_given=True)
 @numpy_names
 def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
     """:func:`rushlight.nn.functional.pairwise_distance`."""
     return F.pairwise_distance(x1, x2, p, eps, keepdim)
 
 
+@overridable(as_given=True)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """A convolution, transposed or not, of as many dimensions as `weight` has behind two."""
     count = weight.dim() - 2
@@ -211,12 +237,14 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     return getattr(F, f"conv{count}d")(input, weight, bias, stride, padding, dilation, groups)
 
 
+@overridable(as_given=True)
 @numpy_names
 def frobenius_norm(input, dim=None, keepdim=False):
     """The square root of the sum of squares over `dim` (all)."""
     return linalg_vector_norm(input, 2, dim, keepdim)
 
 
+@overridable(as_given=True)
 @numpy_names
 def nuclear_norm(input, dim=None, keepdim=False):
     """The sum of singular values of matrices over two dimensions (the last); also written
@@ -248,6 +276,7 @@ def _recurrent(kind, input, hx, params, has_biases, layers, p, train, bidirectio
     return called(module, dict(zip(names, params, strict=True)), (input, hx))
 
 
+@overridable(as_given=True)
 def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """A long short-term memory: output, hidden and cell state; see :class:`rushlight.nn.LSTM`.
     `params` are its weights and biases, layer by layer."""
@@ -258,6 +287,7 @@ def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectiona
     return out, hidden, cell
 
 
+@overridable(as_given=True)
 def gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """A gated recurrent unit: output and hidden state; see :class:`rushlight.nn.GRU`."""
     return _recurrent(
@@ -265,6 +295,7 @@ def gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional
     )
 
 
+@overridable(as_given=True)
 def rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """An Elman network with tanh: output and hidden state; see :class:`rushlight.nn.RNN`."""
     return _recurrent(
@@ -273,6 +304,7 @@ def rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirect
     )  # fmt: skip
 
 
+@overridable(as_given=True)
 def rnn_relu(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """An Elman network with relu: output and hidden state; see :class:`rushlight.nn.RNN`."""
     return _recurrent(
@@ -281,6 +313,7 @@ def rnn_relu(input, hx, params, has_biases, num_layers, dropout, train, bidirect
     )  # fmt: skip
 
 
+@overridable(as_given=True)
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of :func:`lstm`: the new hidden and cell state."""
     hidden, cell = hx
@@ -290,6 +323,7 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return out.sigmoid() * cell.tanh(), cell
 
 
+@overridable(as_given=True)
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of :func:`gru`: the new hidden state."""
     reset, update, new = F.linear(input, w_ih, b_ih).chunk(3, -1)
@@ -298,12 +332,14 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return new + (update + update_hidden).sigmoid() * (hx - new)
 
 
+@overridable(as_given=True)
 @numpy_names
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of :func:`rnn_tanh`: the new hidden state."""
     return (F.linear(input, w_ih, b_ih) + F.linear(hx, w_hh, b_hh)).tanh()
 
 
+@overridable(as_given=True)
 @numpy_names
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of :func:`rnn_relu`: the new hidden state."""

@@ -294,9 +294,9 @@ class RMSNorm(Module):
         if elementwise_affine:
             self.weight = Parameter(ones(self.normalized_shape, device=device, dtype=dtype))
 
-    def forward(self, input):
+    def forward(self, x):
         """Normalize."""
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self):
         """The settings."""

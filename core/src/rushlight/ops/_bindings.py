@@ -283,21 +283,38 @@ def _operator(op, function):
     if len(op.names) < 2 or function is not op.function:
         return function
     if op.kind != "elementwise":
-        return (
-            _short_composite(op, _beside_arrays(function)) if op.kind == "composite" else function
-        )
+        return _composite_operator(op, function) if op.kind == "composite" else function
 
     def general(input, other):
         if not isinstance(input, Tensor):
             raise argument_error(op.name, op.names[0], "Tensor", input)
         if not isinstance(other, _OPERANDS) and not hasattr(other, "__array__"):
-            return NotImplemented
+            found = overriding((input, other), {})
+            return call_overrides(call, found, (input, other), {}) if found else NotImplemented
         if isinstance(other, np.ndarray):
             beside = op.options.get("beside_array")
             return NotImplemented if beside is None else beside(input, other)
         return function(input, other)
 
-    return _fast_form(op, general)
+    call = _fast_form(op, general)
+    call.__name__, call.variant = op.name, "operator"
+    return call
+
+
+def _composite_operator(op, function):
+    """The operator of a composite: as :func:`_operator` for what is no tensor."""
+    beside = _beside_arrays(function)
+
+    def general(input, other):
+        if isinstance(input, Tensor) and not isinstance(other, Tensor):
+            found = overriding((input, other), {})
+            if found:
+                return call_overrides(call, found, (input, other), {})
+        return beside(input, other)
+
+    call = _short_composite(op, general)
+    call.__name__, call.variant = op.name, "operator"
+    return call
 
 
 def _beside_arrays(function):
@@ -336,16 +353,27 @@ def inplace_view_function(op, name):
     return _inplace_call(op, name, run_inplace_view, "inplace view")
 
 
+def _asked_before_writing(target, args, kwargs):
+    """Who is asked before `target` is written to: those like it; of a plain tensor's other
+    arguments, what is no tensor."""
+    found = overriding((target, *args), kwargs)
+    if type(target) in EXACT:
+        return [item for item in found if not isinstance(item, Tensor)]
+    return found
+
+
 def _inplace_call(op, name, run, variant):
     def call(self=_fast.UNSET, *args, **kwargs):
         if self is _fast.UNSET:  # functions name their first argument: ``abs_(input=x)``
             self = first_by_keyword(name, kwargs)
         if STATE.modes and stack.interpreters:
             return interpret(call, (self, *args), kwargs)
-        if type(self) not in EXACT and (stack.overrides or stack.levels):
-            found = overriding((self, *args), kwargs)
-            if found:
-                return call_overrides(call, found, (self, *args), kwargs)
+        for value in (self, *args):
+            if type(value) not in _UNQUESTIONED and (stack.overrides or stack.levels):
+                found = _asked_before_writing(self, args, kwargs)
+                if found:
+                    return call_overrides(call, found, (self, *args), kwargs)
+                break
         if STATE.levels and stack.levels:
             found = through_levels(call, args, (self, *args), kwargs)
             if found is not NotImplemented:

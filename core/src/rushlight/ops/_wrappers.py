@@ -95,6 +95,7 @@ class Wrapped(Tensor):
     """A tensor as one level sees it. ``_inner`` is the tensor below, ``_level`` whose it is."""
 
     __slots__ = ()
+    _asked_by_ops = True  # functions made of ops need not ask it
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):

@@ -13,6 +13,7 @@ from rushlight.ops._op import op
 from rushlight.ops.alignment_gradients import derivative
 from rushlight.ops.comparison import where
 from rushlight.ops.creation import beside
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -96,6 +97,7 @@ def _losses(log_probs, *labelled):
     return _ctc_loss(log_probs, *labelled)[0]
 
 
+@overridable
 def ctc_loss(
     log_probs,
     targets,

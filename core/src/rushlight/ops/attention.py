@@ -23,6 +23,7 @@ from rushlight.ops.matrix import baddbmm, linear
 from rushlight.ops.padding import pad
 from rushlight.ops.softmax import softmax
 from rushlight.tensor.dispatch import readable, stack
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import EXACT, Tensor
 
 
@@ -433,6 +434,7 @@ def _check_bias(bias_k, bias_v, static_k, static_v):
         raise AssertionError("bias cannot be added to static key or value.")
 
 
+@overridable
 def multi_head_attention_forward(
     query,
     key,

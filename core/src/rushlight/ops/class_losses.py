@@ -14,7 +14,8 @@ from rushlight.ops.comparison import where
 from rushlight.ops.full_precision import in_float32
 from rushlight.ops.losses import _check_targets, _reduce, reduction_of
 from rushlight.tensor.dispatch import STATE, readable
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.overriding import by_override
+from rushlight.tensor.tensor import EXACT, Tensor
 
 _ndarray = np.ndarray
 
@@ -67,6 +68,10 @@ def nll_loss(
     input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
 ):
     """Minus the log-probability (N, C, ...) of each target class (N, ...)."""
+    if type(input) not in EXACT:
+        found = by_override(nll_loss, locals())
+        if found is not NotImplemented:
+            return found
     if weight is None and size_average is reduce is None and reduction == "mean":
         shape = input._array.shape
         fits = len(shape) == 2 and target._array.shape == shape[:1] and not STATE.levels

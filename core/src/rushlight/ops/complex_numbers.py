@@ -16,6 +16,7 @@ from rushlight.ops.joining import stack
 from rushlight.ops.shape import broadcast_tensors
 from rushlight.ops.trigonometric import cos, sin
 from rushlight.tensor.memory_format import unusual_order
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -45,6 +46,7 @@ def _angle_gradient(grad, input):
 angle.gradient(input=_angle_gradient)
 
 
+@overridable(as_given=True)
 def complex(real, imag, *, out=None):
     """A complex tensor from its two parts, broadcast; both of one floating dtype.
 

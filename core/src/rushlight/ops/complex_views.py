@@ -8,6 +8,7 @@ from rushlight.dtypes import COMPLEX
 from rushlight.errors import shape_text
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import view as declare_view
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -84,12 +85,14 @@ Tensor.real = property(_real, _written(_real))
 Tensor.imag = property(_imag, _written(_imag))
 
 
+@overridable(as_given=True)
 @numpy_names
 def real(input):
     """The real part; real tensors are returned as they are."""
     return input.real
 
 
+@overridable(as_given=True)
 @numpy_names
 def imag(input):
     """The imaginary part of a complex tensor."""

@@ -38,6 +38,7 @@ from rushlight.tensor.memory_format import (
     preserve_format,
 )
 from rushlight.tensor.memory_format import empty_like as _like_strides
+from rushlight.tensor.overriding import call_by_override
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.storage import Storage, row_of
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
@@ -337,7 +338,7 @@ def _like(fill):
         if (
             device is memory_format is layout is None
             and not (requires_grad or first)
-            and input is not None
+            and type(input) in EXACT
         ):
             made = plainly_alike(input, fill, dtype)
             if made is not None:
@@ -350,6 +351,12 @@ def _like(fill):
             found = through_levels(
                 make, (input,), (input,), {"dtype": dtype, "memory_format": memory_format}
             )
+            if found is not NotImplemented:
+                return found
+        if type(input) not in EXACT:
+            options = {"dtype": dtype, "layout": layout, "device": device}
+            options |= {"requires_grad": requires_grad, "memory_format": memory_format}
+            found = call_by_override(make, (input,), {k: v for k, v in options.items() if v})
             if found is not NotImplemented:
                 return found
         if (input.layout != "strided" or input.is_nested) and layout is None:
@@ -409,6 +416,13 @@ def full_like(
         made = plainly_alike(input, float(fill_value))
         if made is not None:
             return made
+    if type(input) not in EXACT:
+        options = {"dtype": dtype, "layout": layout, "device": device}
+        options |= {"requires_grad": requires_grad, "memory_format": memory_format}
+        options = {name: value for name, value in options.items() if value}
+        found = call_by_override(full_like, (input, fill_value), options)
+        if found is not NotImplemented:
+            return found
     if hasattr(input, "_pattern"):
         return ones_like(input, dtype=dtype).fill_(fill_value).requires_grad_(requires_grad)
     made = empty_like(input, dtype=dtype, device=device, memory_format=memory_format)

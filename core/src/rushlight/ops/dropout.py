@@ -17,7 +17,8 @@ from rushlight.ops.creation import empty
 from rushlight.ops.generators import default_generator, generator_of
 from rushlight.tensor.dispatch import stack
 from rushlight.tensor.memory_format import iterated
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.overriding import by_override, overridable
+from rushlight.tensor.tensor import EXACT, Tensor
 
 
 def _check(p):
@@ -93,8 +94,12 @@ def _kept(input, shape, p):
 
 def dropout(input, p=0.5, training=True, inplace=False):
     """In training each element is zeroed with probability `p`, the others divided by ``1 - p``."""
-    if input.is_nested:
-        return input.with_elements(dropout(input._elements, p, training, inplace))
+    if type(input) not in EXACT:
+        found = by_override(dropout, locals())
+        if found is not NotImplemented:
+            return found
+        if input.is_nested:
+            return input.with_elements(dropout(input._elements, p, training, inplace))
     return _apply(input, tuple(input.shape), p, training, inplace)
 
 
@@ -108,6 +113,10 @@ def _channels(input, p, training, inplace):
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, L) or (C, L)."""
+    if type(input) not in EXACT:
+        found = by_override(dropout1d, locals())
+        if found is not NotImplemented:
+            return found
     if input.dim() == 2:
         out = _channels(input.unsqueeze(0), p, training, inplace)
         return input if inplace else out.squeeze(0)
@@ -116,11 +125,19 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, H, W)."""
+    if type(input) not in EXACT:
+        found = by_override(dropout2d, locals())
+        if found is not NotImplemented:
+            return found
     return _channels(input, p, training, inplace)
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """:func:`dropout` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    if type(input) not in EXACT:
+        found = by_override(dropout3d, locals())
+        if found is not NotImplemented:
+            return found
     if input.dim() != 5:
         out = _channels(input.unsqueeze(0), p, training, inplace)
         return input if inplace else out.squeeze(0)
@@ -130,11 +147,13 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
 _ALPHA = 1.7580993408473766
 
 
+@overridable
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance of self-normalising networks."""
     return _alpha(input, tuple(input.shape), p, training, inplace)
 
 
+@overridable
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """:func:`alpha_dropout` of whole channels of (N, C, ...)."""
     if training and p and input.dim() < 2:

@@ -6,6 +6,7 @@ import functools
 import math
 
 from rushlight.ops.matrix import bmm, mm
+from rushlight.tensor.overriding import overridable
 
 _SPARE = [chr(c) for c in range(0x391, 0x3C9)]  # labels of dimensions behind an ellipsis
 
@@ -183,6 +184,7 @@ def _pair(a, b, plan):
     return out if order is None else out.permute(order)
 
 
+@overridable(as_given=True)
 def einsum(equation, *operands):
     """Sums of products of tensors, written with one letter per dimension.
 

@@ -17,7 +17,8 @@ from rushlight.ops._recording import note
 from rushlight.ops._shape_rules import bags_of, indexed_numbers, rows_of, table_gradient
 from rushlight.ops.comparison import where
 from rushlight.tensor.dispatch import STATE, readable
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.overriding import by_override, overridable
+from rushlight.tensor.tensor import EXACT, Tensor
 
 
 @op(
@@ -143,6 +144,10 @@ def embedding(
                 values = [None, None, padding, scale_grad_by_freq]
                 note(_embedding.op, (weight, input), values, (rows,))
             return rows
+    if type(input) not in EXACT or type(weight) not in EXACT:
+        found = by_override(embedding, locals())
+        if found is not NotImplemented:
+            return found
     _check_indices("embedding", input, weight)
     if input.is_nested:
         rows = embedding(
@@ -309,6 +314,7 @@ def _embedding_bag_weights_backward(
     return found.reshape(indices.shape)
 
 
+@overridable
 def embedding_bag(
     input,
     weight,
@@ -390,6 +396,7 @@ def _hot(classes, count):
     return None if found is NotImplemented or index_kernels.failures.value != before else found
 
 
+@overridable
 def one_hot(tensor, num_classes=-1):
     """Integers (*) as rows (*, num_classes) with a single one."""
     from rushlight.ops.creation import arange

@@ -10,6 +10,7 @@ from rushlight.errors import shape_text
 from rushlight.kernels import columns
 from rushlight.kernels.prepared import by_layout
 from rushlight.ops._op import op
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -149,6 +150,7 @@ def _settings(name, kernel_size, dilation, padding, stride):
     )
 
 
+@overridable
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """The windows of (N, C, H, W) as columns: (N, C * KH * KW, L); also without N.
 
@@ -174,6 +176,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     return out if input.dim() == 4 else out.squeeze(0)
 
 
+@overridable
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns (N, C * KH * KW, L) added up to an image (N, C, *output_size); also without N."""
     size = _pair("fold", "output_size", output_size, 1)

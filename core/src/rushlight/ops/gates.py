@@ -18,6 +18,7 @@ from rushlight.ops.random import rand
 from rushlight.ops.random_alike import rand_like
 from rushlight.ops.softmax import softmax
 from rushlight.tensor.dispatch import readable
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -125,6 +126,7 @@ def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
 rrelu.op.inplace = rrelu_
 
 
+@overridable
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     """Samples of the relaxed categorical distribution; `hard` ones are one-hot in forward.
 

@@ -39,6 +39,7 @@ from rushlight.ops._shape_rules import indexed, like
 from rushlight.tensor import construction
 from rushlight.tensor.dispatch import STATE, stack, through_levels
 from rushlight.tensor.memory_format import empty_iterated, same_order
+from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
 
@@ -328,10 +329,21 @@ def getitem(self, index):
         from rushlight.ops._wrappers import getitem as getitem_wrapped
 
         return getitem_wrapped(self, index)
+    except (AttributeError, IndexError, TypeError):
+        found = call_by_override(getitem, (self, *_parts(index)), {}, (self, index))
+        if found is NotImplemented:
+            raise
+        return found
     if basic:
         return _slice(self, plain)
     first, second = in_two_steps(plain, self.dim())
     return _index(self if first is None else _slice(self, first), _kept(second, self))
+
+
+def _parts(index):
+    """What may override an index: its items, and the bounds of slices."""
+    for item in index if type(index) is tuple else (index,):
+        yield from (item.start, item.stop, item.step) if type(item) is slice else (item,)
 
 
 def _kept(index, *tensors):
@@ -364,6 +376,9 @@ def setitem(self, index, value):
         if number_dtype(value) is None:
             from rushlight.ops.creation import tensor
 
+            found = call_by_override(setitem, (value, *_parts(index)), {}, (self, index, value))
+            if found is not NotImplemented:
+                return
             value = tensor(value)
         elif basic:
             _slice(self, plain).fill_(_finite_or_not(value, self._dtype))
@@ -414,6 +429,7 @@ def index_put_(self, indices, values, accumulate=False):
     return put(self, normalize(tuple(indices))[0], values, accumulate)
 
 
+@overridable(as_given=True)
 @numpy_names
 def index_put(input, indices, values, accumulate=False):
     """A copy of `input` with `values` written (or added) at a tuple of index tensors."""
@@ -424,6 +440,8 @@ def index_put(input, indices, values, accumulate=False):
     return _index_put(input, values, index, accumulate)
 
 
+getitem.__name__, getitem.variant = "__getitem__", "operator"
+setitem.__name__, setitem.variant = "__setitem__", "operator"
 Tensor.__getitem__, Tensor.__setitem__ = getitem, setitem
 Tensor.index_put_, Tensor.index_put = index_put_, index_put
 

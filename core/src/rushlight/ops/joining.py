@@ -13,7 +13,9 @@ from rushlight.ops._rules import same
 from rushlight.ops._shape_rules import joined, stacked
 from rushlight.ops.slicing import split
 from rushlight.tensor.memory_format import channels_last, channels_last_3d, suggests
+from rushlight.tensor.overriding import call_by_override, overridable
 from rushlight.tensor.shape import wrap_dim
+from rushlight.tensor.tensor import EXACT
 
 
 def _is_legacy_empty(array):
@@ -234,11 +236,13 @@ def widened(tensors, count):
     return out if many or len(out) != 1 else out[0]
 
 
+@overridable
 def atleast_1d(*tensors):
     """Tensors with at least one dimension; a tuple unless one tensor was given."""
     return widened(tensors, 1)
 
 
+@overridable
 def atleast_2d(*tensors):
     """Tensors with at least two dimensions; a tuple unless one tensor was given."""
     return widened(tensors, 2)
@@ -279,6 +283,10 @@ def meshgrid(*tensors, indexing=None):
     """Coordinate grids of vectors, ``indexing="ij"`` (default) or ``"xy"``."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
+    if tensors and type(tensors[0]) not in EXACT:
+        found = call_by_override(meshgrid, tensors, {"indexing": indexing})
+        if found is not NotImplemented:
+            return found
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(
             f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
@@ -298,6 +306,7 @@ def meshgrid(*tensors, indexing=None):
     return tuple(grids)
 
 
+@overridable
 def block_diag(*tensors):
     """A block-diagonal matrix of 2-D (or smaller) tensors.
 

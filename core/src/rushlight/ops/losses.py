@@ -23,7 +23,8 @@ from rushlight.ops.exponential import xlogy
 from rushlight.ops.full_precision import in_float32
 from rushlight.ops.softmax import log_softmax
 from rushlight.tensor.dispatch import readable
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.overriding import by_override, overridable
+from rushlight.tensor.tensor import EXACT, Tensor
 
 
 def reduction_of(reduction, size_average=None, reduce=None):
@@ -180,6 +181,10 @@ def cross_entropy(
     `label_smoothing` mixes in the uniform distribution (Szegedy et al., 2016). The mean divides
     by the (weighted) number of targets that count.
     """
+    if type(input) not in EXACT:
+        found = by_override(cross_entropy, locals())
+        if found is not NotImplemented:
+            return found
     if size_average is not None or reduce is not None or reduction != "mean":
         reduction = reduction_of(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
@@ -326,6 +331,8 @@ def _same_shape(name, input, target):
 @in_float32
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute difference."""
+    if type(input) not in EXACT and (out := by_override(l1_loss, locals())) is not NotImplemented:
+        return out
     reduction = reduction_of(reduction, size_average, reduce)
     _same_shape("l1_loss", input, target)
     losses = (input - target).abs()
@@ -334,6 +341,10 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Squared difference below `beta`, absolute above. (Girshick, 2015.)"""
+    if type(input) not in EXACT:
+        found = by_override(smooth_l1_loss, locals())
+        if found is not NotImplemented:
+            return found
     reduction = reduction_of(reduction, size_average, reduce)
     _same_shape("smooth_l1_loss", input, target)
     if beta < 0:
@@ -345,6 +356,11 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference below `delta`, linear above. (Huber, 1964.)"""
+    if (
+        type(input) not in EXACT
+        and (out := by_override(huber_loss, locals())) is not NotImplemented
+    ):
+        return out
     if not isinstance(delta, (int, float)):
         raise TypeError(f"huber_loss: delta must be a float or int, got: {type(delta)}")
     if not delta > 0:
@@ -354,6 +370,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _reduce(losses if weight is None else losses * weight, reduction_of(reduction))
 
 
+@overridable
 @in_float32
 def binary_cross_entropy(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean"
@@ -375,6 +392,10 @@ def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
     """Binary cross entropy of a logit; `pos_weight` scales the positive term."""
+    if type(input) not in EXACT:
+        found = by_override(binary_cross_entropy_with_logits, locals())
+        if found is not NotImplemented:
+            return found
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
@@ -390,6 +411,7 @@ def binary_cross_entropy_with_logits(
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
+@overridable
 @in_float32
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """``target * (log(target) - input)``: `input` holds log-probabilities."""
@@ -411,6 +433,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return _reduce(losses, reduction)
 
 
+@overridable
 @in_float32
 def hinge_embedding_loss(
     input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"
@@ -422,6 +445,7 @@ def hinge_embedding_loss(
     return _reduce(where(target != -1, input, 0.0) + where(target != 1, apart, 0.0), reduction)
 
 
+@overridable
 @in_float32
 def margin_ranking_loss(
     input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"
@@ -436,6 +460,7 @@ def margin_ranking_loss(
     return _reduce((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
 
 
+@overridable(as_given=True)
 @numpy_names
 def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     """The cosine of the angle between vectors along `dim`."""
@@ -469,6 +494,7 @@ def _at_least(input, limit: float):
 _at_least.gradient(input=lambda grad: grad)
 
 
+@overridable
 @in_float32
 def cosine_embedding_loss(
     input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"
@@ -487,6 +513,7 @@ def cosine_embedding_loss(
     return _reduce(where(target == 1, 1 - cosine, 0.0) + where(target == -1, apart, 0.0), reduction)
 
 
+@overridable
 @in_float32
 def triplet_margin_loss(
     anchor,
@@ -511,12 +538,14 @@ def triplet_margin_loss(
     return _reduce((near - far + margin).clamp(min=0), reduction)
 
 
+@overridable(as_given=True)
 @numpy_names
 def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
     """The norm of order `p` of ``x1 - x2 + eps`` over the last dimension."""
     return (x1 - x2 + float(eps)).norm(p, -1, keepdim)
 
 
+@overridable
 @in_float32
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """``log(1 + exp(-target * input))``."""
@@ -524,6 +553,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     return _reduce(-logsigmoid(target * input), reduction)
 
 
+@overridable
 @in_float32
 def poisson_nll_loss(
     input,
@@ -542,33 +572,3 @@ def poisson_nll_loss(
         stirling = target * target.log() - target + 0.5 * (2 * np.pi * target).log()
         losses = losses + where(target > 1, stirling, 0.0)
     return _reduce(losses, reduction)
-
-
-def _variance_like(input, var):
-    """A variance that broadcasts against `input`: one per element, or one per row."""
-    if isinstance(var, float):
-        var = input.detach() * 0 + var
-    elif var.shape != input.shape:
-        if tuple(input.shape[:-1]) == tuple(var.shape):
-            var = var.unsqueeze(-1)
-        elif var.dim() != input.dim() or any(
-            b not in (1, a) for a, b in zip(input.shape, var.shape, strict=True)
-        ):
-            raise ValueError(
-                f"var is of incorrect size: {shape_text(var.shape)} for input of shape "
-                f"{shape_text(input.shape)}"
-            )
-    if readable(var) and bool((var < 0).any()):
-        raise ValueError("var has negative entry/entries")
-    return var
-
-
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
-    """The negative log-likelihood of normal samples with predicted variance."""
-    var = _variance_like(input, var)
-    # the limit does not stop the gradient of the variance
-    variance = var + (var.detach().clamp(min=eps) - var.detach())
-    losses = 0.5 * (variance.log() + (input - target) ** 2 / variance)
-    if full:
-        losses = losses + 0.5 * float(np.log(2 * np.pi))
-    return _reduce(losses, reduction_of(reduction))

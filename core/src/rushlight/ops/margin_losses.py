@@ -12,6 +12,7 @@ from rushlight.ops.comparison import where
 from rushlight.ops.creation import beside
 from rushlight.ops.losses import _reduce, cross_entropy, pairwise_distance, reduction_of
 from rushlight.ops.matrix import linear
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 _NN = {"method": False, "oracle": "nn.functional"}
@@ -126,6 +127,7 @@ def multilabel_soft_margin_loss(
     return _reduce(losses.sum(-1) / input.shape[-1], reduction)
 
 
+@overridable
 def triplet_margin_with_distance_loss(
     anchor,
     positive,
@@ -154,6 +156,7 @@ def triplet_margin_with_distance_loss(
     return _reduce((margin + near - far).clamp(min=0), reduction)
 
 
+@overridable
 def linear_cross_entropy(
     input,
     linear_weight,

@@ -58,6 +58,7 @@ class NestedTensor(ElementsTensor):
     """A tensor of sequences of different lengths; made by `rushlight.nested.nested_tensor`."""
 
     is_nested = True
+    _asked_by_ops = True  # functions made of ops need not ask it
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):

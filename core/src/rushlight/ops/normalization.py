@@ -25,8 +25,9 @@ from rushlight.ops._shape_rules import (
 )
 from rushlight.ops.weighted_sums import addcmul
 from rushlight.tensor.dispatch import STATE, innermost, readable, stack
+from rushlight.tensor.overriding import by_override
 from rushlight.tensor.storage import storage_of
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import EXACT, Tensor
 
 _SMALL = 1 << 15  # elements that one thread normalizes
 RECTIFIED = frozenset((float32.code, float64.code))  # dtypes that go along with neighbours
@@ -190,6 +191,11 @@ def batch_norm(
     `running_var` (in place, with weight `momentum`); otherwise the running ones are used.
     (Ioffe and Szegedy, 2015.)
     """
+    if (
+        type(input) not in EXACT
+        and (out := by_override(batch_norm, locals())) is not NotImplemented
+    ):
+        return out
     shape, size = input._array.shape, input._array.size
     if len(shape) < 2 and size:
         raise ValueError(f"batch_norm: expected at least a 2D input (got {len(shape)}D input)")
@@ -489,6 +495,11 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
 
     (Ba, Kiros and Hinton, 2016.)
     """
+    if (
+        type(input) not in EXACT
+        and (out := by_override(layer_norm, locals())) is not NotImplemented
+    ):
+        return out
     size = _normalized("layer_norm", input, normalized_shape, weight, bias)
     dtype = input._dtype
     if (
@@ -551,6 +562,8 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     `eps` is added to the mean square; None: that of the dtype computed in, float32 for what is
     narrower. (Zhang and Sennrich, 2019.)
     """
+    if type(input) not in EXACT and (out := by_override(rms_norm, locals())) is not NotImplemented:
+        return out
     size = _normalized("rms_norm", input, normalized_shape, weight)
     dtype = input.dtype
     if dtype.category < FLOAT:
@@ -570,30 +583,12 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """`input` divided by its norm of order `p` along `dim` (at least `eps`)."""
+    if type(input) not in EXACT:
+        result = by_override(normalize, locals())
+        if result is not NotImplemented:
+            return result
     found = input / input.norm(p, dim, True).clamp(min=eps).expand_as(input)
     if out is None:
         return found
     out.resize_(tuple(found.shape)) if out.shape != found.shape else None
     return out.copy_(found)
-
-
-def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
-    """Channels of (N, C, ...) divided by ``(k + alpha * mean of squares of neighbours) ** beta``.
-
-    `size` neighbouring channels count, zeros beyond the first and last. (Krizhevsky et al., 2012.)
-    """
-    from rushlight.ops.padding import pad
-
-    if input.dim() < 3:
-        raise ValueError(
-            f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)"
-        )
-    if not input.numel():
-        return input
-    rest = (0, 0) * (input.dim() - 2)
-    squares = pad(input * input, (*rest, size // 2, (size - 1) // 2))
-    channels = input.shape[1]
-    total = squares.narrow(1, 0, channels)
-    for i in range(1, size):
-        total = total + squares.narrow(1, i, channels)
-    return input / (total * (alpha / size) + k) ** beta

@@ -33,6 +33,7 @@ from rushlight.ops.generators import (  # noqa: F401 - names that are looked for
 )
 from rushlight.tensor.dispatch import readable, stack, through_levels
 from rushlight.tensor.layout import only_strided
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import normalize_size
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -328,6 +329,7 @@ def _check_std(std):
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
+@overridable(as_given=True)
 @transformable
 def bernoulli(input, p=None, *, generator=None, out=None):
     """0 or 1, with the probabilities in `input` (or `p`)."""
@@ -366,6 +368,7 @@ def _with_chances(chances, shape):
     return lambda engine, count, _: engine.uniform(count, double) < chances
 
 
+@overridable(as_given=True)
 @transformable
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Indices drawn with the (unnormalised) probabilities in each row of `input`."""

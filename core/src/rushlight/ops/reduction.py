@@ -23,6 +23,7 @@ from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import real_reduced, reduced_shape, reduced_to, truth
 from rushlight.ops.comparison import isnan, where
 from rushlight.tensor.dispatch import readable
+from rushlight.tensor.overriding import call_by_override
 from rushlight.tensor.shape import wrap_dim, wrap_dims
 from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
 
@@ -358,6 +359,10 @@ def _extreme(kind):
             return pick(input, None)
         if input is None:
             input = first_by_keyword(kind, kwargs)
+        if type(input) not in EXACT:
+            found = call_by_override(call, (input, *args), kwargs)
+            if found is not NotImplemented:
+                return found
         if out is not None:
             return _written(kind, call(input, *args, **kwargs), out)
         if not isinstance(input, Tensor):

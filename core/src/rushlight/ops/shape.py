@@ -22,6 +22,7 @@ from rushlight.tensor.memory_format import (
     contiguous_format,
     same_strides,
 )
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import MOST_DIMS, check_dims, normalize_size, wrap_dim, wrap_dims
 from rushlight.tensor.tensor import Tensor
 
@@ -242,6 +243,7 @@ def broadcast_to(input: Tensor, size: Sizes):
     return expand(input, size)
 
 
+@overridable
 def broadcast_tensors(*tensors):
     """All tensors expanded to their common shape."""
     shape = broadcast_shapes(*[t.shape for t in tensors])

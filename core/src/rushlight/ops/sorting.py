@@ -20,6 +20,7 @@ from rushlight.ops._shape_rules import chosen, chosen_after
 from rushlight.ops.comparison import where
 from rushlight.ops.reduction import ValuesIndices, selected_back
 from rushlight.tensor.memory_format import as_input
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.shape import as_int, wrap_dim
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -321,6 +322,7 @@ def nanmedian(input: Tensor, dim=None, keepdim=False):
     return _median_of_all(input, True) if dim is None else _nanmedian(input, dim, keepdim)
 
 
+@overridable
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements (or slices along `dim`), in order; with inverse indices and counts.
 

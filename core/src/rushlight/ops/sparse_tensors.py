@@ -78,6 +78,8 @@ class SparseTensor(ElementsTensor):
     is_sparse_csr = property(lambda self: self._pattern.layout == CSR, doc="True for CSR.")
     layout = property(lambda self: self._pattern.layout, doc="Such as ``sparse_coo``.")
 
+    _asked_by_ops = True  # functions made of ops need not ask it
+
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         """Run the rule of the op; NotImplementedError where there is none."""

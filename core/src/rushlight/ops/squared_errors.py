@@ -1,9 +1,11 @@
-"""Squared differences: each by itself, or their sum or mean without an array of them."""
+"""Squared differences: each by itself, their sum or mean without an array of them, or as normal
+likelihoods."""
 
 from __future__ import annotations
 
 from rushlight import dtypes
 from rushlight.backends import np
+from rushlight.errors import shape_text
 from rushlight.kernels import squared_errors
 from rushlight.kernels.prepared import by_layouts, of_copies
 from rushlight.ops._domains import real
@@ -12,7 +14,8 @@ from rushlight.ops._rules import real_floating_only
 from rushlight.ops._shape_rules import scalar
 from rushlight.ops.losses import _divided, _pair, _reduce, _same_shape, reduction_of
 from rushlight.tensor import construction
-from rushlight.tensor.dispatch import STATE
+from rushlight.tensor.dispatch import STATE, readable
+from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor
 
 
@@ -42,6 +45,10 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
                     return construction.inferred(out) if STATE.inference else out
             if _lie_alike(input, target):
                 return _squared_errors(input, target, mean)
+    if type(input) not in EXACT or type(target) not in EXACT:
+        found = by_override(mse_loss, locals())
+        if found is not NotImplemented:
+            return found
     reduction = reduction_of(reduction)
     _same_shape("mse_loss", input, target)
     losses = _squared_error(input, target)
@@ -110,3 +117,34 @@ _scaled_difference.gradient(
     input=lambda grad, scale, factor: grad * scale * factor,
     target=lambda grad, scale, factor: -(grad * scale * factor),
 )
+
+
+def _variance_like(input, var):
+    """A variance that broadcasts against `input`: one per element, or one per row."""
+    if isinstance(var, float):
+        var = input.detach() * 0 + var
+    elif var.shape != input.shape:
+        if tuple(input.shape[:-1]) == tuple(var.shape):
+            var = var.unsqueeze(-1)
+        elif var.dim() != input.dim() or any(
+            b not in (1, a) for a, b in zip(input.shape, var.shape, strict=True)
+        ):
+            raise ValueError(
+                f"var is of incorrect size: {shape_text(var.shape)} for input of shape "
+                f"{shape_text(input.shape)}"
+            )
+    if readable(var) and bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    return var
+
+
+@overridable
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
+    """The negative log-likelihood of normal samples with predicted variance."""
+    var = _variance_like(input, var)
+    # the limit does not stop the gradient of the variance
+    variance = var + (var.detach().clamp(min=eps) - var.detach())
+    losses = 0.5 * (variance.log() + (input - target) ** 2 / variance)
+    if full:
+        losses = losses + 0.5 * float(np.log(2 * np.pi))
+    return _reduce(losses, reduction_of(reduction))

@@ -6,6 +6,7 @@ from rushlight.errors import shape_text
 from rushlight.ops._op import Whole, composite
 from rushlight.ops.joining import cat, vstack, widened
 from rushlight.ops.slicing import split, tensor_split
+from rushlight.tensor.overriding import overridable
 from rushlight.tensor.tensor import Tensor
 
 
@@ -16,6 +17,7 @@ def atleast_3d(tensors):
     return widened(tensors, 3)
 
 
+@overridable
 def _atleast_3d(*tensors):
     return _of_tuple(tensors)
 

@@ -22,6 +22,7 @@ from rushlight.ops.pooling import (
 )
 from rushlight.ops.random import rand
 from rushlight.tensor.dispatch import readable
+from rushlight.tensor.overriding import overridable
 
 
 # ------------------------------------------------------------------------------------- unpooling
@@ -89,17 +90,20 @@ def _unpool(name, count, input, indices, kernel_size, stride, padding, output_si
     return base.scatter(-1, indices.reshape(tuple(values.shape)), values).reshape(*lead, *sizes)
 
 
+@overridable
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Values of (N, C, L) put back where :func:`max_pool1d` found them, zeros elsewhere."""
     return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@overridable
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Values of (N, C, H, W) put back where :func:`max_pool2d` found them, zeros elsewhere."""
     found = _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
     return in_format_of(input, found)
 
 
+@overridable
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Values of (N, C, D, H, W) put back where :func:`max_pool3d` found them, zeros elsewhere."""
     return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)
@@ -112,16 +116,19 @@ def _power(count, average, input, norm_type, kernel_size, stride, ceil_mode):
     return (means.sign() * means.abs().relu() * int(np.prod(kernel))).pow(1.0 / norm_type)
 
 
+@overridable
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """``sum(x ** norm_type) ** (1 / norm_type)`` over windows of (N, C, L) or (C, L)."""
     return _power(1, avg_pool1d, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@overridable
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """:func:`lp_pool1d` over windows of (N, C, H, W) or (C, H, W)."""
     return _power(2, avg_pool2d, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@overridable
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """:func:`lp_pool1d` over windows of (N, C, D, H, W) or (C, D, H, W)."""
     return _power(3, avg_pool3d, input, norm_type, kernel_size, stride, ceil_mode)
@@ -216,6 +223,7 @@ def _check_samples(name, input, samples, expected):
         )
 
 
+@overridable
 def fractional_max_pool2d(
     input,
     kernel_size,
@@ -231,6 +239,7 @@ def fractional_max_pool2d(
     )  # fmt: skip
 
 
+@overridable
 def fractional_max_pool3d(
     input,
     kernel_size,

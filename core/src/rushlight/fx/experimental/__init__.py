@@ -1,0 +1,1 @@
+"""Parts whose form may still change, as PyTorch names them."""

@@ -1,0 +1,327 @@
+"""A module whose ``forward`` is generated from a graph."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import linecache
+import typing
+import weakref
+from pathlib import Path
+
+import rushlight
+from rushlight import nn
+from rushlight.fx.codegen import CodeGen, PythonCode, _PyTreeCodeGen
+from rushlight.fx.graph import Graph
+from rushlight.fx.names import builtin_values, import_line
+
+_numbers = itertools.count()
+
+
+def _compiled(source: str, namespace: dict, title: str):
+    """The function ``forward`` of generated source, whose lines tracebacks show."""
+    namespace = {**builtin_values(), **namespace}
+    file = f"<rushlight.fx {title} {next(_numbers)}>"
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    exec(compile(source, file, "exec", dont_inherit=True), namespace)
+    function = namespace["forward"]
+    weakref.finalize(function, linecache.cache.pop, file, None)
+    return function
+
+
+def _import_block(names: dict) -> str:
+    """The imports that bind the globals of generated source."""
+    return "\n".join(dict.fromkeys(import_line(n, value) for n, value in names.items()))
+
+
+class _CodeOnlyModule(nn.Module):
+    """The attributes of a pickled module, to trace its source with."""
+
+    def __init__(self, body):
+        super().__init__()
+        self.__dict__.update(body)
+
+
+def _rebuilt(body: dict, imports: str):
+    """A module of what `GraphModule.__reduce__` kept: its source is traced again."""
+    from rushlight.fx._symbolic_trace import Tracer
+
+    body = dict(body)
+    kept = {key: body.pop(key) for key in ("_code", "_kept_class", "_kept_tree", "_tracer_cls")}
+    forward = _compiled(f"{imports}\n{kept['_code']}", {}, kept["_kept_class"])
+    root = type("CodeOnly", (_CodeOnlyModule,), {"forward": forward, "__module__": __name__})(body)
+    tracer_class = kept["_tracer_cls"] or Tracer
+    tracer = type("KeepModules", (tracer_class,), {"is_leaf_module": lambda self, m, name: True})()
+    graph = tracer.trace(root)
+    graph._tracer_cls = kept["_tracer_cls"]
+    if kept["_kept_tree"] is not None:
+        graph._codegen = _PyTreeCodeGen(kept["_kept_tree"])
+    new = GraphModule(root, graph, class_name=kept["_kept_class"])
+    new.__dict__.update((k, v) for k, v in body.items() if k not in new.__dict__)
+    new.meta = body["meta"]
+    return new
+
+
+def _copy_attr(from_module: nn.Module, to_module: nn.Module, target: str) -> None:
+    """Give a module the attribute of that path, with empty modules on the way to it."""
+    *path, name = target.split(".")
+    for part in path:
+        from_module = getattr(from_module, part)
+        inner = getattr(to_module, part, None)
+        if inner is from_module:
+            return  # which has the attribute
+        if inner is None:
+            inner = nn.Module()
+            setattr(to_module, part, inner)
+        to_module = inner
+    _put(to_module, name, getattr(from_module, name))
+
+
+def _assign_attr(from_obj, to_module: nn.Module, target: str) -> None:
+    """Set the attribute of that path, with empty modules on the way to it."""
+    *path, name = target.split(".")
+    for part in path:
+        if getattr(to_module, part, None) is None:
+            setattr(to_module, part, nn.Module())
+        to_module = getattr(to_module, part)
+    _put(to_module, name, from_obj)
+
+
+def _put(module, name, value):
+    if isinstance(value, rushlight.Tensor) and not isinstance(value, nn.Parameter):
+        module.register_buffer(name, value)
+    else:
+        setattr(module, name, value)
+
+
+class GraphModule(nn.Module):
+    """A module that runs a graph as generated Python.
+
+    Args: `root` is a module, or a dict from paths to values, that has what the graph's
+    ``call_module`` and ``get_attr`` name: that is taken over, not copied. `graph` is the graph;
+    `class_name` names the class and stands in what is printed.
+
+    `code` is the source of ``forward``; assign `graph`, or call `recompile` after changing it.
+
+    >>> import rushlight
+    >>> graph = rushlight.fx.Graph()
+    >>> x = graph.placeholder("x")
+    >>> _ = graph.output(graph.call_method("neg", (x,)))
+    >>> module = rushlight.fx.GraphModule(rushlight.nn.Module(), graph)
+    >>> module(rushlight.ones(2))
+    tensor([-1., -1.])
+    """
+
+    def __new__(cls, *args, **kwargs):
+        """An instance of a class of its own, since every one has a `forward` of its own."""
+        base = next(c for c in cls.__mro__ if "__fx_own_class__" not in c.__dict__)
+        own = type(base.__name__, (base,), {"__fx_own_class__": True, "__module__": __name__})
+        return super().__new__(own)
+
+    def __init__(self, root, graph: Graph, class_name: str = "GraphModule"):
+        super().__init__()
+        type(self).__name__ = type(self).__qualname__ = class_name
+        if isinstance(root, nn.Module):
+            self.training = root.training
+            self._adopt_module(root, graph)
+        elif isinstance(root, dict):
+            self._adopt_dict(root, graph)
+        else:
+            raise RuntimeError(f"Unsupported type {root} passed for root!")
+        self._tracer_cls = None
+        if graph._tracer_cls and "<locals>" not in graph._tracer_cls.__qualname__:
+            self._tracer_cls = graph._tracer_cls
+        self._tracer_extras = graph._tracer_extras or {}
+        self.meta: dict = {}
+        self.graph = graph
+
+    def _adopt_module(self, root, graph):
+        for node in graph.nodes:
+            if node.op in ("get_attr", "call_module"):
+                _copy_attr(root, self, node.target)
+
+    def _adopt_dict(self, root, graph):
+        targets = [n.target for n in graph.nodes if n.op in ("get_attr", "call_module")]
+        for target in targets:
+            if target not in root:
+                raise RuntimeError(
+                    f"GraphModule(): the graph names '{target}', which root, a dict, does not have"
+                )
+        for target in sorted(set(targets), key=lambda name: name.count(".")):
+            _assign_attr(root[target], self, target)
+
+    # ------------------------------------------------------------------------------ graph and code
+    @property
+    def graph(self) -> Graph:
+        """The graph that is run; assigning one generates ``forward`` anew."""
+        return self._graph
+
+    @graph.setter
+    def graph(self, g):
+        if not isinstance(g, Graph):
+            raise AssertionError(f"Expected a Graph instance, but got {type(g).__name__}")
+        self._graph = g
+        g.owning_module = self
+        self.recompile()
+
+    @property
+    def code(self) -> str:
+        """The source of ``forward``."""
+        if "_code" not in self.__dict__:
+            raise RuntimeError("Code has not been generated! Please report a bug")
+        return self._code
+
+    def recompile(self) -> PythonCode:
+        """Generate ``forward`` from the graph as it is now, and return its source."""
+        if isinstance(self._graph._codegen, _PyTreeCodeGen):
+            info = self._graph._codegen.pytree_info
+            self._in_spec, self._out_spec = info.in_spec, info.out_spec
+        made = self._graph.python_code(root_module="self")
+        self._code = made.src
+        own: typing.Any = type(self)  # a class of this module alone
+        own.forward = _compiled(made.src, made.globals, own.__name__)
+        return made
+
+    # ------------------------------------------------------------------------------------ modules
+    def add_submodule(self, target: str, m: nn.Module) -> bool:
+        """Add a module at a path, with empty modules on the way; False where something else than a
+        module stands in it."""
+        *path, name = target.split(".")
+        module: nn.Module = self
+        for part in path:
+            inner = getattr(module, part, None)
+            if inner is None:
+                inner = nn.Module()
+                setattr(module, part, inner)
+            if not isinstance(inner, nn.Module):
+                return False
+            module = inner
+        module.add_module(name, m)
+        return True
+
+    def delete_submodule(self, target: str) -> bool:
+        """Remove the module of a path; False if there is none."""
+        path, _, name = target.rpartition(".")
+        try:
+            owner = self.get_submodule(path)
+        except AttributeError:
+            return False
+        if not isinstance(getattr(owner, name, None), nn.Module):
+            return False
+        delattr(owner, name)
+        return True
+
+    def delete_all_unused_submodules(self) -> None:
+        """Remove all modules that the graph neither calls nor reads from, nor lead to such."""
+        used: set[str] = set()
+        for node in self.graph.nodes:
+            if node.op not in ("call_module", "get_attr"):
+                continue
+            parts = node.target.split(".")
+            used.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
+            if node.op == "call_module":
+                inside = self.get_submodule(node.target).named_modules()
+                used.update(f"{node.target}.{name}" for name, _ in inside if name)
+        for name in [name for name, _ in self.named_modules() if name and name not in used]:
+            self.delete_submodule(name)
+
+    # ------------------------------------------------------------------------------------- copies
+    def __reduce__(self):
+        body = {key: value for key, value in self.__dict__.items() if key != "_graph"}
+        codegen = self._graph._codegen
+        flat = copy.copy(codegen) if type(codegen) is CodeGen else CodeGen()
+        made = flat.generate(self._graph, "self")
+        body["_code"], body["_kept_class"] = made.src, type(self).__name__
+        body["_kept_tree"] = getattr(codegen, "pytree_info", None)
+        return _rebuilt, (body, _import_block(made.globals))
+
+    def __deepcopy__(self, memo):
+        new = type(self).__new__(type(self))
+        memo[id(self)] = new
+        nn.Module.__init__(new)
+        type(new).__name__ = type(new).__qualname__ = type(self).__name__
+        for key, value in self.__dict__.items():
+            if key != "_graph":
+                new.__dict__[key] = copy.deepcopy(value, memo)
+        new.graph = copy.deepcopy(self._graph, memo)
+        return new
+
+    def __copy__(self):
+        new = GraphModule(self, self.graph, type(self).__name__)
+        new.meta = dict(self.meta)
+        return new
+
+    # --------------------------------------------------------------------------------------- text
+    def __str__(self):
+        note = "# To see more debug info, please use `graph_module.print_readable()`"
+        return "\n".join([super().__str__(), self._code, note])
+
+    def print_readable(
+        self, print_output: bool = True, include_stride=False, include_device=False,
+        colored=False, *, fast_sympy_print=False, expanded_def=False,
+    ) -> str:  # fmt: skip
+        """The class as Python source, with the lines of the program it was traced from where they
+        were recorded, and the modules inside that are graphs as well; printed, and returned."""
+        made = self._graph.python_code(
+            "self", verbose=True, include_stride=include_stride, include_device=include_device,
+            colored=colored,
+        )  # fmt: skip
+        text = f"class {type(self).__name__}(rushlight.nn.Module):\n{_indented(made.src)}"
+        for child in self.children():
+            if isinstance(child, GraphModule):
+                text += "\n" + _indented(child.print_readable(print_output=False))
+        if print_output:
+            print(text)
+        return text
+
+    def to_folder(self, folder, module_name: str = "FxModule") -> None:
+        """Write the module as a package: ``module.py`` with the class `module_name`, and its
+        parameters and modules in files beside it."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        rushlight.save(self.state_dict(), folder / "state_dict.pt")
+        made = self._graph.python_code(root_module="self")
+        lines = [
+            _import_block({"rushlight": rushlight, **made.globals}),
+            "from pathlib import Path",
+        ]
+        lines += [
+            "",
+            "HERE = Path(__file__).parent",
+            "",
+            f"class {module_name}(rushlight.nn.Module):",
+        ]
+        lines += ["    def __init__(self):", "        super().__init__()"]
+        lines += list(self._folder_lines(folder))
+        lines += ['        self.load_state_dict(rushlight.load(HERE / "state_dict.pt"))']
+        (folder / "module.py").write_text("\n".join(lines) + "\n" + _indented(made.src) + "\n")
+        (folder / "__init__.py").write_text("from .module import *\n")
+
+    def _folder_lines(self, folder):
+        """The statements of ``__init__`` in `to_folder`; modules and structures are pickled."""
+        for name, module in self._modules.items():
+            file = f"{name}.pt"
+            rushlight.save(module, folder / file)
+            load = f"rushlight.load(HERE / {file!r}, weights_only=False)"
+            yield f"        self.add_module({name!r}, {load})  # {type(module).__name__}"
+        for name, tensor in self._parameters.items():
+            if tensor is not None:
+                empty = f"rushlight.empty({list(tensor.shape)}, dtype={tensor.dtype})"
+                made = f"rushlight.nn.Parameter({empty}, {tensor.requires_grad})"
+                yield f"        self.{name} = {made}"
+        for name, tensor in self._buffers.items():
+            if tensor is not None:
+                empty = f"rushlight.empty({list(tensor.shape)}, dtype={tensor.dtype})"
+                yield f"        self.register_buffer({name!r}, {empty})"
+        for name in ("_in_spec", "_out_spec"):
+            if name in self.__dict__:
+                rushlight.save(self.__dict__[name], folder / f"{name}.pt")
+                load = f"rushlight.load(HERE / '{name}.pt', weights_only=False)"
+                yield f"        self.{name} = {load}"
+
+
+def _indented(text):
+    return "\n".join("    " + line if line.strip() else "" for line in text.strip("\n").split("\n"))
+
+
+__all__ = ["GraphModule", "_assign_attr", "_copy_attr"]

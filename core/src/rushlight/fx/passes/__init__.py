@@ -1,0 +1,13 @@
+"""Passes over graphs: each looks at, divides or draws one; imported at first use."""
+
+import importlib
+
+from rushlight import refusals
+
+_PARTS = "graph_drawer operator_support shape_prop split_module tools_common utils".split()
+
+
+def __getattr__(name):
+    if name in _PARTS:
+        return importlib.import_module(f"{__name__}.{name}")
+    return refusals.lookup("fx.passes", name)

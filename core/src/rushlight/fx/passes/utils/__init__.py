@@ -1,0 +1,1 @@
+"""What passes are made of: finding patterns in graphs."""
