@@ -87,7 +87,7 @@ from rushlight.ops.softmax import log_softmax, softmax, softmin
 from rushlight.ops.squared_errors import gaussian_nll_loss, mse_loss
 from rushlight.ops.trigonometric import tanh
 from rushlight.tensor.overriding import by_override
-from rushlight.tensor.tensor import EXACT
+from rushlight.tensor.tensor import EXACT, Tensor
 
 relu_, leaky_relu_, elu_ = relu.op.inplace, leaky_relu.op.inplace, elu.op.inplace
 selu_, celu_ = selu.op.inplace, celu.op.inplace
@@ -100,7 +100,7 @@ def _forms(function, name):
     def call(input, *args, inplace=False, **kwargs):
         if len(args) > limit:
             inplace, args = args[limit], args[:limit]
-        if type(input) not in EXACT:
+        if type(input) is not Tensor and type(input) not in EXACT:
             found = by_override(call, _by_name(call, function, (input, *args), kwargs, inplace))
             if found is not NotImplemented:
                 return found

@@ -338,7 +338,7 @@ def _like(fill):
         if (
             device is memory_format is layout is None
             and not (requires_grad or first)
-            and type(input) in EXACT
+            and (type(input) is Tensor or type(input) in EXACT)
         ):
             made = plainly_alike(input, fill, dtype)
             if made is not None:
