@@ -15,7 +15,7 @@ from rushlight import fx
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from agreement import plain, rows  # noqa: E402
+from graph_agreement import plain, rows  # noqa: E402
 
 
 def small(library):

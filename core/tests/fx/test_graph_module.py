@@ -15,7 +15,7 @@ from rushlight import fx, nn
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from agreement import rows, same_values  # noqa: E402
+from graph_agreement import rows, same_values  # noqa: E402
 
 
 def network(library):

@@ -13,7 +13,7 @@ import rushlight
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from agreement import arguments, rows, traced  # noqa: E402
+from graph_agreement import arguments, rows, traced  # noqa: E402
 
 TESTS = Path(__file__).parents[1]
 FILES = sorted(

@@ -12,7 +12,7 @@ import rushlight
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from agreement import (  # noqa: E402
+from graph_agreement import (  # noqa: E402
     LOOSE,
     TABLE,
     build,

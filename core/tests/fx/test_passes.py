@@ -15,7 +15,7 @@ from rushlight.fx.passes.shape_prop import ShapeProp, TensorMetadata
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from agreement import same_graphs, same_values  # noqa: E402
+from graph_agreement import same_graphs, same_values  # noqa: E402
 from programs import models  # noqa: E402
 
 for _pass in ("operator_support", "shape_prop", "split_module"):

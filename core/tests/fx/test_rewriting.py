@@ -11,7 +11,7 @@ from rushlight import fx
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from agreement import same_graphs, same_values  # noqa: E402
+from graph_agreement import same_graphs, same_values  # noqa: E402
 
 
 def cases(library):

@@ -15,7 +15,7 @@ from rushlight import fx
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from agreement import rows, same_graphs, same_values, traced  # noqa: E402
+from graph_agreement import rows, same_graphs, same_values, traced  # noqa: E402
 from programs import checked, functions, models  # noqa: E402
 
 MODELS, FUNCTIONS = sorted(models(rushlight)), sorted(functions(rushlight))

@@ -117,6 +117,8 @@ def _learn(op, table, key, values, count, quick):
     entry.short = getattr(entry.kernel, "short", None) or _refuse
     entry.short_into = getattr(entry.kernel, "short_into", None) or _refuse
     entry.dtype, entry.floats = call.dtypes[0], call.operand.category == FLOAT
+    if entry.floats and any(type(number) is int for number in scalars):
+        return None  # too large to be a float64, which the numbers of later calls become
     if len(table) >= _LIMIT:
         table.clear()
     table[key] = entry
