@@ -56,12 +56,23 @@ class ASGD(FormulaOptimizer):
     def _number_settings(self, group):
         return tuple(float(group[name]) for name in ("lr", "lambd", "alpha", "t0"))
 
+    def _following(self, group, step, eta, mu):
+        """The rate and the share of the average after a step. Over lists (``foreach=True``) PyTorch
+        computes the rate from the step as a tensor, in the default dtype."""
+        lr, lambd, alpha, t0 = self._number_settings(group)
+        rate, share = asgd_schedule(step, eta, mu, lr, lambd, alpha, t0)
+        if group["foreach"]:
+            kind = tensor(0.0).numpy().dtype.type
+            grown = kind(1) + kind(lambd * lr) * kind(step)
+            rate = float(kind(lr) / grown ** kind(alpha))
+        return rate, share
+
     def _formula(self, group, p, g, state, step):
         eta, mu = state["eta"].item(), state["mu"].item()
         g = decayed(g, p, self._option(group, "weight_decay"))
         p = p * (1 - group["lambd"] * eta) - g * eta
         average = p if mu == 1 else state["ax"] + (p - state["ax"]) * mu
-        following = asgd_schedule(step, eta, mu, *self._number_settings(group))
+        following = self._following(group, step, eta, mu)
         for name, value in zip(("eta", "mu"), following, strict=True):
             # rounded to the default dtype, whatever dtype a loaded state has
             state[name].detach().copy_(tensor(value))
@@ -77,7 +88,7 @@ class ASGD(FormulaOptimizer):
             for step, eta, mu in zip(steps, *scalars, strict=True):
                 held = float(eta), float(mu)
                 numbers.append(asgd_numbers(step, *held, *settings))
-                eta[()], mu[()] = map(kind, asgd_schedule(step, *held, *settings))
+                eta[()], mu[()] = map(kind, self._following(group, step, *held))
         lists.asgd_(
             params,
             grads,
