@@ -139,7 +139,7 @@ class Graph:
 
     def get_attr(self, qualified_name: str, type_expr=None) -> Node:
         """Add a read of a parameter, buffer or other attribute, such as ``"layer.weight"``."""
-        if self.owning_module is not None and not _has(self.owning_module, qualified_name):
+        if self.owning_module is not None and not has_path(self.owning_module, qualified_name):
             warnings.warn(
                 f"get_attr(): the graph's module has no attribute '{qualified_name}'; add it "
                 "before the graph is run",
@@ -149,7 +149,7 @@ class Graph:
 
     def call_module(self, module_name: str, args=None, kwargs=None, type_expr=None) -> Node:
         """Add a call of the submodule of that path."""
-        if self.owning_module is not None and not _has(self.owning_module, module_name):
+        if self.owning_module is not None and not has_path(self.owning_module, module_name):
             warnings.warn(
                 f"call_module(): the graph's module has no submodule '{module_name}'; add it "
                 "with add_submodule before the graph is run",
@@ -319,7 +319,8 @@ class _Restoring:
         self.codegen._body_transformer = self.transformer
 
 
-def _has(module, path):
+def has_path(module, path) -> bool:
+    """Whether a module has an attribute of that path, such as ``"layer.weight"``."""
     for name in path.split("."):
         if not hasattr(module, name):
             return False

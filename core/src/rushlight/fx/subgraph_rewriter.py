@@ -6,7 +6,7 @@ import copy
 from typing import NamedTuple
 
 from rushlight.fx._symbolic_trace import symbolic_trace
-from rushlight.fx.graph import Graph
+from rushlight.fx.graph import Graph, has_path
 from rushlight.fx.graph_module import GraphModule, _copy_attr
 from rushlight.fx.node import Node
 from rushlight.fx.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
@@ -147,9 +147,9 @@ def _adopt(gm, replacement):
     for node in gm.graph.nodes:
         if node.op not in ("call_module", "get_attr"):
             continue
-        if _has(gm, node.target):
+        if has_path(gm, node.target):
             continue
-        if not _has(root, node.target):
+        if not has_path(root, node.target):
             raise RuntimeError(
                 f'Attempted to create a "{node.op}" node during subgraph rewriting with target '
                 f"{node.target}, but the referenced attribute does not exist in the replacement "
@@ -161,14 +161,6 @@ def _adopt(gm, replacement):
             gm.add_submodule(node.target, copy.deepcopy(value))
     gm.delete_all_unused_submodules()
     gm.graph.lint()
-
-
-def _has(module, path):
-    for name in path.split("."):
-        if not hasattr(module, name):
-            return False
-        module = getattr(module, name)
-    return True
 
 
 __all__ = [
