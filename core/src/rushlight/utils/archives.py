@@ -177,6 +177,21 @@ def _chosen(infos, name_of, members):
     return found
 
 
+def _unpacked(contents, opened, folder, archive):
+    """Write members, given by name, size and what `opened` takes (None: a folder); the paths of the
+    files."""
+    written = []
+    for name, size, source in contents:
+        path = _inside(name, archive)
+        if source is None:
+            _made(folder, path, archive)
+            continue
+        with opened(source) as stream:
+            _write(stream, folder, path, size, archive)
+        written.append(path.as_posix())
+    return written
+
+
 def _zip(archive, folder, room, members):
     with zipfile.ZipFile(archive) as file:
         chosen = _chosen(file.infolist(), lambda info: info.filename, members)
@@ -186,16 +201,8 @@ def _zip(archive, folder, room, members):
             if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
                 raise ArchiveError(f"{archive}: {info.filename!r} is no file: a link or a device")
             room.take(info.file_size)
-        written = []
-        for info in chosen:
-            path = _inside(info.filename, archive)
-            if info.is_dir():
-                _made(folder, path, archive)
-                continue
-            with file.open(info) as source:
-                _write(source, folder, path, info.file_size, archive)
-            written.append(path.as_posix())
-    return written
+        contents = ((i.filename, i.file_size, None if i.is_dir() else i) for i in chosen)
+        return _unpacked(contents, file.open, folder, archive)
 
 
 def _tar(archive, folder, room, members):
@@ -205,16 +212,8 @@ def _tar(archive, folder, room, members):
         chosen = _chosen(files, lambda pair: pair[0].name, members)
         for _, source in chosen:
             room.take(0 if source.isdir() else source.size)
-        written = []
-        for info, source in chosen:
-            path = _inside(info.name, archive)
-            if source.isdir():
-                _made(folder, path, archive)
-                continue
-            with file.extractfile(source) as stream:
-                _write(stream, folder, path, source.size, archive)
-            written.append(path.as_posix())
-    return written
+        contents = ((i.name, s.size, None if s.isdir() else s) for i, s in chosen)
+        return _unpacked(contents, file.extractfile, folder, archive)
 
 
 def _source(info, every, archive):
