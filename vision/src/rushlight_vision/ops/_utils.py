@@ -114,6 +114,14 @@ def _loss_inter_union(boxes1: rl.Tensor, boxes2: rl.Tensor) -> tuple[rl.Tensor, 
     return inter, areas - inter
 
 
+def _hull_sides(boxes1: rl.Tensor, boxes2: rl.Tensor) -> tuple[rl.Tensor, rl.Tensor]:
+    """Width and height of the smallest box around each pair of boxes (..., 4)."""
+    left, top, right, bottom = boxes1.unbind(dim=-1)
+    left2, top2, right2, bottom2 = boxes2.unbind(dim=-1)
+    width = rl.max(right, right2) - rl.min(left, left2)
+    return width, rl.max(bottom, bottom2) - rl.min(top, top2)
+
+
 def described(module: nn.Module, *names: str) -> str:
     """The representation of a layer that has settings alone."""
     settings = ", ".join(f"{name}={getattr(module, name)}" for name in names)

@@ -134,7 +134,7 @@ def clip_boxes_to_image(boxes: rl.Tensor, size: tuple[int, int]) -> rl.Tensor:
 
 
 def box_convert(boxes: rl.Tensor, in_fmt: str, out_fmt: str) -> rl.Tensor:
-    """Boxes (..., K) in another format: new memory.
+    """Boxes (..., K) in another format: a new tensor.
 
     Formats of upright boxes are ``'xyxy'`` (two corners), ``'xywh'`` (corner and size) and
     ``'cxcywh'`` (centre and size); of turned ones ``'xywhr'`` and ``'cxcywhr'`` (with an angle in

@@ -6,12 +6,8 @@ import math
 
 import rushlight as rl
 from rushlight_vision.ops._utils import _upcast_non_float, reduced
+from rushlight_vision.ops.boxes import _aspects
 from rushlight_vision.ops.diou_loss import _diou_iou_loss
-
-
-def _aspects(boxes: rl.Tensor) -> rl.Tensor:
-    left, top, right, bottom = boxes.unbind(dim=-1)
-    return rl.atan((right - left) / (bottom - top))
 
 
 def complete_box_iou_loss(

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import rushlight as rl
-from rushlight_vision.ops._utils import _loss_inter_union, _upcast_non_float, reduced
+from rushlight_vision.ops._utils import (
+    _hull_sides,
+    _loss_inter_union,
+    _upcast_non_float,
+    reduced,
+)
 
 
 def distance_box_iou_loss(
@@ -47,8 +52,7 @@ def _diou_iou_loss(
     iou = rl.div(inter, union + eps)
     left, top, right, bottom = boxes1.unbind(dim=-1)
     left2, top2, right2, bottom2 = boxes2.unbind(dim=-1)
-    width = rl.max(right, right2) - rl.min(left, left2)
-    height = rl.max(bottom, bottom2) - rl.min(top, top2)
+    width, height = _hull_sides(boxes1, boxes2)
     diagonal = width**2 + height**2 + eps
     across = (right + left) / 2 - (left2 + right2) / 2
     down = (bottom + top) / 2 - (top2 + bottom2) / 2

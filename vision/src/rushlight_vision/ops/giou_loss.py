@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import rushlight as rl
-from rushlight_vision.ops._utils import _loss_inter_union, _upcast_non_float, reduced
+from rushlight_vision.ops._utils import (
+    _hull_sides,
+    _loss_inter_union,
+    _upcast_non_float,
+    reduced,
+)
 
 
 def generalized_box_iou_loss(
@@ -36,9 +41,7 @@ def generalized_box_iou_loss(
     """
     boxes1, boxes2 = _upcast_non_float(boxes1), _upcast_non_float(boxes2)
     inter, union = _loss_inter_union(boxes1, boxes2)
-    left, top, right, bottom = boxes1.unbind(dim=-1)
-    left2, top2, right2, bottom2 = boxes2.unbind(dim=-1)
-    width = rl.max(right, right2) - rl.min(left, left2)
-    hull = width * (rl.max(bottom, bottom2) - rl.min(top, top2))
+    width, height = _hull_sides(boxes1, boxes2)
+    hull = width * height
     giou = inter / (union + eps) - (hull - union) / (hull + eps)
     return reduced("generalized_box_iou_loss", 1 - giou, reduction)
