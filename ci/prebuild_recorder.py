@@ -20,10 +20,9 @@ def record(folder: Path):
 
     def find(text, passes, processor):
         if emulated_tiles.SYMBOL not in text:  # it stands for instructions that others have
-            word = passes.__name__ if passes is not None else ""
             path = folder / prebuilt.name_of(text, passes).hex()
             if not path.exists():
-                path.write_bytes(zlib.compress(f"{word}\n{text}".encode()))
+                path.write_bytes(zlib.compress(prebuilt.described(text, passes).encode()))
 
     return find
 

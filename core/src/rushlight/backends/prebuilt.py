@@ -27,10 +27,14 @@ EVERYWHERE = frozenset({"bmi", "bmi2", "lzcnt", "movbe", "popcnt", "sse4.1", "ss
 _COUNT, _ENTRY = struct.Struct("<I"), struct.Struct("<16sI")
 
 
+def described(text, passes) -> str:
+    """A module's text under the name of its passes: all that an object depends on."""
+    return f"{passes.__name__ if passes is not None else ''}\n{text}"
+
+
 def name_of(text, passes) -> bytes:
     """What an object is found by."""
-    word = passes.__name__ if passes is not None else ""
-    return hashlib.sha256(f"{word}\n{text}".encode()).digest()[:16]
+    return hashlib.sha256(described(text, passes).encode()).digest()[:16]
 
 
 def packed(objects: dict[bytes, bytes]) -> bytes:
