@@ -31,6 +31,7 @@ class _Engine:
 
     def __init__(self):
         self.processor = processor()
+        self.version = code_cache.version(self.processor)
         self.machine = target_machine(self.processor.name, self.processor.flags())
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.machine)
 
@@ -76,7 +77,7 @@ def load_module(symbol, build, passes=llvm_passes.optimise_kernels):
     with _lock:
         if symbol in _loaded:
             return _loaded[symbol]
-        version = code_cache.version(processor())
+        version = engine().version
         data = code_cache.read(version, symbol)
         if data is None:
             with without_collection():
