@@ -186,7 +186,7 @@ class _Door(Builtin):
             self.store(word, self.table, self.add(first_slot, p))
 
     def finish(self):
-        """One more way out: a whole number is for the general way to wrap or to refuse."""
+        """One more way out: a whole number is for the general call to wrap or to refuse."""
         self.lines.append("unfit:")
         self.call("void", "@PyErr_Clear", "")
         self.do("br label %fallback")

@@ -36,10 +36,6 @@ class Budget:
         if self.left < 0:
             exceeded()
 
-    def refund(self, amount):
-        """Give back what was charged for something that is freed."""
-        self.left += amount
-
     @contextlib.contextmanager
     def passing(self, amount):
         """A block that needs `amount` bytes as long as it runs."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 from rushlight.backends import np
 from rushlight.serialization.budget import current
 from rushlight.serialization.restricted import shown
@@ -58,12 +56,14 @@ def sparse_tensor(layout, parts):
     budget.charge(_OBJECTS)
     for part in parts[: count - 1]:
         _charge_check(budget, part)
+    from rushlight.ops import sparse_compressed, sparse_creation  # not with the package
+
     if layout in _INDICES:
-        made = importlib.import_module("rushlight.ops.sparse_compressed")
-        return made.of_parts(layout, *parts)
-    made = importlib.import_module("rushlight.ops.sparse_creation")
+        return sparse_compressed.of_parts(layout, *parts)
     coalesced = len(parts) == 4 and parts[3] is True
-    return made.sparse_coo_tensor(*parts[:3], check_invariants=True, is_coalesced=coalesced)
+    return sparse_creation.sparse_coo_tensor(
+        *parts[:3], check_invariants=True, is_coalesced=coalesced
+    )
 
 
 def _charge_check(budget, indices):
