@@ -57,13 +57,13 @@ def _part(folder, prefix):
     """A new part, open and locked, and its path."""
     while True:
         handle, path = tempfile.mkstemp(suffix=_SUFFIX, prefix=prefix, dir=folder)
-        locked = _locked(handle)
-        if locked is None or (locked and _is_at(handle, path)):
+        mine = locked(handle)
+        if mine is None or (mine and is_at(handle, path)):
             return handle, path
         os.close(handle)  # another writer took it for one that was left, before it was locked
 
 
-def _locked(handle):
+def locked(handle) -> bool | None:
     """Whether this process has the lock of an open file now; None where there are no locks."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,7 +74,8 @@ def _locked(handle):
     return True
 
 
-def _is_at(handle, path):
+def is_at(handle, path) -> bool:
+    """Whether an open file still has that path, which may be exchanged before it is locked."""
     try:
         return os.path.samestat(os.fstat(handle), os.lstat(path))
     except OSError:
@@ -96,10 +97,17 @@ def _remove_if_left(path):
         return
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        if _locked(handle) and _is_at(handle, path):
+        if locked(handle) and is_at(handle, path):
             os.unlink(path)
     finally:
         os.close(handle)
+
+
+def usual_mode() -> int:
+    """The permissions that a new file gets."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _mode(path):
@@ -107,9 +115,7 @@ def _mode(path):
     try:
         return os.stat(path).st_mode & 0o777
     except OSError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        return usual_mode()
 
 
 def _sync_folder(folder):

@@ -56,7 +56,7 @@ def sparse_tensor(layout, parts):
     budget.charge(_OBJECTS)
     for part in parts[: count - 1]:
         _charge_check(budget, part)
-    from rushlight.ops import sparse_compressed, sparse_creation  # not with the package
+    from rushlight.ops import sparse_compressed, sparse_creation  # 10 ms that few files need
 
     if layout in _INDICES:
         return sparse_compressed.of_parts(layout, *parts)

@@ -15,6 +15,8 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
+from rushlight.serialization.atomic import usual_mode
+
 __all__ = ["ArchiveError", "extract"]
 
 BLOCK = 1 << 20
@@ -154,16 +156,10 @@ def _write(source, folder, path, most, archive):
                 if most < 0:
                     raise ArchiveError(f"{archive}: {place.name} has more bytes than it says")
                 file.write(block)
-        os.chmod(aside, 0o666 & ~_mask())
+        os.chmod(aside, usual_mode())
         os.replace(aside, place)
     finally:
         Path(aside).unlink(missing_ok=True)
-
-
-def _mask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _chosen(infos, name_of, members):

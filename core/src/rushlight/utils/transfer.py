@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import http.client
 import os
@@ -21,6 +22,8 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import BinaryIO
+
+from rushlight.serialization.atomic import is_at, locked
 
 BLOCK = 1 << 17
 TIMEOUT = 30.0  # seconds without a byte
@@ -81,12 +84,12 @@ class Part:
         while True:
             self.file = open(_opened_here(self.path), "ab")  # closed by __exit__
             _lock(self.file, self.target)
-            if _is_the_same(self.file, self.path):  # else another process has just finished it
+            if is_at(self.file.fileno(), self.path):  # else another process has just finished it
                 return self
             self.file.close()
 
     def __exit__(self, *_):
-        if _is_the_same(self.file, self.path) and not self.size():
+        if is_at(self.file.fileno(), self.path) and not self.size():
             self.remove()  # nothing has come, which helps no later try
         self.file.close()
 
@@ -136,16 +139,10 @@ def _opened_here(path):
 
 
 def _lock(file, target):
-    """Keep other processes from the part."""
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    """Keep other processes from the part, where the file system has locks."""
+    if locked(file.fileno()) is False:
         print(f"waiting for another process, which fetches {target}", file=sys.stderr)
         fcntl.flock(file, fcntl.LOCK_EX)
-    except (ImportError, OSError):  # a system or a file system without locks: each fetches it
-        return
 
 
 def _identity(path):
@@ -153,12 +150,6 @@ def _identity(path):
         status = os.stat(path)
         return status.st_dev, status.st_ino, status.st_mtime_ns
     return None
-
-
-def _is_the_same(file, path):
-    with contextlib.suppress(OSError):
-        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
-    return False
 
 
 # ---- the transfer --------------------------------------------------------------------------------
