@@ -6,10 +6,9 @@ import sys
 import threading
 
 from rushlight.backends import np
+from rushlight.backends.forking import ACCUMULATION
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor, make_tensor
-
-_accumulation = threading.Lock()
 
 
 class _Layouts(threading.local):
@@ -36,7 +35,7 @@ def summed(owned, key, old, piece, create=False):
 
 def accumulate(leaf, grad, create, lone=False):
     """Add into ``leaf.grad``. The first gradient is taken over if nobody else holds its memory."""
-    with _accumulation:
+    with ACCUMULATION:
         old = leaf._grad
         if old is None:
             if lone and leaf._array.flags.c_contiguous or create:

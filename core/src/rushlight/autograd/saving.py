@@ -11,6 +11,7 @@ import threading
 
 from rushlight.autograd.mode import mode
 from rushlight.autograd.node import Node, gradient_edge
+from rushlight.backends.forking import MODES
 from rushlight.dtypes import FLOAT
 from rushlight.tensor import dispatch
 from rushlight.tensor.tensor import Tensor, make_tensor
@@ -47,7 +48,7 @@ def push(pair) -> None:
     if hooks.refusal is not None and pair is not None:
         raise RuntimeError(hooks.refusal)
     hooks.pairs.append(pair)
-    with dispatch._lock:
+    with MODES:
         active.count += 1
         dispatch.STATE.modes += 1
 
@@ -55,7 +56,7 @@ def push(pair) -> None:
 def pop() -> None:
     """Back to the pair before."""
     hooks.pairs.pop()
-    with dispatch._lock:
+    with MODES:
         active.count -= 1
         dispatch.STATE.modes -= 1
 

@@ -10,16 +10,15 @@ import functools
 import hashlib
 import os
 import struct
-import threading
 
 import llvmlite.binding as llvm
 
 from rushlight.backends import code_cache
 from rushlight.backends.cpu import model, processor
+from rushlight.backends.forking import COMPILING
 from rushlight.backends.object_code import object_code, target_machine
 
 _NOTE = struct.Struct("<q")
-_lock = threading.RLock()
 
 
 class Engine:
@@ -53,7 +52,7 @@ class Engine:
         """
         found = self.loaded.get(key)
         if found is None:
-            with _lock:
+            with COMPILING:
                 found = self.loaded.get(key) or self._load(key, build)
         return found
 
@@ -93,17 +92,11 @@ class Engine:
 
 @functools.cache
 def _engine():
-    with _lock:
+    with COMPILING:
         return Engine()
 
 
 def engine() -> Engine:
     """The process's engine, made at first need."""
-    with _lock:
+    with COMPILING:
         return _engine()
-
-
-if hasattr(os, "register_at_fork"):  # another thread may hold the lock while this one forks
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-    )

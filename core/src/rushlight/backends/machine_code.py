@@ -9,21 +9,15 @@ it is loaded.
 from __future__ import annotations
 
 import importlib
-import os
-import threading
 
 import llvmlite.binding as llvm
 
 from rushlight.backends import code_cache, llvm_passes
 from rushlight.backends.cpu import processor
 from rushlight.backends.emulated_instructions import TILES
+from rushlight.backends.forking import COMPILING
 from rushlight.backends.kernel_language import External, NativeFunction
 from rushlight.backends.object_code import object_code, target_machine, without_collection
-
-_lock = threading.RLock()
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
 
 
 class _Engine:
@@ -51,7 +45,7 @@ _loaded: dict[str, int] = {}
 def engine():
     """The engine, made at first need."""
     global _engine
-    with _lock:
+    with COMPILING:
         if _engine is None:
             _engine = _Engine()
             if "amx-tile" in processor().emulated:
@@ -74,7 +68,7 @@ def _load_tiles():
 def load_module(symbol, build, passes=llvm_passes.optimise_kernels):
     """Load the code stored under ``symbol``, or that of the IR module that ``build()`` returns,
     after the given passes (:mod:`rushlight.backends.llvm_passes`)."""
-    with _lock:
+    with COMPILING:
         if symbol in _loaded:
             return _loaded[symbol]
         version = engine().version
@@ -98,7 +92,7 @@ def address_of(function, parameters):
     found = _loaded.get(symbol)
     if found is not None:
         return found
-    with _lock:
+    with COMPILING:
         for needed in _dependencies(function):
             if isinstance(needed, External):
                 needed.library()

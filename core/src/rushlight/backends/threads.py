@@ -20,9 +20,8 @@ import math
 import os
 import pathlib
 import sys
-import threading
 
-from rushlight.backends import np
+from rushlight.backends import forking, np
 from rushlight.backends.built_in_functions import built_in
 
 __all__ = ["gather", "get_num_threads", "launch", "plan", "run", "set_num_threads"]
@@ -56,19 +55,8 @@ def _default_threads():
     return max(1, math.ceil(min(len(_allowed_cpus()), _cgroup_quota())))
 
 
-_lock = threading.RLock()
 _threads: int | None = None
 _pool: _Pool | None = None
-
-
-def _hold_at_forks():
-    """Have forks wait for what holds the lock; the last registered goes first."""
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-    )
-
-
-_hold_at_forks()
 
 
 class _Pool:
@@ -139,8 +127,8 @@ class _Pool:
         stop = functools.partial(code(self.native.stop.address()), self.address)
         resume = functools.partial(code(self.native.resume.address()), self.address)
         stop.words = resume.words = self.words  # lives as long
-        os.register_at_fork(before=stop, after_in_parent=resume, after_in_child=resume)
-        _hold_at_forks()
+        forking.STOPPED.append(stop)
+        forking.RESUMED.append(resume)
 
     # ---- doors
 
@@ -198,7 +186,7 @@ def pool():
     """The process's pool, built at first need (the number of threads is read then)."""
     global _pool
     if _pool is None:
-        with _lock:
+        with forking.POOL:
             if _pool is None:
                 made = _Pool(get_num_threads())
                 made.survive_forks()
@@ -270,7 +258,7 @@ def set_num_threads(n: int) -> None:
     global _threads
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"set_num_threads expects a positive integer, got {n!r}")
-    with _lock:
+    with forking.POOL:
         _threads = n
         if _pool is not None:
             _pool.configure(n)

@@ -8,12 +8,11 @@ traced value cannot be seen; `Expr.__bool__` turns it into an error that names t
 
 from __future__ import annotations
 
-import functools
-import threading
 import weakref
 from dataclasses import dataclass
 
 from rushlight.backends import np
+from rushlight.backends.forking import INTERNING, lazy
 from rushlight.compiler.storage import COMPLEX, COMPUTE, DEFAULT_FLOAT, HALF, NARROW, is_inexact
 
 ORDER = {d: n for n, d in enumerate(("bool", "i32", "i64", "f32", "f64", "c64", "c128"))}
@@ -46,14 +45,13 @@ class Expr:
 
 
 _interned: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
-_interning = threading.RLock()
 
 
 def node(op, args=(), dtype="f32", weak=False, value=None) -> Expr:
     """The node with these parts, made at first need."""
     tag = value.hex() if type(value) is float else value
     key = (op, tuple(map(id, args)), dtype, weak, type(value), tag)
-    with _interning:
+    with INTERNING:
         found = _interned.get(key)
         if found is None:
             found = _interned[key] = Expr()
@@ -155,7 +153,7 @@ class Program:
     params: tuple  # ((name, "f64" | "i64"), ...): passed at run time
     outputs: tuple  # ((Expr, storage dtype), ...); the Expr is in the storage's compute dtype
 
-    @functools.cached_property
+    @lazy
     def text(self) -> str:
         """Canonical listing: the identity of the program, and what the disk cache hashes."""
         lines, names = listing([e for e, _ in self.outputs])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import struct
 
 from rushlight.backends import np
 from rushlight.backends.cpu import streams_from
+from rushlight.backends.forking import lazy
 from rushlight.compiler import layout
 from rushlight.compiler.cost import inline_limit
 from rushlight.compiler.evaluation import evaluate
@@ -132,7 +132,7 @@ class Kernel(_Executor):
             found = self._codes[key] = descriptor(self.program, scalars, streaming, narrow)
         return found
 
-    @functools.cached_property
+    @lazy
     def fast(self):
         """Built-in ``f(*arrays, *scalars)`` for same-shape, C-contiguous, aligned arrays.
 
@@ -141,18 +141,18 @@ class Kernel(_Executor):
         """
         return self._fast(0, False)
 
-    @functools.cached_property
+    @lazy
     def fast_into(self):
         """Like :attr:`fast`, with the array to write as one more, last argument."""
         return self._fast(1, False)
 
-    @functools.cached_property
+    @lazy
     def short(self):
         """Like :attr:`fast`, but layouts that were met a short while ago are taken too: operands
         that broadcast, strided ones, large ones."""
         return self._fast(0, True)
 
-    @functools.cached_property
+    @lazy
     def short_into(self):
         """Like :attr:`fast_into`, with recent layouts."""
         return self._fast(1, True)
@@ -183,7 +183,7 @@ class Kernel(_Executor):
         ]
         return doors.fast(words)
 
-    @functools.cached_property
+    @lazy
     def _recent(self):
         """The layouts that the two fast doors pass on by themselves."""
         from rushlight.backends.llvm_door import Recent

@@ -12,7 +12,8 @@ from __future__ import annotations
 from rushlight import devices
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE
-from rushlight.tensor.dispatch import PLAIN, STATE, _lock, stack
+from rushlight.backends.forking import MODES
+from rushlight.tensor.dispatch import PLAIN, STATE, stack
 from rushlight.tensor.tensor import Tensor
 
 _new = object.__new__
@@ -31,14 +32,14 @@ class Level:
         levels = stack.levels
         self.depth = levels[-1].depth + 1 if levels else 1
         levels.append(self)
-        with _lock:
+        with MODES:
             STATE.levels += 1
         return self
 
     def __exit__(self, *exc):
         self.alive = False
         stack.levels.remove(self)
-        with _lock:
+        with MODES:
             STATE.levels -= 1
 
     def __repr__(self):

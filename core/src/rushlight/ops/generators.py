@@ -7,6 +7,7 @@ import os
 
 from rushlight import devices, dtypes
 from rushlight.backends import np
+from rushlight.backends.forking import DRAWING
 from rushlight.backends.random import MersenneTwister
 from rushlight.tensor.tensor import Tensor, make_tensor
 
@@ -78,6 +79,7 @@ def _restore(state, device="cpu"):
 
 
 default_generator = Generator()
+default_generator.engine.lock = DRAWING
 _on_devices: dict[int, Generator] = {}  # the default generators of GPUs
 _seeds: list[int] = []  # the seed of `manual_seed`, for those that come later
 

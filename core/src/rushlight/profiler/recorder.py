@@ -14,7 +14,7 @@ import threading
 from time import perf_counter_ns
 
 from rushlight.autograd import observer
-from rushlight.tensor import dispatch
+from rushlight.backends.forking import MODES
 from rushlight.tensor.dispatch import STATE, Interpreter, stack
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils.flop_counter import flops_of, opens
@@ -87,7 +87,7 @@ class Recorder(Interpreter):
             stack.interpreters.insert(0, self)
         else:
             stack.interpreters.remove(self)
-        with dispatch._lock:
+        with MODES:
             STATE.modes += 1 if wanted else -1
 
     # --------------------------------------------------------------------------------- what runs
@@ -115,12 +115,12 @@ class Recorder(Interpreter):
 
     def _unseen(self, function, args, kwargs):
         """Call with modes counted as if this one were not there."""
-        with dispatch._lock:
+        with MODES:
             STATE.modes -= 1
         try:
             return function(*args, **kwargs)
         finally:
-            with dispatch._lock:
+            with MODES:
                 STATE.modes += 1
 
     def _node(self, node, grads, create, run):

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import threading
 
+from rushlight.backends.forking import MODES
+
 
 class _State:
     __slots__ = ("inference", "levels", "modes")
@@ -19,7 +21,6 @@ STATE = _State()
 STATE.modes = 0
 STATE.levels = 0  # function transforms that any thread is in
 STATE.inference = []  # an entry for each inference mode that any thread is in
-_lock = threading.Lock()
 
 
 class _Stack(threading.local):
@@ -36,7 +37,7 @@ PLAIN: set[type] = set()  # the exact classes that never override: filled by the
 def push(interpreter) -> None:
     """Make `interpreter` the first to see the ops of this thread."""
     stack.interpreters.append(interpreter)
-    with _lock:
+    with MODES:
         STATE.modes += 1
 
 
@@ -45,7 +46,7 @@ def pop(interpreter) -> None:
     if not stack.interpreters or stack.interpreters[-1] is not interpreter:
         raise RuntimeError("interpreters must be left in the reverse order of entering them")
     stack.interpreters.pop()
-    with _lock:
+    with MODES:
         STATE.modes -= 1
 
 
