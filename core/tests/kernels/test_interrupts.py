@@ -95,12 +95,13 @@ def train():
 
 INTERRUPTED = """
 def train_until(seconds):
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # Again after a second, where a destructor swallowed the exception.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         while True:
             train()
     except KeyboardInterrupt:
-        return
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 times = random.Random(0)
