@@ -84,8 +84,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         half = data[: len(data) // 2]
         self.wfile.write(f"{len(half):x}\r\n".encode() + half + b"\r\n")
 
-    def send_page(self):
-        page = b"\n <!DOCTYPE html><html><body>Please sign in</body></html>"
+    def send_commented_page(self):
+        self.send_page(b"<!-- of a proxy --><html><body>Please sign in</body></html>")
+
+    def send_page(self, page=b"\n <!DOCTYPE html><html><body>Please sign in</body></html>"):
         self.send_response(200)
         self.send_header("Content-Length", str(len(page)))
         self.end_headers()

@@ -244,3 +244,31 @@ def test_members_are_names_in_the_archive(tmp_path):
         extract(archive, tmp_path / "o", members=["a.txt", "none"])
     with pytest.raises(TypeError, match="not one string"):
         extract(archive, tmp_path / "o", members="a.txt")
+
+
+@pytest.mark.parametrize("blocks", [2, 1, 0])
+def test_tar_that_was_cut_between_members(tmp_path, blocks):
+    """After its members a tar file has two empty blocks; of the second nothing depends."""
+    whole = make_tar(tmp_path / "whole.tar").read_bytes()
+    cut = tmp_path / "cut.tar"
+    with tarfile.open(tmp_path / "whole.tar") as file:
+        end = file.getmembers()[-1].offset_data
+    cut.write_bytes(whole[: end + 512 * blocks])
+    if blocks:
+        assert extract(cut, tmp_path / "out") == list(FILES)
+        return
+    with pytest.raises(ArchiveError, match="cut.tar is truncated: the blocks that end"):
+        extract(cut, tmp_path / "out")
+    assert found(tmp_path / "out") == {}
+
+
+@pytest.mark.parametrize("size", ["-5", "abc", "1e3", "-0"])
+def test_lengths_that_are_no_numbers(tmp_path, size):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as file:
+        info = tarfile.TarInfo("a.txt")
+        info.size, info.pax_headers = 3, {"size": size}
+        file.addfile(info, io.BytesIO(b"one"))
+    with pytest.raises(ArchiveError, match="a.tar"):
+        extract(path, tmp_path / "out")
+    assert found(tmp_path / "out") == {}

@@ -124,6 +124,7 @@ def test_stalls_end(server, target, fault, monkeypatch):
     ("fault", "options", "words"),
     [
         ("page", {}, "HTML page instead of the file"),
+        ("commented_page", {}, "HTML page instead of the file"),
         ("more", {"size": 100_000}, "sends more than the 100000 bytes"),
         ("file", {"size": 7}, f"has {len(DATA)} bytes instead of 7"),
         ("file", {"sha256": "00"}, 'invalid hash value (expected "00", got "'),

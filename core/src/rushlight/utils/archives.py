@@ -203,13 +203,27 @@ def _zip(archive, folder, room, members):
 
 def _tar(archive, folder, room, members):
     with tarfile.open(archive) as file:
-        every = {info.name: info for info in file}
+        every = {info.name: _sized(info, archive) for info in file}
+        if file.fileobj.tell() == file.offset:  # nothing was there to read
+            raise ArchiveError(
+                f"{archive} is truncated: the blocks that end a tar file are missing"
+            )
         files = [(info, _source(info, every, archive)) for info in every.values()]
         chosen = _chosen(files, lambda pair: pair[0].name, members)
         for _, source in chosen:
             room.take(0 if source.isdir() else source.size)
         contents = ((i.name, s.size, None if s.isdir() else s) for i, s in chosen)
         return _unpacked(contents, file.extractfile, folder, archive)
+
+
+def _sized(info, archive):
+    """A member, whose length is a number; tarfile reads others as none."""
+    said = info.pax_headers.get("size", "0")
+    if info.size < 0 or not said.isdigit():
+        raise ArchiveError(
+            f"{archive}: {info.name!r} has {said if info.size >= 0 else info.size} bytes"
+        )
+    return info
 
 
 def _source(info, every, archive):

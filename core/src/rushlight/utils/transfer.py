@@ -30,7 +30,7 @@ TIMEOUT = 30.0  # seconds without a byte
 SLOWEST, FOR = 200, 60.0  # bytes a second, over so many seconds: less is no transfer
 TRIES = 3  # of one address, each going on where the one before was cut off
 AGENT = "rushlight"
-_PAGES = (b"<!doctype html", b"<html")
+_PAGES = (b"<!doctype html", b"<html", b"<!--")
 _CUT_OFF = (http.client.IncompleteRead, ConnectionError, TimeoutError)
 
 
