@@ -137,7 +137,11 @@ def test_tensors_as_matrices():
     agree("linalg.tensorsolve", random(2, 3, 6), random(2, 3, seed=1))
     agree("linalg.tensorsolve", random(6, 2, 3), random(2, 3, seed=1), dims=(0,))
     agree("linalg.vander", random(2, 3), N=4)
-    agree("vander", random(3), 4, True)
+    for count in (None, 0, 1, 2, 4):
+        for increasing in (False, True):
+            agree("vander", random(3), count, increasing)
+    with pytest.raises(RuntimeError, match="N must be non-negative"):
+        rushlight.vander(rushlight.ones(3), -1)
     agree("linalg.vecdot", random(2, 3, dtype="complex128"), random(3, dtype="complex128"))
 
 

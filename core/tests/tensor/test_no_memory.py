@@ -40,6 +40,19 @@ CALLS = {
     "Linear": "t.nn.Linear(SIDE, SIDE)",
     "Embedding": "t.nn.Embedding(HUGE, 100)",
     "tril_indices": "t.tril_indices(SIDE, SIDE)",
+    "gather": "t.gather(t.ones(4), 0, t.tensor([1]).expand(HUGE))",
+    "take": "t.take(t.ones(4), t.tensor([-1]).expand(HUGE))",
+    "index_select": "t.index_select(t.ones(4), 0, t.tensor([1]).expand(HUGE))",
+    "embedding": "t.nn.functional.embedding(t.tensor([1]).expand(HUGE), t.ones(4, 1))",
+    "take_along_dim": "t.take_along_dim(t.ones(4), t.tensor([1]).expand(HUGE), 0)",
+    "vander": "t.vander(t.ones(3), HUGE)",
+    "combinations": "t.combinations(t.arange(10**6), 3)",
+    "combinations with replacement": "t.combinations(t.arange(10**6), 3, True)",
+    "kron": "t.kron(t.ones(1).expand(SIDE), t.ones(1).expand(SIDE))",
+    "cdist": "t.cdist(t.ones(1, 1).expand(SIDE, 1), t.ones(1, 1).expand(SIDE, 1))",
+    "diag": "t.diag(t.ones(1).expand(SIDE))",
+    "einsum": "t.einsum('i,j->ij', t.ones(1).expand(SIDE), t.ones(1).expand(SIDE))",
+    "add out": "t.add(t.ones(1).expand(HUGE), 1, out=t.ones(0))",
 }  # fmt: skip
 CHECKED = "empty zeros ones full add contiguous cat mm conv2d Linear Embedding bincount".split()
 
@@ -66,3 +79,21 @@ def test_sizes_beyond_all_addresses(sizes):
             with pytest.raises(RuntimeError, match="overflowed with sizes=") as caught:
                 getattr(home, name)(*sizes)
             assert str(list(sizes)) in str(caught.value)
+
+
+def test_strides_beyond_all_addresses():
+    for name in ("empty", "zeros", "ones"):
+        for home in (rushlight, torch):
+            with pytest.raises(RuntimeError, match="Stride calculation overflowed"):
+                getattr(home, name)(0, 2**62, 2**62)
+
+
+@pytest.mark.parametrize("sizes", [(2**63,), (3, 2**63), (0, 2**70)])
+def test_sizes_that_are_no_64_bit_numbers(sizes):
+    words = f"at pos {len(sizes)} with error .Overflow when unpacking long long"
+    for name in ("empty", "zeros", "ones", "rand"):
+        for home in (rushlight, torch):
+            with pytest.raises(TypeError, match=words):
+                getattr(home, name)(*sizes)
+            with pytest.raises(TypeError, match=words):
+                getattr(home, name)(list(sizes))

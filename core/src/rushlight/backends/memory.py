@@ -101,10 +101,20 @@ def refused(error, size=None) -> HostMemoryError:
 
 
 def bytes_of(shape, itemsize) -> int:
-    """The bytes of an array; RuntimeError where no address reaches so far."""
+    """The bytes of an array; an error where no address reaches so far."""
     size = math.prod(shape) * itemsize
-    if size >= 1 << 63:
+    if 0 < size < 1 << 63:
+        return size
+    for position, extent in enumerate(shape, 1):
+        if extent >= 1 << 63:
+            raise TypeError(
+                f"argument 'size' failed to unpack the object at pos {position} with error "
+                f'"Overflow when unpacking long long": {extent} is not below 2**63'
+            )
+    if size:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={shape_text(shape)}")
+    if math.prod(extent or 1 for extent in shape) * itemsize >= 1 << 63:
+        raise RuntimeError(f"Stride calculation overflowed with sizes={shape_text(shape)}")
     return size
 
 

@@ -37,7 +37,7 @@ def _unit(fill, dtype):
 
 def _memory(shape, kind, fill, room):
     """A new array of so many bytes, of one number where `fill` is not None."""
-    if room >= 1 << 63:
+    if not 0 < room < 1 << 63:
         memory.bytes_of(shape, kind.itemsize)  # which says so
     if room >= memory.ALIGNED_FROM:
         return memory.empty(shape, kind) if fill is None else blocks.filled(shape, kind, fill)

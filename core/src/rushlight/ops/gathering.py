@@ -48,9 +48,17 @@ def check_index(name, index, ndim, other="input"):
         )
 
 
+def distinct(index):
+    """An index that is not empty without the dims along which it was expanded."""
+    return index[tuple([slice(None) if step else slice(1) for step in index.strides])]
+
+
 def check_bounds(name, index, size, dim, error=RuntimeError):
     """Refuse indices outside ``0 <= index < size``."""
-    if index.size and (index.min() < 0 or index.max() >= size):
+    if not index.size:
+        return
+    index = distinct(index)
+    if index.min() < 0 or index.max() >= size:
         bad = index[(index < 0) | (index >= size)].flat[0]
         raise error(f"{name}: index {bad} is out of bounds for dimension {dim} with size {size}")
 
@@ -506,8 +514,9 @@ def flat_places(name, index, count):
     """Places in a flattened tensor, negative ones counted from its end."""
     if index.dtype not in _INDEX_DTYPES:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtype_of(index)}")
-    if index.size and (index.min() < -count or index.max() >= count):
-        bad = index[(index < -count) | (index >= count)].flat[0]
+    read = distinct(index) if index.size else index
+    if index.size and (read.min() < -count or read.max() >= count):
+        bad = read[(read < -count) | (read >= count)].flat[0]
         raise IndexError(
             f"{name}(): out of range: tried to access index {bad} on a tensor of {count} elements."
         )

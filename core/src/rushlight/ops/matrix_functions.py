@@ -13,6 +13,7 @@ from rushlight.ops._op import Several, TensorList, composite, op
 from rushlight.ops._second_order import with_history
 from rushlight.ops.comparison import where
 from rushlight.ops.eigenvalues import linalg_eigh, linalg_svd
+from rushlight.ops.joining import cat
 from rushlight.ops.matrix import matmul
 from rushlight.ops.matrix_checks import (
     check_dtype,
@@ -169,8 +170,6 @@ def _pade(matrix):
 
 def _matrix_exp_gradient(grad, input):
     """The upper right block of ``exp([[A^H, grad], [0, A^H]])`` (Mathias, 1996)."""
-    from rushlight.ops.joining import cat
-
     n = input.shape[-1]
     top = cat((input.mH, grad), -1)
     bottom = cat((input.mH * 0, input.mH), -1)
@@ -383,8 +382,6 @@ def linalg_tensorsolve(input: Tensor, other: Tensor, dims=None):
 @composite(method=False, oracle="_C._linalg")
 def linalg_vander(x: Tensor, *, N=None):
     """The Vandermonde matrix ``x[..., i] ** j`` for j below `N` (default: the length of x)."""
-    from rushlight.ops.joining import cat
-
     x = x.unsqueeze(-1) if not x.dim() else x
     n = x.shape[-1] if N is None else N
     if N is not None and N <= 1:
@@ -409,15 +406,14 @@ def vander(x: Tensor, N=None, increasing=False):
     if x.dim() != 1:
         raise RuntimeError(f"x must be a one-dimensional tensor, but got {x.dim()}D")
     n = x.shape[0] if N is None else N
+    if n < 0:
+        raise RuntimeError(f"N must be non-negative, but got {n}")
     x = x.to(_sum_kind(x))
-    powers = [x.new_ones((x.shape[0],))] if n else []
-    for _ in range(n - 1):
-        powers.append(powers[-1] * x)
-    if not powers:
+    if not n:
         return x.new_zeros((x.shape[0], 0))
-    from rushlight.ops.joining import stack
-
-    return stack(powers if increasing else powers[::-1], -1)
+    first = x.new_ones((x.shape[0], 1))
+    powers = cat([first, x.unsqueeze(-1).expand(-1, n - 1).cumprod(-1)], -1) if n > 1 else first
+    return powers if increasing else powers.flip(-1)
 
 
 @composite(method=False, oracle="_C._linalg", limited=False)

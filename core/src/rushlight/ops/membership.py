@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rushlight import dtypes
-from rushlight.backends import np
+from rushlight.backends import memory, np
 from rushlight.backends.arrays import cast
 from rushlight.dtypes import BOOL, COMPLEX
 from rushlight.errors import shape_text
@@ -188,6 +188,8 @@ def _pairs(values, again):
 
 def _rows(count, r, again):
     """The indices of all combinations, one more column at a time."""
+    total = math.comb(count + r - 1 if again else count, r)
+    memory.empty((total, r), np.dtype(np.int64))  # MemoryError before any work
     rows = np.arange(count)[:, None]
     for _ in range(r - 1):
         first = rows[:, -1] + (0 if again else 1)

@@ -81,6 +81,8 @@ def _sample(draw, size, dtype, generator, device=devices.cpu):
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
         count *= n
+    if not 0 < count < 1 << 60:
+        memory.bytes_of(size, dtype.itemsize)  # which says what is too large
     engine = _engine(generator, device)
     with engine.lock, np.errstate(all="ignore"):  # what the dtype cannot hold is infinite
         values = draw(engine, count, dtype is dtypes.float64)
