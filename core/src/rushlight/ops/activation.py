@@ -168,7 +168,7 @@ def _mish_gradient(grad, input):
 mish.gradient(input=_mish_gradient)
 
 
-@_float(domain=real)
+@_float(domain=real, autocast_on_gpu="float32")
 def softplus(input, beta=1.0, threshold=20.0):
     """Smooth approximation of :func:`relu`, ``log(1 + exp(beta * input)) / beta``.
 

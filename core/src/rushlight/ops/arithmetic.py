@@ -360,7 +360,7 @@ def square(input):
 square.gradient(input=lambda grad, input: grad * (2 * conj_of(input)))
 
 
-@elementwise(rule=floating, domain=nonzero)
+@elementwise(rule=floating, domain=nonzero, autocast_on_gpu="float32")
 def reciprocal(input):
     """``1 / input``."""
     return 1 / input
@@ -378,7 +378,7 @@ def sqrt(input):
 sqrt.gradient(input=lambda grad, out: grad / (2 * conj_of(out)))
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(rule=floating, domain=positive, autocast_on_gpu="float32")
 def rsqrt(input):
     """``1 / sqrt(input)``."""
     return 1 / xp.sqrt(input)
@@ -404,6 +404,7 @@ def _pow_check(input, exponent):
     check=_pow_check,
     fits={"exponent": LOW},
     numbers=True,
+    autocast_on_gpu="float32",
 )
 def pow(input, exponent):
     """``input ** exponent``, broadcast."""

@@ -77,7 +77,7 @@ def complex(real, imag, *, out=None):
     return made if out is None else _write(out, made)
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def polar(abs: Tensor, angle: Tensor):
     """``abs * (cos(angle) + i sin(angle))``, broadcast; both of one floating dtype.
 

@@ -39,7 +39,11 @@ def view_as_real(input: Tensor):
 
 
 @declare_view(
-    linear=True, batching="trailing", samples=lambda make: [], tested_by="tests/ops/test_complex.py"
+    linear=True,
+    batching="trailing",
+    samples=lambda make: [],
+    tested_by="tests/ops/test_complex.py",
+    autocast="float32",
 )
 def view_as_complex(input: Tensor):
     """A real tensor whose last dimension holds two parts, as a complex one; shares memory."""

@@ -43,6 +43,7 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
     meta=_meta,
     node="Convolution",
     keeps_format=(4, 5),
+    autocast="lower",
 )
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation, groups
@@ -314,7 +315,7 @@ def _convolve(name, count, input, weight, bias, stride, padding, dilation, group
     return out if batched.dim() == input.dim() else out.squeeze(0)
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -328,7 +329,7 @@ def conv1d(
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -342,7 +343,7 @@ def conv2d(
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -405,7 +406,7 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
     return out if batched.dim() == input.dim() else out.squeeze(0)
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -431,7 +432,7 @@ def conv_transpose1d(
     )
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -457,7 +458,7 @@ def conv_transpose2d(
     )
 
 
-@composite(method=False)
+@composite(method=False, autocast="lower")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
@@ -483,7 +484,7 @@ def conv_transpose3d(
     )
 
 
-@composite()
+@composite(autocast="lower")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad=0):
     """:func:`conv1d` of (T, B, C) with weight (K, C, O): (T', B, O)."""
     if input.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:

@@ -185,7 +185,7 @@ def _check_phase(turned_u, turned_v):
 _linalg_svd.gradient(A=_svd_gradient)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_svd(A: Tensor, full_matrices=True, *, driver=None):
     """``(U, S, Vh)`` with ``A = U @ diag(S) @ Vh``, S descending; A ``(*, m, n)``. U and Vh are
     square with `full_matrices`, else they have min(m, n) columns and rows."""
@@ -196,13 +196,13 @@ def _is_recorded(tensor):
     return mode.recording and tensor.requires_grad
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_svdvals(A: Tensor, *, driver=None):
     """The singular values of ``(*, m, n)`` matrices, descending; stable to differentiate."""
     return _linalg_svd(A, False, _is_recorded(A), driver)[1]
 
 
-@composite()
+@composite(autocast="float32")
 def svd(input: Tensor, some=True, compute_uv=True):
     """``(U, S, V)``, reduced if `some`; without `compute_uv` U and V are zeros. New programs use
     :func:`rushlight.linalg.svd`, whose last result is V's adjoint."""
@@ -275,14 +275,14 @@ def _eigh_gradient(grad, out0, out1):
 _linalg_eigh.gradient(A=_eigh_gradient)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_eigh(input: Tensor, UPLO="L"):
     """``(eigenvalues, eigenvectors)`` of Hermitian matrices ``(*, n, n)``, values ascending; only
     the lower triangle is read, or the upper with ``UPLO="U"``."""
     return _linalg_eigh(input, UPLO, True)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_eigvalsh(input: Tensor, UPLO="L"):
     """The eigenvalues of Hermitian matrices, ascending."""
     return _linalg_eigh(input, UPLO, _is_recorded(input))[0]
@@ -298,6 +298,7 @@ def linalg_eigvalsh(input: Tensor, UPLO="L"):
     tested_by=_TESTED,
     oracle="_C._linalg",
     meta=lambda A: [(A.shape[:-1], dtype_of(A).to_complex()), (A.shape, dtype_of(A).to_complex())],
+    autocast="float32",
 )
 def linalg_eig(input: Tensor):
     """``(eigenvalues, eigenvectors)`` of square matrices ``(*, n, n)``, complex, in no order."""
@@ -355,7 +356,7 @@ def _linalg_eigvals(A: Tensor):
     return _decompose("linalg.eigvals", np.linalg.eigvals, A).astype(kind, copy=False)
 
 
-@composite(method=False, oracle="_C._linalg")
+@composite(method=False, oracle="_C._linalg", autocast="float32")
 def linalg_eigvals(input: Tensor):
     """The eigenvalues of square matrices ``(*, n, n)``, complex, in no order."""
     if _is_recorded(input):

@@ -15,7 +15,7 @@ from rushlight.ops.comparison import where
 from rushlight.tensor.tensor import Tensor
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=floating, domain=real, autocast_on_gpu="float32")
 def exp(input):
     """``e ** input``.
 
@@ -37,7 +37,7 @@ def exp2(input):
 exp2.gradient(input=lambda grad, out: grad * (conj_of(out) * math.log(2)))
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=floating, domain=real, autocast_on_gpu="float32")
 def expm1(input):
     """``exp(input) - 1``, accurate near 0."""
     return xp.expm1(input)
@@ -46,7 +46,7 @@ def expm1(input):
 expm1.gradient(input=lambda grad, out: grad * (conj_of(out) + 1))
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(rule=floating, domain=positive, autocast_on_gpu="float32")
 def log(input):
     """The natural logarithm."""
     return xp.log(input)
@@ -55,7 +55,7 @@ def log(input):
 log.gradient(input=lambda grad, input: grad / conj_of(input))
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(rule=floating, domain=positive, autocast_on_gpu="float32")
 def log2(input):
     """The logarithm to base 2."""
     return xp.log2(input)
@@ -64,7 +64,7 @@ def log2(input):
 log2.gradient(input=lambda grad, input: grad / (conj_of(input) * math.log(2)))
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(rule=floating, domain=positive, autocast_on_gpu="float32")
 def log10(input):
     """The logarithm to base 10."""
     return xp.log10(input)
@@ -73,7 +73,7 @@ def log10(input):
 log10.gradient(input=lambda grad, input: grad / (conj_of(input) * math.log(10)))
 
 
-@elementwise(rule=floating, domain=above_minus_one)
+@elementwise(rule=floating, domain=above_minus_one, autocast_on_gpu="float32")
 def log1p(input):
     """``log(1 + input)``, accurate near 0."""
     return xp.log1p(input)
@@ -164,7 +164,7 @@ def erfc(input):
 erfc.gradient(input=lambda grad, input: grad * (-2 / math.sqrt(math.pi) * exp(-input * input)))
 
 
-@elementwise(rule=real_floating, domain=unit)
+@elementwise(rule=real_floating, domain=unit, autocast_on_gpu="float32")
 def erfinv(input):
     """The inverse of :func:`erf` on (-1, 1)."""
     return xp.erfinv(input)

@@ -406,7 +406,13 @@ def _index_copy_samples(make):
     return [((make(4, 3), 0, i, make(2, 3)), {})]
 
 
-@op(linear="+input,source", samples=_index_copy_samples, inplace=True, meta=meta_like_input)
+@op(
+    linear="+input,source",
+    samples=_index_copy_samples,
+    inplace=True,
+    meta=meta_like_input,
+    autocast="widest",
+)
 def index_copy(input: Tensor, dim, index: Tensor, source: Tensor):
     """A copy with the slices of `source` written at `index` along `dim`."""
     dim, index = check_vector_index("index_copy", input, dim, index, source)

@@ -29,7 +29,14 @@ def _samples(make):
     ]
 
 
-@op(meta=group_normalized, method=False, samples=_samples, node="NativeGroupNorm")
+@op(
+    meta=group_normalized,
+    method=False,
+    samples=_samples,
+    node="NativeGroupNorm",
+    autocast="input",
+    autocast_on_gpu="float32",
+)
 def _group_norm(input: Tensor, groups, weight: Tensor | None, bias: Tensor | None, eps):
     """Groups of channels normalized; also their mean and inverse deviation, (N * groups,)."""
     return kernels.group_norm_forward(input, groups, weight, bias, eps)

@@ -48,6 +48,7 @@ def _batch_samples(make):
     samples=_batch_samples,
     node="NativeBatchNorm",
     keeps_format=(4, 5),
+    autocast="input",
 )
 def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps):
     """Normalized by the batch's own statistics; also their mean and inverse deviation."""
@@ -426,6 +427,8 @@ def _layer_samples(make):
     samples=_layer_samples,
     node="NativeLayerNorm",
     second_none=("input", "weight"),
+    autocast="input",
+    autocast_on_gpu="float32",
 )
 def _layer_norm(input: Tensor, size, weight: Tensor | None, bias: Tensor | None, eps):
     """Runs of the last `size` elements normalized; also their mean and inverse deviation."""
@@ -522,7 +525,7 @@ def _rms_samples(make):
     return [((make(4, 3, 5), 5, make(5), 1e-5), {}), ((make(6, 2, 3), 6, None, 1e-3), {})]
 
 
-@op(meta=rms_normalized, method=False, samples=_rms_samples, node="FusedRmsNorm")
+@op(meta=rms_normalized, method=False, samples=_rms_samples, node="FusedRmsNorm", autocast="input")
 def _rms_norm(input: Tensor, size, weight: Tensor | None, eps):
     """Runs of the last `size` elements over their root mean square; also its inverse."""
     return rms_kernels.rms_norm_forward(input, size, weight, eps)

@@ -121,7 +121,7 @@ def _arranged(found, input, q, dim, axis, keepdim):
     return found.movedim(-1, 0).reshape([q.numel(), *kept])
 
 
-@composite()
+@composite(autocast="float32")
 def quantile(input: Tensor, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The `q`-th quantiles (`q` in [0, 1], a number or a vector) of all elements or over `dim`.
 
@@ -134,7 +134,7 @@ def quantile(input: Tensor, q, dim=None, keepdim=False, *, interpolation="linear
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@composite()
+@composite(autocast="float32")
 def nanquantile(input: Tensor, q, dim=None, keepdim=False, *, interpolation="linear"):
     """:func:`quantile` of the elements that are not nan; nan where there are none."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)

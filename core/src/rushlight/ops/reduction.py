@@ -90,7 +90,7 @@ def _meta_same(input, dim=None, keepdim=False, dtype=None):
     return reduced_shape(input.shape, dim, keepdim), dtype or dtype_of(input)
 
 
-@op(linear=True, batching="dims", samples=_sizes, meta=_meta_sum)
+@op(linear=True, batching="dims", samples=_sizes, meta=_meta_sum, autocast_on_gpu="float32")
 def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim` (an int, several, or None for all). Bools and integers sum to int64.
 
@@ -217,7 +217,7 @@ def _prod_sizes(make):
     return [((x,), {}), ((x, 1), {}), ((x, 0, True), {}), ((make(),), {})]
 
 
-@op(batching="dims", meta=_meta_sum, samples=_prod_sizes)
+@op(batching="dims", meta=_meta_sum, samples=_prod_sizes, autocast="float32")
 def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or over one dimension. Bools and integers give int64."""
     code = _sum_dtype(input, dtype)
@@ -531,7 +531,7 @@ _log_sum_exp.cpu(by_layout(of_copies(_prepared_log_sum_exp), _log_sum_exp.op.bod
 _log_sum_exp.gradient(input=_log_sum_exp_gradient)
 
 
-@composite()
+@composite(autocast_on_gpu="float32")
 def logsumexp(input: Tensor, dim, keepdim=False):
     """``log(sum(exp(input), dim))`` without overflow."""
     if input._dtype.category < FLOAT:
@@ -554,7 +554,7 @@ def _norm_power(x, p, dim, keepdim):
     return linalg_vector_norm(x, p, dim, keepdim)
 
 
-@op(batching="dims", meta=real_reduced, method=False, samples=_sizes)
+@op(batching="dims", meta=real_reduced, method=False, samples=_sizes, autocast_on_gpu="float32")
 def _norm2(input: Tensor, dim=None, keepdim=False):
     """The Euclidean norm over `dim`; its gradient at 0 is 0."""
     axes = wrap_dims(dim, input.ndim)
@@ -580,7 +580,7 @@ _norm2.cpu(by_layout(of_copies(_prepared_norm), _norm2.op.body))
 _norm2.gradient(input=_norm2_gradient)
 
 
-@composite()
+@composite(autocast_on_gpu="float32")
 def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     """The vector norm of order `p` over `dim` (all elements by default); ``"fro"`` is order 2."""
     if input._dtype.category == BOOL or input._dtype.category not in (FLOAT, COMPLEX):
@@ -594,7 +594,7 @@ def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     return _norm_power(input, 2 if p in ("fro", None) else float(p), dim, keepdim)
 
 
-@composite()
+@composite(autocast_on_gpu="float32")
 def dist(input: Tensor, other: Tensor, p=2):
     """The norm of order `p` of ``input - other``."""
     return (input - other).norm(p)

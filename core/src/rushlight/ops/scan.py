@@ -65,7 +65,14 @@ def _accumulate(function, input, dim, dtype):
         return by_rows(np.asarray(function(_wide(array), axis=axis), array.dtype))
 
 
-@op(linear=True, batching="dims", samples=_samples, inplace=True, meta=_meta_scan)
+@op(
+    linear=True,
+    batching="dims",
+    samples=_samples,
+    inplace=True,
+    meta=_meta_scan,
+    autocast_on_gpu="float32",
+)
 def cumsum(input: Tensor, dim, *, dtype=None):
     """The running sum along `dim`."""
     return _accumulate(np.cumsum, input, dim, dtype)
@@ -77,7 +84,14 @@ cumsum.gradient(
 )
 
 
-@op(batching="dims", samples=_samples, domain="nonzero", inplace=True, meta=_meta_scan)
+@op(
+    batching="dims",
+    samples=_samples,
+    domain="nonzero",
+    inplace=True,
+    meta=_meta_scan,
+    autocast_on_gpu="float32",
+)
 def cumprod(input: Tensor, dim, *, dtype=None):
     """The running product along `dim`."""
     return _accumulate(np.cumprod, input, dim, dtype)

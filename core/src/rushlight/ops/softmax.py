@@ -22,7 +22,11 @@ def _samples(make):
 
 
 @op(
-    batching="dims", rule=real_floating_only, samples=_samples, meta=lambda input, dim: _like(input)
+    batching="dims",
+    rule=real_floating_only,
+    samples=_samples,
+    meta=lambda input, dim: _like(input),
+    autocast_on_gpu="float32",
 )
 def _softmax(input: Tensor, dim):
     """``exp(input) / sum(exp(input))`` along `dim`."""
@@ -30,7 +34,11 @@ def _softmax(input: Tensor, dim):
 
 
 @op(
-    batching="dims", rule=real_floating_only, samples=_samples, meta=lambda input, dim: _like(input)
+    batching="dims",
+    rule=real_floating_only,
+    samples=_samples,
+    meta=lambda input, dim: _like(input),
+    autocast_on_gpu="float32",
 )
 def _log_softmax(input: Tensor, dim):
     """``log(softmax(input))`` along `dim`."""

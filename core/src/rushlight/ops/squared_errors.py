@@ -19,7 +19,7 @@ from rushlight.tensor.overriding import by_override, overridable
 from rushlight.tensor.tensor import EXACT, Tensor
 
 
-@_pair(domain=real)
+@_pair(domain=real, autocast="float32")
 def _squared_error(input, target):
     """``(input - target) ** 2``."""
     difference = input - target

@@ -29,7 +29,7 @@ sin.gradient(input=lambda grad, input: grad * conj_of(cos(input)))
 cos.gradient(input=lambda grad, input: -grad * conj_of(sin(input)))
 
 
-@elementwise(rule=floating, domain=unit)
+@elementwise(rule=floating, domain=unit, autocast_on_gpu="float32")
 def tan(input):
     """The tangent of an angle in radians."""
     return xp.tan(input)
@@ -38,7 +38,7 @@ def tan(input):
 tan.gradient(input=lambda grad, out: grad * conj_of(1 + out * out))
 
 
-@elementwise(rule=floating, domain=unit, aliases=("arcsin",))
+@elementwise(rule=floating, domain=unit, aliases=("arcsin",), autocast_on_gpu="float32")
 def asin(input):
     """The inverse sine, in radians."""
     return xp.asin(input)
@@ -47,7 +47,7 @@ def asin(input):
 asin.gradient(input=lambda grad, input: grad * conj_of(rsqrt(1 - input * input)))
 
 
-@elementwise(rule=floating, domain=unit, aliases=("arccos",))
+@elementwise(rule=floating, domain=unit, aliases=("arccos",), autocast_on_gpu="float32")
 def acos(input):
     """The inverse cosine, in radians."""
     return xp.acos(input)
@@ -77,13 +77,13 @@ atan2.gradient(
 )
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=floating, domain=real, autocast_on_gpu="float32")
 def sinh(input):
     """The hyperbolic sine."""
     return xp.sinh(input)
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=floating, domain=real, autocast_on_gpu="float32")
 def cosh(input):
     """The hyperbolic cosine."""
     return xp.cosh(input)
