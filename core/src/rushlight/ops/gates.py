@@ -54,7 +54,7 @@ _sloped.gradient(
 )
 
 
-@composite()
+@composite(autocast="lower")
 def prelu(input: Tensor, weight: Tensor):
     """`input` where positive, else ``weight * input``; `weight` has one value or one a channel.
 

@@ -539,7 +539,7 @@ def adaptive_max_pool2d(input: Tensor, output_size, return_indices=False):
     return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
 
-@composite(method=False, oracle="nn.functional")
+@composite(method=False, oracle="nn.functional", autocast="float32")
 def adaptive_max_pool3d(input: Tensor, output_size, return_indices=False):
     """Maxima of equal parts of (N, C, D, H, W); None keeps a size."""
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, return_indices)
