@@ -59,7 +59,7 @@ def _no_zero(input, other, *rest):
     operators=("__add__",), reflected=("__radd__",), scales=("alpha",), numbers="all",
     fits={"alpha": OPERANDS},
     former=("input alpha other", "input other alpha"),
-)  # fmt: skip
+ limited="complex")  # fmt: skip
 def add(input, other, *, alpha=1):
     """``input + alpha * other``, broadcast.
 
@@ -92,6 +92,7 @@ def conj_number(value):
     check=_no_bools,
     numbers="all",
     former=("input alpha other", "input other alpha"),
+    limited="complex",
 )
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``, broadcast."""
@@ -108,7 +109,7 @@ sub.gradient(
     reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools,
     fits={"alpha": OPERANDS},
     former=("input other alpha",),
-)  # fmt: skip
+ limited="complex")  # fmt: skip
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``, broadcast."""
     return other - input if _is_one(alpha) else other - alpha * input
@@ -120,7 +121,13 @@ rsub.gradient(
 )
 
 
-@elementwise(operators=("__mul__",), reflected=("__rmul__",), aliases=("multiply",), numbers="all")
+@elementwise(
+    operators=("__mul__",),
+    reflected=("__rmul__",),
+    aliases=("multiply",),
+    numbers="all",
+    limited="unsigned complex",
+)
 def mul(input, other):
     """The product, broadcast."""
     return input * other
@@ -299,7 +306,7 @@ fmod.gradient(
 )
 
 
-@elementwise(operators=("__neg__",), aliases=("negative",), check=_no_bool)
+@elementwise(operators=("__neg__",), aliases=("negative",), check=_no_bool, limited="complex")
 def neg(input):
     """``-input``."""
     return -input
@@ -308,7 +315,13 @@ def neg(input):
 neg.gradient(input=lambda grad: -grad)
 
 
-@elementwise(rule=real_of_complex, operators=("__abs__",), aliases=("absolute",), domain=nonzero)
+@elementwise(
+    rule=real_of_complex,
+    operators=("__abs__",),
+    aliases=("absolute",),
+    domain=nonzero,
+    limited="complex",
+)
 def abs(input):
     """The absolute value."""
     return xp.abs(input)
@@ -326,7 +339,7 @@ def sign(input):
 sign.gradient(input=lambda grad: grad * 0)
 
 
-@elementwise(domain=nonzero)
+@elementwise(domain=nonzero, limited="complex")
 def sgn(input):
     """The sign; of a complex number, the number over its absolute value."""
     return xp.sign(input)
@@ -544,7 +557,14 @@ def clamp_max_(self, max):
 Tensor.clamp_min_, Tensor.clamp_max_ = clamp_min_, clamp_max_
 
 
-@elementwise(rule=same, method=False, inplace=False, node="Conj", tested_by="conj")
+@elementwise(
+    rule=same,
+    method=False,
+    inplace=False,
+    node="Conj",
+    tested_by="conj",
+    limited="unsigned complex",
+)
 def _conj(input):
     """The complex conjugate."""
     return xp.conj(input)

@@ -19,7 +19,10 @@ _ORDERED = {"rule": real_boolean, "differentiable": False}
 
 
 @elementwise(
-    operators=("__eq__",), beside_array=lambda input, array: eq(input, from_numpy(array)), **_PLAIN
+    operators=("__eq__",),
+    beside_array=lambda input, array: eq(input, from_numpy(array)),
+    **_PLAIN,
+    limited="unsigned complex",
 )
 def eq(input, other):
     """``input == other``, element by element."""
@@ -31,6 +34,7 @@ def eq(input, other):
     aliases=("not_equal",),
     beside_array=lambda input, array: ne(input, from_numpy(array)),
     **_PLAIN,
+    limited="unsigned complex",
 )
 def ne(input, other):
     """``input != other``, element by element."""
@@ -61,19 +65,19 @@ def ge(input, other):
     return input >= other
 
 
-@elementwise(inplace=False, **_PLAIN)
+@elementwise(inplace=False, **_PLAIN, limited="unsigned complex")
 def isnan(input):
     """True where an element is not a number."""
     return xp.isnan(input)
 
 
-@elementwise(inplace=False, **_PLAIN)
+@elementwise(inplace=False, **_PLAIN, limited="unsigned complex")
 def isinf(input):
     """True where an element is an infinity."""
     return xp.isinf(input)
 
 
-@elementwise(inplace=False, **_PLAIN)
+@elementwise(inplace=False, **_PLAIN, limited="unsigned complex")
 def isfinite(input):
     """True where an element is neither infinite nor nan."""
     return xp.isfinite(input)
@@ -108,19 +112,19 @@ _BITS = {
 }  # fmt: skip
 
 
-@elementwise(operators=("__and__",), reflected=("__rand__",), **_BITS)
+@elementwise(operators=("__and__",), reflected=("__rand__",), **_BITS, limited="unsigned")
 def bitwise_and(input, other):
     """Bitwise and of integers; logical and of bools."""
     return xp.bitwise_and(input, other)
 
 
-@elementwise(operators=("__or__",), reflected=("__ror__",), **_BITS)
+@elementwise(operators=("__or__",), reflected=("__ror__",), **_BITS, limited="unsigned")
 def bitwise_or(input, other):
     """Bitwise or of integers; logical or of bools."""
     return xp.bitwise_or(input, other)
 
 
-@elementwise(operators=("__xor__",), reflected=("__rxor__",), **_BITS)
+@elementwise(operators=("__xor__",), reflected=("__rxor__",), **_BITS, limited="unsigned")
 def bitwise_xor(input, other):
     """Bitwise exclusive or of integers; logical of bools."""
     return xp.bitwise_xor(input, other)
@@ -143,7 +147,7 @@ def _where_samples(make):
 @elementwise(
     aside=(0,), method=False, inplace=False, samples=_where_samples,
     fits={"input": FULL, "other": FULL},
-)  # fmt: skip
+ limited="unsigned complex")  # fmt: skip
 def _where(condition, input, other):
     """The ternary choice; conditions are bool."""
     return xp.where(condition, input, other)

@@ -101,7 +101,13 @@ def polar(abs: Tensor, angle: Tensor):
     return complex(mul(abs, cos(angle)), mul(abs, sin(angle)))
 
 
-@elementwise(method=False, inplace="conj_physical_", node="ConjPhysical", tested_by="conj_physical")
+@elementwise(
+    method=False,
+    inplace="conj_physical_",
+    node="ConjPhysical",
+    tested_by="conj_physical",
+    limited="complex",
+)
 def _conj_physical(input):
     """The complex conjugate."""
     return xp.conj(input)

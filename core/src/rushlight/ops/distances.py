@@ -251,7 +251,7 @@ def _scaled_slices(array, p, dim, maxnorm):
 _renormed = by_layout(folds.renormed, _scaled_slices)
 
 
-@composite(inplace=False, limited="unsigned", autocast_on_gpu="float32")
+@composite(inplace=False, limited="unsigned", autocast_on_gpu="float32", barred="complex")
 def renorm(input: Tensor, p, dim, maxnorm):
     """Slices along `dim` scaled down to a norm of order `p` of at most `maxnorm`."""
     if isinstance(p, complex) or not p > 0:

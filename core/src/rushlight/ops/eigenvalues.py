@@ -86,6 +86,7 @@ def _svd_meta(A, full_matrices=False, compute_uv=True, driver=None):
     tested_by=_TESTED,
     meta=_svd_meta,
     node="LinalgSvd",
+    barred="unsigned complex",
 )
 def _linalg_svd(A: Tensor, full_matrices=False, compute_uv=True, driver=None):
     """``(U, S, Vh)``; without `compute_uv` the vectors are empty."""
@@ -233,6 +234,7 @@ def _check_triangle(name, UPLO):
         (A.shape[:-1], dtype_of(A).to_real()),
         (A.shape if compute_v else (0,), dtype_of(A)),
     ],
+    barred="complex",
 )
 def _linalg_eigh(A: Tensor, UPLO="L", compute_v=True):
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices."""

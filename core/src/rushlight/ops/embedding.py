@@ -29,6 +29,7 @@ from rushlight.tensor.tensor import EXACT, Tensor
         ((make(5, 3), make.integers(0, 5, (2, 4)), -1, False), {}),
         ((make(5, 3), make.integers(0, 5, (6,)), -1, False), {}),
     ],
+    limited="unsigned complex",
 )
 def _embedding(weight: Tensor, indices: Tensor, padding_idx, scale_grad_by_freq):
     """Rows of `weight`."""
@@ -172,6 +173,7 @@ def embedding(
         ((make(6, 3), make.integers(0, 6, (7,)), _offsets(), "sum", None, False, 2, False), {}),
         ((make(6, 3), make.integers(0, 6, (4, 3)), None, "max", None, False, -1, False), {}),
     ],
+    barred="unsigned complex",
 )
 def _embedding_bag(
     weight: Tensor,

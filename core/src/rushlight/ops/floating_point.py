@@ -120,19 +120,19 @@ Tensor.nan_to_num_ = nan_to_num_
 _TEST = {"rule": boolean, "differentiable": False, "inplace": False}
 
 
-@elementwise(check=refuse_complex("isposinf"), **_TEST)
+@elementwise(check=refuse_complex("isposinf"), **_TEST, limited="unsigned")
 def isposinf(input):
     """True where an element is plus infinity."""
     return xp.isposinf(input)
 
 
-@elementwise(check=refuse_complex("isneginf"), **_TEST)
+@elementwise(check=refuse_complex("isneginf"), **_TEST, limited="unsigned")
 def isneginf(input):
     """True where an element is minus infinity."""
     return xp.isneginf(input)
 
 
-@elementwise(check=refuse_complex("signbit"), **_TEST)
+@elementwise(check=refuse_complex("signbit"), **_TEST, limited="unsigned", reads_sign=True)
 def signbit(input):
     """True where the sign bit is set: negative numbers, -0.0 included."""
     return xp.signbit(input)
@@ -246,6 +246,7 @@ nextafter.gradient(input=lambda grad: grad, other=lambda grad: grad * 0)
     result=MantissaExponent,
     samples=lambda make: [((make(3, 4),), {}), ((make(),), {})],
     sweep=(2,),
+    barred="unsigned complex",
 )
 def frexp(input: Tensor):
     """Mantissa and exponent: ``input == mantissa * 2 ** exponent``, ``0.5 <= |mantissa| < 1``."""

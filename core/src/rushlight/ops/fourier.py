@@ -152,7 +152,14 @@ def _back_meta(input, dim, normalization, last_dim_size):
     return tuple(shape), dtype_of(input).to_real()
 
 
-@op(linear=True, batching="dims", method=False, samples=_back_samples, meta=_back_meta)
+@op(
+    linear=True,
+    batching="dims",
+    method=False,
+    samples=_back_samples,
+    meta=_back_meta,
+    barred="complex",
+)
 def _fft_c2r(input: Tensor, dim, normalization, last_dim_size):
     """Real numbers from the first half of their transform."""
     with np.errstate(all="ignore"):

@@ -347,7 +347,7 @@ def _meta_select(input, dim, index):
     return tuple(count if i == dim else n for i, n in enumerate(input.shape)), dtype_of(input)
 
 
-@op(linear=True, samples=_select_samples, meta=_meta_select)
+@op(linear=True, samples=_select_samples, meta=_meta_select, limited="unsigned complex")
 def index_select(input: Tensor, dim, index: Tensor):
     """The slices at `index` (a vector) along `dim`."""
     dim, index = check_vector_index("index_select", input, dim, index)
@@ -378,7 +378,13 @@ def _spread(array, dim, source):
     return line(source) if source.ndim or not array.ndim else source
 
 
-@op(linear="+input,source", samples=_index_add_samples, inplace=True, meta=meta_like_input)
+@op(
+    linear="+input,source",
+    samples=_index_add_samples,
+    inplace=True,
+    meta=meta_like_input,
+    limited="complex",
+)
 def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
     """A copy with the slices of `source`, times `alpha`, added at `index` along `dim`."""
     dim, index = check_vector_index("index_add", input, dim, index, source)
@@ -412,6 +418,7 @@ def _index_copy_samples(make):
     inplace=True,
     meta=meta_like_input,
     autocast="widest",
+    limited="complex",
 )
 def index_copy(input: Tensor, dim, index: Tensor, source: Tensor):
     """A copy with the slices of `source` written at `index` along `dim`."""
@@ -439,6 +446,7 @@ index_copy.gradient(
     inplace="_index_fill_",
     meta=meta_like_input,
     oracle="Tensor",
+    limited="complex",
 )
 def _index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to a number."""
@@ -545,7 +553,12 @@ def _take_gradient(grad, input_shape, index):
 take.gradient(input=_take_gradient)
 
 
-@op(method=False, samples=lambda make: [((make(3, 4),), {})], differentiable=False)
+@op(
+    method=False,
+    samples=lambda make: [((make(3, 4),), {})],
+    differentiable=False,
+    limited="complex",
+)
 def _nonzero(input: Tensor):
     """The indices of the nonzero elements, one row each."""
     if not input.ndim:

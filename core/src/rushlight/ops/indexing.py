@@ -106,6 +106,7 @@ construction.slices_by(_slice.op)
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
+    limited="unsigned complex",
 )
 def _index(input: Tensor, index):
     """Advanced indexing: a copy."""
@@ -170,6 +171,7 @@ _index.gradient(input=_index_gradient)
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
+    limited="complex",
 )
 def _index_put(input: Tensor, values: Tensor, index, accumulate):
     """A copy of `input` with `values` written (or added) at an index."""
@@ -221,6 +223,7 @@ _index_put.gradient(
     method=False,
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
+    limited="unsigned complex",
 )
 def _index_rows(input: Tensor, index: Tensor, dim=0):
     """``input[index]`` for an index of int64: slices along a dimension."""

@@ -56,6 +56,7 @@ def _cat_samples(make):
     method=False,
     aliases=("concat", "concatenate"),
     autocast="widest",
+    limited="unsigned complex",
 )
 def cat(tensors: TensorList, dim=0):
     """The tensors joined along an existing dimension.
@@ -171,6 +172,7 @@ def _stack_samples(make):
     samples=_stack_samples,
     method=False,
     autocast="widest",
+    limited="unsigned complex",
 )
 def stack(tensors: TensorList, dim=0):
     """The tensors, all of one shape, joined along a new dimension."""

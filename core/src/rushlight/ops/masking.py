@@ -51,6 +51,7 @@ def _meta_masked(input, mask, value):
     method=False,
     inplace="_masked_fill_",
     meta=_meta_masked,
+    limited="complex",
 )
 def _masked_fill(input: Tensor, mask: Tensor, value):
     """A copy with a number where `mask` is true."""
@@ -120,6 +121,7 @@ Tensor.masked_fill_ = _masked_fill_inplace
 @op(
     linear=True,
     samples=lambda make: [((make(3, 4), make.mask(3, 4)), {}), ((make(4), make.mask(3, 1)), {})],
+    limited="complex",
 )
 def masked_select(input: Tensor, mask: Tensor):
     """The elements where `mask` is true, as a vector."""

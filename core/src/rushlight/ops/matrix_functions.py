@@ -128,6 +128,7 @@ _PADE = [
     meta=lambda A: (A.shape, dtype_of(A)),
     sweep=(3,),  # PyTorch's half-precision series overflows
     rtol=1e-5,
+    barred="unsigned",
 )
 def linalg_matrix_exp(input: Tensor):
     """The exponential of square matrices, by scaling and squaring of a Pade approximant (Higham,
@@ -420,7 +421,7 @@ def vander(x: Tensor, N=None, increasing=False):
     return stack(powers if increasing else powers[::-1], -1)
 
 
-@composite(method=False, oracle="_C._linalg", limited=False, autocast="lower")
+@composite(method=False, oracle="_C._linalg", limited=False, autocast="lower", barred="unsigned")
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim=-1):
     """``sum(x.conj() * y)`` along `dim`, broadcast."""
     if x._dtype is not y._dtype:

@@ -78,6 +78,8 @@ def _vector_meta(x, ord=2, dim=None, keepdim=False, dtype=None):
     samples=_vector_samples,
     meta=_vector_meta,
     sweep=(2, 3),
+    limited="complex",
+    barred="unsigned",
 )
 def linalg_vector_norm(input: Tensor, ord=2, dim=None, keepdim=False, *, dtype=None):
     """``sum(|x| ** ord) ** (1 / ord)`` over `dim` (all elements by default); for infinite `ord` the

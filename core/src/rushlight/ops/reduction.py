@@ -90,7 +90,14 @@ def _meta_same(input, dim=None, keepdim=False, dtype=None):
     return reduced_shape(input.shape, dim, keepdim), dtype or dtype_of(input)
 
 
-@op(linear=True, batching="dims", samples=_sizes, meta=_meta_sum, autocast_on_gpu="float32")
+@op(
+    linear=True,
+    batching="dims",
+    samples=_sizes,
+    meta=_meta_sum,
+    autocast_on_gpu="float32",
+    limited="unsigned",
+)
 def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim` (an int, several, or None for all). Bools and integers sum to int64.
 
@@ -161,7 +168,7 @@ def _need_float(name, array, dtype):
         )
 
 
-@op(linear=True, batching="dims", samples=_sizes, meta=_meta_same)
+@op(linear=True, batching="dims", samples=_sizes, meta=_meta_same, barred="unsigned")
 def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` (an int, several, or None for all); floating-point and complex only."""
     if dim is None and dtype is None and not keepdim and input.size and input.dtype in _WIDE_FLOATS:
@@ -205,7 +212,7 @@ def nansum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     return where(isnan(input), 0, input).sum(dim, keepdim, dtype=dtype)
 
 
-@composite(limited=False)
+@composite(limited=False, barred="unsigned complex")
 def nanmean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` of the elements that are not nan."""
     count = (~isnan(input)).sum(dim, keepdim)
@@ -217,7 +224,7 @@ def _prod_sizes(make):
     return [((x,), {}), ((x, 1), {}), ((x, 0, True), {}), ((make(),), {})]
 
 
-@op(batching="dims", meta=_meta_sum, samples=_prod_sizes, autocast="float32")
+@op(batching="dims", meta=_meta_sum, samples=_prod_sizes, autocast="float32", limited="unsigned")
 def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or over one dimension. Bools and integers give int64."""
     code = _sum_dtype(input, dtype)
@@ -339,13 +346,25 @@ def _arg_extreme(name, function, input, dim, keepdim):
     return by_rows(np.asarray(function(input, axis=axis, keepdims=keepdim)))
 
 
-@op(batching="dims", meta=reduced_to(dtypes.int64), samples=_index_sizes, differentiable=False)
+@op(
+    batching="dims",
+    meta=reduced_to(dtypes.int64),
+    samples=_index_sizes,
+    differentiable=False,
+    barred="complex",
+)
 def argmax(input: Tensor, dim=None, keepdim=False):
     """Index of the largest element, of all or over `dim`."""
     return _arg_extreme("argmax", np.argmax, input, dim, keepdim)
 
 
-@op(batching="dims", meta=reduced_to(dtypes.int64), samples=_index_sizes, differentiable=False)
+@op(
+    batching="dims",
+    meta=reduced_to(dtypes.int64),
+    samples=_index_sizes,
+    differentiable=False,
+    barred="complex",
+)
 def argmin(input: Tensor, dim=None, keepdim=False):
     """Index of the smallest element, of all or over `dim`."""
     return _arg_extreme("argmin", np.argmin, input, dim, keepdim)
@@ -429,13 +448,13 @@ _SELECTING = {
 }  # fmt: skip
 
 
-@op(batching="dims", node="Max", label="max", **_SELECTING)
+@op(batching="dims", node="Max", label="max", **_SELECTING, barred="complex")
 def _max_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     """The largest elements over a dimension and where they are."""
     return _selected("max", amax, np.argmax, input, dim, keepdim)
 
 
-@op(batching="dims", node="Min", label="min", **_SELECTING)
+@op(batching="dims", node="Min", label="min", **_SELECTING, barred="complex")
 def _min_dim(input: Tensor, dim: Whole, keepdim: bool = False):
     """The smallest elements over a dimension and where they are."""
     return _selected("min", amin, np.argmin, input, dim, keepdim)
@@ -456,14 +475,14 @@ for _function, _name in ((max, "max"), (min, "min")):
     setattr(Tensor, _name, _function)
 
 
-@op(batching="dims", meta=truth, samples=_sizes, differentiable=False)
+@op(batching="dims", meta=truth, samples=_sizes, differentiable=False, limited="unsigned complex")
 def all(input: Tensor, dim=None, keepdim=False):
     """Whether all elements are true (nonzero), of all or over `dim`."""
     found = (input != 0).all(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
     return by_rows(np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_))
 
 
-@op(batching="dims", meta=truth, samples=_sizes, differentiable=False)
+@op(batching="dims", meta=truth, samples=_sizes, differentiable=False, limited="unsigned complex")
 def any(input: Tensor, dim=None, keepdim=False):
     """Whether any element is true (nonzero), of all or over `dim`."""
     found = (input != 0).any(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
@@ -489,6 +508,7 @@ any.cpu(by_layout(of_copies(_prepared_truth(False)), any.op.body))
     samples=lambda make: [((make(3, 4),), {}), ((make(3, 4), 1), {})],
     differentiable=False,
     spread=True,
+    limited="unsigned complex",
 )
 def count_nonzero(input: Tensor, dim=None):
     """How many elements are not zero."""
@@ -504,6 +524,7 @@ def count_nonzero(input: Tensor, dim=None):
     tested_by="logsumexp",
     samples=lambda make: [((make(3, 4), 1, False), {}), ((make(2, 3, 2), (0, 1), True), {})],
     meta=lambda input, dim, keepdim: (reduced_shape(input.shape, dim, keepdim), dtype_of(input)),
+    limited="unsigned",
 )
 def _log_sum_exp(input: Tensor, dim, keepdim):
     """``log(sum(exp(input), dim))`` of real floating-point numbers."""
@@ -554,7 +575,14 @@ def _norm_power(x, p, dim, keepdim):
     return linalg_vector_norm(x, p, dim, keepdim)
 
 
-@op(batching="dims", meta=real_reduced, method=False, samples=_sizes, autocast_on_gpu="float32")
+@op(
+    batching="dims",
+    meta=real_reduced,
+    method=False,
+    samples=_sizes,
+    autocast_on_gpu="float32",
+    limited="complex",
+)
 def _norm2(input: Tensor, dim=None, keepdim=False):
     """The Euclidean norm over `dim`; its gradient at 0 is 0."""
     axes = wrap_dims(dim, input.ndim)

@@ -18,6 +18,7 @@ from rushlight.tensor.tensor import Tensor
     meta=repeated,
     samples=lambda make: [((make(2, 3), (2, 2)), {}), ((make(3), (2, 1, 2)), {})],
     oracle="Tensor",
+    limited="unsigned complex",
 )
 def repeat(input: Tensor, repeats: Sizes):
     """`input` tiled `repeats` times along each dimension."""

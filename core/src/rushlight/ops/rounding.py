@@ -10,25 +10,31 @@ from rushlight.ops._rules import real_same
 _DOMAIN = away_from(-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN)
+@elementwise(rule=real_same, domain=_DOMAIN, limited="unsigned")
 def floor(input):
     """The largest whole number not above each element."""
     return xp.floor(input)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN)
+@elementwise(rule=real_same, domain=_DOMAIN, limited="unsigned")
 def ceil(input):
     """The smallest whole number not below each element."""
     return xp.ceil(input)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN, aliases=("fix",))
+@elementwise(rule=real_same, domain=_DOMAIN, aliases=("fix",), limited="unsigned")
 def trunc(input):
     """Each element without its fraction."""
     return xp.trunc(input)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN, variants=({"decimals": 1},), static=("decimals",))
+@elementwise(
+    rule=real_same,
+    domain=_DOMAIN,
+    variants=({"decimals": 1},),
+    static=("decimals",),
+    limited="unsigned",
+)
 def round(input, *, decimals=0):
     """The nearest whole number, halves to even; `decimals` keeps that many decimal places."""
     if decimals == 0:

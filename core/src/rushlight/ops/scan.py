@@ -72,6 +72,7 @@ def _accumulate(function, input, dim, dtype):
     inplace=True,
     meta=_meta_scan,
     autocast_on_gpu="float32",
+    limited="unsigned",
 )
 def cumsum(input: Tensor, dim, *, dtype=None):
     """The running sum along `dim`."""
@@ -91,6 +92,7 @@ cumsum.gradient(
     inplace=True,
     meta=_meta_scan,
     autocast_on_gpu="float32",
+    limited="unsigned",
 )
 def cumprod(input: Tensor, dim, *, dtype=None):
     """The running product along `dim`."""

@@ -272,6 +272,7 @@ def _sum_to_samples(make):
     samples=_sum_to_samples,
     oracle="Tensor",
     meta=lambda input, size: (tuple(size), dtype_of(input)),
+    limited="unsigned complex",
 )
 def sum_to_size(input: Tensor, size: Sizes):
     """The sum over the dimensions in which `size` has extent one or none."""
@@ -547,6 +548,8 @@ def unflatten(input: Tensor, dim, sizes):
     method=False,
     samples=lambda make: [],
     tested_by="tests/autograd/test_inplace_views.py",
+    limited="unsigned complex",
+    moves=True,
 )
 def view_scatter(base: Tensor, value: Tensor, path):
     """A copy of `base`, with its strides, in which the view described by `path` holds `value`."""

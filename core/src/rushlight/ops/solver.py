@@ -55,6 +55,7 @@ def _inverse_samples(make):
     sweep=(2, 3),
     meta=lambda A, check_errors=False: [(A.shape, dtype_of(A)), (A.shape[:-2], int32)],
     autocast="float32",
+    barred="complex",
 )
 def linalg_inv_ex(A: Tensor, *, check_errors=False):
     """``(inverse, info)`` of square matrices ``(*, n, n)``; `info` is 0 where A has an inverse."""
@@ -127,6 +128,7 @@ def _solve_meta(A, B, left=True, check_errors=False):
     meta=_solve_meta,
     sweep=(2, 3),
     autocast="float32",
+    barred="unsigned",
 )
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left=True, check_errors=False):
     """``(result, info)`` with ``A @ result = B`` (``result @ A = B`` if not `left`). B is a matrix
@@ -283,6 +285,7 @@ def _lstsq_meta(input, b, rcond, driver):
     samples=lambda make: [],
     tested_by="tests/ops/test_solver.py",
     meta=_lstsq_meta,
+    barred="complex",
 )
 def _lstsq(input: Tensor, b: Tensor, rcond, driver):
     """Solution, residuals, rank and singular values of least squares problems."""

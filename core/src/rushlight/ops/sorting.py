@@ -72,7 +72,14 @@ def _meta_sort(input, dim=-1, descending=False, stable=False):
     return [(input.shape, dtype_of(input)), (input.shape, dtypes.int64)]
 
 
-@op(batching="dims", result=ValuesIndices, samples=_samples, meta=_meta_sort)
+@op(
+    batching="dims",
+    result=ValuesIndices,
+    samples=_samples,
+    meta=_meta_sort,
+    limited="unsigned",
+    barred="complex",
+)
 def sort(input: Tensor, dim=-1, descending=False, stable=False):
     """The elements in order along `dim`, and where they were.
 
@@ -130,7 +137,14 @@ def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
     return [(shape, dtype_of(input)), (shape, dtypes.int64)]
 
 
-@op(batching="dims", result=ValuesIndices, samples=_topk_samples, meta=_meta_topk, sweep=(2,))
+@op(
+    batching="dims",
+    result=ValuesIndices,
+    samples=_topk_samples,
+    meta=_meta_topk,
+    sweep=(2,),
+    barred="complex",
+)
 def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
     """The `k` largest (or smallest) elements along `dim`, and where they were.
 

@@ -50,7 +50,13 @@ def _spmm(values: Tensor, other: Tensor, pattern, rows):
     return kernels.sparse_times_dense(starts, order, pattern.indices[1 - rows], values, other)
 
 
-@op(meta=_sampled_shape, method=False, tested_by="_embedding", samples=lambda make: [])
+@op(
+    meta=_sampled_shape,
+    method=False,
+    tested_by="_embedding",
+    samples=lambda make: [],
+    barred="unsigned complex",
+)
 def _sddmm(left: Tensor, right: Tensor, pattern, rows):
     """``(left @ right.T)`` at the places of a pattern: (nnz,)."""
     return kernels.sampled_product(left, right, pattern.indices[rows], pattern.indices[1 - rows])

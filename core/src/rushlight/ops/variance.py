@@ -34,7 +34,14 @@ def _meta_variance(input, dim, _correction, keepdim):
     return reduced_shape(input.shape, dim, keepdim), dtype_of(input)
 
 
-@op(batching="dims", method=False, samples=_variance_sizes, meta=_meta_variance, node="Var")
+@op(
+    batching="dims",
+    method=False,
+    samples=_variance_sizes,
+    meta=_meta_variance,
+    node="Var",
+    barred="unsigned",
+)
 def _variance(input: Tensor, dim, correction, keepdim):
     """The variance of real numbers over dimensions; divided by their count less `correction`."""
     if type(input) is np.ndarray and not input.flags.c_contiguous:  # added up where it is dense

@@ -55,7 +55,7 @@ _FORMER = ("input value tensor1 tensor2",)
 @elementwise(
     rule=_no_bool_products, check=_real_factor, former=_FORMER,
     fits={"value": WIDE},
-)  # fmt: skip
+ limited="complex")  # fmt: skip
 def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     return input + value * tensor1 * tensor2
