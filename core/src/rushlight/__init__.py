@@ -234,7 +234,6 @@ from rushlight.ops.reduction import (
     argmin,
     count_nonzero,
     dist,
-    logsumexp,
     max,
     mean,
     min,
@@ -283,7 +282,7 @@ from rushlight.ops.slicing import (
     tensor_split,
     unbind,
 )
-from rushlight.ops.softmax import log_softmax, softmax
+from rushlight.ops.softmax import log_softmax, logsumexp, softmax
 from rushlight.ops.sorting import (
     argsort,
     bincount,

@@ -459,7 +459,6 @@ from rushlight.ops.gathering import (  # noqa: E402, F401 - they build on what i
     nonzero,
     scatter,
     scatter_add,
-    take,
 )
 from rushlight.ops.masking import masked_fill, masked_select  # noqa: E402, F401
-from rushlight.ops.taking import take_along_dim  # noqa: E402, F401
+from rushlight.ops.taking import take, take_along_dim  # noqa: E402, F401

@@ -11,7 +11,7 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.backends.arrays import BY_CODE, cast, dtype_of
 from rushlight.backends.quiet import quietly
-from rushlight.dtypes import BOOL, COMPLEX, FLOAT, default
+from rushlight.dtypes import BOOL, COMPLEX, FLOAT
 from rushlight.errors import argument_error
 from rushlight.kernels import folds, totals
 from rushlight.kernels import reduction as kernels
@@ -516,55 +516,6 @@ def count_nonzero(input: Tensor, dim=None):
         truth = input if input.dtype == np.bool_ else input != 0
         return np.array(np.count_nonzero(truth), np.int64)
     return by_rows(np.asarray((input != 0).sum(axis=wrap_dims(dim, input.ndim)), np.int64))
-
-
-@op(
-    batching="dims",
-    method=False,
-    tested_by="logsumexp",
-    samples=lambda make: [((make(3, 4), 1, False), {}), ((make(2, 3, 2), (0, 1), True), {})],
-    meta=lambda input, dim, keepdim: (reduced_shape(input.shape, dim, keepdim), dtype_of(input)),
-    limited="unsigned",
-)
-def _log_sum_exp(input: Tensor, dim, keepdim):
-    """``log(sum(exp(input), dim))`` of real floating-point numbers."""
-    axes = wrap_dims(dim, input.ndim)
-    wide = _wide(input)
-    with np.errstate(all="ignore"):
-        top = wide.max(axis=axes, keepdims=True)
-        top = np.where(np.isfinite(top), top, wide.dtype.type(0))
-        total = np.exp(wide - top).sum(axis=axes, keepdims=keepdim, dtype=np.float64)
-        out = np.log(total) + top.reshape(total.shape)
-    return by_rows(np.asarray(out, input.dtype))
-
-
-def _log_sum_exp_gradient(grad, input, out, dim, keepdim):
-    shape = tuple(input.shape)
-    grad, out = restore(grad, shape, dim, keepdim), restore(out, shape, dim, keepdim)
-    return grad * (input - where(out == -math.inf, 0.0, out)).exp()
-
-
-def _prepared_log_sum_exp(input, dim, keepdim):
-    return folds.folded("logsumexp", input, wrap_dims(dim, input.ndim), keepdim)
-
-
-_log_sum_exp.cpu(by_layout(of_copies(_prepared_log_sum_exp), _log_sum_exp.op.body))
-_log_sum_exp.gradient(input=_log_sum_exp_gradient)
-
-
-@composite(autocast_on_gpu="float32")
-def logsumexp(input: Tensor, dim, keepdim=False):
-    """``log(sum(exp(input), dim))`` without overflow."""
-    if input._dtype.category < FLOAT:
-        input = input.to(default.float)
-    if input._dtype.category == FLOAT and input.numel():
-        return _log_sum_exp(input, dim, keepdim)
-    if not input.numel():  # no largest element: the logarithm of an empty sum
-        return input.exp().sum(dim, keepdim).log()
-    top = (input.real if input.is_complex() else input).detach().amax(dim, True)
-    top = where(top.isfinite(), top, 0.0)
-    out = (input - top).exp().sum(dim, True).log() + top
-    return out if keepdim else out.squeeze(dim if isinstance(dim, tuple) else dim)
 
 
 def _norm_power(x, p, dim, keepdim):

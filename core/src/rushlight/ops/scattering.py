@@ -17,13 +17,12 @@ from rushlight.ops.gathering import (
     along,
     check_same_dtype,
     check_vector_index,
-    flat_places,
     line,
     meta_like_input,
     scattered,
-    take,
 )
 from rushlight.ops.masking import broadcast, check_mask
+from rushlight.ops.taking import flat_places, take
 from rushlight.tensor.tensor import Tensor, make_tensor
 
 _REDUCES = ("sum", "prod", "mean", "amax", "amin")
