@@ -72,7 +72,6 @@ from rushlight.ops.arithmetic import (
     clamp,
     clamp_max,
     clamp_min,
-    conj,
     div,
     floor_divide,
     fmod,
@@ -116,7 +115,7 @@ from rushlight.ops.comparison import (
     ne,
     where,
 )
-from rushlight.ops.complex_views import imag, real, view_as_complex, view_as_real
+from rushlight.ops.complex_views import conj, imag, real, view_as_complex, view_as_real
 from rushlight.ops.convolution import (
     conv1d,
     conv2d,

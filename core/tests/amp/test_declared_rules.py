@@ -27,6 +27,8 @@ def _differs_on_gpu(op):
 
 def test_ops_that_pytorch_casts_on_the_cpu_declare_a_rule():
     torch = pytest.importorskip("torch")
+    if "rushlight" in torch.__version__:
+        pytest.skip("torch is Rushlight")
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     overloads = [n for n in torch._C._dispatch_get_all_op_names() if n.startswith("aten::")]
     cast = {n[len("aten::") :].split(".")[0] for n in overloads if has_kernel(n, "AutocastCPU")}

@@ -12,8 +12,8 @@ from rushlight.ops._rules import (
     number_dtype,
     real_of_complex,
     real_same,
-    same,
 )
+from rushlight.ops.complex_views import conj_number, conj_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -59,7 +59,8 @@ def _no_zero(input, other, *rest):
     operators=("__add__",), reflected=("__radd__",), scales=("alpha",), numbers="all",
     fits={"alpha": OPERANDS},
     former=("input alpha other", "input other alpha"),
- limited="complex")  # fmt: skip
+    limited="complex", aten="Tensor Scalar out Scalar_out default", aten_inplace="Tensor Scalar",
+)  # fmt: skip
 def add(input, other, *, alpha=1):
     """``input + alpha * other``, broadcast.
 
@@ -79,11 +80,6 @@ add.gradient(
 )
 
 
-def conj_number(value):
-    """The conjugate of a Python number."""
-    return value.conjugate() if isinstance(value, complex) else value
-
-
 @elementwise(
     operators=("__sub__",),
     aliases=("subtract",),
@@ -93,6 +89,9 @@ def conj_number(value):
     numbers="all",
     former=("input alpha other", "input other alpha"),
     limited="complex",
+    aten="Tensor Scalar out Scalar_out default",
+    aten_inplace="Tensor Scalar",
+    aten_aliases={"subtract": "Tensor out Scalar", "subtract_": "Tensor Scalar"},
 )
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``, broadcast."""
@@ -109,7 +108,8 @@ sub.gradient(
     reflected=("__rsub__",), inplace=False, scales=("alpha",), check=_no_bools,
     fits={"alpha": OPERANDS},
     former=("input other alpha",),
- limited="complex")  # fmt: skip
+    limited="complex", aten="Tensor Scalar Tensor_out Scalar_out",
+)  # fmt: skip
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``, broadcast."""
     return other - input if _is_one(alpha) else other - alpha * input
@@ -127,6 +127,9 @@ rsub.gradient(
     aliases=("multiply",),
     numbers="all",
     limited="unsigned complex",
+    aten="Tensor Scalar out Scalar_out left_t right_ default",
+    aten_inplace="Tensor Scalar",
+    aten_aliases={"multiply": "Tensor Scalar out", "multiply_": "Tensor Scalar"},
 )
 def mul(input, other):
     """The product, broadcast."""
@@ -154,6 +157,8 @@ def _divide_check(input, other, rounding_mode=None):
     operators=("__truediv__",),
     node="Div",
     numbers="all",
+    aten="Tensor Scalar out",
+    aten_inplace="Tensor Scalar",
 )
 def true_divide(input, other):
     """``input / other`` in floating point, broadcast."""
@@ -199,6 +204,8 @@ for _step in (_trunc_divide, _floor_divide):
     check=_no_zero,
     differentiable=False,
     numbers="all",
+    aten="default Scalar out Scalar_out",
+    aten_inplace="Tensor Scalar",
 )
 def floor_divide(input, other):
     """The quotient rounded down, in the promoted dtype, broadcast."""
@@ -213,7 +220,16 @@ def _rfloor_divide(input, other):
     return xp.floor_divide(other, input)
 
 
-@composite(aliases=("divide",), numbers="all")
+@composite(
+    aliases=("divide",),
+    numbers="all",
+    aten="Tensor Scalar Tensor_mode Scalar_mode out out_mode Scalar_out Scalar_mode_out default",
+    aten_inplace="Tensor Tensor_mode Scalar Scalar_mode",
+    aten_aliases={
+        "divide": "Tensor Scalar Tensor_mode Scalar_mode out out_mode",
+        "divide_": "Tensor Tensor_mode Scalar_mode Scalar",
+    },
+)
 def div(input: Tensor, other, *, rounding_mode=None):
     """``input / other``, broadcast. `rounding_mode` ``"trunc"`` or ``"floor"`` rounds the quotient
     and keeps integer dtypes; None divides in floating point.
@@ -282,6 +298,8 @@ _rdiv.gradient(
     domain=away_from(0.0, 1.0, -1.0, 2.0),
     check=_no_zero,
     numbers=True,
+    aten="Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out default",
+    aten_inplace="Tensor Scalar",
 )
 def remainder(input, other):
     """The remainder with the sign of `other`, as Python's ``%``."""
@@ -294,7 +312,13 @@ remainder.gradient(
 )
 
 
-@elementwise(rule=real_same, domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero)
+@elementwise(
+    rule=real_same,
+    domain=away_from(0.0, 1.0, -1.0, 2.0),
+    check=_no_zero,
+    aten="Tensor Scalar Tensor_out Scalar_out default",
+    aten_inplace="Tensor Scalar",
+)
 def fmod(input, other):
     """The remainder with the sign of `input`, as C's ``fmod``."""
     return xp.fmod(input, other)
@@ -306,7 +330,13 @@ fmod.gradient(
 )
 
 
-@elementwise(operators=("__neg__",), aliases=("negative",), check=_no_bool, limited="complex")
+@elementwise(
+    operators=("__neg__",),
+    aliases=("negative",),
+    check=_no_bool,
+    limited="complex",
+    aten="default out Scalar",
+)
 def neg(input):
     """``-input``."""
     return -input
@@ -382,7 +412,7 @@ def reciprocal(input):
 reciprocal.gradient(input=lambda grad, out: -grad * conj_of(out * out))
 
 
-@elementwise(rule=floating, domain=positive)
+@elementwise(rule=floating, domain=positive, aten="default out Scalar")
 def sqrt(input):
     """The square root."""
     return xp.sqrt(input)
@@ -418,6 +448,7 @@ def _pow_check(input, exponent):
     fits={"exponent": LOW},
     numbers=True,
     autocast_on_gpu="float32",
+    aten_inplace="Scalar Tensor",
 )
 def pow(input, exponent):
     """``input ** exponent``, broadcast."""
@@ -508,6 +539,9 @@ def _clamp_check(input, min=None, max=None):
     variants=({"min": -0.5, "max": 0.5}, {"max": 0.7}, {"min": 0.1}),
     only_variants=True,
     domain=away_from(-0.5, 0.5, 0.7, 0.1),
+    aten="default Tensor out Tensor_out",
+    aten_inplace="default Tensor",
+    aten_aliases={"clip": "default Tensor out Tensor_out", "clip_": "default Tensor"},
 )
 def clamp(input, min: Tensor | None = None, max: Tensor | None = None):
     """`input` limited to ``[min, max]``; either bound (number or tensor) may be left out."""
@@ -532,13 +566,13 @@ clamp.gradient(
 )
 
 
-@composite()
+@composite(aten="default Tensor out Tensor_out", aten_inplace="default Tensor")
 def clamp_min(input: Tensor, min):
     """`input`, at least `min`."""
     return clamp(input, min)
 
 
-@composite()
+@composite(aten="default Tensor out Tensor_out", aten_inplace="default Tensor")
 def clamp_max(input: Tensor, max):
     """`input`, at most `max`."""
     return clamp(input, None, max)
@@ -555,35 +589,6 @@ def clamp_max_(self, max):
 
 
 Tensor.clamp_min_, Tensor.clamp_max_ = clamp_min_, clamp_max_
-
-
-@elementwise(
-    rule=same,
-    method=False,
-    inplace=False,
-    node="Conj",
-    tested_by="conj",
-    limited="unsigned complex",
-)
-def _conj(input):
-    """The complex conjugate."""
-    return xp.conj(input)
-
-
-_conj.gradient(input=lambda grad: _conj(grad))
-
-
-@composite(samples=lambda make: [((make(2, 3),), {}), ((make(),), {})])
-def conj(input: Tensor):
-    """The complex conjugate; real tensors are returned as they are."""
-    return _conj(input) if input._dtype.category == COMPLEX else input
-
-
-def conj_of(value):
-    """The conjugate in a gradient formula; free for real tensors, symbols and numbers."""
-    if isinstance(value, Tensor):
-        return _conj(value) if value._dtype.category == COMPLEX else value
-    return conj_number(value)
 
 
 @composite(operators=("__pos__",))

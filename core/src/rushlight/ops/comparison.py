@@ -23,6 +23,8 @@ _ORDERED = {"rule": real_boolean, "differentiable": False}
     beside_array=lambda input, array: eq(input, from_numpy(array)),
     **_PLAIN,
     limited="unsigned complex",
+    aten="Tensor Scalar Scalar_out Tensor_out default Tensor_list",
+    aten_inplace="Scalar Tensor",
 )
 def eq(input, other):
     """``input == other``, element by element."""
@@ -35,31 +37,71 @@ def eq(input, other):
     beside_array=lambda input, array: ne(input, from_numpy(array)),
     **_PLAIN,
     limited="unsigned complex",
+    aten="Tensor Scalar Scalar_out Tensor_out default Tensor_list",
+    aten_inplace="Scalar Tensor",
+    aten_aliases={
+        "not_equal": "Tensor Scalar Scalar_out Tensor_out",
+        "not_equal_": "Scalar Tensor",
+    },
 )
 def ne(input, other):
     """``input != other``, element by element."""
     return input != other
 
 
-@elementwise(operators=("__lt__",), aliases=("less",), **_ORDERED)
+@elementwise(
+    operators=("__lt__",),
+    aliases=("less",),
+    **_ORDERED,
+    aten="Tensor Scalar Scalar_out Tensor_out default",
+    aten_inplace="Scalar Tensor",
+    aten_aliases={"less": "Tensor Scalar Scalar_out Tensor_out", "less_": "Scalar Tensor"},
+)
 def lt(input, other):
     """``input < other``, element by element."""
     return input < other
 
 
-@elementwise(operators=("__le__",), aliases=("less_equal",), **_ORDERED)
+@elementwise(
+    operators=("__le__",),
+    aliases=("less_equal",),
+    **_ORDERED,
+    aten="Tensor Scalar Scalar_out Tensor_out default",
+    aten_inplace="Scalar Tensor",
+    aten_aliases={
+        "less_equal": "Tensor Scalar Scalar_out Tensor_out",
+        "less_equal_": "Scalar Tensor",
+    },
+)
 def le(input, other):
     """``input <= other``, element by element."""
     return input <= other
 
 
-@elementwise(operators=("__gt__",), aliases=("greater",), **_ORDERED)
+@elementwise(
+    operators=("__gt__",),
+    aliases=("greater",),
+    **_ORDERED,
+    aten="Tensor Scalar Scalar_out Tensor_out default",
+    aten_inplace="Scalar Tensor",
+    aten_aliases={"greater": "Tensor Scalar Scalar_out Tensor_out", "greater_": "Scalar Tensor"},
+)
 def gt(input, other):
     """``input > other``, element by element."""
     return input > other
 
 
-@elementwise(operators=("__ge__",), aliases=("greater_equal",), **_ORDERED)
+@elementwise(
+    operators=("__ge__",),
+    aliases=("greater_equal",),
+    **_ORDERED,
+    aten="Tensor Scalar Scalar_out Tensor_out default",
+    aten_inplace="Scalar Tensor",
+    aten_aliases={
+        "greater_equal": "Tensor Scalar Scalar_out Tensor_out",
+        "greater_equal_": "Scalar Tensor",
+    },
+)
 def ge(input, other):
     """``input >= other``, element by element."""
     return input >= other
@@ -112,19 +154,40 @@ _BITS = {
 }  # fmt: skip
 
 
-@elementwise(operators=("__and__",), reflected=("__rand__",), **_BITS, limited="unsigned")
+@elementwise(
+    operators=("__and__",),
+    reflected=("__rand__",),
+    **_BITS,
+    limited="unsigned",
+    aten="Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out",
+    aten_inplace="Tensor Scalar",
+)
 def bitwise_and(input, other):
     """Bitwise and of integers; logical and of bools."""
     return xp.bitwise_and(input, other)
 
 
-@elementwise(operators=("__or__",), reflected=("__ror__",), **_BITS, limited="unsigned")
+@elementwise(
+    operators=("__or__",),
+    reflected=("__ror__",),
+    **_BITS,
+    limited="unsigned",
+    aten="Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out",
+    aten_inplace="Tensor Scalar",
+)
 def bitwise_or(input, other):
     """Bitwise or of integers; logical or of bools."""
     return xp.bitwise_or(input, other)
 
 
-@elementwise(operators=("__xor__",), reflected=("__rxor__",), **_BITS, limited="unsigned")
+@elementwise(
+    operators=("__xor__",),
+    reflected=("__rxor__",),
+    **_BITS,
+    limited="unsigned",
+    aten="Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out",
+    aten_inplace="Tensor Scalar",
+)
 def bitwise_xor(input, other):
     """Bitwise exclusive or of integers; logical of bools."""
     return xp.bitwise_xor(input, other)
@@ -159,7 +222,7 @@ _where.gradient(
 )
 
 
-@composite(method=False)
+@composite(method=False, aten="self ScalarOther ScalarSelf Scalar default self_out")
 def where(condition: Tensor, input=None, other=None):
     """`input` where `condition` is true, else `other`; with one argument, the indices of the true.
 

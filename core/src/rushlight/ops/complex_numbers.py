@@ -8,9 +8,9 @@ from rushlight.errors import argument_error
 from rushlight.ops._domains import nonzero
 from rushlight.ops._op import composite, elementwise
 from rushlight.ops._second_order import with_history
-from rushlight.ops.arithmetic import conj_of, mul
+from rushlight.ops.arithmetic import mul
 from rushlight.ops.comparison import where
-from rushlight.ops.complex_views import view_as_complex
+from rushlight.ops.complex_views import conj_of, view_as_complex
 from rushlight.ops.creation import _write, ones_like, zeros_like
 from rushlight.ops.joining import stack
 from rushlight.ops.shape import broadcast_tensors
@@ -25,7 +25,7 @@ def _angle_dtype(promoted):
     return found, found.to_real()
 
 
-@elementwise(rule=_angle_dtype, domain=nonzero, inplace=False)
+@elementwise(rule=_angle_dtype, domain=nonzero, inplace=False, aten="default out Scalar")
 def angle(input):
     """The angle of complex numbers in radians; of real ones 0, or pi where negative.
 

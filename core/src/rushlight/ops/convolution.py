@@ -315,7 +315,7 @@ def _convolve(name, count, input, weight, bias, stride, padding, dilation, group
     return out if batched.dim() == input.dim() else out.squeeze(0)
 
 
-@composite(method=False, autocast="lower")
+@composite(method=False, autocast="lower", aten="default padding")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -329,7 +329,7 @@ def conv1d(
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, autocast="lower")
+@composite(method=False, autocast="lower", aten="default padding")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -343,7 +343,7 @@ def conv2d(
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, autocast="lower")
+@composite(method=False, autocast="lower", aten="default padding")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -432,7 +432,7 @@ def conv_transpose1d(
     )
 
 
-@composite(method=False, autocast="lower")
+@composite(method=False, autocast="lower", aten="input")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -458,7 +458,7 @@ def conv_transpose2d(
     )
 
 
-@composite(method=False, autocast="lower")
+@composite(method=False, autocast="lower", aten="input")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

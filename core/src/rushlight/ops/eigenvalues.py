@@ -203,7 +203,7 @@ def linalg_svdvals(A: Tensor, *, driver=None):
     return _linalg_svd(A, False, _is_recorded(A), driver)[1]
 
 
-@composite(autocast="float32")
+@composite(autocast="float32", aten="default U")
 def svd(input: Tensor, some=True, compute_uv=True):
     """``(U, S, V)``, reduced if `some`; without `compute_uv` U and V are zeros. New programs use
     :func:`rushlight.linalg.svd`, whose last result is V's adjoint."""

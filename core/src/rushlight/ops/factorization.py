@@ -526,7 +526,7 @@ def _wide_qr_gradient(grad_q, grad_r, q, r):
 linalg_qr.gradient(A=_qr_gradient)
 
 
-@composite(autocast="float32")
+@composite(autocast="float32", aten="default Q")
 def qr(input: Tensor, some=True):
     """``(Q, R)``; reduced, or complete if not `some`. See :func:`rushlight.linalg.qr`."""
     return linalg_qr(input, "reduced" if some else "complete")
@@ -548,6 +548,7 @@ def _check_geqrf(input):
         ((*input.shape[:-2], min(input.shape[-2:])), dtype_of(input)),
     ],
     autocast="float32",
+    aten="default a",
 )
 def geqrf(input: Tensor):
     """``(a, tau)``, the QR factorization as LAPACK leaves it: R above, reflectors below."""

@@ -19,8 +19,8 @@ from rushlight.ops._inplace import write_directly, write_out
 from rushlight.ops._numpy_names import numpy_names
 from rushlight.ops._op import composite, op
 from rushlight.ops._rules import number_dtype
-from rushlight.ops.arithmetic import conj_number
 from rushlight.ops.comparison import where
+from rushlight.ops.complex_views import conj_number
 from rushlight.ops.creation import zeros
 from rushlight.ops.indexing import _index_put
 from rushlight.tensor.dispatch import readable
@@ -244,7 +244,10 @@ def _check_reduce(reduce):
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}")
 
 
-@composite()
+@composite(
+    aten="value src reduce value_reduce src_out value_out reduce_out value_reduce_out",
+    aten_inplace="src value reduce value_reduce",
+)
 def scatter(input: Tensor, dim, index: Tensor, src=None, value=None, *, reduce=None):
     """A copy with ``src`` (or a number) written at ``index`` along `dim`; `reduce` ``"add"`` or
     ``"multiply"`` combines instead.
@@ -477,7 +480,9 @@ _index_fill.gradient(input=lambda grad, dim, index: _index_fill(grad, dim, index
     samples=lambda make: [
         ((make(3, 4), 1, make.integers(0, 4, (2,)), 2.0), {}),
         ((make(3), 0, make.integers(0, 3, ()), -1.0), {}),
-    ]
+    ],
+    aten="int_Tensor int_Scalar int_Scalar_out int_Tensor_out",
+    aten_inplace="int_Tensor int_Scalar",
 )
 def index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to `value`, a number or 0-d tensor."""

@@ -89,7 +89,9 @@ _masked_fill.gradient(input=lambda grad, mask: _masked_fill(grad, mask, 0))
     samples=lambda make: [
         ((make(3, 4), make.mask(3, 4), 2.0), {}),
         ((make(2, 3, 4), make.mask(4), -1.0), {}),
-    ]
+    ],
+    aten="Scalar Scalar_out Tensor Tensor_out",
+    aten_inplace="Scalar Tensor",
 )
 def masked_fill(input: Tensor, mask: Tensor, value):
     """A copy with `value`, a number or 0-d tensor, where `mask` is true.

@@ -19,7 +19,7 @@ from rushlight.ops._former_calls import orders_of_scaled_sum
 from rushlight.ops._number_limits import OPERANDS, WIDE, check_factors
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import scalar
-from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.complex_views import conj_of
 from rushlight.ops.creation import ones
 from rushlight.ops.shape import broadcast_shapes
 from rushlight.tensor.dispatch import STATE
@@ -50,7 +50,13 @@ def _mm_meta(input, mat2):
     return (*input.shape[:-1], mat2.shape[-1]), dtype_of(input)
 
 
-@op(linear="*input,mat2", samples=_mm_samples, meta=_mm_meta, autocast="lower")
+@op(
+    linear="*input,mat2",
+    samples=_mm_samples,
+    meta=_mm_meta,
+    autocast="lower",
+    aten="default out dtype_out dtype",
+)
 def mm(input: Tensor, mat2: Tensor):
     """The product of two matrices, ``(n, m) @ (m, p)``."""
     if input.ndim != 2 or mat2.ndim != 2:
@@ -79,7 +85,13 @@ def _bmm_samples(make):
     return [((make(2, 3, 4), make(2, 4, 5)), {}), ((make(0, 3, 4), make(0, 4, 5)), {})]
 
 
-@op(linear="*input,mat2", samples=_bmm_samples, meta=_mm_meta, autocast="lower")
+@op(
+    linear="*input,mat2",
+    samples=_bmm_samples,
+    meta=_mm_meta,
+    autocast="lower",
+    aten="default out dtype_out dtype",
+)
 def bmm(input: Tensor, mat2: Tensor):
     """Products of two batches of matrices, ``(b, n, m) @ (b, m, p)``."""
     if input.ndim != 3 or mat2.ndim != 3:
@@ -223,7 +235,9 @@ def outer(input: Tensor, vec2: Tensor):
     return input.unsqueeze(1) * vec2
 
 
-@composite(former=orders_of_scaled_sum("mat1 mat2"), autocast="lower")
+@composite(
+    former=orders_of_scaled_sum("mat1 mat2"), autocast="lower", aten="default out dtype_out dtype"
+)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
     if beta == 1 == alpha and mat1._dtype.category >= FLOAT and mat1._dtype.itemsize > 2:
@@ -251,7 +265,11 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     return _scaled_sum("addbmm", input, mm, left, right, beta, alpha)
 
 
-@composite(former=orders_of_scaled_sum("batch1 batch2"), autocast="lower")
+@composite(
+    former=orders_of_scaled_sum("batch1 batch2"),
+    autocast="lower",
+    aten="default out dtype_out dtype",
+)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (batch1 @ batch2)``."""
     return _scaled_sum("baddbmm", input, bmm, batch1, batch2, beta, alpha)
@@ -321,6 +339,7 @@ def _linear_meta(input, weight, bias=None):
     method=False,
     meta=_linear_meta,
     autocast="lower",
+    aten="default out",
 )
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input @ weight.T + bias``; `input` (*, in), `weight` (out, in), `bias` (out)."""

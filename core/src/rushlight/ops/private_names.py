@@ -143,7 +143,7 @@ def _native_batch_norm_legit(input: Tensor, weight=None, bias=None, *args, **opt
     return native_batch_norm(input, weight, bias, **given, **options)
 
 
-@composite(method=False)
+@composite(method=False, aten="default out")
 def _batch_norm_with_update(
     input: Tensor,
     weight: Tensor | None,
@@ -177,7 +177,7 @@ def _upsample_bilinear2d_aa(
     return _resample(input, maps)
 
 
-@composite(method=False)
+@composite(method=False, aten="default grad_input")
 def max_pool2d_with_indices_backward(
     grad_output: Tensor,
     input: Tensor,

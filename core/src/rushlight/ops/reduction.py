@@ -97,6 +97,7 @@ def _meta_same(input, dim=None, keepdim=False, dtype=None):
     meta=_meta_sum,
     autocast_on_gpu="float32",
     limited="unsigned",
+    aten="dim_IntList default IntList_out out",
 )
 def sum(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The sum over `dim` (an int, several, or None for all). Bools and integers sum to int64.
@@ -168,7 +169,14 @@ def _need_float(name, array, dtype):
         )
 
 
-@op(linear=True, batching="dims", samples=_sizes, meta=_meta_same, barred="unsigned")
+@op(
+    linear=True,
+    batching="dims",
+    samples=_sizes,
+    meta=_meta_same,
+    barred="unsigned",
+    aten="default dim out dtype_out",
+)
 def mean(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The mean over `dim` (an int, several, or None for all); floating-point and complex only."""
     if dim is None and dtype is None and not keepdim and input.size and input.dtype in _WIDE_FLOATS:
@@ -224,7 +232,14 @@ def _prod_sizes(make):
     return [((x,), {}), ((x, 1), {}), ((x, 0, True), {}), ((make(),), {})]
 
 
-@op(batching="dims", meta=_meta_sum, samples=_prod_sizes, autocast="float32", limited="unsigned")
+@op(
+    batching="dims",
+    meta=_meta_sum,
+    samples=_prod_sizes,
+    autocast="float32",
+    limited="unsigned",
+    aten="default dim_int int_out out",
+)
 def prod(input: Tensor, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or over one dimension. Bools and integers give int64."""
     code = _sum_dtype(input, dtype)
@@ -346,25 +361,19 @@ def _arg_extreme(name, function, input, dim, keepdim):
     return by_rows(np.asarray(function(input, axis=axis, keepdims=keepdim)))
 
 
-@op(
-    batching="dims",
-    meta=reduced_to(dtypes.int64),
-    samples=_index_sizes,
-    differentiable=False,
-    barred="complex",
-)
+_INDEX = {
+    "batching": "dims", "meta": reduced_to(dtypes.int64), "samples": _index_sizes,
+    "differentiable": False, "barred": "complex",
+}  # fmt: skip
+
+
+@op(**_INDEX)
 def argmax(input: Tensor, dim=None, keepdim=False):
     """Index of the largest element, of all or over `dim`."""
     return _arg_extreme("argmax", np.argmax, input, dim, keepdim)
 
 
-@op(
-    batching="dims",
-    meta=reduced_to(dtypes.int64),
-    samples=_index_sizes,
-    differentiable=False,
-    barred="complex",
-)
+@op(**_INDEX)
 def argmin(input: Tensor, dim=None, keepdim=False):
     """Index of the smallest element, of all or over `dim`."""
     return _arg_extreme("argmin", np.argmin, input, dim, keepdim)
@@ -475,14 +484,20 @@ for _function, _name in ((max, "max"), (min, "min")):
     setattr(Tensor, _name, _function)
 
 
-@op(batching="dims", meta=truth, samples=_sizes, differentiable=False, limited="unsigned complex")
+_TRUTHS = {
+    "batching": "dims", "meta": truth, "samples": _sizes, "differentiable": False,
+    "limited": "unsigned complex", "aten": "default dim dims out dims_out all_out",
+}  # fmt: skip
+
+
+@op(**_TRUTHS)
 def all(input: Tensor, dim=None, keepdim=False):
     """Whether all elements are true (nonzero), of all or over `dim`."""
     found = (input != 0).all(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
     return by_rows(np.asarray(found, np.uint8 if input.dtype == np.uint8 else np.bool_))
 
 
-@op(batching="dims", meta=truth, samples=_sizes, differentiable=False, limited="unsigned complex")
+@op(**_TRUTHS)
 def any(input: Tensor, dim=None, keepdim=False):
     """Whether any element is true (nonzero), of all or over `dim`."""
     found = (input != 0).any(axis=wrap_dims(dim, input.ndim), keepdims=keepdim)
@@ -509,6 +524,7 @@ any.cpu(by_layout(of_copies(_prepared_truth(False)), any.op.body))
     differentiable=False,
     spread=True,
     limited="unsigned complex",
+    aten="default dim_IntList dim_IntList_out out",
 )
 def count_nonzero(input: Tensor, dim=None):
     """How many elements are not zero."""

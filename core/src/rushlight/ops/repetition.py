@@ -63,7 +63,7 @@ def tile(input: Tensor, dims: Sizes):
     return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
 
 
-@composite()
+@composite(aten="Tensor self_Tensor self_int Tensor_out")
 def repeat_interleave(input: Tensor, repeats, dim=None, *, output_size=None):
     """Each element (or slice along `dim`) repeated in place."""
     from rushlight.ops.creation import arange, beside

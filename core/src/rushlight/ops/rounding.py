@@ -10,13 +10,13 @@ from rushlight.ops._rules import real_same
 _DOMAIN = away_from(-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN, limited="unsigned")
+@elementwise(rule=real_same, domain=_DOMAIN, limited="unsigned", aten="default out Scalar")
 def floor(input):
     """The largest whole number not above each element."""
     return xp.floor(input)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN, limited="unsigned")
+@elementwise(rule=real_same, domain=_DOMAIN, limited="unsigned", aten="default out Scalar")
 def ceil(input):
     """The smallest whole number not below each element."""
     return xp.ceil(input)
@@ -34,6 +34,8 @@ def trunc(input):
     variants=({"decimals": 1},),
     static=("decimals",),
     limited="unsigned",
+    aten="default decimals out decimals_out Scalar",
+    aten_inplace="default decimals",
 )
 def round(input, *, decimals=0):
     """The nearest whole number, halves to even; `decimals` keeps that many decimal places."""

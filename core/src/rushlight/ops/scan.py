@@ -15,7 +15,7 @@ from rushlight.ops._direct import on_arrays, tensor_of
 from rushlight.ops._op import op
 from rushlight.ops._rules import refuse_unordered
 from rushlight.ops._shape_rules import same_length
-from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.complex_views import conj_of
 from rushlight.ops.reduction import ValuesIndices, _sum_dtype, _wide
 from rushlight.tensor.dispatch import readable
 from rushlight.tensor.shape import wrap_dim

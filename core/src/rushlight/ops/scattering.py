@@ -84,7 +84,15 @@ def _reduce_samples(make):
     ]
 
 
-@op(samples=_reduce_samples, inplace=True, domain="nonzero", meta=meta_like_input, sweep=(2,))
+@op(
+    samples=_reduce_samples,
+    inplace=True,
+    domain="nonzero",
+    meta=meta_like_input,
+    sweep=(2,),
+    aten="two two_out",
+    aten_inplace="two",
+)
 def scatter_reduce(input: Tensor, dim, index: Tensor, src: Tensor, reduce, *, include_self=True):
     """A copy in which the elements of ``src`` are combined at ``index`` along `dim` by `reduce`:
     sum, prod, mean, amax or amin; `include_self` counts what was there.

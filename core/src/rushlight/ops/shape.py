@@ -68,7 +68,9 @@ def _view_samples(make):
     return [((x, (3, 4)), {}), ((x, (-1,)), {}), ((make(), (1, 1)), {}), ((make(0, 3), (0,)), {})]
 
 
-@declare_view(linear=True, samples=_view_samples, oracle="Tensor", made_by="reshaped")
+@declare_view(
+    linear=True, samples=_view_samples, oracle="Tensor", made_by="reshaped", aten="default dtype"
+)
 def view(input: Tensor, shape: Sizes):
     """The same memory with another shape; a dtype instead of a shape reinterprets the bytes.
 
@@ -351,6 +353,7 @@ permute.gradient(input=lambda grad, dims: grad.permute(_inverse(dims)))
     keywords={"axis0": "dim0", "axis1": "dim1"},
     inplace=True,
     made_by="swapped",
+    aten="int",
 )
 def transpose(input: Tensor, dim0, dim1):
     """Two dimensions exchanged."""
@@ -416,7 +419,7 @@ Tensor.H = Tensor.mH = property(lambda self: _matrix_transpose(self).conj())
 _moved = ShortView()
 
 
-@composite(aliases=("moveaxis",))
+@composite(aliases=("moveaxis",), aten="intlist", aten_aliases={"moveaxis": "intlist"})
 def movedim(input: Tensor, source, destination):
     """Dimensions moved to new places; the others keep their order."""
     if (out := _moved.of_composite(input, source, destination)) is not NotImplemented:
@@ -455,6 +458,8 @@ def _squeezed(input, dim):
     made_by=_squeezed,
     known=ShortView(),
     spread=True,
+    aten="default dim dims",
+    aten_inplace="default dim dims",
 )
 def squeeze(input: Tensor, dim=None):
     """Without dimensions of extent one: all, or those named."""
@@ -505,7 +510,7 @@ unsqueeze.gradient(input=lambda grad, dim: grad.squeeze(dim))
 _WHOLE = (-1,)
 
 
-@composite()
+@composite(aten="using_ints")
 def flatten(input: Tensor, start_dim=0, end_dim=-1):
     """Dimensions `start_dim` to `end_dim` as one."""
     shape = input._array.shape

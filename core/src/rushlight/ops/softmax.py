@@ -117,7 +117,7 @@ def _default_dim(name, ndim):
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@composite()
+@composite(aten="int int_out")
 def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``exp(input) / sum(exp(input))`` along `dim`: positive numbers that sum to one.
 
@@ -133,7 +133,7 @@ def softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     return _softmax(input if dtype is None else input.to(dtype), dim)
 
 
-@composite()
+@composite(aten="int int_out")
 def log_softmax(input: Tensor, dim=None, _stacklevel=3, dtype=None):
     """``log(softmax(input))`` along `dim`, without overflow."""
     if not isinstance(_stacklevel, int):

@@ -79,6 +79,7 @@ def _meta_sort(input, dim=-1, descending=False, stable=False):
     meta=_meta_sort,
     limited="unsigned",
     barred="complex",
+    aten="default stable values_stable values Tensor any",
 )
 def sort(input: Tensor, dim=-1, descending=False, stable=False):
     """The elements in order along `dim`, and where they were.
@@ -121,7 +122,7 @@ def _sort_gradient(grad, out1, input_shape, dim):
 sort.gradient(input=_sort_gradient)
 
 
-@composite()
+@composite(aten="default stable stable_out")
 def argsort(input: Tensor, dim=-1, descending=False, stable=False):
     """The indices that sort along `dim`."""
     return sort(input, dim, descending, stable)[1]
@@ -144,6 +145,7 @@ def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
     meta=_meta_topk,
     sweep=(2,),
     barred="complex",
+    aten="default values",
 )
 def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
     """The `k` largest (or smallest) elements along `dim`, and where they were.
@@ -203,7 +205,14 @@ def _kth_samples(make):
     return [((x, 2), {}), ((x, 1, 0, True), {}), ((make(), 1), {}), ((make(2, 4, 3), 3, -2), {})]
 
 
-@op(batching="dims", meta=chosen_after, result=ValuesIndices, samples=_kth_samples, sweep=(2,))
+@op(
+    batching="dims",
+    meta=chosen_after,
+    result=ValuesIndices,
+    samples=_kth_samples,
+    sweep=(2,),
+    aten="default values",
+)
 def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
     """The k-th smallest element along `dim` (k from 1), and where it was."""
     _refuse_complex("kthvalue", input)
@@ -320,7 +329,7 @@ def _median_gradient(grad, input, out):
 _median_of_all.gradient(input=_median_gradient)
 
 
-@composite()
+@composite(aten="default dim dim_values out")
 def median(input: Tensor, dim=None, keepdim=False):
     """The lower median of all elements, or ``(values, indices)`` along `dim`; nan wins.
 
@@ -330,7 +339,7 @@ def median(input: Tensor, dim=None, keepdim=False):
     return _median_of_all(input) if dim is None else _median(input, dim, keepdim)
 
 
-@composite()
+@composite(aten="default dim dim_values out")
 def nanmedian(input: Tensor, dim=None, keepdim=False):
     """The lower median of the elements that are not nan, or ``(values, indices)`` along `dim`."""
     return _median_of_all(input, True) if dim is None else _nanmedian(input, dim, keepdim)
@@ -519,7 +528,7 @@ def _beside_number(sequence, value):
     return sequence.to(dtype), zeros((), dtype=dtype) + value
 
 
-@composite(method=False)
+@composite(method=False, aten="Tensor Tensor_out Scalar Scalar_out")
 def searchsorted(
     sorted_sequence: Tensor, input, *, out_int32=False, right=False, side=None, sorter=None
 ):
@@ -542,7 +551,7 @@ def searchsorted(
     return _searchsorted(sorted_sequence, values, out_int32, right, side, sorter)
 
 
-@composite(method=False)
+@composite(method=False, aten="Tensor Scalar Tensor_out Scalar_out")
 def bucketize(input, boundaries: Tensor, *, out_int32=False, right=False):
     """The index of the bucket between sorted `boundaries` that each element falls into."""
     if boundaries.dim() != 1:

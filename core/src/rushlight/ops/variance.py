@@ -14,7 +14,7 @@ from rushlight.kernels.prepared import by_layout, of_copies
 from rushlight.ops._attributes import whole
 from rushlight.ops._op import composite, op
 from rushlight.ops._shape_rules import reduced_shape
-from rushlight.ops.arithmetic import conj_of
+from rushlight.ops.complex_views import conj_of
 from rushlight.ops.reduction import _summed, _wide, restore
 from rushlight.tensor.shape import wrap_dims
 from rushlight.tensor.tensor import Tensor
@@ -117,7 +117,7 @@ def _var(input, dim, unbiased, keepdim, correction):
     return total / divisor if divisor else total / 0.0
 
 
-@composite()
+@composite(aten="default dim correction correction_out out")
 def var(
     input: Tensor,
     dim: int | bool | None = None,
@@ -138,7 +138,7 @@ def _correction(unbiased, correction):
     return 1 if correction is None else correction
 
 
-@composite()
+@composite(aten="default dim correction correction_out out")
 def std(
     input: Tensor,
     dim: int | bool | None = None,
@@ -151,7 +151,7 @@ def std(
     return _var(input, dim, unbiased, keepdim, correction).sqrt()
 
 
-@composite()
+@composite(aten="default dim correction correction_out")
 def var_mean(
     input: Tensor,
     dim: int | bool | None = None,
@@ -166,7 +166,7 @@ def var_mean(
     return _var(input, dim, unbiased, keepdim, correction), input.mean(dim, keepdim)
 
 
-@composite()
+@composite(aten="default dim correction correction_out")
 def std_mean(
     input: Tensor,
     dim: int | bool | None = None,

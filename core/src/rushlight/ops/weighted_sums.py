@@ -7,7 +7,8 @@ from rushlight.ops._domains import nonzero
 from rushlight.ops._number_limits import WIDE
 from rushlight.ops._op import elementwise
 from rushlight.ops._rules import floating_only
-from rushlight.ops.arithmetic import category_of, conj_of
+from rushlight.ops.arithmetic import category_of
+from rushlight.ops.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 
@@ -23,7 +24,13 @@ def _one_dtype(input, end, weight):
         raise RuntimeError(f"lerp: a complex weight ({weight}) needs complex operands, got {dtype}")
 
 
-@elementwise(rule=floating_only, check=_one_dtype, fits={"weight": WIDE})
+@elementwise(
+    rule=floating_only,
+    check=_one_dtype,
+    fits={"weight": WIDE},
+    aten="Scalar Tensor Scalar_out Tensor_out",
+    aten_inplace="Scalar Tensor",
+)
 def lerp(input, end, weight):
     """Linear interpolation ``input + weight * (end - input)``."""
     return input + weight * (end - input)
