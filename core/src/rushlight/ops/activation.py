@@ -43,7 +43,9 @@ def _limits(input, min_val=-1.0, max_val=1.0):
         )
 
 
-@elementwise(rule=real_same, domain=nonzero, check=_no_bools, second_zero=("input",))
+@elementwise(
+    rule=real_same, domain=nonzero, check=_no_bools, second_zero=("input",), sparse="elements"
+)
 def relu(input):
     """``max(input, 0)``; NaN and the sign of zero stay.
 

@@ -122,15 +122,12 @@ rsub.gradient(
 
 
 @elementwise(
-    operators=("__mul__",),
-    reflected=("__rmul__",),
-    aliases=("multiply",),
-    numbers="all",
+    operators=("__mul__",), reflected=("__rmul__",), aliases=("multiply",), numbers="all",
     limited="unsigned complex",
     aten="Tensor Scalar out Scalar_out left_t right_ default",
     aten_inplace="Tensor Scalar",
     aten_aliases={"multiply": "Tensor Scalar out", "multiply_": "Tensor Scalar"},
-)
+)  # fmt: skip
 def mul(input, other):
     """The product, broadcast."""
     return input * other
@@ -331,12 +328,9 @@ fmod.gradient(
 
 
 @elementwise(
-    operators=("__neg__",),
-    aliases=("negative",),
-    check=_no_bool,
-    limited="complex",
-    aten="default out Scalar",
-)
+    operators=("__neg__",), aliases=("negative",), check=_no_bool, limited="complex",
+    aten="default out Scalar", sparse="linear", sparse_slope=-1,
+)  # fmt: skip
 def neg(input):
     """``-input``."""
     return -input
@@ -351,6 +345,7 @@ neg.gradient(input=lambda grad: -grad)
     aliases=("absolute",),
     domain=nonzero,
     limited="complex",
+    sparse="elements",
 )
 def abs(input):
     """The absolute value."""
@@ -360,7 +355,7 @@ def abs(input):
 abs.gradient(input=lambda grad, input: grad * sgn(input))
 
 
-@elementwise(rule=real_same, domain=nonzero)
+@elementwise(rule=real_same, domain=nonzero, sparse="elements", sparse_slope=0)
 def sign(input):
     """-1, 0 or 1 by the sign."""
     return xp.sign(input)
@@ -369,7 +364,7 @@ def sign(input):
 sign.gradient(input=lambda grad: grad * 0)
 
 
-@elementwise(domain=nonzero, limited="complex")
+@elementwise(domain=nonzero, limited="complex", sparse="elements")
 def sgn(input):
     """The sign; of a complex number, the number over its absolute value."""
     return xp.sign(input)
@@ -394,7 +389,7 @@ def _not_bool(promoted):
     return found, found
 
 
-@elementwise(rule=_not_bool)
+@elementwise(rule=_not_bool, sparse="plain")
 def square(input):
     """``input * input``."""
     return input * input
@@ -412,7 +407,7 @@ def reciprocal(input):
 reciprocal.gradient(input=lambda grad, out: -grad * conj_of(out * out))
 
 
-@elementwise(rule=floating, domain=positive, aten="default out Scalar")
+@elementwise(rule=floating, domain=positive, aten="default out Scalar", sparse="elements")
 def sqrt(input):
     """The square root."""
     return xp.sqrt(input)
@@ -591,7 +586,7 @@ def clamp_max_(self, max):
 Tensor.clamp_min_, Tensor.clamp_max_ = clamp_min_, clamp_max_
 
 
-@composite(operators=("__pos__",))
+@composite(operators=("__pos__",), sparse="linear", sparse_slope=1)
 def positive(input: Tensor):
     """`input` itself."""
     return input

@@ -107,13 +107,13 @@ def ge(input, other):
     return input >= other
 
 
-@elementwise(inplace=False, **_PLAIN, limited="unsigned complex")
+@elementwise(inplace=False, **_PLAIN, limited="unsigned complex", sparse="elements")
 def isnan(input):
     """True where an element is not a number."""
     return xp.isnan(input)
 
 
-@elementwise(inplace=False, **_PLAIN, limited="unsigned complex")
+@elementwise(inplace=False, **_PLAIN, limited="unsigned complex", sparse="elements")
 def isinf(input):
     """True where an element is an infinity."""
     return xp.isinf(input)

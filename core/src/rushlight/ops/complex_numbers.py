@@ -25,7 +25,9 @@ def _angle_dtype(promoted):
     return found, found.to_real()
 
 
-@elementwise(rule=_angle_dtype, domain=nonzero, inplace=False, aten="default out Scalar")
+@elementwise(
+    rule=_angle_dtype, domain=nonzero, inplace=False, aten="default out Scalar", sparse="elements"
+)
 def angle(input):
     """The angle of complex numbers in radians; of real ones 0, or pi where negative.
 
@@ -116,19 +118,21 @@ def _conj_physical(input):
 _conj_physical.gradient(input=lambda grad: _conj_physical(grad))
 
 
-@composite(samples=lambda make: [((make(2, 3),), {}), ((make(),), {})])
+@composite(
+    samples=lambda make: [((make(2, 3),), {}), ((make(),), {})], sparse="linear", sparse_slope=1
+)
 def conj_physical(input: Tensor):
     """The complex conjugate in memory of its own; real tensors are returned as they are."""
     return _conj_physical(input) if input._dtype.category == COMPLEX else input
 
 
-@composite()
+@composite(sparse="linear", sparse_slope=1)
 def resolve_conj(input: Tensor):
     """`input`: conjugation is never pending here, so there is nothing to do."""
     return input
 
 
-@composite()
+@composite(sparse="linear", sparse_slope=1)
 def resolve_neg(input: Tensor):
     """`input`: negation is never pending here, so there is nothing to do."""
     return input

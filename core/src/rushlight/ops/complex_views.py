@@ -123,7 +123,9 @@ def _conj(input):
 _conj.gradient(input=lambda grad: _conj(grad))
 
 
-@composite(samples=lambda make: [((make(2, 3),), {}), ((make(),), {})])
+@composite(
+    samples=lambda make: [((make(2, 3),), {}), ((make(),), {})], sparse="linear", sparse_slope=1
+)
 def conj(input: Tensor):
     """The complex conjugate; real tensors are returned as they are."""
     return _conj(input) if input._dtype.category == COMPLEX else input

@@ -37,7 +37,13 @@ def exp2(input):
 exp2.gradient(input=lambda grad, out: grad * (conj_of(out) * math.log(2)))
 
 
-@elementwise(rule=floating, domain=real, autocast_on_gpu="float32", aten="default out Scalar")
+@elementwise(
+    rule=floating,
+    domain=real,
+    autocast_on_gpu="float32",
+    aten="default out Scalar",
+    sparse="elements",
+)
 def expm1(input):
     """``exp(input) - 1``, accurate near 0."""
     return xp.expm1(input)
@@ -79,7 +85,11 @@ log10.gradient(input=lambda grad, input: grad / (conj_of(input) * math.log(10)))
 
 
 @elementwise(
-    rule=floating, domain=above_minus_one, autocast_on_gpu="float32", aten="default out Scalar"
+    rule=floating,
+    domain=above_minus_one,
+    autocast_on_gpu="float32",
+    aten="default out Scalar",
+    sparse="elements",
 )
 def log1p(input):
     """``log(1 + input)``, accurate near 0."""
@@ -159,7 +169,7 @@ xlogy.gradient(
 )
 
 
-@elementwise(rule=real_floating, domain=real, aten="default out Scalar")
+@elementwise(rule=real_floating, domain=real, aten="default out Scalar", sparse="elements")
 def erf(input):
     """The error function."""
     return xp.erf(input)
@@ -177,7 +187,7 @@ def erfc(input):
 erfc.gradient(input=lambda grad, input: grad * (-2 / math.sqrt(math.pi) * exp(-input * input)))
 
 
-@elementwise(rule=real_floating, domain=unit, autocast_on_gpu="float32")
+@elementwise(rule=real_floating, domain=unit, autocast_on_gpu="float32", sparse="elements")
 def erfinv(input):
     """The inverse of :func:`erf` on (-1, 1)."""
     return xp.erfinv(input)

@@ -89,7 +89,7 @@ def _most(dtype):
     return dtypes.finfo(dtype.to_real()).max
 
 
-@composite(limited="unsigned")
+@composite(limited="unsigned", sparse="elements")
 def nan_to_num(input: Tensor, nan=None, posinf=None, neginf=None):
     """`input` with nan replaced by `nan` (0), and the infinities by `posinf` and `neginf` (the
     largest and smallest numbers of the dtype); of a complex number, both parts.
@@ -121,19 +121,21 @@ Tensor.nan_to_num_ = nan_to_num_
 _TEST = {"rule": boolean, "differentiable": False, "inplace": False}
 
 
-@elementwise(check=refuse_complex("isposinf"), **_TEST, limited="unsigned")
+@elementwise(check=refuse_complex("isposinf"), **_TEST, limited="unsigned", sparse="elements")
 def isposinf(input):
     """True where an element is plus infinity."""
     return xp.isposinf(input)
 
 
-@elementwise(check=refuse_complex("isneginf"), **_TEST, limited="unsigned")
+@elementwise(check=refuse_complex("isneginf"), **_TEST, limited="unsigned", sparse="elements")
 def isneginf(input):
     """True where an element is minus infinity."""
     return xp.isneginf(input)
 
 
-@elementwise(check=refuse_complex("signbit"), **_TEST, limited="unsigned", reads_sign=True)
+@elementwise(
+    check=refuse_complex("signbit"), **_TEST, limited="unsigned", reads_sign=True, sparse="elements"
+)
 def signbit(input):
     """True where the sign bit is set: negative numbers, -0.0 included."""
     return xp.signbit(input)

@@ -10,19 +10,40 @@ from rushlight.ops._rules import real_same
 _DOMAIN = away_from(-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN, limited="unsigned", aten="default out Scalar")
+@elementwise(
+    rule=real_same,
+    domain=_DOMAIN,
+    limited="unsigned",
+    aten="default out Scalar",
+    sparse="elements",
+    sparse_slope=0,
+)
 def floor(input):
     """The largest whole number not above each element."""
     return xp.floor(input)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN, limited="unsigned", aten="default out Scalar")
+@elementwise(
+    rule=real_same,
+    domain=_DOMAIN,
+    limited="unsigned",
+    aten="default out Scalar",
+    sparse="elements",
+    sparse_slope=0,
+)
 def ceil(input):
     """The smallest whole number not below each element."""
     return xp.ceil(input)
 
 
-@elementwise(rule=real_same, domain=_DOMAIN, aliases=("fix",), limited="unsigned")
+@elementwise(
+    rule=real_same,
+    domain=_DOMAIN,
+    aliases=("fix",),
+    limited="unsigned",
+    sparse="elements",
+    sparse_slope=0,
+)
 def trunc(input):
     """Each element without its fraction."""
     return xp.trunc(input)
@@ -36,6 +57,8 @@ def trunc(input):
     limited="unsigned",
     aten="default decimals out decimals_out Scalar",
     aten_inplace="default decimals",
+    sparse="elements",
+    sparse_slope=0,
 )
 def round(input, *, decimals=0):
     """The nearest whole number, halves to even; `decimals` keeps that many decimal places."""
@@ -45,7 +68,7 @@ def round(input, *, decimals=0):
     return xp.round(input * scale) / scale if decimals > 0 else xp.round(input / scale) * scale
 
 
-@elementwise(rule=real_same, domain=_DOMAIN)
+@elementwise(rule=real_same, domain=_DOMAIN, sparse="elements", sparse_slope=1)
 def frac(input):
     """The fraction of each element, with its sign."""
     return input - xp.trunc(input)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 from rushlight import dtypes
 from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.kernels.sparse import merged_places
-from rushlight.ops import _deferred
+from rushlight.ops import complex_numbers, floating_point  # noqa: F401 - declare some of the ops
+from rushlight.ops._op import TABLE
 from rushlight.ops.creation import zeros, zeros_like
 from rushlight.ops.joining import cat
 from rushlight.ops.sparse_creation import _check_places, _picked, to_dense, to_dense_wholly
@@ -33,48 +32,32 @@ from rushlight.ops.sparse_tensors import (
 from rushlight.tensor.storage import storage_of
 from rushlight.tensor.tensor import Tensor
 
-# Functions with f(0) = 0: they act on the elements alone.
-ZERO_PRESERVING = (
-    "abs asin asinh atan atanh ceil conj conj_physical deg2rad erf erfinv expm1 floor frac isinf "
-    "isnan isneginf isposinf log1p nan_to_num neg positive rad2deg relu resolve_conj resolve_neg "
-    "round sgn sign signbit sin sinh sqrt square tan tanh trunc angle hardshrink softshrink"
-).split()
-ALIASES = {"absolute": "abs", "negative": "neg", "arcsin": "asin", "arcsinh": "asinh",
-           "arctan": "atan", "arctanh": "atanh", "fix": "trunc"}  # fmt: skip
 
-
-# What is linear in its input, by what the gradient of the result is multiplied with, and what has
-# no slope anywhere, whose gradient has no elements.
-_FACTORS = {"neg": -1, "positive": 1, "frac": 1, "conj": 1, "conj_physical": 1, "resolve_conj": 1,
-            "resolve_neg": 1, "deg2rad": math.pi / 180, "rad2deg": 180 / math.pi}  # fmt: skip
-_SAME_PLACES = ("neg", "positive", "conj", "conj_physical", "resolve_conj", "resolve_neg")
-_FLAT = ("ceil", "floor", "round", "sign", "trunc")
-
-
-def _pull_of(name):
-    """The gradient of a function of that name, as for :func:`whole`; None for the others."""
-    if name in _FLAT:
-        return only_first(lambda grad, input, *args, **options: zeros_like(grad))
-    factor = _FACTORS.get(name)
-    if factor is None:
+def _pull_of(op):
+    """The gradient of an op by its slope (`sparse_slope`), as for :func:`whole`: what the gradient
+    of the result is multiplied with, no elements where that is 0. None for the others."""
+    slope = op.options.get("sparse_slope")
+    if slope is None:
         return None
-    return only_first(lambda grad, input: grad if factor == 1 else grad * factor)
+    if slope == 0:
+        return only_first(lambda grad, input, *args, **options: zeros_like(grad))
+    return only_first(lambda grad, input: grad if slope == 1 else grad * slope)
 
 
-def _unary(name):
+def _unary(op):
+    """What an op with f(0) = 0 and its in-place form do: they act on the elements alone."""
+    function, linear = op.function, op.options["sparse"] == "linear"
+
     def call(input, *args, **kwargs):
-        function = _deferred.find(name)
-        linear = name in _SAME_PLACES
         tensor = input if linear or input.layout != COO else coalesced(input)
         return with_elements(tensor, function(tensor._elements, *args, **kwargs))
 
-    pull = _pull_of(name)
-    node = "".join(word.capitalize() for word in name.split("_")) + "Backward0"
-    call = call if pull is None else _for_real(whole(pull, node=node)(call), call)
+    pull = _pull_of(op)
+    call = call if pull is None else _for_real(whole(pull, node=op.node_name)(call), call)
 
     def call_(input, *args, **kwargs):
-        if name not in _SAME_PLACES and input.layout == COO and not input._pattern.coalesced:
-            raise RuntimeError(f"{name}_ requires coalesced input: call coalesce() first")
+        if not linear and input.layout == COO and not input._pattern.coalesced:
+            raise RuntimeError(f"{op.name}_ requires coalesced input: call coalesce() first")
         return adopt(input, call(input, *args, **kwargs))
 
     return call, call_
@@ -89,11 +72,17 @@ def _for_real(recorded, other):
     return call
 
 
-for _name in ZERO_PRESERVING:
-    _out, _in = _unary(_name)
-    for _word in (_name, *(k for k, v in ALIASES.items() if v == _name)):
-        rule(_word, every=_name != "square")(_out)
-        rule(_word + "_", every=_name != "square")(_in)
+def bind_declared():
+    """Rules of the ops that declare ``sparse=``: "elements" for those with f(0) = 0, "linear" where
+    elements of one place need not be summed before, "plain" for coordinates and CSR alone."""
+    for op in TABLE.values():
+        kind = op.options.get("sparse")
+        if kind is not None:
+            for function, end in zip(_unary(op), ("", "_"), strict=True):
+                rule(*(n + end for n in (op.name, *op.aliases)), every=kind != "plain")(function)
+
+
+bind_declared()
 
 
 def _part(name):

@@ -14,7 +14,7 @@ from rushlight.ops.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 
-@elementwise(rule=floating, domain=real, aten="default out Scalar")
+@elementwise(rule=floating, domain=real, aten="default out Scalar", sparse="elements")
 def sin(input):
     """The sine of an angle in radians."""
     return xp.sin(input)
@@ -30,7 +30,13 @@ sin.gradient(input=lambda grad, input: grad * conj_of(cos(input)))
 cos.gradient(input=lambda grad, input: -grad * conj_of(sin(input)))
 
 
-@elementwise(rule=floating, domain=unit, autocast_on_gpu="float32", aten="default out Scalar")
+@elementwise(
+    rule=floating,
+    domain=unit,
+    autocast_on_gpu="float32",
+    aten="default out Scalar",
+    sparse="elements",
+)
 def tan(input):
     """The tangent of an angle in radians."""
     return xp.tan(input)
@@ -45,6 +51,7 @@ tan.gradient(input=lambda grad, out: grad * conj_of(1 + out * out))
     aliases=("arcsin",),
     autocast_on_gpu="float32",
     aten="default out Scalar",
+    sparse="elements",
 )
 def asin(input):
     """The inverse sine, in radians."""
@@ -69,7 +76,9 @@ def acos(input):
 acos.gradient(input=lambda grad, input: -grad * conj_of(rsqrt(1 - input * input)))
 
 
-@elementwise(rule=floating, domain=real, aliases=("arctan",), aten="default out Scalar")
+@elementwise(
+    rule=floating, domain=real, aliases=("arctan",), aten="default out Scalar", sparse="elements"
+)
 def atan(input):
     """The inverse tangent, in radians."""
     return xp.atan(input)
@@ -90,7 +99,13 @@ atan2.gradient(
 )
 
 
-@elementwise(rule=floating, domain=real, autocast_on_gpu="float32", aten="default out Scalar")
+@elementwise(
+    rule=floating,
+    domain=real,
+    autocast_on_gpu="float32",
+    aten="default out Scalar",
+    sparse="elements",
+)
 def sinh(input):
     """The hyperbolic sine."""
     return xp.sinh(input)
@@ -106,7 +121,7 @@ sinh.gradient(input=lambda grad, input: grad * conj_of(cosh(input)))
 cosh.gradient(input=lambda grad, input: grad * conj_of(sinh(input)))
 
 
-@elementwise(rule=floating, domain=real, aten="default out Scalar")
+@elementwise(rule=floating, domain=real, aten="default out Scalar", sparse="elements")
 def tanh(input):
     """The hyperbolic tangent."""
     return xp.tanh(input)
@@ -115,7 +130,9 @@ def tanh(input):
 tanh.gradient(input=lambda grad, out: grad * conj_of(1 - out * out))
 
 
-@elementwise(rule=floating, domain=real, aliases=("arcsinh",), aten="default out Scalar")
+@elementwise(
+    rule=floating, domain=real, aliases=("arcsinh",), aten="default out Scalar", sparse="elements"
+)
 def asinh(input):
     """The inverse hyperbolic sine."""
     return xp.asinh(input)
@@ -133,7 +150,9 @@ def acosh(input):
 acosh.gradient(input=lambda grad, input: grad * conj_of(rsqrt(input * input - 1)))
 
 
-@elementwise(rule=floating, domain=unit, aliases=("arctanh",), aten="default out Scalar")
+@elementwise(
+    rule=floating, domain=unit, aliases=("arctanh",), aten="default out Scalar", sparse="elements"
+)
 def atanh(input):
     """The inverse hyperbolic tangent."""
     return xp.atanh(input)
@@ -154,7 +173,7 @@ hypot.gradient(
 )
 
 
-@elementwise(rule=real_floating, domain=real)
+@elementwise(rule=real_floating, domain=real, sparse="elements", sparse_slope=math.pi / 180)
 def deg2rad(input):
     """Degrees as radians, ``input * pi / 180``.
 
@@ -167,7 +186,7 @@ def deg2rad(input):
 deg2rad.gradient(input=lambda grad: grad * (math.pi / 180))
 
 
-@elementwise(rule=real_floating, domain=real)
+@elementwise(rule=real_floating, domain=real, sparse="elements", sparse_slope=180 / math.pi)
 def rad2deg(input):
     """An angle in radians, in degrees."""
     return input * (180 / math.pi)
