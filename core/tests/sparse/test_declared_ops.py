@@ -1,4 +1,4 @@
-"""Ops that say what they do with sparse tensors: all have a rule, with values and slopes as dense."""
+"""Ops that say what they do with sparse tensors: rules, values and slopes as of dense ones."""
 
 import pytest
 

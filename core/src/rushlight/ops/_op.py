@@ -207,6 +207,16 @@ class Op:
         return f"<op {self.name}>"
 
 
+def names_of(ops, inplace=False):
+    """The names of ops given by their functions, aliases too, or those of their in-place forms; a
+    text stands for itself, where there is no op."""
+    names = []
+    for each in ops:
+        op = getattr(each, "op", None)
+        names += [each] if op is None else [op.name, *op.aliases]
+    return [name + "_" for name in names] if inplace else names
+
+
 def _refusing_limited(op, body):
     """The same body of a composite; tensors of the dtypes that few ops take are refused."""
 

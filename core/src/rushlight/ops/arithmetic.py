@@ -226,6 +226,7 @@ def _rfloor_divide(input, other):
         "divide": "Tensor Scalar Tensor_mode Scalar_mode out out_mode",
         "divide_": "Tensor Tensor_mode Scalar_mode Scalar",
     },
+    nested="elements",
 )
 def div(input: Tensor, other, *, rounding_mode=None):
     """``input / other``, broadcast. `rounding_mode` ``"trunc"`` or ``"floor"`` rounds the quotient
@@ -586,7 +587,7 @@ def clamp_max_(self, max):
 Tensor.clamp_min_, Tensor.clamp_max_ = clamp_min_, clamp_max_
 
 
-@composite(operators=("__pos__",), sparse="linear", sparse_slope=1)
+@composite(operators=("__pos__",), sparse="linear", sparse_slope=1, nested="elements")
 def positive(input: Tensor):
     """`input` itself."""
     return input

@@ -222,7 +222,9 @@ _where.gradient(
 )
 
 
-@composite(method=False, aten="self ScalarOther ScalarSelf Scalar default self_out")
+@composite(
+    method=False, aten="self ScalarOther ScalarSelf Scalar default self_out", nested="elements"
+)
 def where(condition: Tensor, input=None, other=None):
     """`input` where `condition` is true, else `other`; with one argument, the indices of the true.
 
@@ -246,7 +248,7 @@ def where(condition: Tensor, input=None, other=None):
 Tensor.where = lambda self, condition, other: where(condition, self, other)
 
 
-@composite()
+@composite(nested="elements")
 def isclose(input: Tensor, other: Tensor, rtol=1e-05, atol=1e-08, equal_nan=False):
     """True where ``|input - other| <= atol + rtol * |other|``."""
     for name, value in (("input", input), ("other", other)):

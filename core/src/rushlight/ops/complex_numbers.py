@@ -150,7 +150,7 @@ def is_neg(input: Tensor):
     return False
 
 
-@composite()
+@composite(nested="elements")
 def isreal(input: Tensor):
     """True where an element has no imaginary part."""
     if input._dtype.category == COMPLEX:

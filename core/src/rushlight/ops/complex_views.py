@@ -124,7 +124,10 @@ _conj.gradient(input=lambda grad: _conj(grad))
 
 
 @composite(
-    samples=lambda make: [((make(2, 3),), {}), ((make(),), {})], sparse="linear", sparse_slope=1
+    samples=lambda make: [((make(2, 3),), {}), ((make(),), {})],
+    sparse="linear",
+    sparse_slope=1,
+    nested="elements",
 )
 def conj(input: Tensor):
     """The complex conjugate; real tensors are returned as they are."""

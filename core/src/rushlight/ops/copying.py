@@ -31,6 +31,7 @@ _ndarray = np.ndarray
     meta=lambda input, memory_format=None: (input.shape, dtype_of(input)),
     limited="unsigned complex",
     moves=True,
+    nested="elements",
 )
 def clone(input: Tensor, *, memory_format=None):
     """A copy with memory of its own; dense inputs keep their strides."""

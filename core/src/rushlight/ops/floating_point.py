@@ -89,7 +89,7 @@ def _most(dtype):
     return dtypes.finfo(dtype.to_real()).max
 
 
-@composite(limited="unsigned", sparse="elements")
+@composite(limited="unsigned", sparse="elements", nested="elements")
 def nan_to_num(input: Tensor, nan=None, posinf=None, neginf=None):
     """`input` with nan replaced by `nan` (0), and the infinities by `posinf` and `neginf` (the
     largest and smallest numbers of the dtype); of a complex number, both parts.

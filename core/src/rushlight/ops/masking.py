@@ -92,6 +92,7 @@ _masked_fill.gradient(input=lambda grad, mask: _masked_fill(grad, mask, 0))
     ],
     aten="Scalar Scalar_out Tensor Tensor_out",
     aten_inplace="Scalar Tensor",
+    nested="elements",
 )
 def masked_fill(input: Tensor, mask: Tensor, value):
     """A copy with `value`, a number or 0-d tensor, where `mask` is true.

@@ -7,7 +7,14 @@ from rushlight.autograd.mode import mode
 from rushlight.backends import np
 from rushlight.errors import shape_text
 from rushlight.kernels.sparse import merged_places
-from rushlight.ops import complex_numbers, floating_point  # noqa: F401 - declare some of the ops
+from rushlight.ops import (  # noqa: F401 - declare some of the ops
+    arithmetic,
+    comparison,
+    complex_numbers,
+    floating_point,
+    rearranging,
+    reduction,
+)
 from rushlight.ops._op import TABLE
 from rushlight.ops.creation import zeros, zeros_like
 from rushlight.ops.joining import cat
@@ -78,8 +85,8 @@ def bind_declared():
     for op in TABLE.values():
         kind = op.options.get("sparse")
         if kind is not None:
-            for function, end in zip(_unary(op), ("", "_"), strict=True):
-                rule(*(n + end for n in (op.name, *op.aliases)), every=kind != "plain")(function)
+            for function, inplace in zip(_unary(op), (False, True), strict=True):
+                rule(op.function, inplace=inplace, every=kind != "plain")(function)
 
 
 bind_declared()
@@ -97,7 +104,7 @@ rule("real", every=True)(_for_real(whole(only_first(lambda grad, input: grad))(_
                                    _part("real")))  # fmt: skip
 
 
-@rule("is_same_size", every=True)
+@rule(rearranging.is_same_size, every=True)
 def is_same_size(input, other):
     """Whether two tensors have one shape."""
     return tuple(input.shape) == tuple(other.shape)
@@ -115,7 +122,7 @@ def _scaled(tensor, alpha):
     return tensor if isinstance(alpha, int | float) and alpha == 1 else tensor * alpha
 
 
-@rule("add", every=True)
+@rule(arithmetic.add, every=True)
 def add(input, other, *, alpha=1):
     """Sparse + sparse, or dense + sparse (dense)."""
     if not is_sparse(input):
@@ -222,7 +229,7 @@ def _add_to_dense(input, other, alpha):
     raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
 
 
-@rule("add_", every=True)
+@rule(arithmetic.add, inplace=True, every=True)
 def add_(input, other, *, alpha=1):
     """Add into a sparse tensor, or a sparse one into a dense one (only its places are touched)."""
     if is_sparse(input) and input._pattern.special and not is_sparse(other):
@@ -264,7 +271,7 @@ def _add_places(input, tensor, alpha):
     return input
 
 
-@rule("sub", "subtract")
+@rule(arithmetic.sub)
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``."""
     if is_sparse(input) and not is_sparse(other):
@@ -272,7 +279,7 @@ def sub(input, other, *, alpha=1):
     return add(input, other, alpha=-alpha)
 
 
-@rule("sub_", "subtract_")
+@rule(arithmetic.sub, inplace=True)
 def sub_(input, other, *, alpha=1):
     """In-place :func:`sub`."""
     return add_(input, other, alpha=-alpha)
@@ -286,7 +293,7 @@ def _pull_of_product(grad, args, options, needs):
     )
 
 
-@rule("mul", "multiply", every=True)
+@rule(arithmetic.mul, every=True)
 @whole(_pull_of_product, node="MulBackward0")
 def mul(input, other):
     """Element by element: with a number, a dense tensor, or at the places both have."""
@@ -337,7 +344,7 @@ def _at_places(tensor, other):
     return with_elements(tensor, tensor._elements * factors)
 
 
-@rule("mul_", "multiply_", every=True)
+@rule(arithmetic.mul, inplace=True, every=True)
 def mul_(input, other):
     """In-place :func:`mul`."""
     if not is_sparse(input):
@@ -351,7 +358,7 @@ def _pull_of_quotient(grad, args, options, needs):
     return grad / _conjugate(args[1]), None
 
 
-@rule("div", "divide", "true_divide")
+@rule(arithmetic.div, arithmetic.true_divide)
 @whole(_pull_of_quotient, node="DivBackward0")
 def div(input, other, *, rounding_mode=None):
     """Divided by a number or a tensor of no dimensions."""
@@ -365,25 +372,25 @@ def div(input, other, *, rounding_mode=None):
     return with_elements(tensor, tensor._elements.div(other, rounding_mode=rounding_mode))
 
 
-@rule("div_", "divide_")
+@rule(arithmetic.div, inplace=True)
 def div_(input, other, *, rounding_mode=None):
     """In-place :func:`div`."""
     return adopt(input, div(input, other, rounding_mode=rounding_mode))
 
 
-@rule("floor_divide")
+@rule(arithmetic.floor_divide)
 def floor_divide(input, other):
     """Divided by a number, and rounded down."""
     return div(input, other, rounding_mode="floor")
 
 
-@rule("floor_divide_")
+@rule(arithmetic.floor_divide, inplace=True)
 def floor_divide_(input, other):
     """In-place :func:`floor_divide`."""
     return adopt(input, floor_divide(input, other))
 
 
-@rule("pow")
+@rule(arithmetic.pow)
 def pow(input, exponent):
     """Elements to the power of a number; places without an element stay zero."""
     if not is_sparse(input) or isinstance(exponent, Tensor) and exponent.dim():
@@ -394,13 +401,13 @@ def pow(input, exponent):
     return with_elements(tensor, tensor._elements.pow(exponent))
 
 
-@rule("pow_")
+@rule(arithmetic.pow, inplace=True)
 def pow_(input, exponent):
     """In-place :func:`pow`."""
     return adopt(input, pow(input, exponent))
 
 
-@rule("any")
+@rule(reduction.any)
 def any(input, dim=None, keepdim=False):
     """Whether an element is not zero."""
     if dim is not None:
@@ -408,6 +415,18 @@ def any(input, dim=None, keepdim=False):
     return coalesced(as_coo(input))._elements.any()
 
 
-@rule("isclose", "allclose", "equal", "eq", "ne", "lt", "le", "gt", "ge", "maximum", "minimum")
+@rule(
+    comparison.isclose,
+    comparison.allclose,
+    comparison.equal,
+    comparison.eq,
+    comparison.ne,
+    comparison.lt,
+    comparison.le,
+    comparison.gt,
+    comparison.ge,
+    arithmetic.maximum,
+    arithmetic.minimum,
+)
 def _compared(*args, **kwargs):
     raise missing("comparison")
