@@ -41,3 +41,12 @@ def test_ops_that_only_move_elements_take_every_dtype():
     moving = [op for op in TABLE.values() if "moves" in op.options]
     assert moving
     assert all(op.options["limited"] == "unsigned complex" for op in moving)
+
+
+def test_batching_rules_that_declarations_name_exist():
+    from rushlight.ops._batching_rules import RULES, rule_of
+
+    named = [op for op in TABLE.values() if "batching" in op.options]
+    assert len(named) > 150
+    assert {op.options["batching"] for op in named} <= set(RULES)
+    assert all(rule_of(op) is RULES[op.options["batching"]] for op in named)

@@ -103,6 +103,7 @@ def _attention_meta(query, key, value, *_options):
     samples=_attention_samples,
     rule=floating_only,
     node="ScaledDotProductFlashAttentionForCpu",
+    batching="attention",
 )
 def _attention(
     query: Tensor,

@@ -269,6 +269,7 @@ Tensor.type_as = lambda self, other: self.to(other._dtype)
     samples=lambda make: [],
     limited="unsigned complex",
     moves=True,
+    batching="copy",
 )
 def _copy(input: Tensor, src: Tensor):
     """The values of `src` in the shape and dtype of `input`."""
@@ -355,6 +356,7 @@ def copy_(self, other, non_blocking=False):
     samples=lambda make: [],
     limited="unsigned complex",
     moves=True,
+    batching="fill",
 )
 def _fill(input: Tensor, value):
     """Every element replaced by a number."""

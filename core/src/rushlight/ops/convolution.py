@@ -44,6 +44,7 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
     node="Convolution",
     keeps_format=(4, 5),
     autocast="lower",
+    batching="convolution",
 )
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation, groups
@@ -61,6 +62,7 @@ def _convolution(
         ((make(2, 3, 4, 4), make(3, 4, 3, 3), (2, 4, 4, 4), (1, 1), (1, 1), (1, 1), 1), {}),
         ((make(2, 4, 3), make(4, 2, 3), (2, 4, 7), (2,), (0,), (1,), 2), {}),
     ],
+    batching="convolution_input",
 )
 def _convolution_input(
     output: Tensor,
@@ -90,6 +92,7 @@ def _convolution_input(
         ((make(2, 3, 4, 4), make(2, 4, 4, 4), (3, 4, 3, 3), (1, 1), (1, 1), (1, 1), 1), {}),
         ((make(2, 4, 3), make(2, 4, 7), (4, 2, 3), (2,), (0,), (1,), 2), {}),
     ],
+    batching="convolution_weight",
 )
 def _convolution_weight(output: Tensor, input: Tensor, shape, stride, padding, dilation, groups):
     """The gradient of a convolution's weight."""

@@ -32,6 +32,7 @@ _ndarray = np.ndarray
     limited="unsigned complex",
     moves=True,
     nested="elements",
+    batching="clone",
 )
 def clone(input: Tensor, *, memory_format=None):
     """A copy with memory of its own; dense inputs keep their strides."""

@@ -97,7 +97,7 @@ def _meta_gather(input, dim, index, sparse_grad=False):
     return index.shape, dtype_of(input)
 
 
-@op(linear=True, samples=_gather_samples, meta=_meta_gather, exact_out=True)
+@op(linear=True, samples=_gather_samples, meta=_meta_gather, exact_out=True, batching="along")
 def gather(input: Tensor, dim, index: Tensor, *, sparse_grad=False):
     """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on.
 
@@ -182,6 +182,7 @@ def _add(out, dim, index, values):
     method=False,
     inplace="_scatter_",
     meta=meta_like_input,
+    batching="along",
 )
 def _scatter(input: Tensor, dim, index: Tensor, src: Tensor):
     """`input` with ``src`` written at the index."""
@@ -217,6 +218,7 @@ def zeros_for(grad, index):
     differentiable=False,
     meta=meta_like_input,
     tested_by="tests/ops/test_scattering.py",
+    batching="along",
 )
 def _scatter_multiply(input: Tensor, dim, index: Tensor, src: Tensor):
     """`input` multiplied by ``src`` at the index; repeated indices multiply again."""
@@ -286,7 +288,13 @@ def _scatter_add_samples(make):
     ]
 
 
-@op(linear="+input,src", samples=_scatter_add_samples, inplace=True, meta=meta_like_input)
+@op(
+    linear="+input,src",
+    samples=_scatter_add_samples,
+    inplace=True,
+    meta=meta_like_input,
+    batching="along",
+)
 def scatter_add(input: Tensor, dim, index: Tensor, src: Tensor):
     """A copy with ``src`` added at ``index`` along `dim`; repeated indices add up."""
     return scattered("scatter_add", input, dim, index, src, _add)
@@ -350,7 +358,13 @@ def _meta_select(input, dim, index):
     return tuple(count if i == dim else n for i, n in enumerate(input.shape)), dtype_of(input)
 
 
-@op(linear=True, samples=_select_samples, meta=_meta_select, limited="unsigned complex")
+@op(
+    linear=True,
+    samples=_select_samples,
+    meta=_meta_select,
+    limited="unsigned complex",
+    batching="index_select",
+)
 def index_select(input: Tensor, dim, index: Tensor):
     """The slices at `index` (a vector) along `dim`."""
     dim, index = check_vector_index("index_select", input, dim, index)
@@ -387,6 +401,7 @@ def _spread(array, dim, source):
     inplace=True,
     meta=meta_like_input,
     limited="complex",
+    batching="index_writes",
 )
 def index_add(input: Tensor, dim, index: Tensor, source: Tensor, *, alpha=1):
     """A copy with the slices of `source`, times `alpha`, added at `index` along `dim`."""
@@ -422,6 +437,7 @@ def _index_copy_samples(make):
     meta=meta_like_input,
     autocast="widest",
     limited="complex",
+    batching="index_writes",
 )
 def index_copy(input: Tensor, dim, index: Tensor, source: Tensor):
     """A copy with the slices of `source` written at `index` along `dim`."""
@@ -450,6 +466,7 @@ index_copy.gradient(
     meta=meta_like_input,
     oracle="Tensor",
     limited="complex",
+    batching="index_writes",
 )
 def _index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to a number."""
@@ -525,6 +542,7 @@ Tensor.index_fill_ = _index_fill_inplace
     samples=lambda make: [((make(3, 4),), {})],
     differentiable=False,
     limited="complex",
+    batching="dynamic",
 )
 def _nonzero(input: Tensor):
     """The indices of the nonzero elements, one row each."""

@@ -52,6 +52,7 @@ from rushlight.tensor.tensor import EXACT, Tensor, make_tensor
         ((make(4, 5), (None, ..., 2)), {}),
     ],
     tested_by="tests/tensor/test_indexing.py",
+    batching="slice",
 )
 def _slice(input: Tensor, index):
     """Basic indexing: a view."""
@@ -107,6 +108,7 @@ construction.slices_by(_slice.op)
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
     limited="unsigned complex",
+    batching="index",
 )
 def _index(input: Tensor, index):
     """Advanced indexing: a copy."""
@@ -172,6 +174,7 @@ _index.gradient(input=_index_gradient)
     samples=lambda make: [],
     tested_by="tests/tensor/test_indexing.py",
     limited="complex",
+    batching="index_put",
 )
 def _index_put(input: Tensor, values: Tensor, index, accumulate):
     """A copy of `input` with `values` written (or added) at an index."""

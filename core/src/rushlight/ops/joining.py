@@ -57,6 +57,7 @@ def _cat_samples(make):
     aliases=("concat", "concatenate"),
     autocast="widest",
     limited="unsigned complex",
+    batching="cat",
 )
 def cat(tensors: TensorList, dim=0):
     """The tensors joined along an existing dimension.
@@ -173,6 +174,7 @@ def _stack_samples(make):
     method=False,
     autocast="widest",
     limited="unsigned complex",
+    batching="stack",
 )
 def stack(tensors: TensorList, dim=0):
     """The tensors, all of one shape, joined along a new dimension."""

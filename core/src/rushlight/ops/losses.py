@@ -76,6 +76,7 @@ def _divided(total, count):
     samples=_entropy_samples,
     first_dtype=True,
     autocast="float32",
+    batching="cross_entropy",
 )
 def _cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction, ignore_index, label_smoothing

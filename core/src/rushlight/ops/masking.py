@@ -52,6 +52,7 @@ def _meta_masked(input, mask, value):
     inplace="_masked_fill_",
     meta=_meta_masked,
     limited="complex",
+    batching="masked_fill",
 )
 def _masked_fill(input: Tensor, mask: Tensor, value):
     """A copy with a number where `mask` is true."""
@@ -125,6 +126,7 @@ Tensor.masked_fill_ = _masked_fill_inplace
     linear=True,
     samples=lambda make: [((make(3, 4), make.mask(3, 4)), {}), ((make(4), make.mask(3, 1)), {})],
     limited="complex",
+    batching="masked_select",
 )
 def masked_select(input: Tensor, mask: Tensor):
     """The elements where `mask` is true, as a vector."""

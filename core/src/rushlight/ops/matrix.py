@@ -56,6 +56,7 @@ def _mm_meta(input, mat2):
     meta=_mm_meta,
     autocast="lower",
     aten="default out dtype_out dtype",
+    batching="mm",
 )
 def mm(input: Tensor, mat2: Tensor):
     """The product of two matrices, ``(n, m) @ (m, p)``."""
@@ -91,6 +92,7 @@ def _bmm_samples(make):
     meta=_mm_meta,
     autocast="lower",
     aten="default out dtype_out dtype",
+    batching="bmm",
 )
 def bmm(input: Tensor, mat2: Tensor):
     """Products of two batches of matrices, ``(b, n, m) @ (b, m, p)``."""
@@ -189,6 +191,7 @@ Tensor.__rmatmul__ = lambda self, other: matmul(other, self)
     meta=scalar,
     samples=lambda make: [((make(4), make(4)), {}), ((make(0), make(0)), {})],
     autocast="as_given",
+    batching="dot",
 )
 def dot(input: Tensor, tensor: Tensor):
     """The inner product of two vectors."""
@@ -340,6 +343,7 @@ def _linear_meta(input, weight, bias=None):
     meta=_linear_meta,
     autocast="lower",
     aten="default out",
+    batching="linear",
 )
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input @ weight.T + bias``; `input` (*, in), `weight` (out, in), `bias` (out)."""

@@ -149,6 +149,7 @@ def trace(input: Tensor):
     samples=lambda make: [((make(3, 4),), {}), ((make(0, 2),), {})],
     tested_by="trace",
     meta=lambda input: ((), dtype_of(input)),
+    batching="trace",
 )
 def _trace(input: Tensor):
     """The sum of a matrix's diagonal, one element after the other in float64."""

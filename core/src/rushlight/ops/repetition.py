@@ -19,6 +19,7 @@ from rushlight.tensor.tensor import Tensor
     samples=lambda make: [((make(2, 3), (2, 2)), {}), ((make(3), (2, 1, 2)), {})],
     oracle="Tensor",
     limited="unsigned complex",
+    batching="repeat",
 )
 def repeat(input: Tensor, repeats: Sizes):
     """`input` tiled `repeats` times along each dimension."""

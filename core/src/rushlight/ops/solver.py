@@ -129,6 +129,7 @@ def _solve_meta(A, B, left=True, check_errors=False):
     sweep=(2, 3),
     autocast="float32",
     barred="unsigned",
+    batching="solve",
 )
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left=True, check_errors=False):
     """``(result, info)`` with ``A @ result = B`` (``result @ A = B`` if not `left`). B is a matrix
@@ -223,6 +224,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor):
         (*np.broadcast_shapes(LD.shape[:-2], B.shape[:-2]), *B.shape[-2:]),
         dtype_of(B),
     ),
+    batching="ldl_solve",
 )
 def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian=False):
     """X of ``A @ X = B`` from the factors of :func:`rushlight.linalg.ldl_factor`."""
@@ -286,6 +288,7 @@ def _lstsq_meta(input, b, rcond, driver):
     tested_by="tests/ops/test_solver.py",
     meta=_lstsq_meta,
     barred="complex",
+    batching="lstsq",
 )
 def _lstsq(input: Tensor, b: Tensor, rcond, driver):
     """Solution, residuals, rank and singular values of least squares problems."""

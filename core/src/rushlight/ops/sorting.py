@@ -73,14 +73,9 @@ def _meta_sort(input, dim=-1, descending=False, stable=False):
 
 
 @op(
-    batching="dims",
-    result=ValuesIndices,
-    samples=_samples,
-    meta=_meta_sort,
-    limited="unsigned",
-    barred="complex",
-    aten="default stable values_stable values Tensor any",
-)
+    batching="dims", result=ValuesIndices, samples=_samples, meta=_meta_sort, limited="unsigned",
+    barred="complex", aten="default stable values_stable values Tensor any",
+)  # fmt: skip
 def sort(input: Tensor, dim=-1, descending=False, stable=False):
     """The elements in order along `dim`, and where they were.
 
@@ -139,14 +134,9 @@ def _meta_topk(input, k, dim=-1, largest=True, sorted=True):
 
 
 @op(
-    batching="dims",
-    result=ValuesIndices,
-    samples=_topk_samples,
-    meta=_meta_topk,
-    sweep=(2,),
-    barred="complex",
-    aten="default values",
-)
+    batching="dims", result=ValuesIndices, samples=_topk_samples, meta=_meta_topk, sweep=(2,),
+    barred="complex", aten="default values",
+)  # fmt: skip
 def topk(input: Tensor, k, dim=-1, largest=True, sorted=True):
     """The `k` largest (or smallest) elements along `dim`, and where they were.
 
@@ -206,13 +196,9 @@ def _kth_samples(make):
 
 
 @op(
-    batching="dims",
-    meta=chosen_after,
-    result=ValuesIndices,
-    samples=_kth_samples,
-    sweep=(2,),
+    batching="dims", meta=chosen_after, result=ValuesIndices, samples=_kth_samples, sweep=(2,),
     aten="default values",
-)
+)  # fmt: skip
 def kthvalue(input: Tensor, k, dim=-1, keepdim=False):
     """The k-th smallest element along `dim` (k from 1), and where it was."""
     _refuse_complex("kthvalue", input)
@@ -277,26 +263,18 @@ def _median_samples(make):
 
 
 @op(
-    batching="dims",
-    meta=chosen,
-    result=ValuesIndices,
-    samples=_median_samples,
-    method=False,
+    batching="dims", meta=chosen, result=ValuesIndices, samples=_median_samples, method=False,
     label="median",
-)
+)  # fmt: skip
 def _median(input: Tensor, dim: Whole, keepdim: bool = False):
     """The lower median along `dim` and where it was; nan wins."""
     return _median_over("median", input, dim, keepdim, False)
 
 
 @op(
-    batching="dims",
-    meta=chosen,
-    result=ValuesIndices,
-    samples=_median_samples,
-    method=False,
+    batching="dims", meta=chosen, result=ValuesIndices, samples=_median_samples, method=False,
     label="nanmedian",
-)
+)  # fmt: skip
 def _nanmedian(input: Tensor, dim: Whole, keepdim: bool = False):
     """The lower median along `dim` of what is not nan, and where it was."""
     return _median_over("nanmedian", input, dim, keepdim, True)
@@ -306,7 +284,11 @@ _median.gradient(input=selected_back)
 _nanmedian.gradient(input=selected_back)
 
 
-@op(samples=lambda make: [((make(3, 5),), {}), ((make(),), {})], method=False)
+@op(
+    samples=lambda make: [((make(3, 5),), {}), ((make(),), {})],
+    method=False,
+    batching="median_of_all",
+)
 def _median_of_all(input: Tensor, skip_nan=False):
     """The lower median of all elements."""
     flat = input.reshape(-1)
@@ -490,12 +472,9 @@ def _meta_searchsorted(sorted_sequence, input, out_int32, right, side, sorter):
 
 
 @op(
-    method=False,
-    differentiable=False,
-    tested_by="tests/ops/test_sorting.py",
-    samples=lambda make: [],
-    meta=_meta_searchsorted,
-)
+    method=False, differentiable=False, tested_by="tests/ops/test_sorting.py",
+    samples=lambda make: [], meta=_meta_searchsorted, batching="searchsorted",
+)  # fmt: skip
 def _searchsorted(
     sorted_sequence: Tensor, input: Tensor, out_int32, right, side, sorter: Tensor | None = None
 ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rushlight import devices, dtypes
 from rushlight.backends import np
 from rushlight.ops import complex_numbers, copying, gathering, joining, slicing, view_copies
-from rushlight.ops import shape as shapes
+from rushlight.ops import shape as shaping
 from rushlight.ops.conversion import parse_to
 from rushlight.ops.creation import zeros
 from rushlight.ops.joining import cat as cat_dense
@@ -47,7 +47,7 @@ def _pull_of_permutation(grad, input, *dims):
     return grad.permute(*np.argsort([d % count for d in dims]).tolist())
 
 
-@rule(shapes.permute)
+@rule(shaping.permute)
 @whole(_pull_of_permutation, node="PermuteBackward0")
 def permute(input, *dims):
     """Dimensions in another order; sparse and dense ones stay apart."""
@@ -79,7 +79,7 @@ def permute(input, *dims):
     return make_sparse(moved, elements)
 
 
-@rule(shapes.transpose, every=True)
+@rule(shaping.transpose, every=True)
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged."""
     dims = list(range(input.dim()))
@@ -96,7 +96,7 @@ def adjoint(input):
     return transpose(input, -2, -1).conj()
 
 
-@rule(shapes.transpose, inplace=True, every=True)
+@rule(shaping.transpose, inplace=True, every=True)
 def transpose_(input, dim0, dim1):
     """Two dimensions of a COO tensor exchanged in place."""
     if input.layout != COO:
@@ -107,7 +107,7 @@ def transpose_(input, dim0, dim1):
     return adopt(input, transpose(input, dim0, dim1))
 
 
-@rule(shapes.t, inplace=True, every=True)
+@rule(shaping.t, inplace=True, every=True)
 def t_(input):
     """The matrix transposed in place."""
     return transpose_(input, 0, 1) if input.dim() == 2 else adopt(input, t(input))
@@ -157,7 +157,7 @@ def _exchanged(input, dims):
     return make_sparse(moved, elements.transpose(batch + 1, batch + 2) if blocked else elements)
 
 
-@rule(shapes.t, every=True)
+@rule(shaping.t, every=True)
 def t(input):
     """The transposed matrix."""
     if input.dim() > 2:
@@ -173,7 +173,7 @@ def _pull_of_new_dimension(grad, input, dim):
     return grad.select(dim % (input.dim() + 1), 0)
 
 
-@rule(shapes.unsqueeze)
+@rule(shaping.unsqueeze)
 @whole(_pull_of_new_dimension, node="UnsqueezeBackward0")
 def unsqueeze(input, dim):
     """A new dimension of one element."""
@@ -387,7 +387,7 @@ def stack(tensors, dim=0):
     return cat([unsqueeze(x, dim) for x in tensors], dim)
 
 
-@rule(shapes.reshape)
+@rule(shaping.reshape)
 def reshape(input, *shape):
     """The tensor itself where the shape is its own; there is no other reshaping."""
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape

@@ -43,7 +43,13 @@ def _sampled_shape(left, right, pattern, rows):
     return (pattern.count,), dtypes.NAMES[left.dtype.name]
 
 
-@op(meta=_product_shape, method=False, tested_by="_embedding", samples=lambda make: [])
+@op(
+    meta=_product_shape,
+    method=False,
+    tested_by="_embedding",
+    samples=lambda make: [],
+    batching="spmm",
+)
 def _spmm(values: Tensor, other: Tensor, pattern, rows):
     """The product of a sparse matrix, its elements `values` (nnz,) in the places of `pattern`, and
     a dense one; of its transpose where `rows` is 1: the dimension that the rows come from."""

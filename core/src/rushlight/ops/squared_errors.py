@@ -79,6 +79,7 @@ _ADDED = frozenset({dtypes.float32, dtypes.float64})
     ],
     meta=scalar,
     tested_by="nn.functional.mse_loss",
+    batching="squared_errors",
 )
 def _squared_errors(input: Tensor, target: Tensor, mean):
     """The sum of squared differences of tensors of one shape, or their mean."""

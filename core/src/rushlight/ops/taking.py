@@ -38,6 +38,7 @@ def flat_places(name, index, count):
         ((make(), make.integers(0, 1, (2, 1))), {}),
     ],
     meta=lambda input, index: (index.shape, dtype_of(input)),
+    batching="take",
 )
 def take(input: Tensor, index: Tensor):
     """The elements of the flattened input at `index`; negative ones count from the end."""

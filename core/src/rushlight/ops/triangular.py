@@ -86,6 +86,7 @@ def _diagonal_length(input, offset):
     tested_by="diag",
     meta=lambda input, offset=0: ((_diagonal_length(input, offset),), dtype_of(input)),
     limited="unsigned complex",
+    batching="diagonal_copy",
 )
 def _diagonal_copy(input: Tensor, offset=0):
     """A copy of a matrix's diagonal."""
@@ -113,6 +114,7 @@ _diagonal_copy.gradient(
     meta=diagonals,
     samples=lambda make: [((make(3),), {}), ((make(2, 3), 1), {})],
     limited="unsigned complex",
+    batching="diag_embed",
 )
 def diag_embed(input: Tensor, offset=0, dim1=-2, dim2=-1):
     """Vectors of the last dimension as diagonals of matrices."""
