@@ -60,6 +60,8 @@ def _no_zero(input, other, *rest):
     fits={"alpha": OPERANDS},
     former=("input alpha other", "input other alpha"),
     limited="complex", aten="Tensor Scalar out Scalar_out default", aten_inplace="Tensor Scalar",
+    foreach="scalar: number | scalars: numbers | other: tensor, *, alpha: number = 1"
+    " | other: tensors, *, alpha: number = 1",
 )  # fmt: skip
 def add(input, other, *, alpha=1):
     """``input + alpha * other``, broadcast.
@@ -81,18 +83,12 @@ add.gradient(
 
 
 @elementwise(
-    operators=("__sub__",),
-    aliases=("subtract",),
-    scales=("alpha",),
-    fits={"alpha": OPERANDS},
-    check=_no_bools,
-    numbers="all",
-    former=("input alpha other", "input other alpha"),
-    limited="complex",
-    aten="Tensor Scalar out Scalar_out default",
-    aten_inplace="Tensor Scalar",
+    operators=("__sub__",), aliases=("subtract",), scales=("alpha",), fits={"alpha": OPERANDS},
+    check=_no_bools, numbers="all", former=("input alpha other", "input other alpha"),
+    limited="complex", aten="Tensor Scalar out Scalar_out default", aten_inplace="Tensor Scalar",
     aten_aliases={"subtract": "Tensor out Scalar", "subtract_": "Tensor Scalar"},
-)
+    foreach="scalar: number | scalars: numbers | other: tensors, *, alpha: number = 1",
+)  # fmt: skip
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``, broadcast."""
     return input - other if _is_one(alpha) else input - alpha * other
@@ -123,9 +119,8 @@ rsub.gradient(
 
 @elementwise(
     operators=("__mul__",), reflected=("__rmul__",), aliases=("multiply",), numbers="all",
-    limited="unsigned complex",
-    aten="Tensor Scalar out Scalar_out left_t right_ default",
-    aten_inplace="Tensor Scalar",
+    limited="unsigned complex", foreach="factor",
+    aten="Tensor Scalar out Scalar_out left_t right_ default", aten_inplace="Tensor Scalar",
     aten_aliases={"multiply": "Tensor Scalar out", "multiply_": "Tensor Scalar"},
 )  # fmt: skip
 def mul(input, other):
@@ -148,15 +143,9 @@ def _divide_check(input, other, rounding_mode=None):
 
 
 @elementwise(
-    rule=floating,
-    domain=nonzero,
-    inplace="_true_divide_",
-    operators=("__truediv__",),
-    node="Div",
-    numbers="all",
-    aten="Tensor Scalar out",
-    aten_inplace="Tensor Scalar",
-)
+    rule=floating, domain=nonzero, inplace="_true_divide_", operators=("__truediv__",),
+    node="Div", numbers="all", aten="Tensor Scalar out", aten_inplace="Tensor Scalar",
+)  # fmt: skip
 def true_divide(input, other):
     """``input / other`` in floating point, broadcast."""
     return input / other
@@ -195,15 +184,10 @@ for _step in (_trunc_divide, _floor_divide):
 
 
 @elementwise(
-    rule=real_same,
-    operators=("__floordiv__",),
-    domain=nonzero,
-    check=_no_zero,
-    differentiable=False,
-    numbers="all",
-    aten="default Scalar out Scalar_out",
+    rule=real_same, operators=("__floordiv__",), domain=nonzero, check=_no_zero,
+    differentiable=False, numbers="all", aten="default Scalar out Scalar_out",
     aten_inplace="Tensor Scalar",
-)
+)  # fmt: skip
 def floor_divide(input, other):
     """The quotient rounded down, in the promoted dtype, broadcast."""
     return xp.floor_divide(input, other)
@@ -227,6 +211,7 @@ def _rfloor_divide(input, other):
         "divide_": "Tensor Tensor_mode Scalar_mode Scalar",
     },
     nested="elements",
+    foreach="factor",
 )
 def div(input: Tensor, other, *, rounding_mode=None):
     """``input / other``, broadcast. `rounding_mode` ``"trunc"`` or ``"floor"`` rounds the quotient
@@ -291,14 +276,11 @@ _rdiv.gradient(
 
 
 @elementwise(
-    rule=real_same,
-    operators=("__mod__",),
-    domain=away_from(0.0, 1.0, -1.0, 2.0),
-    check=_no_zero,
+    rule=real_same, operators=("__mod__",), domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero,
     numbers=True,
     aten="Tensor Scalar Scalar_Tensor Tensor_out Scalar_out Scalar_Tensor_out default",
     aten_inplace="Tensor Scalar",
-)
+)  # fmt: skip
 def remainder(input, other):
     """The remainder with the sign of `other`, as Python's ``%``."""
     return xp.remainder(input, other)
@@ -311,12 +293,9 @@ remainder.gradient(
 
 
 @elementwise(
-    rule=real_same,
-    domain=away_from(0.0, 1.0, -1.0, 2.0),
-    check=_no_zero,
-    aten="Tensor Scalar Tensor_out Scalar_out default",
-    aten_inplace="Tensor Scalar",
-)
+    rule=real_same, domain=away_from(0.0, 1.0, -1.0, 2.0), check=_no_zero,
+    aten="Tensor Scalar Tensor_out Scalar_out default", aten_inplace="Tensor Scalar",
+)  # fmt: skip
 def fmod(input, other):
     """The remainder with the sign of `input`, as C's ``fmod``."""
     return xp.fmod(input, other)
@@ -330,7 +309,7 @@ fmod.gradient(
 
 @elementwise(
     operators=("__neg__",), aliases=("negative",), check=_no_bool, limited="complex",
-    aten="default out Scalar", sparse="linear", sparse_slope=-1,
+    aten="default out Scalar", sparse="linear", sparse_slope=-1, foreach="",
 )  # fmt: skip
 def neg(input):
     """``-input``."""
@@ -341,13 +320,9 @@ neg.gradient(input=lambda grad: -grad)
 
 
 @elementwise(
-    rule=real_of_complex,
-    operators=("__abs__",),
-    aliases=("absolute",),
-    domain=nonzero,
-    limited="complex",
-    sparse="elements",
-)
+    rule=real_of_complex, operators=("__abs__",), aliases=("absolute",), domain=nonzero,
+    limited="complex", sparse="elements", foreach="",
+)  # fmt: skip
 def abs(input):
     """The absolute value."""
     return xp.abs(input)
@@ -356,7 +331,7 @@ def abs(input):
 abs.gradient(input=lambda grad, input: grad * sgn(input))
 
 
-@elementwise(rule=real_same, domain=nonzero, sparse="elements", sparse_slope=0)
+@elementwise(rule=real_same, domain=nonzero, sparse="elements", sparse_slope=0, foreach="")
 def sign(input):
     """-1, 0 or 1 by the sign."""
     return xp.sign(input)
@@ -399,7 +374,7 @@ def square(input):
 square.gradient(input=lambda grad, input: grad * (2 * conj_of(input)))
 
 
-@elementwise(rule=floating, domain=nonzero, autocast_on_gpu="float32")
+@elementwise(rule=floating, domain=nonzero, autocast_on_gpu="float32", foreach="")
 def reciprocal(input):
     """``1 / input``."""
     return 1 / input
@@ -408,7 +383,9 @@ def reciprocal(input):
 reciprocal.gradient(input=lambda grad, out: -grad * conj_of(out * out))
 
 
-@elementwise(rule=floating, domain=positive, aten="default out Scalar", sparse="elements")
+@elementwise(
+    rule=floating, domain=positive, aten="default out Scalar", sparse="elements", foreach=""
+)
 def sqrt(input):
     """The square root."""
     return xp.sqrt(input)
@@ -417,7 +394,7 @@ def sqrt(input):
 sqrt.gradient(input=lambda grad, out: grad / (2 * conj_of(out)))
 
 
-@elementwise(rule=floating, domain=positive, autocast_on_gpu="float32")
+@elementwise(rule=floating, domain=positive, autocast_on_gpu="float32", foreach="")
 def rsqrt(input):
     """``1 / sqrt(input)``."""
     return 1 / xp.sqrt(input)
@@ -437,15 +414,12 @@ def _pow_check(input, exponent):
 
 
 @elementwise(
-    operators=("__pow__",),
-    domain=positive,
+    operators=("__pow__",), domain=positive,
     constants={"exponent": (2, 3, 0.5, -1, 1, 0, 2.0, 3.0, -1.0, 1.0, 0.0, -2, -2.0, -0.5)},
-    check=_pow_check,
-    fits={"exponent": LOW},
-    numbers=True,
-    autocast_on_gpu="float32",
+    check=_pow_check, fits={"exponent": LOW}, numbers=True, autocast_on_gpu="float32",
     aten_inplace="Scalar Tensor",
-)
+    foreach="exponent: number | exponent: numbers | exponent: tensors",
+)  # fmt: skip
 def pow(input, exponent):
     """``input ** exponent``, broadcast."""
     return xp.power(input, exponent)
@@ -493,7 +467,7 @@ _rpow.gradient(
 )
 
 
-@elementwise(rule=real_same)
+@elementwise(rule=real_same, foreach="extreme")
 def maximum(input: Tensor, other: Tensor):
     """The larger element of each pair; nan if either is."""
     return xp.maximum(input, other)
@@ -509,7 +483,7 @@ maximum.gradient(
 )
 
 
-@elementwise(rule=real_same)
+@elementwise(rule=real_same, foreach="extreme")
 def minimum(input: Tensor, other: Tensor):
     """The smaller element of each pair; nan if either is."""
     return xp.minimum(input, other)
@@ -527,18 +501,13 @@ def _clamp_check(input, min=None, max=None):
 
 
 @elementwise(
-    rule=real_same,
-    aliases=("clip",),
-    promotes=("min", "max"),
-    fits={"min": OPERANDS, "max": OPERANDS},
-    check=_clamp_check,
-    variants=({"min": -0.5, "max": 0.5}, {"max": 0.7}, {"min": 0.1}),
-    only_variants=True,
-    domain=away_from(-0.5, 0.5, 0.7, 0.1),
-    aten="default Tensor out Tensor_out",
+    rule=real_same, aliases=("clip",), promotes=("min", "max"),
+    fits={"min": OPERANDS, "max": OPERANDS}, check=_clamp_check,
+    variants=({"min": -0.5, "max": 0.5}, {"max": 0.7}, {"min": 0.1}), only_variants=True,
+    domain=away_from(-0.5, 0.5, 0.7, 0.1), aten="default Tensor out Tensor_out",
     aten_inplace="default Tensor",
     aten_aliases={"clip": "default Tensor out Tensor_out", "clip_": "default Tensor"},
-)
+)  # fmt: skip
 def clamp(input, min: Tensor | None = None, max: Tensor | None = None):
     """`input` limited to ``[min, max]``; either bound (number or tensor) may be left out."""
     out = input if min is None else xp.maximum(input, min)
@@ -562,13 +531,13 @@ clamp.gradient(
 )
 
 
-@composite(aten="default Tensor out Tensor_out", aten_inplace="default Tensor")
+@composite(aten="default Tensor out Tensor_out", aten_inplace="default Tensor", foreach="extreme")
 def clamp_min(input: Tensor, min):
     """`input`, at least `min`."""
     return clamp(input, min)
 
 
-@composite(aten="default Tensor out Tensor_out", aten_inplace="default Tensor")
+@composite(aten="default Tensor out Tensor_out", aten_inplace="default Tensor", foreach="extreme")
 def clamp_max(input: Tensor, max):
     """`input`, at most `max`."""
     return clamp(input, None, max)

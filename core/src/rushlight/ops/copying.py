@@ -33,6 +33,7 @@ _ndarray = np.ndarray
     moves=True,
     nested="elements",
     batching="clone",
+    foreach="*, memory_format: any = None",
 )
 def clone(input: Tensor, *, memory_format=None):
     """A copy with memory of its own; dense inputs keep their strides."""

@@ -15,7 +15,9 @@ from rushlight.ops.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 
-@elementwise(rule=floating, domain=real, autocast_on_gpu="float32", aten="default out Scalar")
+@elementwise(
+    rule=floating, domain=real, autocast_on_gpu="float32", aten="default out Scalar", foreach=""
+)
 def exp(input):
     """``e ** input``.
 
@@ -43,6 +45,7 @@ exp2.gradient(input=lambda grad, out: grad * (conj_of(out) * math.log(2)))
     autocast_on_gpu="float32",
     aten="default out Scalar",
     sparse="elements",
+    foreach="",
 )
 def expm1(input):
     """``exp(input) - 1``, accurate near 0."""
@@ -57,6 +60,7 @@ expm1.gradient(input=lambda grad, out: grad * (conj_of(out) + 1))
     domain=positive,
     autocast_on_gpu="float32",
     aten="default out Scalar int_int float_float complex_complex",
+    foreach="",
 )
 def log(input):
     """The natural logarithm."""
@@ -66,7 +70,7 @@ def log(input):
 log.gradient(input=lambda grad, input: grad / conj_of(input))
 
 
-@elementwise(rule=floating, domain=positive, autocast_on_gpu="float32")
+@elementwise(rule=floating, domain=positive, autocast_on_gpu="float32", foreach="")
 def log2(input):
     """The logarithm to base 2."""
     return xp.log2(input)
@@ -75,7 +79,9 @@ def log2(input):
 log2.gradient(input=lambda grad, input: grad / (conj_of(input) * math.log(2)))
 
 
-@elementwise(rule=floating, domain=positive, autocast_on_gpu="float32", aten="default out Scalar")
+@elementwise(
+    rule=floating, domain=positive, autocast_on_gpu="float32", aten="default out Scalar", foreach=""
+)
 def log10(input):
     """The logarithm to base 10."""
     return xp.log10(input)
@@ -90,6 +96,7 @@ log10.gradient(input=lambda grad, input: grad / (conj_of(input) * math.log(10)))
     autocast_on_gpu="float32",
     aten="default out Scalar",
     sparse="elements",
+    foreach="",
 )
 def log1p(input):
     """``log(1 + input)``, accurate near 0."""
@@ -99,7 +106,7 @@ def log1p(input):
 log1p.gradient(input=lambda grad, input: grad / (conj_of(input) + 1))
 
 
-@elementwise(rule=floating, domain=real)
+@elementwise(rule=floating, domain=real, foreach="")
 def sigmoid(input):
     """``1 / (1 + exp(-input))``."""
     return xp.sigmoid(input)
@@ -169,7 +176,9 @@ xlogy.gradient(
 )
 
 
-@elementwise(rule=real_floating, domain=real, aten="default out Scalar", sparse="elements")
+@elementwise(
+    rule=real_floating, domain=real, aten="default out Scalar", sparse="elements", foreach=""
+)
 def erf(input):
     """The error function."""
     return xp.erf(input)
@@ -178,7 +187,7 @@ def erf(input):
 erf.gradient(input=lambda grad, input: grad * (2 / math.sqrt(math.pi) * exp(-input * input)))
 
 
-@elementwise(rule=real_floating, domain=real, aten="default out Scalar")
+@elementwise(rule=real_floating, domain=real, aten="default out Scalar", foreach="")
 def erfc(input):
     """``1 - erf(input)``, accurate for large inputs."""
     return xp.erfc(input)
@@ -237,7 +246,7 @@ def _trigamma(input):
 _trigamma.gradient(input=lambda grad, input: grad * polygamma(2, input))
 
 
-@elementwise(rule=real_floating, domain=positive, aten="default out Scalar")
+@elementwise(rule=real_floating, domain=positive, aten="default out Scalar", foreach="")
 def lgamma(input):
     """The logarithm of the absolute value of the gamma function."""
     return xp.lgamma(input)

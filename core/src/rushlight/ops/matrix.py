@@ -57,6 +57,7 @@ def _mm_meta(input, mat2):
     autocast="lower",
     aten="default out dtype_out dtype",
     batching="mm",
+    foreach="mat2: tensors",
 )
 def mm(input: Tensor, mat2: Tensor):
     """The product of two matrices, ``(n, m) @ (m, p)``."""

@@ -575,7 +575,7 @@ _norm2.cpu(by_layout(of_copies(_prepared_norm), _norm2.op.body))
 _norm2.gradient(input=_norm2_gradient)
 
 
-@composite(autocast_on_gpu="float32")
+@composite(autocast_on_gpu="float32", foreach="size")
 def norm(input: Tensor, p="fro", dim=None, keepdim=False, dtype=None):
     """The vector norm of order `p` over `dim` (all elements by default); ``"fro"`` is order 2."""
     if input._dtype.category == BOOL or input._dtype.category not in (FLOAT, COMPLEX):

@@ -17,6 +17,7 @@ _DOMAIN = away_from(-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0,
     aten="default out Scalar",
     sparse="elements",
     sparse_slope=0,
+    foreach="",
 )
 def floor(input):
     """The largest whole number not above each element."""
@@ -30,6 +31,7 @@ def floor(input):
     aten="default out Scalar",
     sparse="elements",
     sparse_slope=0,
+    foreach="",
 )
 def ceil(input):
     """The smallest whole number not below each element."""
@@ -43,6 +45,7 @@ def ceil(input):
     limited="unsigned",
     sparse="elements",
     sparse_slope=0,
+    foreach="",
 )
 def trunc(input):
     """Each element without its fraction."""
@@ -59,6 +62,7 @@ def trunc(input):
     aten_inplace="default decimals",
     sparse="elements",
     sparse_slope=0,
+    foreach="",
 )
 def round(input, *, decimals=0):
     """The nearest whole number, halves to even; `decimals` keeps that many decimal places."""
@@ -68,7 +72,7 @@ def round(input, *, decimals=0):
     return xp.round(input * scale) / scale if decimals > 0 else xp.round(input / scale) * scale
 
 
-@elementwise(rule=real_same, domain=_DOMAIN, sparse="elements", sparse_slope=1)
+@elementwise(rule=real_same, domain=_DOMAIN, sparse="elements", sparse_slope=1, foreach="")
 def frac(input):
     """The fraction of each element, with its sign."""
     return input - xp.trunc(input)

@@ -14,13 +14,13 @@ from rushlight.ops.complex_views import conj_of
 from rushlight.tensor.tensor import Tensor
 
 
-@elementwise(rule=floating, domain=real, aten="default out Scalar", sparse="elements")
+@elementwise(rule=floating, domain=real, aten="default out Scalar", sparse="elements", foreach="")
 def sin(input):
     """The sine of an angle in radians."""
     return xp.sin(input)
 
 
-@elementwise(rule=floating, domain=real, aten="default out Scalar")
+@elementwise(rule=floating, domain=real, aten="default out Scalar", foreach="")
 def cos(input):
     """The cosine of an angle in radians."""
     return xp.cos(input)
@@ -36,6 +36,7 @@ cos.gradient(input=lambda grad, input: -grad * conj_of(sin(input)))
     autocast_on_gpu="float32",
     aten="default out Scalar",
     sparse="elements",
+    foreach="",
 )
 def tan(input):
     """The tangent of an angle in radians."""
@@ -52,6 +53,7 @@ tan.gradient(input=lambda grad, out: grad * conj_of(1 + out * out))
     autocast_on_gpu="float32",
     aten="default out Scalar",
     sparse="elements",
+    foreach="",
 )
 def asin(input):
     """The inverse sine, in radians."""
@@ -67,6 +69,7 @@ asin.gradient(input=lambda grad, input: grad * conj_of(rsqrt(1 - input * input))
     aliases=("arccos",),
     autocast_on_gpu="float32",
     aten="default out Scalar",
+    foreach="",
 )
 def acos(input):
     """The inverse cosine, in radians."""
@@ -77,7 +80,12 @@ acos.gradient(input=lambda grad, input: -grad * conj_of(rsqrt(1 - input * input)
 
 
 @elementwise(
-    rule=floating, domain=real, aliases=("arctan",), aten="default out Scalar", sparse="elements"
+    rule=floating,
+    domain=real,
+    aliases=("arctan",),
+    aten="default out Scalar",
+    sparse="elements",
+    foreach="",
 )
 def atan(input):
     """The inverse tangent, in radians."""
@@ -105,13 +113,16 @@ atan2.gradient(
     autocast_on_gpu="float32",
     aten="default out Scalar",
     sparse="elements",
+    foreach="",
 )
 def sinh(input):
     """The hyperbolic sine."""
     return xp.sinh(input)
 
 
-@elementwise(rule=floating, domain=real, autocast_on_gpu="float32", aten="default out Scalar")
+@elementwise(
+    rule=floating, domain=real, autocast_on_gpu="float32", aten="default out Scalar", foreach=""
+)
 def cosh(input):
     """The hyperbolic cosine."""
     return xp.cosh(input)
@@ -121,7 +132,7 @@ sinh.gradient(input=lambda grad, input: grad * conj_of(cosh(input)))
 cosh.gradient(input=lambda grad, input: grad * conj_of(sinh(input)))
 
 
-@elementwise(rule=floating, domain=real, aten="default out Scalar", sparse="elements")
+@elementwise(rule=floating, domain=real, aten="default out Scalar", sparse="elements", foreach="")
 def tanh(input):
     """The hyperbolic tangent."""
     return xp.tanh(input)

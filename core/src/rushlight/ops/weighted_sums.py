@@ -30,6 +30,8 @@ def _one_dtype(input, end, weight):
     fits={"weight": WIDE},
     aten="Scalar Tensor Scalar_out Tensor_out",
     aten_inplace="Scalar Tensor",
+    foreach="tensors1: tensors, weight: number | tensors1: tensors, weight: numbers"
+    " | tensors1: tensors, weights: tensors",
 )
 def lerp(input, end, weight):
     """Linear interpolation ``input + weight * (end - input)``."""
@@ -62,7 +64,7 @@ _FORMER = ("input value tensor1 tensor2",)
 @elementwise(
     rule=_no_bool_products, check=_real_factor, former=_FORMER,
     fits={"value": WIDE},
- limited="complex")  # fmt: skip
+ limited="complex", foreach="added")  # fmt: skip
 def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     return input + value * tensor1 * tensor2
@@ -90,7 +92,12 @@ def all_integer(*values):
 
 
 @elementwise(
-    promotes=("value",), domain=nonzero, check=_no_integers, former=_FORMER, fits={"value": WIDE}
+    promotes=("value",),
+    domain=nonzero,
+    check=_no_integers,
+    former=_FORMER,
+    fits={"value": WIDE},
+    foreach="added",
 )
 def addcdiv(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 / tensor2``."""
