@@ -182,7 +182,9 @@ def _fits_kernel(query, key, value, mask, dropout_p, enable_gqa):
     return all(have in (1, want) for have, want in pairs)
 
 
-@composite(method=False, oracle="nn.functional", autocast="lower", aten="default")
+@composite(
+    method=False, oracle="nn.functional", autocast="lower", aten="default", flops="attention"
+)
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -357,6 +357,7 @@ def copy_(self, other, non_blocking=False):
     limited="unsigned complex",
     moves=True,
     batching="fill",
+    fills=True,
 )
 def _fill(input: Tensor, value):
     """Every element replaced by a number."""

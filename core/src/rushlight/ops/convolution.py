@@ -45,6 +45,7 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
     keeps_format=(4, 5),
     autocast="lower",
     batching="convolution",
+    flops="convolution",
 )
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation, groups
@@ -318,7 +319,7 @@ def _convolve(name, count, input, weight, bias, stride, padding, dilation, group
     return out if batched.dim() == input.dim() else out.squeeze(0)
 
 
-@composite(method=False, autocast="lower", aten="default padding")
+@composite(method=False, autocast="lower", aten="default padding", flops="convolution")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -332,7 +333,7 @@ def conv1d(
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, autocast="lower", aten="default padding")
+@composite(method=False, autocast="lower", aten="default padding", flops="convolution")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -346,7 +347,7 @@ def conv2d(
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite(method=False, autocast="lower", aten="default padding")
+@composite(method=False, autocast="lower", aten="default padding", flops="convolution")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -409,7 +410,7 @@ def _transpose(name, count, input, weight, bias, stride, padding, output_padding
     return out if batched.dim() == input.dim() else out.squeeze(0)
 
 
-@composite(method=False, autocast="lower")
+@composite(method=False, autocast="lower", flops="transposed convolution")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -435,7 +436,7 @@ def conv_transpose1d(
     )
 
 
-@composite(method=False, autocast="lower", aten="input")
+@composite(method=False, autocast="lower", aten="input", flops="transposed convolution")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -461,7 +462,7 @@ def conv_transpose2d(
     )
 
 
-@composite(method=False, autocast="lower", aten="input")
+@composite(method=False, autocast="lower", aten="input", flops="transposed convolution")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

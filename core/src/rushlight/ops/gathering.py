@@ -467,6 +467,7 @@ index_copy.gradient(
     oracle="Tensor",
     limited="complex",
     batching="index_writes",
+    fills=True,
 )
 def _index_fill(input: Tensor, dim, index: Tensor, value):
     """A copy with the slices at `index` along `dim` set to a number."""

@@ -53,6 +53,7 @@ def _meta_masked(input, mask, value):
     meta=_meta_masked,
     limited="complex",
     batching="masked_fill",
+    fills=True,
 )
 def _masked_fill(input: Tensor, mask: Tensor, value):
     """A copy with a number where `mask` is true."""

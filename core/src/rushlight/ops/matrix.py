@@ -58,6 +58,7 @@ def _mm_meta(input, mat2):
     aten="default out dtype_out dtype",
     batching="mm",
     foreach="mat2: tensors",
+    flops="product",
 )
 def mm(input: Tensor, mat2: Tensor):
     """The product of two matrices, ``(n, m) @ (m, p)``."""
@@ -94,6 +95,7 @@ def _bmm_samples(make):
     autocast="lower",
     aten="default out dtype_out dtype",
     batching="bmm",
+    flops="product",
 )
 def bmm(input: Tensor, mat2: Tensor):
     """Products of two batches of matrices, ``(b, n, m) @ (b, m, p)``."""
@@ -139,7 +141,7 @@ _mv.gradient(
 )
 
 
-@composite(operators=("__matmul__",), autocast="lower")
+@composite(operators=("__matmul__",), autocast="lower", flops="product")
 def matmul(input: Tensor, other: Tensor):
     """The matrix product with NumPy's broadcasting over leading dimensions; vectors are promoted.
 
@@ -193,6 +195,7 @@ Tensor.__rmatmul__ = lambda self, other: matmul(other, self)
     samples=lambda make: [((make(4), make(4)), {}), ((make(0), make(0)), {})],
     autocast="as_given",
     batching="dot",
+    flops="vector product",
 )
 def dot(input: Tensor, tensor: Tensor):
     """The inner product of two vectors."""
@@ -218,7 +221,7 @@ dot.gradient(
 )
 
 
-@composite(autocast="as_given")
+@composite(autocast="as_given", flops="vector product")
 def mv(input: Tensor, vec: Tensor):
     """The product of a matrix and a vector."""
     rows, columns = input._array.shape, vec._array.shape
@@ -240,7 +243,10 @@ def outer(input: Tensor, vec2: Tensor):
 
 
 @composite(
-    former=orders_of_scaled_sum("mat1 mat2"), autocast="lower", aten="default out dtype_out dtype"
+    former=orders_of_scaled_sum("mat1 mat2"),
+    autocast="lower",
+    aten="default out dtype_out dtype",
+    flops="added product",
 )
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
@@ -258,7 +264,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta=1, alpha=1):
     return _scaled_sum("addmv", input, mv, mat, vec, beta, alpha)
 
 
-@composite(former=orders_of_scaled_sum("batch1 batch2"), autocast="lower")
+@composite(former=orders_of_scaled_sum("batch1 batch2"), autocast="lower", flops="summed products")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * sum_i batch1[i] @ batch2[i]``, as one product."""
     if batch1.dim() != 3 or batch2.dim() != 3 or batch1.shape[::2] != batch2.shape[:2]:
@@ -273,6 +279,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     former=orders_of_scaled_sum("batch1 batch2"),
     autocast="lower",
     aten="default out dtype_out dtype",
+    flops="added product",
 )
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta=1, alpha=1):
     """``beta * input + alpha * (batch1 @ batch2)``."""
@@ -345,6 +352,7 @@ def _linear_meta(input, weight, bias=None):
     autocast="lower",
     aten="default out",
     batching="linear",
+    flops="product",
 )
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input @ weight.T + bias``; `input` (*, in), `weight` (out, in), `bias` (out)."""
@@ -410,7 +418,7 @@ def linear_gradient(grad, input, weight, input_shape, needs):
     return grad_input, grad_weight, grad_bias
 
 
-@composite(method=False, autocast="as_given")
+@composite(method=False, autocast="as_given", flops="bilinear")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input1 @ weight[k] @ input2`` for every output k, plus `bias`."""
     lead = input1.shape[:-1]

@@ -32,6 +32,7 @@ _ndarray = np.ndarray
         ((make(2, 5), (-1, 2), 0.0), {}),
     ],
     limited="unsigned complex",
+    fills=True,
 )
 def _constant_pad(input: Tensor, pad, value):
     """A constant around the last dimensions; negative amounts crop."""

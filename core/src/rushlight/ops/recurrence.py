@@ -78,6 +78,7 @@ def _meta(gates, hidden, cell, weight, bias, kind, _backwards):
     rule=floating_only,
     node="Recurrence",
     autocast="lower",
+    flops="recurrence",
 )
 def _recurrence(
     gates: Tensor,
