@@ -104,6 +104,8 @@ def _attention_meta(query, key, value, *_options):
     rule=floating_only,
     node="ScaledDotProductFlashAttentionForCpu",
     batching="attention",
+    runs_as="scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu"
+    " _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention",
 )
 def _attention(
     query: Tensor,

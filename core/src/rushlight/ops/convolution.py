@@ -46,6 +46,7 @@ def _meta(input, weight, bias, stride, padding, dilation, groups):
     autocast="lower",
     batching="convolution",
     flops="convolution",
+    runs_as="conv2d convolution conv1d conv3d",
 )
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride, padding, dilation, groups

@@ -59,6 +59,7 @@ def _mm_meta(input, mat2):
     batching="mm",
     foreach="mat2: tensors",
     flops="product",
+    runs_as="matmul",
 )
 def mm(input: Tensor, mat2: Tensor):
     """The product of two matrices, ``(n, m) @ (m, p)``."""
@@ -96,6 +97,7 @@ def _bmm_samples(make):
     aten="default out dtype_out dtype",
     batching="bmm",
     flops="product",
+    runs_as="matmul",
 )
 def bmm(input: Tensor, mat2: Tensor):
     """Products of two batches of matrices, ``(b, n, m) @ (b, m, p)``."""
@@ -353,6 +355,7 @@ def _linear_meta(input, weight, bias=None):
     aten="default out",
     batching="linear",
     flops="product",
+    runs_as="mm addmm",
 )
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None):
     """``input @ weight.T + bias``; `input` (*, in), `weight` (out, in), `bias` (out)."""
