@@ -512,8 +512,7 @@ def _two(name, function):
 
     call.__name__ = "fft_" + name
     call.__doc__ = f":func:`{name[:-1]}n` over two dimensions, the last ones by default."
-    declare = composite(method=False, oracle="_C._fft", name="fft_" + name, autocast="float32")
-    return declare(call)
+    return composite(method=False, oracle="_C._fft", name="fft_" + name, autocast="float32")(call)
 
 
 fft_fft2 = _two("fft2", fft_fftn)

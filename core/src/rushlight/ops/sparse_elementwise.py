@@ -52,7 +52,7 @@ def _pull_of(op):
 
 
 def _unary(op):
-    """What an op with f(0) = 0 and its in-place form do: they act on the elements alone."""
+    """What an op with f(0) = 0 does, writing into its input or not: it acts on elements alone."""
     function, linear = op.function, op.options["sparse"] == "linear"
 
     def call(input, *args, **kwargs):
@@ -81,7 +81,7 @@ def _for_real(recorded, other):
 
 def bind_declared():
     """Rules of the ops that declare ``sparse=``: "elements" for those with f(0) = 0, "linear" where
-    elements of one place need not be summed before, "plain" for coordinates and CSR alone."""
+    elements of one index need not be summed before, "plain" for coordinates and CSR alone."""
     for op in TABLE.values():
         kind = op.options.get("sparse")
         if kind is not None:

@@ -38,8 +38,8 @@ _new = object.__new__
 
 def rule(*ops, inplace=False, every=False):
     """Register a function as what ops, given by their functions (or names of what is no op), or
-    their in-place forms, do with sparse tensors: those with coordinates and CSR matrices, or of
-    `every` layout, batches included."""
+    the forms that write into their input, do with sparse tensors: those with coordinates and CSR
+    matrices, or of `every` layout, batches included."""
     names = names_of(ops, inplace)
 
     def register(function):

@@ -20,7 +20,7 @@ from rushlight.tensor.tensor import Tensor
 
 # ------------------------------------------------------------------------------ the flattened input
 def flat_places(name, index, count):
-    """Places in a flattened tensor, negative ones counted from its end."""
+    """Indices into a flattened tensor, negative ones counted from its end."""
     if index.dtype not in _INDEX_DTYPES:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtype_of(index)}")
     if index.size and (index.min() < -count or index.max() >= count):

@@ -48,7 +48,7 @@ class SelectiveCheckpointContext:
 
 
 def _runs_as(function):
-    """ATen's names of the ops that PyTorch runs in the place of an op (``runs_as=``)."""
+    """ATen's names of the ops that PyTorch runs for an op (``runs_as=``)."""
     op = getattr(function, "op", None)
     return () if op is None else op.options.get("runs_as", "").split()
 
