@@ -28,7 +28,7 @@ from rushlight.ops._rules import same
 #   nested                           acts on each element of nested ones  ops/nested_tensors.py
 #   foreach                          forms of calls on lists of tensors   foreach.py
 #   flops                            word for a count of operations       utils/flop_counter.py
-#   runs_as                          ops that PyTorch runs for it         utils/selective_checkpoint.py
+#   runs_as                          ops that PyTorch runs for it         selective_checkpoint.py
 #   oracle                           where PyTorch has it, if elsewhere   ops/_deferred.py
 TABLE = {}
 REQUIRED = type("REQUIRED", (), {"__repr__": lambda self: "REQUIRED", "__slots__": ()})()
