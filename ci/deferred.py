@@ -54,6 +54,16 @@ def functions_of(families, table) -> dict[str, set[str]]:
     return found
 
 
+def exported_of(table) -> dict[str, set[str]]:
+    """The ops that are public at the top level under a name with a dash in front, by module."""
+    found: dict[str, set[str]] = {}
+    for op in table.values():
+        if "exported" in op.options:
+            module = op.body.__module__.removeprefix("rushlight.")
+            found.setdefault(module, set()).add(op.name)
+    return dict(sorted(found.items()))
+
+
 def row(family: str, words: set[str]) -> str:
     """A family and its words as one entry of a dict, on one line if they fit."""
     text = " ".join(sorted(words))
@@ -75,8 +85,15 @@ def generated() -> str:
     from rushlight.ops._deferred import FAMILIES, load
     from rushlight.ops._op import TABLE
 
-    methods = as_text("METHODS", methods_of(FAMILIES, load, Tensor))
-    return HEAD + methods + as_text("FUNCTIONS", functions_of(FAMILIES, TABLE))
+    methods, functions = methods_of(FAMILIES, load, Tensor), functions_of(FAMILIES, TABLE)
+    load("private_names")
+    texts = [
+        as_text("METHODS", methods),
+        as_text("FUNCTIONS", functions),
+        "# Functions of the top level whose names have a dash in front, by module.\n",
+        as_text("EXPORTED", exported_of(TABLE)),
+    ]
+    return HEAD + "".join(texts)
 
 
 def main() -> int:

@@ -87,3 +87,13 @@ FUNCTIONS = {
     "rearranging": "constant_pad_nd range tril_indices triu_indices",
     "memory_layout": "empty_permuted empty_strided resize_as",
 }
+# Functions of the top level whose names have a dash in front, by module.
+EXPORTED = {
+    "ops.private_names": """
+        _addmm_activation _chunk_cat _log_softmax_backward_data _safe_softmax _softmax_backward_data
+        _unsafe_masked_index _unsafe_masked_index_put_accumulate
+    """,
+    "ops.reparameterization": """
+        _dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad
+    """,
+}
